@@ -1,11 +1,13 @@
 /** The archives that DOCX and PPTX files are. Nothing is unpacked that has not been bounded. */
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
+import { decodeXml } from '../../../platform/core/xml.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
-import { readingTheFile, Unreadable } from './unreadable.ts';
+import { BrokenPart, readingTheFile, Unreadable } from './unreadable.ts';
 
 export interface Archive {
+  /** @param name in any case: those of office files are the same then */
   has(name: string): boolean;
-  /** @returns the entry as text; undefined where there is none @throws Unreadable too_large, file_corrupt */
+  /** @returns the entry as text; undefined where there is none @throws Unreadable too_large, file_corrupt; BrokenPart */
   text(name: string): Promise<string | undefined>;
 }
 
@@ -20,21 +22,30 @@ export async function openArchive(bytes: Uint8Array): Promise<Archive> {
   });
   let unpacked = 0;
   return {
-    has: (name) => entries.has(name),
+    has: (name) => entries.has(name.toLowerCase()),
     async text(name) {
-      const entry = entries.get(name);
+      const entry = entries.get(name.toLowerCase());
       if (!entry) return undefined;
       const parts: Buffer[] = [];
       await readingTheFile(async () => {
-        for await (const part of await file.openReadStreamPromise(entry)) {
-          unpacked += (part as Buffer).length;
-          if (unpacked > indexingRules.maxUnpackedBytes) throw new Unreadable('too_large');
-          parts.push(part as Buffer);
+        try {
+          for await (const part of await file.openReadStreamPromise(entry)) {
+            unpacked += (part as Buffer).length;
+            if (unpacked > indexingRules.maxUnpackedBytes) throw new Unreadable('too_large');
+            parts.push(part as Buffer);
+          }
+        } catch (error) {
+          throw isOfPacking(error) ? new BrokenPart() : error;
         }
       });
       return decodeXml(Buffer.concat(parts));
     },
   };
+}
+
+/** Whether the bytes are none that unpack; a size that is not true is a fault of the whole archive. */
+function isOfPacking(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 }
 
 function entriesOf(file: ZipFile): Promise<Map<string, Entry>> {
@@ -43,17 +54,11 @@ function entriesOf(file: ZipFile): Promise<Map<string, Entry>> {
   return new Promise((resolve, reject) => {
     file.on('entry', (entry: Entry) => {
       if (entry.isEncrypted()) return reject(new Unreadable('file_encrypted'));
-      entries.set(entry.fileName, entry);
+      entries.set(entry.fileName.toLowerCase(), entry);
       file.readEntry();
     });
     file.on('end', () => resolve(entries));
     file.on('error', reject);
     file.readEntry();
   });
-}
-
-function decodeXml(bytes: Buffer): string {
-  const encoding =
-    bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8';
-  return new TextDecoder(encoding).decode(bytes);
 }

@@ -56,12 +56,15 @@ async function readInto(
   const type = await typeOf(bytes, says);
   if (type === 'pdf') return (await import('./pdf/read-pdf.ts')).readPdf(bytes, into, onPage);
   if (type === 'zip') {
-    const archive = await openArchive(bytes);
-    if (archive.has('word/document.xml')) {
-      await (await import('./docx-text.ts')).readDocx(archive, into);
+    const { OfficeFile } = await import('./office/office-file.ts');
+    const file = new OfficeFile(await openArchive(bytes), into);
+    const main = await file.main();
+    if (main.root.name === 'w:document') {
+      await (await import('./office/docx-text.ts')).readDocx(file, main, into);
       return null;
     }
-    if (archive.has('ppt/presentation.xml')) return (await import('./pptx-text.ts')).readPptx(archive, into, onPage);
+    if (main.root.name === 'p:presentation')
+      return (await import('./office/pptx-text.ts')).readPptx(file, main, into, onPage);
     throw new Unreadable('unsupported_type');
   }
   const text = decodeText(bytes);

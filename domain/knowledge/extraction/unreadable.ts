@@ -14,6 +14,13 @@ export class Unreadable extends Error {
   }
 }
 
+/** Thrown where one part of a file is broken: what the other parts say can be read. */
+export class BrokenPart extends Unreadable {
+  constructor() {
+    super('file_corrupt');
+  }
+}
+
 /** Runs a library over the file: whatever it throws, the file is why. @throws Unreadable file_corrupt, or what `codeOf` says */
 export async function readingTheFile<T>(
   work: () => Promise<T> | T,

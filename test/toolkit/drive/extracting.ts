@@ -1,5 +1,7 @@
 /** Reading files out in tests: in the thread, as the worker does. */
 import { extract, type Extraction, type ThreadRules } from '../../../domain/knowledge/extraction/extraction.ts';
+import { readFile } from '../../../domain/knowledge/extraction/read-out.ts';
+import { cutPassages } from '../../../domain/knowledge/indexing/passages.policy.ts';
 import { indexingRules } from '../../../domain/knowledge/indexing/indexing.policy.ts';
 
 type Read = Extract<Extraction, { result: 'read' }>;
@@ -35,8 +37,16 @@ export async function readFrom(
   return extraction;
 }
 
+/** Without a thread, for many small files. @throws Unreadable */
+export async function readHere(bytes: Uint8Array, says: string | null = null): Promise<Omit<Read, 'result'>> {
+  const { sections, ...rest } = await readFile(bytes, says, () => {});
+  return { ...rest, passages: [...cutPassages(sections, 'en')] };
+}
+
 /** The passages in short: where they stand, and their blocks without the white space after them. */
-export function shortly({ passages }: Read): { page?: number; headings: string[]; blocks: string[] }[] {
+export function shortly({
+  passages,
+}: Pick<Read, 'passages'>): { page?: number; headings: string[]; blocks: string[] }[] {
   return passages.map(({ page, headings, blocks }) => ({
     ...(page !== null && { page }),
     headings,

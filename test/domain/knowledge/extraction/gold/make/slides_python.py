@@ -126,7 +126,7 @@ def picture(text, file='/tmp/gold-picture.png'):
 deck = Deck('pptx-alternative-text.pptx')
 shape = deck.slide('Bowline').shapes.add_picture(picture('1'), *BOX[:2])
 shape._element.nvPicPr.cNvPr.set('descr', 'A loop around a post')
-deck.save(covers=['alternative text'], text=['Bowline', anywhere('A loop around a post')])
+deck.save(covers=['alternative text'], text=['Bowline', anywhere('[Picture: A loop around a post]')])
 deck = Deck('pptx-slide-of-a-picture.pptx')
 deck.slide('First', 'This slide is text.')
 deck.slide().shapes.add_picture(picture('The second slide is a scan.'), 0, 0, width=deck.deck.slide_width, height=deck.deck.slide_height)

@@ -1,0 +1,45 @@
+/** Diagrams of office files (SmartArt): the words of their nodes, in the order in which a person reads them. */
+import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
+import type { Block } from './blocks.ts';
+import { paragraphTextsIn } from './drawing-text.ts';
+
+/** Points that only say how others are shown. */
+const notForReaders = new Set(['pres', 'presOf', 'presParOf']);
+
+/** @param root of a diagram's part of data @returns a row for each paragraph: those of a node before those below it */
+export function diagramBlocks(root: XmlElement): Block[] {
+  const points = new Map(
+    [...childrenOf(childOf(root, 'dgm:ptLst'), 'dgm:pt')]
+      .filter(({ attributes }) => !notForReaders.has(attributes['type'] ?? 'node'))
+      .map((point) => [point.attributes['modelId'] ?? '', point]),
+  );
+  const below = new Map<string, { id: string; order: number; between: string }[]>();
+  for (const { attributes } of childrenOf(childOf(root, 'dgm:cxnLst'), 'dgm:cxn')) {
+    if (!['parOf', ''].includes(attributes['type'] ?? '')) continue;
+    const parent = attributes['srcId'] ?? '';
+    const children = below.get(parent) ?? [];
+    below.set(parent, children);
+    children.push({
+      id: attributes['destId'] ?? '',
+      order: Number(attributes['srcOrd'] ?? '0'),
+      between: attributes['sibTransId'] ?? '',
+    });
+  }
+  // A point is read once, also if the connections lead in a circle; one that nothing leads to comes last.
+  const ids = new Set<string>();
+  const starts = [...points].filter(([, { attributes }]) => attributes['type'] === 'doc').map(([id]) => id);
+  for (const start of [...starts, ...points.keys()]) visit(start);
+  return [...ids].flatMap((id) =>
+    paragraphTextsIn(childOf(points.get(id), 'dgm:t')).map((text): Block => ({ kind: 'row', text })),
+  );
+
+  function visit(start: string): void {
+    const open = [start];
+    for (let id = open.pop(); id !== undefined; id = open.pop()) {
+      if (ids.has(id)) continue;
+      ids.add(id);
+      const children = (below.get(id) ?? []).toSorted((one, other) => other.order - one.order);
+      for (const child of children) open.push(child.between, child.id);
+    }
+  }
+}

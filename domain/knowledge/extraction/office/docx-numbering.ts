@@ -1,0 +1,131 @@
+/** The numbers in front of the paragraphs of a Word file: Word stores none of them, but how they are counted. */
+import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
+import { isOn, numberOf, valueOf, type Styles } from './docx-styles.ts';
+import { formatNumber } from './number-formats.policy.ts';
+
+interface Level {
+  start: number;
+  format: string;
+  /** Of the format `custom`. */
+  pattern: string;
+  /** What is written: `%1.%2)`, where `%1` is the number of the first level. */
+  text: string;
+  /** Whether the words follow the number without a gap, as in 第一章潮. After a sign, as in `1.`, there is one all the same. */
+  isClose: boolean;
+  /** Begins again after an item of a level up to this one, from 1; 0 for never; undefined for any level above. */
+  restart: number | undefined;
+  /** Whether all numbers in it are written in digits. */
+  isDecimal: boolean;
+  isHidden: boolean;
+  style: string | undefined;
+}
+
+interface List {
+  /** Lists of the same one count on. */
+  counter: string;
+  levels: ReadonlyMap<number, Level>;
+  starts: ReadonlyMap<number, number>;
+}
+
+const deepest = 9;
+
+export class Numbering {
+  readonly #abstract = new Map<string, XmlElement>();
+  readonly #numbers = new Map<string, XmlElement>();
+  readonly #lists = new Map<string, List | undefined>();
+  readonly #styles: Styles;
+  /** By counter: the number of the last item of each level. */
+  readonly #counts = new Map<string, (number | undefined)[]>();
+  /** Lists and levels that have begun where they were told to. */
+  readonly #begun = new Set<string>();
+
+  /** @param root of numbering.xml, if there is one */
+  constructor(root: XmlElement | undefined, styles: Styles) {
+    for (const element of childrenOf(root, 'w:abstractNum'))
+      this.#abstract.set(element.attributes['w:abstractNumId'] ?? '', element);
+    for (const element of childrenOf(root, 'w:num')) this.#numbers.set(element.attributes['w:numId'] ?? '', element);
+    this.#styles = styles;
+  }
+
+  /**
+   * Counts the paragraph.
+   * @returns what stands in front of it, with the gap behind; empty for a bullet; undefined for what is in no list
+   */
+  next(properties: XmlElement | undefined): string | undefined {
+    const place = this.#styles.listPlace(properties);
+    const list = place && this.#listOf(place.list);
+    if (!place || !list) return undefined;
+    const at = place.level ?? [...list.levels].find(([, { style }]) => style === place.style)?.[0] ?? 0;
+    const level = list.levels.get(at);
+    if (!level) return undefined;
+    const counts = this.#counts.get(list.counter) ?? [];
+    this.#counts.set(list.counter, counts);
+    const start = list.starts.get(at);
+    const isFirst = start !== undefined && !this.#begun.has(`${place.list} ${at}`);
+    this.#begun.add(`${place.list} ${at}`);
+    counts[at] = isFirst ? start : (counts[at] ?? (start ?? level.start) - 1) + 1;
+    for (let below = at + 1; below < deepest; below++)
+      if (at < (list.levels.get(below)?.restart ?? below)) counts[below] = undefined;
+    return written(level, list, counts, this.#styles.language);
+  }
+
+  #listOf(id: string): List | undefined {
+    if (!this.#lists.has(id)) this.#lists.set(id, this.#readList(id, 0));
+    return this.#lists.get(id);
+  }
+
+  #readList(id: string, hops: number): List | undefined {
+    const number = this.#numbers.get(id);
+    const counter = valueOf(number, 'w:abstractNumId') ?? '';
+    const abstract = this.#abstract.get(counter);
+    if (!number || !abstract) return undefined;
+    // A list may leave its levels to a style, which leaves them to another list.
+    const linked = this.#styles.listOfStyle(valueOf(abstract, 'w:numStyleLink') ?? '');
+    const base = linked !== undefined && hops < 5 ? this.#readList(linked, hops + 1) : undefined;
+    const levels = new Map(base?.levels);
+    const starts = new Map<number, number>();
+    for (const level of childrenOf(abstract, 'w:lvl')) levels.set(placeOf(level), readLevel(level));
+    for (const override of childrenOf(number, 'w:lvlOverride')) {
+      const level = childOf(override, 'w:lvl');
+      if (level) levels.set(placeOf(override), readLevel(level));
+      const start = numberOf(override, 'w:startOverride');
+      if (start !== undefined) starts.set(placeOf(override), start);
+    }
+    return { counter: base?.counter ?? counter, levels, starts };
+  }
+}
+
+function placeOf(level: XmlElement): number {
+  return Number(level.attributes['w:ilvl'] ?? '0');
+}
+
+function readLevel(level: XmlElement): Level {
+  const format = childOf(level, 'w:numFmt');
+  return {
+    start: numberOf(level, 'w:start') ?? 0,
+    format: format?.attributes['w:val'] ?? 'decimal',
+    pattern: format?.attributes['w:format'] ?? '',
+    text: valueOf(level, 'w:lvlText') ?? '',
+    isClose: valueOf(level, 'w:suff') === 'nothing',
+    restart: numberOf(level, 'w:lvlRestart'),
+    isDecimal: isOn(childOf(level, 'w:isLgl')),
+    isHidden: isOn(childOf(level, 'w:rPr', 'w:vanish')),
+    style: valueOf(level, 'w:pStyle'),
+  };
+}
+
+/** A bullet is a sign, which one is no matter; if it has words, as in `Note:`, they are read. */
+const wordsOfBullet = /\p{L}{2}/u;
+
+function written(level: Level, list: List, counts: readonly (number | undefined)[], language: string): string {
+  if (level.isHidden || (level.format === 'bullet' && !wordsOfBullet.test(level.text))) return '';
+  const text = level.text.replace(/%([1-9])/g, (_, digit: string) => {
+    const at = Number(digit) - 1;
+    const one = list.levels.get(at);
+    if (!one) return '';
+    const number = counts[at] ?? list.starts.get(at) ?? one.start;
+    return formatNumber(number, level.isDecimal ? 'decimal' : one.format, { language, pattern: one.pattern });
+  });
+  if (text.trim() === '') return '';
+  return level.isClose && /\p{L}$/u.test(text) ? text : `${text} `;
+}

@@ -1,0 +1,70 @@
+/** Tables of Word files: which cells stand where, and over how many rows and columns they reach. */
+import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
+import { isOn, isTrue, numberOf, valueOf, type Styles } from './docx-styles.ts';
+
+interface Cell {
+  /** Undefined for room without a cell. */
+  contents: XmlElement | undefined;
+  colspan: number;
+  rowspan: number;
+}
+
+interface Row {
+  isHeader: boolean;
+  cells: Cell[];
+}
+
+/** @param table `w:tbl` @param onHidden called for a row that is not shown */
+export function tableRowsOf(table: XmlElement, styles: Styles, onHidden: () => void): Row[] {
+  const look = childOf(table, 'w:tblPr', 'w:tblLook')?.attributes ?? {};
+  const showsFirst = look['w:firstRow'] === undefined ? Number.parseInt(look['w:val'] ?? '0', 16) & 0x20 : isTrue(look['w:firstRow']); // prettier-ignore
+  const marksFirst = Boolean(showsFirst) && styles.hasHeaderRow(valueOf(childOf(table, 'w:tblPr'), 'w:tblStyle'));
+  const rows: Row[] = [];
+  /** By the column where they begin: cells that may reach down into the next row. */
+  let above = new Map<number, Cell>();
+  for (const row of elementsIn(table, 'w:tr')) {
+    const properties = childOf(row, 'w:trPr');
+    const isHidden = isOn(childOf(properties, 'w:hidden'));
+    if (isHidden) onHidden();
+    if (isHidden || childOf(properties, 'w:del')) continue;
+    const cells: Cell[] = [];
+    const reaching = new Map<number, Cell>();
+    let column = numberOf(properties, 'w:gridBefore') ?? 0;
+    if (column > 0) cells.push({ contents: undefined, colspan: column, rowspan: 1 });
+    for (const contents of elementsIn(row, 'w:tc')) {
+      const own = childOf(contents, 'w:tcPr');
+      if (childOf(own, 'w:cellDel')) continue;
+      const colspan = Math.max(numberOf(own, 'w:gridSpan') ?? 1, 1);
+      const merged = childOf(own, 'w:vMerge');
+      const upper = merged && merged.attributes['w:val'] !== 'restart' ? above.get(column) : undefined;
+      const before = cells.at(-1);
+      if (upper) {
+        upper.rowspan += 1;
+        reaching.set(column, upper);
+      } else if (before && isContinued(childOf(own, 'w:hMerge'))) before.colspan += colspan;
+      else {
+        const cell = { contents, colspan, rowspan: 1 };
+        cells.push(cell);
+        if (merged) reaching.set(column, cell);
+      }
+      column += colspan;
+    }
+    above = reaching;
+    const isHeader = isOn(childOf(properties, 'w:tblHeader')) || (marksFirst && rows.length === 0);
+    rows.push({ isHeader, cells });
+  }
+  return rows;
+}
+
+function isContinued(merge: XmlElement | undefined): boolean {
+  return merge !== undefined && merge.attributes['w:val'] !== 'restart';
+}
+
+/** Rows of a table, or cells of a row, also inside of what only groups them. */
+function* elementsIn(element: XmlElement, name: 'w:tr' | 'w:tc'): Generator<XmlElement> {
+  for (const child of childrenOf(element)) {
+    if (child.name === name) yield child;
+    else if (child.name !== 'w:del' && child.name !== 'w:moveFrom' && !child.name.endsWith('Pr'))
+      yield* elementsIn(child, name);
+  }
+}

@@ -1,0 +1,44 @@
+/** Charts and diagrams that a document or a slide shows: each is a part of its own. */
+import { descendantsOf, type XmlElement } from '../../../../platform/core/xml.ts';
+import type { Relation } from '../../../media/office-parts.ts';
+import type { SectionBuilder } from '../sections.ts';
+import type { Block } from './blocks.ts';
+import { chartBlocks } from './charts.ts';
+import { diagramBlocks } from './diagrams.ts';
+import type { OfficeFile } from './office-file.ts';
+
+/** By the id by which the document names the part. */
+export type Graphics = ReadonlyMap<string, readonly Block[]>;
+
+/** Elements that show a chart or a diagram, with the attribute that names its part, and how that is read. */
+const readers: Record<string, { id: string; read: (root: XmlElement) => Block[] }> = {
+  'c:chart': { id: 'r:id', read: chartBlocks },
+  'cx:chart': { id: 'r:id', read: chartBlocks },
+  'dgm:relIds': { id: 'r:dm', read: diagramBlocks },
+};
+
+/** @param into warned of those that cannot be read or of which no words are stored @throws Unreadable too_large, file_corrupt */
+export async function loadGraphics(
+  file: OfficeFile,
+  { root, relations }: { root: XmlElement; relations: readonly Relation[] },
+  into: SectionBuilder,
+): Promise<Graphics> {
+  const graphics = new Map<string, Block[]>();
+  const targets = new Map(relations.map(({ id, target }) => [id, target]));
+  for (const element of descendantsOf(root, ...Object.keys(readers))) {
+    const reader = readers[element.name];
+    const id = element.attributes[reader?.id ?? ''] ?? '';
+    if (!reader || graphics.has(id)) continue;
+    const part = await file.partBeside(targets.get(id) ?? '');
+    const blocks = part ? reader.read(part) : [];
+    if (part && blocks.length === 0) into.warn('part_skipped');
+    graphics.set(id, blocks);
+  }
+  return graphics;
+}
+
+/** @returns what the element shows, if it is one that shows a chart or a diagram */
+export function blocksOfGraphic(element: XmlElement, graphics: Graphics): readonly Block[] | undefined {
+  const reader = readers[element.name];
+  return reader && (graphics.get(element.attributes[reader.id] ?? '') ?? []);
+}

@@ -1,0 +1,93 @@
+/** An Office Open XML file: its parts, and how they refer to each other. */
+import {
+  contentTypesPart,
+  mainPartOf,
+  packageRelations,
+  relationsIn,
+  type Relation,
+} from '../../../media/office-parts.ts';
+import { MalformedXml, parseXml, type XmlElement } from '../../../../platform/core/xml.ts';
+import type { Archive } from '../archive.ts';
+import type { SectionBuilder } from '../sections.ts';
+import { BrokenPart, Unreadable } from '../unreadable.ts';
+
+/** Where the main part usually is. */
+const usualParts = ['word/document.xml', 'ppt/presentation.xml'];
+
+export interface MainPart {
+  name: string;
+  root: XmlElement;
+}
+
+export class OfficeFile {
+  readonly #archive: Archive;
+  readonly #into: SectionBuilder;
+
+  /** @param into is told of parts that cannot be read */
+  constructor(archive: Archive, into: SectionBuilder) {
+    this.#archive = archive;
+    this.#into = into;
+  }
+
+  /** @throws Unreadable unsupported_type (no office file), too_large, file_corrupt */
+  async main(): Promise<MainPart> {
+    const has = (name: string) => this.#archive.has(name);
+    const parts = {
+      relations: await this.#archive.text(packageRelations),
+      contentTypes: await this.#archive.text(contentTypesPart),
+    };
+    const name = mainPartOf(parts, has)?.name ?? usualParts.find(has);
+    if (name === undefined) throw new Unreadable('unsupported_type');
+    return { name, root: await this.part(name) };
+  }
+
+  /** @throws BrokenPart, also where there is none; Unreadable too_large, file_corrupt */
+  async part(name: string): Promise<XmlElement> {
+    const text = await this.#archive.text(name);
+    if (text === undefined) throw new BrokenPart();
+    return this.#parsed(text);
+  }
+
+  /**
+   * A part beside the main one.
+   * @returns undefined where it cannot be read, which is a warning @throws Unreadable too_large, file_corrupt
+   */
+  async partBeside(name: string): Promise<XmlElement | undefined> {
+    try {
+      return await this.part(name);
+    } catch (error) {
+      if (!(error instanceof BrokenPart)) throw error;
+      this.#into.warn('part_skipped');
+      return undefined;
+    }
+  }
+
+  /** @returns what the part refers to inside the file @throws BrokenPart; Unreadable too_large, file_corrupt */
+  async relationsOf(part: string): Promise<Relation[]> {
+    const folder = folderOf(part);
+    const xml = await this.#archive.text(`${folder}_rels/${part.slice(folder.length)}.rels`);
+    return xml === undefined ? [] : relationsIn(this.#parsed(xml), folder);
+  }
+
+  /**
+   * The part of a kind that the main part has one of, such as `styles`; where the file has no relations, by its usual name.
+   * @returns undefined where there is none or it cannot be read
+   */
+  async onlyPart(main: string, relations: readonly Relation[], type: string): Promise<XmlElement | undefined> {
+    const usual = `${folderOf(main)}${type}.xml`;
+    const name = relations.find((relation) => relation.type === type)?.target ?? usual;
+    return name === usual && !this.#archive.has(name) ? undefined : this.partBeside(name);
+  }
+
+  #parsed(xml: string): XmlElement {
+    try {
+      return parseXml(xml);
+    } catch (error) {
+      throw error instanceof MalformedXml ? new BrokenPart() : error;
+    }
+  }
+}
+
+function folderOf(part: string): string {
+  return part.slice(0, part.lastIndexOf('/') + 1);
+}

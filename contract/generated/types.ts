@@ -8674,10 +8674,7 @@ export interface components {
          * @enum {string}
          */
         MediaVisibility: "private" | "public";
-        /**
-         * @description Whether an MP4 was made of a video, which every browser plays. `pending`: it is still to be made; until then the addresses lead to the file as it was uploaded. `made`: `preview_url` plays it. `impossible`: none can be made (the file cannot be decoded, or is longer than 12 hours) or the upload has failed; nothing is tried again.
-         * @enum {string}
-         */
+        /** @description Whether an MP4 was made of a video, which every browser plays. `pending`: it is still to be made; until then the addresses lead to the file as it was uploaded. `made`: `preview_url` plays it. `impossible`: none can be made (the file cannot be decoded, or is longer than 12 hours) or the upload has failed; nothing is tried again. A later version may add values: accept those that you do not know. */
         MediaMp4: "pending" | "made" | "impossible";
         /** @description Derived from provider, kind, file type and extension; `embed` covers external references. A later version may add values: accept those that you do not know. */
         MediaScreenType: "video" | "image" | "audio" | "pdf" | "file" | "embed";

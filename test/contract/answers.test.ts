@@ -143,8 +143,8 @@ describe('lists', () => {
       expect(fields).not.to.deep.equal([]);
       for (const { name } of filtersOf(operation)) {
         if (['q', 'since', 'until'].includes(name)) continue; // a search, and a range of the records' times
-        // A record may hold another one whole, or say by a time what the filter asks for; a filter may take several values.
-        const possible = [name, name.replace(/_id$/, ''), name.replace(/s$/, ''), `${name}_at`];
+        // A record may hold another one whole, or say by a time what the filter asks for; a filter may take several values, a field hold them.
+        const possible = [name, name.replace(/_id$/, ''), name.replace(/s$/, ''), `${name}s`, `${name}_at`];
         expect(fields, name).to.include.oneOf(possible);
       }
     });

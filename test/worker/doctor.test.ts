@@ -106,7 +106,7 @@ describe('worker/doctor', function () {
       smtp('SMTP_URL'),
       'WRONG  SMTP: BULK_SMTP_URL',
       smtp('BULK_SMTP_URL'),
-      `WRONG  ${titles[7]}`,
+      `WRONG  ${titles[8]}`,
       `         There is no ffmpeg at /nowhere/ffmpeg: ${withoutFfmpeg}`,
     ]);
     expect(isRight).to.equal(false);
@@ -130,14 +130,14 @@ describe('worker/doctor', function () {
     try {
       process.env['PATH'] = directory;
       expect(await ofFfmpeg({})).to.deep.equal([
-        `warn   ${titles[7]}`,
+        `warn   ${titles[8]}`,
         `         There is no ffmpeg named ffmpeg on the PATH: ${withoutFfmpeg}`,
       ]);
       expect(await ofFfmpeg({ WORKER_TASK_QUEUES: 'webhooks' })).to.deep.equal([]);
       const lacking = path.join(directory, 'ffmpeg');
       await writeFile(lacking, '#!/bin/sh\necho "ffmpeg version 4.4.2"\n', { mode: 0o755 });
       const [verdict, mistake] = await ofFfmpeg({});
-      expect(verdict).to.equal(`WRONG  ${titles[7]}`);
+      expect(verdict).to.equal(`WRONG  ${titles[8]}`);
       expect(mistake).to.match(
         /ffmpeg \(ffmpeg 4\.4\.2\) lacks the encoders libx264, aac and png, the filters scale and setsar, the muxers/,
       );

@@ -54,6 +54,7 @@ const explained: Readonly<Record<string, string>> = {
   leftover_objects: 'of files of the library',
   media_moves: 'of files of the library',
   media_renditions: 'of files of the library',
+  media_tracks: 'subtitles of files of the library',
   media_uses: 'ids of files of the library and of places that name them',
   test_mails: 'of administrators',
   repositories: 'of clubs: their own words, and ids of files of the library',

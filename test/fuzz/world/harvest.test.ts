@@ -64,7 +64,7 @@ describe('test/fuzz/world/harvest', () => {
     const kinds = new Set(
       everyOperation.flatMap((operation) =>
         operation.pathParameters
-          .filter((name) => name !== 'clubId' && name !== 'platform' && name !== 'reaction')
+          .filter((name) => !['clubId', 'platform', 'reaction', 'language'].includes(name))
           .map((name) => kindOfParameter(operation, name)),
       ),
     );

@@ -18,7 +18,7 @@ const rows = 3_000;
 const dueRows = 3;
 
 /** Of these, each row is due again and again: an index of the others would be the same. */
-const alwaysWaiting: ReadonlySet<WorkflowType> = new Set(['mailDomain', 'mediaMove']);
+const alwaysWaiting: ReadonlySet<WorkflowType> = new Set(['mailDomain', 'mediaMove', 'courseCompletion']);
 
 /** A value of a required column that has no default. */
 const values: Record<string, string> = {
@@ -86,13 +86,14 @@ describe('queries of due rows', function () {
 
   /** Makes some rows of the type's first query due. */
   async function makeDue(type: WorkflowType): Promise<void> {
-    const { tableName } = source.getMetadata(workflowTypes[type].entity);
+    const { tableName, primaryColumns } = source.getMetadata(workflowTypes[type].entity);
+    const key = primaryColumns[0]?.databaseName;
     const [first] = dueRowsOf(source, type);
     const status = /row\.status = '(\w+)'/.exec(first?.condition.render([]) ?? '')?.[1];
     const change = status === undefined ? '' : `, status = '${status}'`;
     await source.query(
       `UPDATE ${tableName} SET ${first?.at.render([]).replace('row.', '')} = $1 ${change}
-        WHERE id IN (SELECT id FROM ${tableName} ORDER BY id LIMIT ${dueRows})`,
+        WHERE ${key} IN (SELECT ${key} FROM ${tableName} ORDER BY ${key} LIMIT ${dueRows})`,
       [new Date(now.getTime() - 1_000)],
     );
   }

@@ -67,6 +67,8 @@ export interface Records {
   webhookDelivery: Id;
   /** Of the library. */
   file: Id;
+  /** Of the library, with subtitles in Portuguese. */
+  video: Id;
   /** Of the library; empty. */
   folder: Id;
   /** The student's, for agents. */
@@ -471,6 +473,19 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
   await insert('agent_materials', { agent_id: agent.id, media_id: file });
   const folder = await insert('media_folders', { ...made, name: 'Handouts', folded_name: 'handouts' });
   await insert('media_uses', { id: undefined, media_id: file, kind: 'agent', place_id: agent.id });
+  const { id: video } = await buildMedia(clubId, { video: true, title: 'Ropes in motion' });
+  const objectKey = `media/${clubId}/${video}`;
+  await (await testDatabase()).query(`UPDATE media SET object_key = $2 WHERE id = $1`, [video, objectKey]);
+  await insert('media_tracks', {
+    ...made,
+    id: undefined,
+    media_id: video,
+    language: 'pt-BR',
+    label: 'Português',
+    kind: 'subtitles',
+    object_key: `${objectKey}-pt`,
+    size_bytes: 60,
+  });
   const source = await insert('agent_sources', {
     ...made,
     kind: 'media',
@@ -529,6 +544,7 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
     agent: agent.id,
     agentPublicId: agent.publicId,
     file,
+    video,
     folder,
     source,
     image,

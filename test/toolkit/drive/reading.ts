@@ -6,7 +6,7 @@ import { readPlain } from '../../../domain/knowledge/extraction/plain-text.ts';
 import { SectionBuilder, type Section } from '../../../domain/knowledge/extraction/sections.ts';
 
 const readers = { html: readHtml, markdown: readMarkdown, plain: readPlain, csv: readCsv };
-export type TextFormat = keyof typeof readers;
+type TextFormat = keyof typeof readers;
 
 /** @returns the sections, and the warnings as `code count` */
 export async function readAs(format: TextFormat, text: string): Promise<{ sections: Section[]; warnings: string[] }> {

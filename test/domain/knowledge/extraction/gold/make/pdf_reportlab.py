@@ -185,7 +185,7 @@ with pikepdf.open(path_of('pdf-unmapped-letters.pdf'), allow_overwriting_input=T
             del font['/ToUnicode']
             font['/Encoding'] = pikepdf.Dictionary(Type=pikepdf.Name.Encoding, Differences=[0, *[pikepdf.Name(f'/g{n}') for n in range(128)]])
     pdf.save(path_of('pdf-unmapped-letters.pdf'), deterministic_id=True)
-add('pdf-unmapped-letters.pdf', covers=['letters without a mapping'], writer=f'{WRITER}, pikepdf 10.18.0', text=['The plan of the club:', unreadable('Sail at nine, rest at noon.', 'letters_unmapped', 1)])
+add('pdf-unmapped-letters.pdf', covers=['letters without a mapping in the font, known by their codes'], writer=f'{WRITER}, pikepdf 10.18.0', text=['The plan of the club:', 'Sail at nine, rest at noon.'])
 
 
 def encrypted(file, permission, **known):
@@ -211,4 +211,4 @@ with pikepdf.open(path_of('pdf-encrypted-part.pdf'), allow_overwriting_input=Tru
     data = bytes(byte ^ 0x5A for byte in closed.read_bytes())
     closed.write(data, filter=pikepdf.Name.Crypt, decode_parms=pikepdf.Dictionary(Type=pikepdf.Name.CryptFilterDecodeParms, Name=pikepdf.Name.Club))
     pdf.save(path_of('pdf-encrypted-part.pdf'), deterministic_id=True)
-add('pdf-encrypted-part.pdf', covers=['encrypted part'], writer=f'{WRITER}, pikepdf 10.18.0', text=['The first page is open.', unreadable('The second page is closed.', 'part_encrypted', 2)])
+add('pdf-encrypted-part.pdf', covers=['a part with an unknown filter'], writer=f'{WRITER}, pikepdf 10.18.0', text=['The first page is open.', unreadable('The second page is closed.', 'part_skipped', 2)])

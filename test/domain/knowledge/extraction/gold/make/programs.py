@@ -129,7 +129,7 @@ chromium('pdf-chromium-units.pdf', '<h1>Units</h1><p>A cube of 10 m has 10<sup>3
          numbers=['10³ m³', '100 m²', 'H₂O', '300 [1] guests'], absent=['3001'], same={'300 [1]': ['300[1]', '300^1', '300^[1]']})
 chromium('pdf-chromium-table.pdf', '<table><tr><th>Knot<th>Strength<th>Minutes<tr><td>Bowline<td><td>60<tr><td>Reef knot<td>45<td><tr><td>Clove hitch<td><td>20</table>', covers=['empty cells'], text=rows(rates), cells=cells(rates))
 chromium('pdf-chromium-alternative-text.pdf', '<p>The loop:</p><img alt="A bowline around a post" src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==" width="90"><p>It holds.</p>',
-         ' lang="en"', covers=['alternative text'], text=['The loop:', anywhere('A bowline around a post'), 'It holds.'])
+         ' lang="en"', covers=['alternative text'], text=['The loop:', anywhere('[Picture: A bowline around a post]'), 'It holds.'])
 chromium('pdf-chromium-hebrew.pdf', '<h1>שיעור ראשון</h1><p>הקורס מתחיל ב-12:30 ונמשך 90 דקות.</p><p>הספר Sailing 101 נמצא בספרייה.</p>', ' lang="he" dir="rtl"', language='he', covers=['Hebrew'],
          text=['שיעור ראשון', 'הקורס מתחיל ב-12:30 ונמשך 90 דקות.', 'הספר Sailing 101 נמצא בספרייה.'], numbers=['90', 'Sailing 101'])
 chromium('pdf-chromium-arabic.pdf', '<p>يبدأ الدرس في الساعة ١٠:٣٠ صباحًا.</p><p>السعر ٢٥ يورو لكل طالب.</p>', ' lang="ar" dir="rtl"', language='ar', covers=['Arabic'],

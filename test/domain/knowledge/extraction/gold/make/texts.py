@@ -71,7 +71,7 @@ add('html-hebrew-direction.html', page(
 add('html-alternative-texts.html', page(
     '<p>The knot:</p>\n<img src="bowline.png" alt="A bowline around a post">\n<p>Its use:</p>\n<figure><img src="a.png" alt=""><figcaption>Figure 1. A boat at the pier</figcaption></figure>\n'
     '<svg role="img" aria-label="Chart of tides"><title>Tides</title><text x="1" y="9">High at 6</text></svg><input type="image" alt="Send" src="s.png">'),
-    covers=['alternative text'], text=['The knot:', anywhere('A bowline around a post'), 'Its use:', 'Figure 1. A boat at the pier', anywhere('High at 6')], hidden=['Chart of tides', 'Tides', 'Send', 'Image'])
+    covers=['alternative text'], text=['The knot:', anywhere('[Picture: A bowline around a post]'), 'Its use:', 'Figure 1. A boat at the pier', anywhere('[Picture: Tides]'), anywhere('High at 6')], hidden=['Chart of tides', 'Send', 'Image'])
 add('html-utf-16-with-mark.html', '\ufeff' + page('<p>Uma lição de vela: 20 €.</p>', head=''), encoding='utf-16-le', language='pt', covers=['UTF-16 with mark'],
     text=['Uma lição de vela: 20 €.'], numbers=['20 €'])
 add('html-shift-jis.html', page('<p>船は午後三時に出ます。</p>', head='<meta charset="shift_jis">'), encoding='shift_jis', language='ja', covers=['declared encoding'],
@@ -109,7 +109,7 @@ add('markdown-long-table.md', '# Stock\n\n' + '\n'.join(f'| {" | ".join(row)} |'
     text=['Stock', *rows(stock)], cells=cells(stock, (1, 2), (9, 3), (17, 1), (25, 2), (33, 3), (40, 2)))
 add('markdown-footnotes-and-html.md', '# Units\n\nThe lake has 10<sup>3</sup> boats on 5 km<sup>2</sup>.[^1] Water is H<sub>2</sub>O.\n\n<details><summary>More</summary>\n\nIt froze in 1963.\n\n</details>\n\n<!-- Not for readers. -->\n\n[^1]: Counted in May.\n\n![A map of the lake](map.png)\n',
     covers=['superscript', 'subscript', 'footnote mark beside a number', 'alternative text', 'HTML comment'],
-    text=['Units', 'The lake has 10³ boats on 5 km². [1] Water is H₂O.', 'More', 'It froze in 1963.', anywhere('1'), anywhere('Counted in May.'), anywhere('A map of the lake')],
+    text=['Units', 'The lake has 10³ boats on 5 km². [1] Water is H₂O.', 'More', 'It froze in 1963.', anywhere('1'), anywhere('Counted in May.'), anywhere('[Picture: A map of the lake]')],
     numbers=['10³ boats', '5 km²', 'H₂O'], absent=['Not for readers'], same={'km². [1] Water': ['km².[1] Water', 'km².[^1] Water', 'km².¹ Water', 'km².^1 Water'], '[1]': ['[^1]']})
 add('markdown-japanese-lines.md', '# 練習\n\n練習は毎週土曜日に\n港で行います。雨の日は\n休みです。\n\n- 救命胴衣\n- 帽子\n', language='ja', covers=['CJK lines'], text=['練習', '練習は毎週土曜日に港で行います。雨の日は休みです。', '救命胴衣', '帽子'])
 add('markdown-persian.md', '# درس یکم\n\nمی‌خواهم قایق‌رانی را یاد بگیرم. کلاس‌ها ساعت ۱۰ آغاز می‌شوند.\n', language='fa', covers=['U+200C'],
@@ -131,7 +131,7 @@ add('lesson-emoji.md', 'Bring your family 👨‍👩‍👧 and a flag 🏴‍�
 add('lesson-chinese-lines.md', '## 第一课\n\n课程从上午九点\n开始，请提前十分钟\n到达。\n\n1. 检查船体\n2. 升起船帆\n', language='zh', covers=['CJK lines'], text=['第一课', '课程从上午九点开始，请提前十分钟到达。', '1. 检查船体', '2. 升起船帆'])
 add('lesson-front-matter-like.md', '---\n\nA line of dashes is a rule here.\n\n---\n\nAnd here.\n', covers=['no front matter'], text=['A line of dashes is a rule here.', 'And here.'])
 add('lesson-video-and-picture.md', '## Watch\n\n![The knot, seen from above](https://example.com/knot.png)\n\n[Watch the film](https://example.com/film)\n\n1. Look\n1. Try\n1. Repeat\n', covers=['alternative text', 'numbered list'],
-    text=['Watch', 'The knot, seen from above', 'Watch the film', '1. Look', '2. Try', '3. Repeat'], numbers=['3. Repeat'])
+    text=['Watch', '[Picture: The knot, seen from above]', 'Watch the film', '1. Look', '2. Try', '3. Repeat'], numbers=['3. Repeat'])
 
 # --- Plain text
 add('plain-signs-of-markdown.txt', '# 1 of the series\n\n2 * 3 * 4 is 24, and a_b_c is a name.\n\n* not a list *\n\nThe array is x[i](j), its file [notes](draft).\n\n```\nFence\n```\n\n1986. A great year.\n', covers=['text/plain like Markdown'],
@@ -145,7 +145,7 @@ for name, encoding, mark in [('little-endian', 'utf-16-le', ''), ('big-endian', 
 add('plain-chinese-lines.txt', '潮水每天涨落两次。\n涨潮大约六个小时，\n退潮也是如此。\n\n请在 10 点前到达。\n', language='zh', covers=['CJK lines'], text=['潮水每天涨落两次。涨潮大约六个小时，退潮也是如此。', '请在 10 点前到达。'], numbers=['10'])
 add('plain-arabic.txt', 'يبدأ الدرس في الساعة ١٠:٣٠ صباحًا.\n\nالسعر ٢٥٫٥٠ يورو لكل طالب.\n', language='ar', covers=['Arabic'], text=['يبدأ الدرس في الساعة ١٠:٣٠ صباحًا.', 'السعر ٢٥٫٥٠ يورو لكل طالب.'], numbers=['٢٥٫٥٠ يورو'])
 add('plain-persian.txt', 'قایق‌ها در بندر می‌مانند.\n\nهزینه ۵۰ یورو است.\n', language='fa', covers=['U+200C'], text=['قایق‌ها در بندر می‌مانند.', 'هزینه ۵۰ یورو است.'], numbers=['۵۰ یورو'])
-add('plain-thai.txt', 'เรียนแล่นเรือทุกวันเสาร์\nเริ่มเวลา 9 โมงเช้า\n\nราคา 500 บาท\n', language='th', covers=['Thai'], text=['เรียนแล่นเรือทุกวันเสาร์ เริ่มเวลา 9 โมงเช้า', 'ราคา 500 บาท'], numbers=['500'])
+add('plain-thai.txt', 'เรียนแล่นเรือทุกวันเสาร์\nเริ่มเวลา 9 โมงเช้า\n\nราคา 500 บาท\n', language='th', covers=['Thai'], text=['เรียนแล่นเรือทุกวันเสาร์', 'เริ่มเวลา 9 โมงเช้า', 'ราคา 500 บาท'], numbers=['500'])
 add('plain-windows-1252.txt', 'Café à côté – 12 € “menu”.\n', encoding='windows-1252', language='fr', covers=['Windows-1252'], text=['Café à côté – 12 € “menu”.'], numbers=['12 €'])
 add('plain-raised-signs.txt', 'The pool holds 10³ litres on 25 m². Water is H₂O. x₁ + x₂ = 10⁻³.\n', covers=['superscript', 'subscript'], text=['The pool holds 10³ litres on 25 m². Water is H₂O. x₁+x₂=10⁻³.'], numbers=['10³ litres', '25 m²', 'H₂O', 'x₁+x₂=10⁻³'])
 poem = 'Red to red,\nand green to green,\nsail in between.\n'

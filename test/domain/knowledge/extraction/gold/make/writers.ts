@@ -69,8 +69,8 @@ async function writePdf(): Promise<void> {
   const file = createWriteStream(path.join(folder, 'pdf-writer-units.pdf'));
   pdf.pipe(file);
   pdf.fontSize(11).text('The pool holds 10', { continued: true });
-  pdf.fontSize(7).text('3', { continued: true, baseline: 4 });
-  pdf.fontSize(11).text(' litres. The mast is 12 m high.');
+  pdf.fontSize(7).text('3', { continued: true, baseline: -4 }); // from the top of the line
+  pdf.fontSize(11).text(' litres. The mast is 12 m high.', { baseline: 'top' });
   pdf.end();
   await finished(file);
 }

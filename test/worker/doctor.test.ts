@@ -31,7 +31,7 @@ const titles = [
   'ffmpeg: it makes renditions of videos',
 ] as const;
 const withoutFfmpeg =
-  'videos stay as they were uploaded; install ffmpeg with libx264, AAC and zscale (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one.';
+  'videos stay as they were uploaded; install ffmpeg with libx264 and AAC (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one.';
 const origin = 'https://dashboard.example.com';
 
 describe('worker/doctor', function () {
@@ -139,7 +139,7 @@ describe('worker/doctor', function () {
       const [verdict, mistake] = await ofFfmpeg({});
       expect(verdict).to.equal(`WRONG  ${titles[8]}`);
       expect(mistake).to.match(
-        /ffmpeg \(ffmpeg 4\.4\.2\) lacks the encoders libx264, aac and png, the filters scale and setsar, the muxers/,
+        /ffmpeg \(ffmpeg 4\.4\.2\) lacks the encoders libx264, aac and png, the filters scale, setsar, setparams, sidedata, format, lut3d and premultiply, the muxers/,
       );
     } finally {
       process.env['PATH'] = PATH;

@@ -12,7 +12,7 @@ export interface FfmpegFinding {
   readonly flaw?: string;
   /** A sentence for each reason why it makes no renditions at all, and what to do. */
   readonly mistakes: readonly string[];
-  /** A sentence for each program of that name that is passed over, and for each part that only some videos need. */
+  /** A sentence for each program of that name that is passed over. */
   readonly notes: readonly string[];
   /** Changes with the file. */
   readonly identity?: string;
@@ -22,24 +22,25 @@ type Part = 'encoder' | 'decoder' | 'filter' | 'muxer' | 'demuxer';
 interface Need {
   readonly part: Part;
   readonly name: string;
-  /** Videos that go without it; absent if none does. */
-  readonly only?: string;
 }
 
-/** What the renditions of a video are made with (MED-24). `rawvideo` is for the test picture. */
+/** What the renditions of a video are made with (MED-24, MED-31). `rawvideo` is for the test picture. */
 const needs: readonly Need[] = [
   { part: 'encoder', name: 'libx264' },
   { part: 'encoder', name: 'aac' },
   { part: 'encoder', name: 'png' },
   { part: 'filter', name: 'scale' },
   { part: 'filter', name: 'setsar' },
+  { part: 'filter', name: 'setparams' },
+  { part: 'filter', name: 'sidedata' },
+  { part: 'filter', name: 'format' },
+  { part: 'filter', name: 'lut3d' },
+  { part: 'filter', name: 'premultiply' },
   { part: 'muxer', name: 'mp4' },
   { part: 'muxer', name: 'image2pipe' },
   { part: 'demuxer', name: 'mov' },
   { part: 'demuxer', name: 'matroska' },
   { part: 'demuxer', name: 'rawvideo' },
-  { part: 'filter', name: 'zscale', only: 'videos in HDR' },
-  { part: 'filter', name: 'tonemap', only: 'videos in HDR' },
 ];
 
 /** A machine that is busy presses the test picture late. */
@@ -52,8 +53,7 @@ const trial = [
 ].flatMap((words) => words.split(' '));
 
 const consequence = 'videos stay as they were uploaded';
-const remedy =
-  'install ffmpeg with libx264, AAC and zscale (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one';
+const remedy = 'install ffmpeg with libx264 and AAC (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one';
 
 /**
  * Looks the program up, asks for its version and its parts, and lets it press a test picture within the bounds of a video. Debian's
@@ -95,14 +95,13 @@ async function lookAtFile(
     if (version === undefined) return wrong(found, `says ${firstWords(said)} to -version, so it is no ffmpeg`);
     const there = { ...found, version };
     const lacking = await lackingParts(ask);
-    const essential = lacking.filter(({ only }) => only === undefined);
-    if (essential.length > 0) return wrong(there, `lacks ${listed(essential)}`);
+    if (lacking.length > 0) return wrong(there, `lacks ${listed(lacking)}`);
     const { signal } = new AbortController();
     if ((await run(file, trial, { bounds: trialBounds, signal })) !== 'done') {
       const bounds = `${trialBounds.memoryMb} MB of memory, ${trialBounds.timeMs / 1_000} s`;
       return wrong(there, `presses no test picture within its bounds (${bounds})`);
     }
-    return poor(there, lacking);
+    return { ...there, mistakes: [], notes: [] };
   } catch (error) {
     return wrong(found, (error as Error).message);
   }
@@ -116,19 +115,6 @@ const wrong = (found: Found, flaw: string): FfmpegFinding => ({
   mistakes: [`${named(found)} ${flaw}: ${consequence}; ${remedy}.`],
   notes: [],
 });
-
-/** @param lacking parts that only some videos need */
-function poor(found: Found, lacking: readonly Need[]): FfmpegFinding {
-  if (lacking.length === 0) return { ...found, mistakes: [], notes: [] };
-  const flaw = `lacks ${listed(lacking)}`;
-  const videos = [...new Set(lacking.map(({ only }) => only))].join(' and ');
-  return {
-    ...found,
-    flaw,
-    mistakes: [],
-    notes: [`${named(found)} ${flaw}: the colours of ${videos} are not converted; ${remedy}.`],
-  };
-}
 
 const named = ({ file, version }: Found): string => (version === undefined ? file : `${file} (ffmpeg ${version})`);
 

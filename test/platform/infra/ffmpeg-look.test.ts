@@ -9,7 +9,7 @@ import type { FfmpegFinding } from '../../../platform/infra/video/ffmpeg-look.ts
 import { ffmpegAt } from '../../../platform/infra/video/ffmpeg.ts';
 
 const ending =
-  'videos stay as they were uploaded; install ffmpeg with libx264, AAC and zscale (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one.';
+  'videos stay as they were uploaded; install ffmpeg with libx264 and AAC (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one.';
 
 describe('platform/infra/video/ffmpeg-look', function () {
   this.timeout(60_000);
@@ -74,19 +74,14 @@ describe('platform/infra/video/ffmpeg-look', function () {
     ]);
   });
 
-  it('names the parts that it lacks; without those of HDR it makes renditions', async () => {
+  it('names the parts that it lacks', async () => {
     const without = await lacking('libx264|aac|setsar');
     const { version = '', mistakes } = await findingOf(without);
     expect(mistakes).to.deep.equal([
       `${without} (ffmpeg ${version}) lacks the encoders libx264 and aac, the filter setsar: ${ending}`,
     ]);
-    const grey = await findingOf(await lacking('zscale'));
-    expect([grey.mistakes, grey.notes]).to.deep.equal([
-      [],
-      [
-        `${without} (ffmpeg ${version}) lacks the filter zscale: the colours of videos in HDR are not converted; ${ending.split('; ')[1]}`,
-      ],
-    ]);
+    const plain = await findingOf(await lacking('lut3d'));
+    expect(plain.mistakes).to.deep.equal([`${without} (ffmpeg ${version}) lacks the filter lut3d: ${ending}`]);
   });
 
   it('says that it presses nothing within its bounds, although it says its version', async () => {

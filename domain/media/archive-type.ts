@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry, type ZipFile } from 'yauzl';
 import { decodeXml } from '../../platform/core/xml.ts';
 import type { ArchiveType } from './media.policy.ts';
-import { contentTypesPart, mainPartOf, packageRelations } from './office-parts.ts';
+import { contentTypesPart, mainPartOf, packageRelations } from '../../platform/core/office-parts.ts';
 
 const office = 'application/vnd.openxmlformats-officedocument';
 /** Of Office Open XML: the usual names of main parts. Names are the same in any case. */

@@ -1,6 +1,6 @@
 /** Charts and diagrams that a document or a slide shows: each is a part of its own. */
 import { descendantsOf, type XmlElement } from '../../../../platform/core/xml.ts';
-import type { Relation } from '../../../media/office-parts.ts';
+import type { Relation } from '../../../../platform/core/office-parts.ts';
 import type { SectionBuilder } from '../sections.ts';
 import type { Block } from './blocks.ts';
 import { chartBlocks } from './charts.ts';

@@ -5,7 +5,7 @@ import {
   packageRelations,
   relationsIn,
   type Relation,
-} from '../../../media/office-parts.ts';
+} from '../../../../platform/core/office-parts.ts';
 import { MalformedXml, parseXml, type XmlElement } from '../../../../platform/core/xml.ts';
 import type { Archive } from '../archive.ts';
 import type { SectionBuilder } from '../sections.ts';

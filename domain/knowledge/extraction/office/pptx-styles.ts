@@ -1,6 +1,6 @@
 /** What paragraphs of slides take over: from their shape, from its place in the layout and in the master, and from the master's styles. */
 import { childOf, childrenOf, descendantsOf, type XmlElement } from '../../../../platform/core/xml.ts';
-import type { Relation } from '../../../media/office-parts.ts';
+import type { Relation } from '../../../../platform/core/office-parts.ts';
 import type { OfficeFile } from './office-file.ts';
 
 export interface Layout {

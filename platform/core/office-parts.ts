@@ -1,5 +1,5 @@
 /** Which part of an Office Open XML file is its main one: its relationships say so, or its types of contents, whatever its name. */
-import { childrenOf, MalformedXml, parseXml, type XmlElement } from '../../platform/core/xml.ts';
+import { childrenOf, MalformedXml, parseXml, type XmlElement } from './xml.ts';
 
 /** Every such file has it. */
 export const contentTypesPart = '[Content_Types].xml';

@@ -28,8 +28,8 @@ export interface TrackName {
 }
 
 /**
- * Adds the subtitles of a language, or puts others in their place. The object is stored first; until the row names it, it is left to
- * be erased, so nothing stays where the process dies between.
+ * Adds the subtitles of a language, or puts others in their place. What is refused is refused before anything is stored. The object
+ * is stored before its row; until the row names it, it is left to be erased, so nothing stays if the process dies between.
  * @throws DomainError not_found, invalid_file (no video or sound that is ready), invalid_request (language, label, or a line of the
  *   file), too_many_tracks
  */
@@ -41,15 +41,14 @@ export async function putTrack(
 ): Promise<RecordOf<'MediaTrack'>> {
   const language = canonical(given);
   if (label !== undefined && !hasVisible(label)) throw new DomainError('invalid_request', 'label must have a letter.');
-  const file = await db.one<{ durationMs: number | null }>(
-    sql`SELECT duration_ms::float8 AS "durationMs" FROM media WHERE id = ${mediaId} AND club_id = ${clubId}
-           AND purpose = 'library' AND removed_at IS NULL`,
-  );
-  if (!file) throw notFound('file');
-  const bytes = Buffer.from(webVttOf(content, file.durationMs), 'utf8');
   const key = `${keyPrefix.private}${clubId}/${newId()}`;
-  const erasesAt = new Date(now.getTime() + mediaRules.arrivalMs);
-  await db.transaction((tx) => leaveBehind(tx, { clubId, key, erasesAt }));
+  const bytes = await db.transaction(async (tx) => {
+    const { durationMs } = await lockPlayed(tx, clubId, mediaId);
+    const vtt = Buffer.from(webVttOf(content, durationMs), 'utf8');
+    await findWithRoom(tx, mediaId, language);
+    await leaveBehind(tx, { clubId, key, erasesAt: new Date(now.getTime() + mediaRules.completionMs) });
+    return vtt;
+  });
   await storage.put(key, trackType, Readable.from([bytes]));
   const row = {
     mediaId,
@@ -63,10 +62,7 @@ export async function putTrack(
   };
   return db.transaction(async (tx) => {
     await lockPlayed(tx, clubId, mediaId);
-    const others = await tx.manager.findBy(MediaTrack, { mediaId });
-    const before = others.find((one) => one.language === language);
-    if (!before && others.length >= mediaRules.maxTracks)
-      throw new DomainError('too_many_tracks', `A file has at most ${mediaRules.maxTracks} tracks. Remove one first.`);
+    const before = await findWithRoom(tx, mediaId, language);
     if (before) await tx.manager.update(MediaTrack, { mediaId, language }, row);
     else await tx.manager.insert(MediaTrack, { ...row, createdAt: now });
     await tx.run(sql`DELETE FROM leftover_objects WHERE object_key = ${key}`);
@@ -87,14 +83,24 @@ export async function removeTrack({ db }: Pick<MediaDeps, 'db'>, name: TrackName
   });
 }
 
+/** @returns the track of this language, if there is one @throws DomainError too_many_tracks */
+async function findWithRoom(tx: Transaction, mediaId: Id, language: string): Promise<MediaTrack | undefined> {
+  const tracks = await tx.manager.findBy(MediaTrack, { mediaId });
+  const found = tracks.find((one) => one.language === language);
+  if (!found && tracks.length >= mediaRules.maxTracks)
+    throw new DomainError('too_many_tracks', `A file has at most ${mediaRules.maxTracks} tracks. Remove one first.`);
+  return found;
+}
+
 /** Holds a video or sound of the library for a change. @throws DomainError not_found, invalid_file */
-async function lockPlayed(tx: Transaction, clubId: Id, mediaId: Id): Promise<void> {
-  const held = await tx.one<{ isPlayed: boolean }>(
-    sql`SELECT kind IN ('video', 'audio') AND status = 'ready' AND object_key IS NOT NULL AS "isPlayed" FROM media
+async function lockPlayed(tx: Transaction, clubId: Id, mediaId: Id): Promise<{ durationMs: number | null }> {
+  const held = await tx.one<{ isPlayed: boolean; durationMs: number | null }>(
+    sql`SELECT duration_ms::float8 AS "durationMs", kind IN ('video', 'audio') AND status = 'ready' AND object_key IS NOT NULL AS "isPlayed" FROM media
          WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`,
   );
   if (!held) throw notFound('file');
   if (!held.isPlayed) throw new DomainError('invalid_file', 'Only a video or sound that is ready may have subtitles.');
+  return held;
 }
 
 function canonical(language: string): string {

@@ -120,6 +120,7 @@ describe('subtitles of videos and sounds', () => {
     expectError(await put('en', spoken('a'), foreign.id), 'not_found');
     expectError(await put('en', spoken('a'), newId()), 'not_found');
     expectError(await remove('en', foreign.id), 'not_found');
+    expect(await leftKeys()).to.deep.equal([]);
   });
 
   it('409: more than twenty languages', async () => {
@@ -147,6 +148,7 @@ describe('subtitles of videos and sounds', () => {
     ];
     for (const language of languages) expect((await put(language, spoken('a'))).status).to.equal(200);
     expectError(await put('it', spoken('a')), 'too_many_tracks');
+    expect(await leftKeys()).to.deep.equal([]);
     expect((await put('id', spoken('b'))).status).to.equal(200);
   });
 

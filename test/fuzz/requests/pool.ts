@@ -40,9 +40,10 @@ export class Pool {
     return this.#all().filter((entry) => entry.kind === kind && this.isDeleted(entry.value));
   }
 
-  /** Ids of whatever kind. */
+  /** Ids of every kind. The designer of an automation names its steps, so such a name is no id: a letter stands in many texts. */
   ids(club: ClubName): Entry[] {
-    return this.#all().filter((entry) => entry.club === club && !entry.kind.includes('.') && entry.kind !== 'club');
+    const isId = ({ kind, value }: Entry) => !kind.includes('.') && kind !== 'club' && /^[\da-f-]{36}$/i.test(value);
+    return this.#all().filter((entry) => entry.club === club && isId(entry));
   }
 
   #all(): Entry[] {

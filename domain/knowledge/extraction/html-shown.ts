@@ -119,7 +119,7 @@ function fieldOf(field: HtmlElement, into: Warned): string {
   }
 }
 
-/** Of a list that opens, what is chosen, which is the first if nothing says so; of one that stands open, all. */
+/** A list that opens shows the chosen option (the first if none is chosen); a list that is always open shows all. */
 function chosenIn(select: HtmlElement): string[] {
   const options: HtmlElement[] = [];
   visit(select, {

@@ -43,7 +43,7 @@ class HtmlReader implements Visitor {
   readonly #into: SectionBuilder;
   readonly #styles = new Styles();
   readonly #layouts: ReadonlySet<HtmlElement>;
-  /** What there is to do at the end of each open element. */
+  /** The actions at the end of each open element. */
   readonly #ends: (() => void)[] = [];
   readonly #lists: OpenList[] = [];
   /** Undefined stands for a table whose cells are no more than paragraphs, or text of the cell around them. */

@@ -10,7 +10,7 @@ export interface Paragraph {
   text: string;
   /** `lines`: code, whose lines stay lines; `row`: of a table or list, that is near to the next. */
   kind: 'prose' | 'row' | 'lines';
-  /** Of a row of a table: its header, which each passage that has rows of it shows. */
+  /** The header of the table, for a row of it. Each passage with rows of the table begins with it. */
   header?: string;
   /** When it is said, in a video or sound: it stays one block. */
   seconds?: Seconds;

@@ -152,7 +152,7 @@ function clock(ms: number): string {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', nbsp: ' ', lrm: '', rlm: '' };
 
-/** What people read of a cue: who speaks stands before the words, and readings above letters in brackets behind them. */
+/** The words of a cue as people read them: the speaker before them, and readings above letters in brackets behind them. */
 function plain(text: string): string {
   return text
     .replace(/<v(?:\.[^ <>]*)? ([^<>]+)>/g, '$1: ')

@@ -112,7 +112,7 @@ export class TableBuilder {
     }
   }
 
-  /** What reaches down behind the last cell of the file. */
+  /** Adds the cells from above that stand behind the last cell of the file. */
   #endRow(): void {
     if (this.#rows.length === 0) return;
     for (const column of [...this.#reaching.keys()].toSorted((a, b) => a - b)) {

@@ -14,7 +14,7 @@ export class Unreadable extends Error {
   }
 }
 
-/** Thrown where one part of a file is broken: what the other parts say can be read. */
+/** Thrown if one part of a file is broken. The other parts can still be read. */
 export class BrokenPart extends Unreadable {
   constructor() {
     super('file_corrupt');

@@ -68,7 +68,7 @@ export function colorFilters(
   const toVideo = 'out_color_matrix=bt709:out_range=tv,format=yuv420p';
   const said = 'setsar=1,sidedata=delete,setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709';
   const changes = [
-    // What is transparent becomes black, as players show it.
+    // Transparent parts become black, as players show them.
     ...(colors.hasAlpha ? ['format=gbrap16le', 'premultiply=inplace=1'] : []),
     ...(colors.hasAlpha || table !== undefined ? ['format=gbrp16le'] : []),
     ...(table === undefined ? [] : [`lut3d=file=${quoted(table)}`]),

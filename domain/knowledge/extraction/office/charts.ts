@@ -5,7 +5,7 @@ import { paragraphTextsIn } from './drawing-text.ts';
 
 interface Series {
   name: string;
-  /** What the values stand for, by place. */
+  /** The meaning of the values, by place. */
   categories: ReadonlyMap<number, string>;
   values: readonly ReadonlyMap<number, string>[];
 }

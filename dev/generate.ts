@@ -7,9 +7,11 @@ import path from 'node:path';
 import { declarations } from '../config.ts';
 import { generatedFiles, placeOf } from '../contract/generate.ts';
 import type { ContractDocument } from '../contract/openapi.ts';
+import { catalogues } from '../domain/language/languages.ts';
 import { rulesFile } from './alerts/rules-file.ts';
 import { automationsPage } from './automations-page.ts';
 import { boundSections } from './bounds.ts';
+import { argumentTypes, catalogueProblems, unusedKeys } from './catalogues.ts';
 import { boundsPage } from './bounds-page.ts';
 import { chartFiles } from './chart-files.ts';
 import { configurationPage, environmentExample } from './configuration-page.ts';
@@ -26,6 +28,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
   const page = (name: string, text: string) => [path.join(projectDirectory, 'docs', 'reference', name), text] as const;
   return new Map([
     ...[...ofContract].map(([name, text]) => [placeOf(name), text] as const),
+    [path.join(projectDirectory, 'domain', 'language', 'arguments.ts'), argumentTypes()] as const,
     page('imports.md', importsPage(productImports(projectDirectory))),
     page('automations.md', automationsPage(contract)),
     page('bounds.md', boundsPage(boundSections)),
@@ -44,7 +47,17 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
+/** @throws Error that lists what is wrong with the message catalogues */
+function requireRightCatalogues(): void {
+  const problems = [
+    ...Object.entries(catalogues).flatMap(([language, { messages }]) => catalogueProblems(language, messages)),
+    ...unusedKeys(projectDirectory).map((key) => `No code uses the message ${key}.`),
+  ];
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+}
+
 async function main(): Promise<void> {
+  requireRightCatalogues();
   const files = await derivedFiles();
   const drifted = [...files].filter(([file, text]) => !existsSync(file) || readFileSync(file, 'utf8') !== text);
   if (!process.argv.includes('--check')) {

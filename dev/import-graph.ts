@@ -11,7 +11,7 @@ const levels: readonly (readonly string[])[] = [
   ['contract', 'entities'],
   ['platform/infra'],
   ['platform/engine'],
-  ['domain/deps.ts', 'domain/watches', 'domain/joining'],
+  ['domain/deps.ts', 'domain/watches', 'domain/joining', 'domain/language'],
   ['domain/mail', 'domain/billing', 'domain/knowledge'],
   ['domain/identity'],
   ['domain/access', 'domain/media', 'domain/clubs'],

@@ -183,6 +183,7 @@ import { PassagesByTime1795753000200 } from './migrations/1795753000200-passages
 import { ExaminedFiles1795752000000 } from './migrations/1795752000000-examined-files.ts';
 import { UnexaminedFiles1795752100000 } from './migrations/1795752100000-unexamined-files.ts';
 import { MediaTracks1795753000300 } from './migrations/1795753000300-media-tracks.ts';
+import { LanguagesOfPeople1795765000000 } from './migrations/1795765000000-languages-of-people.ts';
 import { MailPictures1795751000000 } from './migrations/1795751000000-mail-pictures.ts';
 import { UnknownMailPictures1795751100000 } from './migrations/1795751100000-unknown-mail-pictures.ts';
 import { Refunds1795745000000 } from './migrations/1795745000000-refunds.ts';
@@ -499,6 +500,7 @@ export const migrations = [
   SourcesByReader1795753000100,
   PassagesByTime1795753000200,
   MediaTracks1795753000300,
+  LanguagesOfPeople1795765000000,
   MailPictures1795751000000,
   UnknownMailPictures1795751100000,
   Refunds1795745000000,

@@ -1,4 +1,6 @@
 /** The one place where an error becomes an answer: the envelope, and nothing of ours beside code and message. */
+import { acceptedLanguage } from '../../domain/language/chosen.ts';
+import { RefusalToPerson } from '../../domain/language/refusal.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import { isConflict } from '../../platform/infra/postgres/database.ts';
@@ -16,12 +18,21 @@ export function errorEnvelope({ log }: Pick<ApiDeps, 'log'>): Middleware {
   return enveloped;
 }
 
-function answerWith(context: Context, { status, code, message, headers }: DomainError): void {
+function answerWith(context: Context, error: DomainError): void {
+  const { status, code, headers } = error;
   context.status = status;
-  context.body = { error: { code, message } };
+  context.body = { error: { code, message: messageOf(context, error) } };
   if (status === 401) context.set('WWW-Authenticate', 'Bearer');
   if (headers.retryAfterSeconds !== undefined) context.set('Retry-After', String(headers.retryAfterSeconds));
   if (headers.location !== undefined) context.set('Location', headers.location);
+}
+
+/** A refusal to a person is in their own language: that of the account, or of the browser where there is no account yet. */
+function messageOf(context: Context, error: DomainError): string {
+  if (!(error instanceof RefusalToPerson)) return error.message;
+  const { caller } = context.state;
+  const own = caller?.kind === 'student' ? caller.student.language : acceptedLanguage(context.get('accept-language'));
+  return error.messageIn(own);
 }
 
 /** When a refused caller may come back: by then those who wait for a lock have it, or were refused (ENG-17). */

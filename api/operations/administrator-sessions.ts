@@ -3,12 +3,15 @@ import * as members from '../../domain/clubs/members.ts';
 import * as organizations from '../../domain/clubs/organizations.ts';
 import * as signUp from '../../domain/clubs/sign-up.ts';
 import * as accounts from '../../domain/identity/administrator-accounts.ts';
+import { acceptedLanguage } from '../../domain/language/chosen.ts';
 import type { Operation } from '../operation.ts';
 import { accepted, data } from './answers.ts';
 import { openByMail, signIn } from './sign-ins.ts';
 
-export const signUpAdministrator: Operation<'signUpAdministrator'> = async ({ body, deps, now }) =>
-  accepted(await signUp.signUpAdministrator(deps, body, now));
+export const signUpAdministrator: Operation<'signUpAdministrator'> = async ({ body, header, deps, now }) =>
+  accepted(
+    await signUp.signUpAdministrator(deps, { ...body, language: acceptedLanguage(header('accept-language')) }, now),
+  );
 
 export const verifyAdministratorEmail: Operation<'verifyAdministratorEmail'> = async (request) =>
   data(
@@ -44,6 +47,9 @@ export const acceptInvitation: Operation<'acceptInvitation'> = async (request) =
 
 export const getProfile: Operation<'getProfile'> = async ({ administrator, db }) =>
   data(await accounts.getProfile(db, administrator.id));
+
+export const updateProfile: Operation<'updateProfile'> = async ({ administrator, body, deps }) =>
+  data(await accounts.updateProfile(deps, administrator.id, body));
 
 export const createOrganization: Operation<'createOrganization'> = async ({ administrator, body, deps, now }) =>
   data(await organizations.openOrganization(deps, administrator.id, body.name, now));

@@ -2,14 +2,25 @@
 import * as sessions from '../../domain/identity/sessions.ts';
 import * as accounts from '../../domain/identity/student-accounts.ts';
 import { presentStudent } from '../../domain/identity/student-identity.ts';
+import { acceptedLanguage } from '../../domain/language/chosen.ts';
 import * as signUp from '../../domain/students/sign-up.ts';
 import type { Operation } from '../operation.ts';
 import { tryCode } from '../rate-limits/tries.ts';
 import { accepted, data, noContent } from './answers.ts';
 import { openByMail, signIn } from './sign-ins.ts';
 
-export const signUpStudent: Operation<'signUpStudent'> = async ({ params, body, network, deps, limiter, ip, now }) => {
-  const act = () => signUp.signUpStudent(deps, params.clubId, { ...body, network }, now);
+export const signUpStudent: Operation<'signUpStudent'> = async ({
+  params,
+  body,
+  header,
+  network,
+  deps,
+  limiter,
+  ip,
+  now,
+}) => {
+  const language = acceptedLanguage(header('accept-language'));
+  const act = () => signUp.signUpStudent(deps, params.clubId, { ...body, network, language }, now);
   if (body.registration_code === undefined) return accepted(await act());
   return accepted(await tryCode(limiter, { ip, now: now.getTime() }, act));
 };
@@ -42,6 +53,9 @@ export const setStudentPassword: Operation<'setStudentPassword'> = async ({ stud
 
 export const getSession: Operation<'getSession'> = async ({ student, deps }) =>
   data(await presentStudent(student, deps.storage));
+
+export const updateOwnStudent: Operation<'updateOwnStudent'> = async ({ student, body, deps }) =>
+  data(await accounts.updateOwnStudent(deps, student.id, body));
 
 export const endSession: Operation<'endSession'> = async ({ caller, deps }) =>
   noContent(await sessions.endSession(deps, caller.kind, caller.token));

@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
+import { defaultLanguage, languageOf } from '../../domain/language/languages.ts';
+import { wordingIn, type Wording } from '../../domain/language/wording.ts';
 import { escapeHtml } from '../../platform/core/text.policy.ts';
-import { printedDay, printedExtent } from '../../domain/learning/certificates/days.policy.ts';
 import type { HtmlPage } from '../page.ts';
 
 type Verification = RecordOf<'CertificateVerification'>;
@@ -19,72 +20,63 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What the page says of each state: its heading, and what it means for a reader who has the certificate in hand. */
-const states: Record<Verification['state'], { mark: string; title: string; meaning: string }> = {
-  valid: {
-    mark: '✓',
-    title: 'This certificate is valid',
-    meaning: 'Name, course and version should be the same as on the certificate that you were shown.',
-  },
-  revoked: {
-    mark: '✕',
-    title: 'This certificate was revoked',
-    meaning: 'The club that issued it has taken it back. It is no proof of anything any more.',
-  },
-  withdrawn: {
-    mark: '–',
-    title: 'This certificate was withdrawn',
-    meaning: 'It was issued, but the account that it belonged to was removed, and the name with it.',
-  },
-};
+const marks = { valid: '✓', revoked: '✕', withdrawn: '–' } as const;
 
 export const certificatePage: HtmlPage<'verifyCertificate'> = {
   contentSecurityPolicy,
-  answer: ({ data }) =>
-    document(
-      `Certificate ${data.code_formatted}`,
-      data.state,
+  answer: ({ data }) => {
+    const wording = wordingIn(languageOf(data.language));
+    return document(
+      wording,
+      { title: wording.say('certificate.page_title', { code: data.code_formatted }), state: data.state },
       `      <p class="club">${text(data.club_name)}</p>
-      <h1>Certificate of Completion</h1>
-      <p class="state"><span class="mark" aria-hidden="true">${states[data.state].mark}</span> ${states[data.state].title}</p>
+      <h1>${escapeHtml(wording.say('certificate.title'))}</h1>
+      <p class="state"><span class="mark" aria-hidden="true">${marks[data.state]}</span> ${escapeHtml(wording.say(`certificate.${data.state}.title`))}</p>
       <dl>
-${rowsOf(data)
-  .map(([name, value]) => `        <div><dt>${name}</dt><dd>${value}</dd></div>`)
+${rowsOf(data, wording)
+  .map(([name, value]) => `        <div><dt>${escapeHtml(name)}</dt><dd>${value}</dd></div>`)
   .join('\n')}
       </dl>
-      <p class="meaning">${states[data.state].meaning}</p>`,
-    ),
-  refusal: ({ code }) =>
-    code === 'not_found'
-      ? document(
-          'No such certificate',
-          'unknown',
-          `      <h1>No such certificate</h1>
-      <p class="state"><span class="mark" aria-hidden="true">?</span> No certificate has this code</p>
-      <p class="meaning">Please compare the code in the address with the one that is printed: twelve letters and digits in three
-      groups of four. Capital or small letters, hyphens and spaces make no difference, and the characters 0, 1, I, L and O never
-      occur.</p>`,
-        )
-      : document(
-          'Not now',
-          'unknown',
-          `      <h1>Not now</h1>\n      <p class="meaning">Please try again shortly.</p>`,
-        ),
+      <p class="meaning">${escapeHtml(wording.say(`certificate.${data.state}.text`))}</p>`,
+    );
+  },
+  refusal: ({ code }) => {
+    const wording = wordingIn(defaultLanguage);
+    const isUnknown = code === 'not_found';
+    const title = wording.say(isUnknown ? 'certificate.unknown.title' : 'page.busy.title');
+    const mark = `<p class="state"><span class="mark" aria-hidden="true">?</span> ${escapeHtml(wording.say('certificate.unknown.state'))}</p>`;
+    return document(
+      wording,
+      { title, state: 'unknown' },
+      `      <h1>${escapeHtml(title)}</h1>
+      ${isUnknown ? mark : ''}
+      <p class="meaning">${escapeHtml(wording.say(isUnknown ? 'certificate.unknown.text' : 'page.busy.text'))}</p>`,
+    );
+  },
 };
 
-/** What is shown, name by name, as HTML. */
-function rowsOf(data: Verification): [string, string][] {
-  const { student_name: name, completed_at: completedAt, revoked_at: revokedAt, time_zone: timeZone } = data;
-  const day = (at: string) => `<time datetime="${escapeHtml(at)}">${printedDay(new Date(at), timeZone)}</time>`;
+/** @returns what is shown, name by name, as HTML */
+function rowsOf(data: Verification, wording: Wording): [string, string][] {
+  const { student_name: name, completed_at: completedAt, revoked_at: revokedAt, time_zone: timeZone, hours } = data;
+  const day = (at: string) =>
+    `<time datetime="${escapeHtml(at)}">${escapeHtml(wording.day(new Date(at), timeZone))}</time>`;
+  const extent = [
+    wording.say('certificate.lessons', { count: data.lesson_count }),
+    ...(hours === undefined ? [] : [wording.say('certificate.hours', { count: hours })]),
+  ];
   return [
-    ...(name === undefined ? [] : [['Awarded to', `<strong>${text(name)}</strong>`] as [string, string]]),
-    ['Course', `<strong>${text(data.course_title)}</strong>`],
-    ['Extent', printedExtent({ lessons: data.lesson_count, hours: data.hours })],
-    ...(completedAt === undefined ? [] : [['Completed', day(completedAt)] as [string, string]]),
-    ['Issued', day(data.issued_at)],
-    ...(revokedAt === undefined ? [] : [['Revoked', day(revokedAt)] as [string, string]]),
-    ['Version', String(data.version)],
-    ['Code', `<code>${escapeHtml(data.code_formatted)}</code>`],
+    ...(name === undefined
+      ? []
+      : [[wording.say('certificate.name'), `<strong>${text(name)}</strong>`] as [string, string]]),
+    [wording.say('certificate.course'), `<strong>${text(data.course_title)}</strong>`],
+    [wording.say('certificate.extent'), escapeHtml(extent.join(' · '))],
+    ...(completedAt === undefined
+      ? []
+      : [[wording.say('certificate.completed'), day(completedAt)] as [string, string]]),
+    [wording.say('certificate.issued'), day(data.issued_at)],
+    ...(revokedAt === undefined ? [] : [[wording.say('certificate.revoked_on'), day(revokedAt)] as [string, string]]),
+    [wording.say('certificate.version'), String(data.version)],
+    [wording.say('certificate.code'), `<code dir="ltr">${escapeHtml(data.code_formatted)}</code>`],
   ];
 }
 
@@ -93,9 +85,13 @@ function text(written: string): string {
   return `<bdi>${escapeHtml(written)}</bdi>`;
 }
 
-function document(title: string, state: string, content: string): string {
+function document(
+  { language, direction }: Wording,
+  { title, state }: { title: string; state: string },
+  content: string,
+): string {
   return `<!doctype html>
-<html lang="en">
+<html lang="${language}" dir="${direction}">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">

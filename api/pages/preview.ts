@@ -2,6 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import type { RecordOf } from '../../contract/contract.ts';
+import type { MessageKey } from '../../domain/language/arguments.ts';
+import { defaultLanguage, languageOf } from '../../domain/language/languages.ts';
+import { wordingIn, type Wording } from '../../domain/language/wording.ts';
 import { noWayOut } from '../../domain/campaigns/preview.ts';
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { escapeHtml } from '../../platform/core/text.policy.ts';
@@ -36,78 +39,83 @@ function contentSecurityPolicy(body: { data: Preview } | undefined): string {
 export const previewPage: HtmlPage<'showCampaignPreview'> = {
   contentSecurityPolicy,
   answer: ({ data }) => {
+    const wording = wordingIn(languageOf(data.language));
     const plain = escapeHtml(data.text);
-    const copies = copiesOf(framed(data.html), Buffer.byteLength(plain));
+    const copies = copiesOf(framed(data.html, wording), Buffer.byteLength(plain), wording);
     return layout(
-      `Preview: ${data.subject}`,
+      wording,
+      wording.say('preview.title', { subject: data.subject }),
       `<header>
         <h1 dir="auto">${text(data.subject)}</h1>
         ${data.preheader === undefined ? '' : `<p class="preheader" dir="auto">${text(data.preheader)}</p>`}
-        <p class="note">${data.student_name === undefined ? 'As it looks to somebody of whom nothing is known' : `The copy of ${text(data.student_name)}`}.
-        A preview of ${text(data.campaign_name)}: nobody was written to, nothing is counted, and unsubscribing does nothing.</p>
+        <p class="note">${escapeHtml(data.student_name === undefined ? wording.say('preview.of_nobody') : wording.say('preview.of_student', { name: data.student_name }))}
+        ${escapeHtml(wording.say('preview.note', { campaign: data.campaign_name }))}</p>
       </header>
       <section class="copies">${copies}</section>
-      <details><summary>Plain text</summary><pre dir="auto">${plain}</pre></details>`,
+      <details><summary>${escapeHtml(wording.say('preview.plain_text'))}</summary><pre dir="auto">${plain}</pre></details>`,
     );
   },
   refusal({ code }) {
-    const [title, words] = refusals[code] ?? [
-      'This preview is gone',
-      'A preview can be seen for 15 minutes. Please open a new one.',
-    ];
-    return layout(title, `<section><h1>${title}</h1><p>${words}</p></section>`);
+    const wording = wordingIn(defaultLanguage);
+    const [title, words] = (refusals[code] ?? gone).map((key) => wording.say(key));
+    return layout(
+      wording,
+      title ?? '',
+      `<section><h1>${escapeHtml(title ?? '')}</h1><p>${escapeHtml(words ?? '')}</p></section>`,
+    );
   },
 };
 
-const refusals: Readonly<Partial<Record<ErrorCode, readonly [title: string, words: string]>>> = {
-  campaign_has_problems: [
-    'No preview',
-    'The e-mail was changed and has problems now, or it is too large. Mend them, and open a new preview.',
-  ],
-  rate_limited: ['Too many previews', 'Please wait a minute, and open this page again.'],
-  busy: ['Not now', 'Too much is under way for this club. Please open this page again shortly.'],
+type RefusalKey = 'page.busy.title' | Extract<MessageKey, `preview.${string}.${'title' | 'text'}`>;
+
+/** Title and text of each refusal. */
+const refusals: Readonly<Partial<Record<ErrorCode, readonly RefusalKey[]>>> = {
+  campaign_has_problems: ['preview.problems.title', 'preview.problems.text'],
+  rate_limited: ['preview.rate_limited.title', 'preview.rate_limited.text'],
+  busy: ['page.busy.title', 'preview.busy.text'],
 };
+const gone: readonly RefusalKey[] = ['preview.gone.title', 'preview.gone.text'];
 
 /** Largest page, in bytes. It contains the e-mail twice, and its text once. */
 const mostBytes = 950_000;
 
 /** @returns the e-mail on a screen and on a phone; of a large one the phone is left out, of a still larger one both */
-function copiesOf(frame: string, besideBytes: number): string {
+function copiesOf(frame: string, besideBytes: number, wording: Wording): string {
   const room = mostBytes - besideBytes;
   const bytes = Buffer.byteLength(frame);
-  if (bytes > room)
-    return `<p class="note">The e-mail is too large to be shown here: as it stands in this page it has ${bytes} bytes.</p>`;
-  const onScreen = `<iframe title="The e-mail" sandbox="${sandbox}" referrerpolicy="no-referrer" srcdoc="${frame}"></iframe>`;
+  if (bytes > room) return `<p class="note">${escapeHtml(wording.say('preview.too_large', { bytes }))}</p>`;
+  const onScreen = `<iframe title="${escapeHtml(wording.say('preview.mail'))}" sandbox="${sandbox}" referrerpolicy="no-referrer" srcdoc="${frame}"></iframe>`;
   if (2 * bytes > room) return onScreen;
   return `${onScreen}
-        <iframe class="phone" title="The e-mail on a phone" sandbox="${sandbox}" referrerpolicy="no-referrer" srcdoc="${frame}"></iframe>`;
+        <iframe class="phone" title="${escapeHtml(wording.say('preview.mail_on_phone'))}" sandbox="${sandbox}" referrerpolicy="no-referrer" srcdoc="${frame}"></iframe>`;
 }
 
 /** Frames that were made last, by the HTML of the e-mail: a page is opened more often than the e-mail changes. */
 const frames = new LRUCache<string, string>({ maxSize: 20_000_000, sizeCalculation: (frame) => frame.length });
 
-function framed(html: string): string {
-  const known = frames.get(html);
+function framed(html: string, wording: Wording): string {
+  const key = `${wording.language} ${html}`;
+  const known = frames.get(key);
   if (known !== undefined) return known;
-  const frame = escapeHtml(inFrame(html));
-  frames.set(html, frame);
+  const frame = escapeHtml(inFrame(html, wording));
+  frames.set(key, frame);
   return frame;
 }
 
 /** Its links open in pages of their own. The way out has no address: from a frame even `#` would lead to this page. */
-const inFrame = (html: string) =>
+const inFrame = (html: string, wording: Wording) =>
   html
     .replace(/<head\b[^<>]*>/i, '$&<base target="_blank">')
     .replaceAll(
       `href="${noWayOut}"`,
-      'role="link" title="Leads nowhere in a preview" style="text-decoration:underline"',
+      `role="link" title="${escapeHtml(wording.say('preview.link_leads_nowhere'))}" style="text-decoration:underline"`,
     );
 
 /** What people wrote, in whatever direction their script runs. */
 const text = (written: string) => `<bdi>${escapeHtml(written)}</bdi>`;
 
-const layout = (title: string, content: string) => `<!doctype html>
-<html lang="en">
+const layout = ({ language, direction }: Wording, title: string, content: string) => `<!doctype html>
+<html lang="${language}" dir="${direction}">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
+import { defaultLanguage, languageOf } from '../../domain/language/languages.ts';
+import { wordingIn, type Wording } from '../../domain/language/wording.ts';
 import { escapeHtml } from '../../platform/core/text.policy.ts';
 import type { HtmlPage } from '../page.ts';
 
@@ -18,68 +20,60 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const kinds: Record<Preference['kind'], string> = {
-  campaigns: 'news',
-  automations: 'automatic messages',
-  digests: 'daily mails about new posts',
-};
-
 /** @param after whether the person has just decided */
 function pageOf(after: boolean) {
   return {
     contentSecurityPolicy,
     answer: ({ data }: { data: Preference }) => document(data, after),
-    refusal: () =>
-      layout(
-        'This link does not work',
-        '<p>The address is incomplete or was changed. Please open the link in the mail again, or copy all of it.</p>',
-      ),
+    refusal: () => {
+      const wording = wordingIn(defaultLanguage);
+      return layout(
+        wording,
+        wording.say('unsubscribe.broken.title'),
+        `<p>${escapeHtml(wording.say('unsubscribe.broken.text'))}</p>`,
+      );
+    },
   };
 }
 
 function document(preference: Preference, after: boolean): string {
-  const { club_name: name, kind, subscribed, token } = preference;
-  const club = `<bdi>${escapeHtml(name)}</bdi>`;
-  if (subscribed)
-    return layout(
-      after ? 'You are subscribed again' : 'Unsubscribe?',
-      `<p>${after ? `${club} sends you its ${kinds[kind]} again.` : `You will get no more ${kinds[kind]} of ${club}. Messages that you ask for, such as a sign-in code, still arrive.`}</p>
-      ${form('unsubscribe', token, after ? 'Unsubscribe' : `Stop ${kinds[kind]}`, after)}
-      ${otherKinds(preference)}`,
-    );
+  const { club_name: club, kind, subscribed, token } = preference;
+  const wording = wordingIn(languageOf(preference.language));
+  const state = subscribed ? (after ? 'again' : 'question') : 'done';
   return layout(
-    'You are unsubscribed',
-    `<p>${club} does not send you ${kinds[kind]} any more. A mail that is on its way may still arrive.</p>
-      ${form('resubscribe', token, 'Subscribe again', true)}
-      ${otherKinds(preference)}`,
+    wording,
+    wording.say(`unsubscribe.${state}.title`),
+    `<p>${escapeHtml(wording.say(`unsubscribe.${state}.text`, { club, kind }))}</p>
+      ${form(subscribed ? 'unsubscribe' : 'resubscribe', token, subscribed ? wording.say('unsubscribe.action', { kind }) : wording.say('unsubscribe.done.action'), state !== 'question')}
+      ${otherKinds(preference, wording)}`,
   );
 }
 
 /** Each kind of mail is left for itself: the way to the others. */
-const otherKinds = ({ club_name: name, others }: Preference) =>
+const otherKinds = ({ club_name: club, others }: Preference, wording: Wording) =>
   others
-    .map(
-      ({ kind, subscribed, token }) =>
-        `<p><a href="../unsubscribe/${encodeURIComponent(token)}">The ${kinds[kind]} of <bdi>${escapeHtml(name)}</bdi></a>: you ${subscribed ? 'get them' : 'do not get them'}.</p>`,
-    )
+    .map(({ kind, subscribed, token }) => {
+      const state = subscribed ? 'subscribed' : 'unsubscribed';
+      return `<p><a href="../unsubscribe/${encodeURIComponent(token)}">${escapeHtml(wording.say(`unsubscribe.other.${state}`, { club, kind }))}</a></p>`;
+    })
     .join('');
 
 const form = (act: 'unsubscribe' | 'resubscribe', token: string, words: string, isQuiet: boolean) =>
-  `<form method="post" action="../${act}/${encodeURIComponent(token)}"><button${isQuiet ? ' class="quiet"' : ''}>${words}</button></form>`;
+  `<form method="post" action="../${act}/${encodeURIComponent(token)}"><button${isQuiet ? ' class="quiet"' : ''}>${escapeHtml(words)}</button></form>`;
 
-const layout = (title: string, content: string) => `<!doctype html>
-<html lang="en">
+const layout = ({ language, direction }: Wording, title: string, content: string) => `<!doctype html>
+<html lang="${language}" dir="${direction}">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="robots" content="noindex">
     <meta name="referrer" content="no-referrer">
-    <title>${title}</title>
+    <title>${escapeHtml(title)}</title>
     <style>${style}</style>
   </head>
   <body>
     <main>
-      <h1>${title}</h1>
+      <h1>${escapeHtml(title)}</h1>
       ${content}
     </main>
   </body>

@@ -270,7 +270,11 @@ export interface paths {
         delete: operations["endSession"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change the own account
+         * @description Chooses the language in which the service writes to the session's student. Without a choice it is the club's; a sign-up chooses by the browser's `Accept-Language`, if the service speaks one of its languages.
+         */
+        patch: operations["updateOwnStudent"];
         trace?: never;
     };
     "/v1/auth/admin/sign-up": {
@@ -463,7 +467,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change the own profile
+         * @description Chooses the language in which the service writes to the administrator of the presented session. Without a choice it is the club's that a mail is about, or English; a sign-up chooses by the browser's `Accept-Language`, if the service speaks one of its languages.
+         */
+        patch: operations["updateProfile"];
         trace?: never;
     };
     "/v1/organizations": {
@@ -511,7 +519,7 @@ export interface paths {
         head?: never;
         /**
          * Change the club
-         * @description Changes what is given; what is absent stays, and so does the `slug`. Another time zone counts from now on, for the month of the AI budget as well. Another language has the material of all agents indexed anew.
+         * @description Changes what is given; what is absent stays, and so does the `slug`. Another time zone counts from now on, for the month of the AI budget as well. Another `language` changes the words of later mails and pages, and has the material of all agents indexed anew. Mails of automations that are published already keep their footer until the next version.
          *
          *     Roles: `owner`, `admin`.
          */
@@ -8097,7 +8105,12 @@ export interface components {
             device_token?: string;
         };
         /**
-         * @description A student of one club. The identity belongs to the service and is unrelated to any contact record of the identity provider that authenticates the dashboard. Every field but `avatar_url` is always present.
+         * @description BCP 47 tag of the language in which the service writes to somebody: `en`, `pt-BR`, `es`, `de` or `ar`. More may be added.
+         * @example pt-BR
+         */
+        SpokenLanguage: string;
+        /**
+         * @description A student of one club. The identity belongs to the service and is unrelated to any contact record of the identity provider that authenticates the dashboard. Every field but `language` (absent for the club's) and `avatar_url` is always present.
          * @example {
          *       "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
          *       "name": "Ada Example",
@@ -8138,6 +8151,7 @@ export interface components {
             club_id: string;
             /** @description The club's name in the address of its classroom. */
             club_slug: string;
+            language?: components["schemas"]["SpokenLanguage"];
             /** @description Signed address of the student's picture, good for 15 minutes: read the record again for another one. Absent where there is none. */
             avatar_url?: string;
         };
@@ -8293,6 +8307,20 @@ export interface components {
             password: components["schemas"]["NewPassword"];
         };
         /**
+         * @description BCP 47 tag of a language that the service speaks, as the list of them spells it. Another one answers `422` with the offered ones.
+         * @example pt-BR
+         */
+        SpokenLanguageInput: string;
+        /**
+         * @description What a student changes of the own account.
+         * @example {
+         *       "language": "pt-BR"
+         *     }
+         */
+        OwnStudentChange: {
+            language: components["schemas"]["SpokenLanguageInput"];
+        };
+        /**
          * @description A new club. Whoever creates it is its owner.
          * @example {
          *       "name": "Harbour Academy"
@@ -8347,7 +8375,7 @@ export interface components {
             role: components["schemas"]["Role"];
         };
         /**
-         * @description Every field but `phone` is always present.
+         * @description Every field but `phone` and `language` is always present.
          * @example {
          *       "id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
          *       "name": "Grace Example",
@@ -8386,6 +8414,7 @@ export interface components {
             has_password: boolean;
             /** @description Telephone number; absent where none was given. */
             phone?: string;
+            language?: components["schemas"]["SpokenLanguage"];
             /** @description The clubs that the administrator is a member of; empty for none. */
             organizations: components["schemas"]["OrganizationMembership"][];
         };
@@ -8494,13 +8523,17 @@ export interface components {
             name?: components["schemas"]["PersonName"];
             password?: components["schemas"]["NewPassword"];
         };
-        /** @description By whose rules the words of its material are taken apart for search. A later version may add values: accept those that you do not know. */
-        Language: "en" | "pt" | "es" | "fr" | "de" | "it" | string;
         /**
-         * @description By whose rules the words of its material are taken apart for search.
-         * @enum {string}
+         * @description What an administrator changes of the own profile.
+         * @example {
+         *       "language": "pt-BR"
+         *     }
          */
-        LanguageInput: "en" | "pt" | "es" | "fr" | "de" | "it";
+        ProfileChange: {
+            language: components["schemas"]["SpokenLanguageInput"];
+        };
+        /** @description BCP 47 tag. The service writes to the club's people in this language (`en`, `pt-BR`, `es`, `de`, `ar`; `pt` is read as `pt-BR`, `fr` and `it` are written in English), and searches the club's material by its rules. A tag that is not offered answers `422` with the offered ones. */
+        Language: string;
         /**
          * @description A club; every field is always present.
          * @example {
@@ -8508,7 +8541,7 @@ export interface components {
          *       "name": "Harbour Sailing Club",
          *       "slug": "harbour-sailing-club",
          *       "time_zone": "Europe/Lisbon",
-         *       "language": "pt",
+         *       "language": "pt-BR",
          *       "created_at": "2026-02-01T09:00:00.000Z"
          *     }
          */
@@ -8537,14 +8570,14 @@ export interface components {
          * @description At least one of them.
          * @example {
          *       "time_zone": "Europe/Lisbon",
-         *       "language": "pt"
+         *       "language": "pt-BR"
          *     }
          */
         ClubChange: {
             /** @description 1 to 120 characters, not only blanks. */
             name?: string;
             time_zone?: components["schemas"]["TimeZone"];
-            language?: components["schemas"]["LanguageInput"];
+            language?: components["schemas"]["Language"];
         };
         /**
          * @description A member (`active`: `administrator_id`, `name`, `joined_at` are present) or an open invitation (`invited`: `invitation_id`, `invited_at`, `expires_at` are present).
@@ -12852,6 +12885,7 @@ export interface components {
          * @description What the page of a preview shows.
          * @example {
          *       "campaign_name": "Spring",
+         *       "language": "en",
          *       "student_name": "Ada Example",
          *       "subject": "A new knot",
          *       "html": "<!doctype html><html><body>Ahoy</body></html>",
@@ -12862,6 +12896,7 @@ export interface components {
         CampaignPreviewPage: {
             /** @description How administrators call the campaign. */
             campaign_name: string;
+            language: components["schemas"]["SpokenLanguage"];
             /** @description Whose copy it is; absent for somebody of whom nothing is known. */
             student_name?: string;
             /** @description The subject line. */
@@ -13214,6 +13249,7 @@ export interface components {
          * @description What a student gets of one kind of mail.
          * @example {
          *       "club_name": "Knots & Co",
+         *       "language": "en",
          *       "kind": "campaigns",
          *       "subscribed": true,
          *       "others": [],
@@ -13223,6 +13259,7 @@ export interface components {
         MailPreference: {
             /** @description The club that writes. */
             club_name: string;
+            language: components["schemas"]["SpokenLanguage"];
             /** @description The kind of mail. A later version may add values: accept those that you do not know. */
             kind: "campaigns" | "automations" | "digests" | string;
             /** @description Whether the student has not left it. */
@@ -13418,6 +13455,7 @@ export interface components {
          *       "student_name": "Ada Example",
          *       "course_title": "Knots for Beginners",
          *       "club_name": "Harbour Academy",
+         *       "language": "en",
          *       "time_zone": "America/Sao_Paulo",
          *       "lesson_count": 12,
          *       "hours": 9,
@@ -13440,6 +13478,7 @@ export interface components {
             course_title: string;
             /** @description As it is printed; absent once the certificate was withdrawn. */
             club_name: string;
+            language: components["schemas"]["SpokenLanguage"];
             /** @description IANA name of the club's: the days that are printed are days there. */
             time_zone: string;
             /** @description Published lessons of the course when it was issued; absent once the certificate was withdrawn. */
@@ -19733,6 +19772,53 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    updateOwnStudent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OwnStudentChange"];
+            };
+        };
+        responses: {
+            /** @description The student. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "0b8c2f8e-7a34-4c4e-9d3b-6a5b2c1d0e9f",
+                     *         "name": "Ada Example",
+                     *         "email": "ada@example.com",
+                     *         "verified": true,
+                     *         "has_password": true,
+                     *         "created_at": "2026-03-02T09:15:00.000Z",
+                     *         "club_id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
+                     *         "club_slug": "harbour-academy"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Student"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     signUpAdministrator: {
         parameters: {
             query?: never;
@@ -20183,6 +20269,59 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    updateProfile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProfileChange"];
+            };
+        };
+        responses: {
+            /** @description The profile. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "9a7b330a-5b0e-4a0e-8c63-6f6b8f0b1c2d",
+                     *         "name": "Grace Example",
+                     *         "email": "grace@example.com",
+                     *         "verified": true,
+                     *         "phone_verified": false,
+                     *         "has_password": true,
+                     *         "organizations": [
+                     *           {
+                     *             "organization_id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
+                     *             "name": "Harbour Academy",
+                     *             "slug": "harbour-academy",
+                     *             "role": "owner"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AdministratorProfile"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     createOrganization: {
         parameters: {
             query?: never;
@@ -20263,7 +20402,7 @@ export interface operations {
                      *         "name": "Harbour Sailing Club",
                      *         "slug": "harbour-sailing-club",
                      *         "time_zone": "Europe/Lisbon",
-                     *         "language": "pt",
+                     *         "language": "pt-BR",
                      *         "created_at": "2026-02-01T09:00:00.000Z"
                      *       }
                      *     }
@@ -20311,7 +20450,7 @@ export interface operations {
                      *         "name": "Harbour Sailing Club",
                      *         "slug": "harbour-sailing-club",
                      *         "time_zone": "Europe/Lisbon",
-                     *         "language": "pt",
+                     *         "language": "pt-BR",
                      *         "created_at": "2026-02-01T09:00:00.000Z"
                      *       }
                      *     }
@@ -30897,6 +31036,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "campaign_name": "Spring",
+                     *         "language": "en",
                      *         "student_name": "Ada Example",
                      *         "subject": "A new knot",
                      *         "html": "<!doctype html><html><body>Ahoy</body></html>",
@@ -32451,6 +32591,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "club_name": "Knots & Co",
+                     *         "language": "en",
                      *         "kind": "campaigns",
                      *         "subscribed": true,
                      *         "others": [],
@@ -32537,6 +32678,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "club_name": "Knots & Co",
+                     *         "language": "en",
                      *         "kind": "campaigns",
                      *         "subscribed": true,
                      *         "others": [],
@@ -32638,6 +32780,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "club_name": "Knots & Co",
+                     *         "language": "en",
                      *         "kind": "campaigns",
                      *         "subscribed": true,
                      *         "others": [],
@@ -33485,6 +33628,7 @@ export interface operations {
                      *         "student_name": "Ada Example",
                      *         "course_title": "Knots for Beginners",
                      *         "club_name": "Harbour Academy",
+                     *         "language": "en",
                      *         "time_zone": "America/Sao_Paulo",
                      *         "lesson_count": 12,
                      *         "hours": 9,

@@ -5,6 +5,7 @@ import { Automation } from '../../entities/automations/automation.ts';
 import { AutomationReference } from '../../entities/automations/automation-reference.ts';
 import { AutomationVersion } from '../../entities/automations/automation-version.ts';
 import type { ReferredKind } from '../../entities/automations/values.ts';
+import { Club } from '../../entities/clubs/club.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -120,7 +121,9 @@ async function compileAll(
     step.kind === 'send_email' && step.email ? [{ id: step.id, email: step.email, path }] : [],
   );
   if (emails.length === 0) return {};
-  const { fromName, postalAddress } = await deps.db.manager.findOneByOrFail(MailSender, { clubId });
+  const { fromName: clubName, postalAddress } = await deps.db.manager.findOneByOrFail(MailSender, { clubId });
+  const { language } = await deps.db.manager.findOneByOrFail(Club, { id: clubId });
+  const letterhead = { clubName, postalAddress, language };
   const compiled: [string, CompiledEmail][] = [];
   for (const { id, email, path } of emails) {
     const images = await publishImages({ ...deps, ...deps.images }, versionId, clubId, imageIdsOf(email));
@@ -128,7 +131,7 @@ async function compileAll(
       await requireNoProblems(deps.db, clubId, draft);
       throw new DomainError('invalid_definition', `${path}.email.blocks: an image has changed meanwhile. Try again.`);
     }
-    const one = await compileInThread(clubId, email, { clubName: fromName, postalAddress }, widthsOf(images));
+    const one = await compileInThread(clubId, email, letterhead, widthsOf(images));
     if (!one)
       throw new DomainError('invalid_definition', `${path}.email: it takes too much time or memory to compile.`);
     compiled.push([id, withAddresses(one, images)]);

@@ -4,6 +4,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { PlanName } from '../../entities/billing/values.ts';
+import { refusalToPerson } from '../language/refusal.ts';
 import { recordOverage } from './overages.ts';
 import { plans, type Feature, type Plan } from './plans.policy.ts';
 import { limitOf, planOf, termsOf, type Terms } from './terms.ts';
@@ -75,7 +76,7 @@ export async function lockPlaces(
      SELECT held.students, ${termsOf(clubId, 'students')} FROM held`);
   if (!row) throw new Error('A count that is written has a row');
   const excess = excessOf({ ...row, more });
-  if (excess === 'refused') throw noPlaceLeft(addressee);
+  if (excess === 'refused') throw await noPlaceLeft(tx, clubId, addressee);
   return { excess };
 }
 
@@ -89,7 +90,7 @@ export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee)
     SELECT (coalesce((SELECT students FROM club_student_counts WHERE club_id = ${clubId}), 0)
             + coalesce((SELECT sum(students) FROM club_student_changes WHERE club_id = ${clubId}), 0))::int AS students,
            ${termsOf(clubId, 'students')}`);
-  if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noPlaceLeft(addressee);
+  if (row && excessOf({ ...row, more: 1 }) === 'refused') throw await noPlaceLeft(db, clubId, addressee);
 }
 
 /** @returns by how many students the allowance is exceeded, or that the plan does not bill them */
@@ -99,13 +100,10 @@ function excessOf(of: Terms & { students: number; more: number }): number | 'ref
   return excess > 0 && overage === 'refused' ? 'refused' : excess;
 }
 
-function noPlaceLeft(addressee: Addressee): DomainError {
-  return new DomainError(
-    'limit_reached',
-    addressee === 'person'
-      ? 'This club cannot take in new students at the moment. Please ask the club.'
-      : "The plan's allowance of students is used up.",
-  );
+async function noPlaceLeft(db: Queries, clubId: Id, addressee: Addressee): Promise<DomainError> {
+  return addressee === 'person'
+    ? refusalToPerson(db, clubId, 'limit_reached', 'refusal.no_place_for_students')
+    : new DomainError('limit_reached', "The plan's allowance of students is used up.");
 }
 
 /** Records that held places beyond the allowance were taken. */

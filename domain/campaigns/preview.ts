@@ -9,6 +9,8 @@ import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { AddressedDeps } from '../deps.ts';
+import { languageOf } from '../language/languages.ts';
+import { wordingIn, type Wording } from '../language/wording.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 import type { RenderedCopy } from '../mail/content/email-thread.ts';
 import { copiesInThread } from '../mail/content/email-work.ts';
@@ -97,6 +99,7 @@ export async function showPreview(deps: PageDeps, token: string, now: Date): Pro
     campaign_name: campaign.name,
     ...(student && { student_name: student.name }),
     ...copy,
+    language: languageOf((await deps.db.manager.findOneByOrFail(Club, { id: clubId })).language),
     expires_at: seen.expiresAt.toISOString(),
   };
 }
@@ -134,12 +137,12 @@ export async function copyOf(
   values: RecipientCopy['values'],
   imageSeconds: number,
 ): Promise<Copy> {
-  const { copies, clubName } = await makeCopies(deps, campaign, [values], {
+  const { copies, clubName, wording } = await makeCopies(deps, campaign, [values], {
     make: copiesInThread,
     imageSeconds,
     mostBytes: Number.POSITIVE_INFINITY,
   });
-  return whole(campaign, copies[0], { club_name: clubName, ...values });
+  return whole(campaign, copies[0], { club_name: clubName, ...values }, wording);
 }
 
 /** @returns the bytes of HTML of the copy of somebody of whom nothing is known @throws DomainError campaign_has_problems, busy */
@@ -156,9 +159,9 @@ async function previewOf(
   campaign: CampaignRow,
   values: RecipientCopy['values'],
 ): Promise<Copy & { htmlBytes: number }> {
-  const { copies, clubName } = await makeCopies(deps, campaign, [values], forPreviews);
+  const { copies, clubName, wording } = await makeCopies(deps, campaign, [values], forPreviews);
   const [copy] = copies;
-  return { ...whole(campaign, copy, { club_name: clubName, ...values }), htmlBytes: copy?.htmlBytes ?? 0 };
+  return { ...whole(campaign, copy, { club_name: clubName, ...values }, wording), htmlBytes: copy?.htmlBytes ?? 0 };
 }
 
 async function makeCopies(
@@ -166,7 +169,7 @@ async function makeCopies(
   campaign: CampaignRow,
   known: readonly RecipientCopy['values'][],
   { make, imageSeconds, mostBytes }: { make: typeof copiesInThread; imageSeconds: number; mostBytes: number },
-): Promise<{ copies: readonly RenderedCopy[]; clubName: string }> {
+): Promise<{ copies: readonly RenderedCopy[]; clubName: string; wording: Wording }> {
   const { clubId } = campaign;
   if ((await emailProblems(db, campaign)).count > 0) throw hasProblems();
   const club = await db.manager.findOneByOrFail(Club, { id: clubId });
@@ -184,7 +187,11 @@ async function makeCopies(
   });
   const copies = await make(clubId, {
     content,
-    letterhead: { clubName: sender?.fromName ?? club.name, postalAddress: sender?.postalAddress ?? '' },
+    letterhead: {
+      clubName: sender?.fromName ?? club.name,
+      postalAddress: sender?.postalAddress ?? '',
+      language: club.language,
+    },
     imageUrls: Object.fromEntries(addresses),
     imageWidths: Object.fromEntries(widths),
     recipients: known.map((values) => ({ club_name: club.name, ...values })),
@@ -192,7 +199,7 @@ async function makeCopies(
     mostBytes,
   });
   if (!copies) throw tooLarge();
-  return { copies, clubName: club.name };
+  return { copies, clubName: club.name, wording: wordingIn(languageOf(club.language)) };
 }
 
 /** @throws DomainError campaign_has_problems if the copy is larger than an answer may be */
@@ -200,12 +207,13 @@ function whole(
   { content: { preheader } }: CampaignRow,
   copy: RenderedCopy | undefined,
   values: RecipientCopy['values'],
+  wording: Wording,
 ): Copy {
   if (!copy?.body) throw tooLarge();
   return {
     subject: copy.subject,
     ...copy.body,
-    ...(preheader !== undefined && { preheader: renderLine(preheader, values) }),
+    ...(preheader !== undefined && { preheader: renderLine(preheader, values, wording) }),
   };
 }
 

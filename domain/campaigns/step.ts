@@ -142,7 +142,8 @@ async function compileFor(
   const { fromName: clubName, postalAddress } = sender;
   const images = await publishImages({ ...deps, ...deps.images }, id, clubId, imageIdsOf(content));
   if (!images) return undefined;
-  const compiled = await compileInThread(clubId, content, { clubName, postalAddress }, widthsOf(images));
+  const { language } = await deps.db.manager.findOneByOrFail(Club, { id: clubId });
+  const compiled = await compileInThread(clubId, content, { clubName, postalAddress, language }, widthsOf(images));
   return compiled && withAddresses(compiled, images);
 }
 

@@ -15,6 +15,8 @@ import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import type { HandOver } from '../../platform/infra/smtp-hand-over.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps } from '../deps.ts';
+import { languageOf } from '../language/languages.ts';
+import { wordingIn } from '../language/wording.ts';
 import { fromOf } from '../mail/domains/from.ts';
 import { outcomeUnknown } from '../mail/recipients.policy.ts';
 import { emailProblems } from './checks.ts';
@@ -94,6 +96,7 @@ interface Claimed extends Claim {
   /** Null for somebody who is no member any more. */
   name: string | null;
   email: string | null;
+  language: string | null;
 }
 
 /** Longer than the SMTP client's limit for a message (60 s), and than it waits for a connection. */
@@ -112,7 +115,7 @@ const imageSeconds = 7 * 86_400;
 /** The step of `test-mail/<id>`. A worker that dies may have sent it: then it is sent again. @param now Unix milliseconds */
 export function sendTestMail(deps: TestMailDeps, id: Id, now: number): Promise<TestMailStep> {
   const select = sql`SELECT claimed.id, claimed.fence, claimed.club_id AS "clubId", claimed.campaign_id AS "campaignId", claimed.attempt_count AS "attemptCount",
-           administrator.name, administrator.email
+           administrator.name, administrator.email, administrator.language
       FROM claimed
       LEFT JOIN memberships membership ON membership.club_id = claimed.club_id AND membership.administrator_id = claimed.administrator_id
       LEFT JOIN administrators administrator ON administrator.id = membership.administrator_id AND administrator.verified_at IS NOT NULL`;
@@ -126,7 +129,7 @@ export function sendTestMail(deps: TestMailDeps, id: Id, now: number): Promise<T
 
 type Answer = HandOver | { kind: 'canceled'; reply: string };
 
-async function send(deps: TestMailDeps, { id, clubId, campaignId, name, email }: Claimed): Promise<Answer> {
+async function send(deps: TestMailDeps, { id, clubId, campaignId, name, email, language }: Claimed): Promise<Answer> {
   if (name === null || email === null) return { kind: 'canceled', reply: 'no_member' };
   const { db, smtp, fromAddress, images } = deps;
   const campaign = await findCampaign(db, clubId, campaignId);
@@ -140,10 +143,11 @@ async function send(deps: TestMailDeps, { id, clubId, campaignId, name, email }:
   }
   const sender = await db.manager.findOneBy(MailSender, { clubId });
   const from = await fromOf(deps, clubId, fromAddress);
-  const { name: clubName } = await db.manager.findOneByOrFail(Club, { id: clubId });
+  const { name: clubName, language: clubLanguage } = await db.manager.findOneByOrFail(Club, { id: clubId });
+  const wording = wordingIn(languageOf(language, clubLanguage));
   const replyTo = campaign.content.reply_to ?? sender?.replyTo;
   const message = {
-    subject: `[Test] ${copy.subject}`,
+    subject: wording.say('test_mail.subject', { subject: copy.subject }),
     html: copy.html,
     text: copy.text,
     envelopeFrom: fromAddress,

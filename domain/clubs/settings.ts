@@ -1,6 +1,7 @@
 /** A club's own settings: its name, its time zone and its language. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Club } from '../../entities/clubs/club.ts';
+import { requireClubLanguage } from '../language/chosen.ts';
 import { syncSources } from '../knowledge/sources.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
@@ -22,7 +23,7 @@ export async function findClub(db: Queries, clubId: Id): Promise<ClubRecord> {
 
 /**
  * Changes what is given; what is absent stays. Another language has everything in the club's index read anew.
- * @throws DomainError invalid_request (a time zone that is none)
+ * @throws DomainError invalid_request (a time zone that is none, a language that is not offered)
  */
 export async function updateClub(
   { db }: DatabaseDeps,
@@ -33,7 +34,7 @@ export async function updateClub(
   return db.transaction(async (tx) => {
     const before = await readClub(tx, clubId, sql`FOR NO KEY UPDATE`);
     if (input.time_zone !== undefined) requireTimeZone(input.time_zone);
-    const language = input.language ?? before.language;
+    const language = input.language === undefined ? before.language : requireClubLanguage(input.language);
     await tx.run(
       sql`UPDATE clubs SET name = coalesce(${input.name === undefined ? null : plainName(input.name)}, name), time_zone = coalesce(${input.time_zone ?? null}, time_zone), language = ${language} WHERE id = ${clubId}`,
     );

@@ -4,6 +4,7 @@ import { findAdministratorByEmail } from '../identity/administrator-accounts.ts'
 import { noteOffer } from '../identity/confirmation.ts';
 import { requireStrongPassword } from '../identity/password-rules.ts';
 import { hashPassword, passwordMatches } from '../identity/passwords.ts';
+import type { OfferedLanguage } from '../language/languages.ts';
 import { requestMail } from '../mail/requests.ts';
 import type { VaultDeps } from '../deps.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
@@ -16,7 +17,13 @@ import { createOrganization, type NewClubs } from './organizations.ts';
 /** Opens an account and its organization. A known e-mail gets a mail that says so, no organization, and the same answer. @throws DomainError invalid_request (a web address in a name), weak_password */
 export async function signUpAdministrator(
   deps: VaultDeps & { newClubs: NewClubs },
-  input: { name: string; email: string; password: string; organization: { name: string } },
+  input: {
+    name: string;
+    email: string;
+    password: string;
+    organization: { name: string };
+    language: OfferedLanguage | null;
+  },
   now: Date,
 ): Promise<void> {
   const { db, vault } = deps;
@@ -32,7 +39,8 @@ export async function signUpAdministrator(
   const done = await db.transaction(async (tx) => {
     const created = await tx.one<{
       id: Id;
-    }>(sql`INSERT INTO administrators (id, name, email, password_hash, created_at) VALUES (${newId()}, ${name}, ${email}, ${passwordHash}, ${now})
+    }>(sql`INSERT INTO administrators (id, name, email, password_hash, language, created_at)
+       VALUES (${newId()}, ${name}, ${email}, ${passwordHash}, ${input.language ?? null}, ${now})
        ON CONFLICT (email) DO NOTHING RETURNING id`);
     if (created) {
       await createOrganization(tx, created.id, { name: input.organization.name, plan: deps.newClubs.plan, field }, now);

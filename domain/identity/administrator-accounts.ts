@@ -4,7 +4,8 @@ import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { VaultDeps } from '../deps.ts';
+import type { DatabaseDeps, VaultDeps } from '../deps.ts';
+import { requireOffered } from '../language/chosen.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import { confirmAddress } from './confirmation.ts';
@@ -113,16 +114,31 @@ export async function getProfile(tx: Queries, administratorId: Id): Promise<Prof
     phone_verified: boolean;
     has_password: boolean;
     phone: string | null;
+    language: string | null;
   }>(sql`SELECT id, name, email, verified_at IS NOT NULL AS verified, phone_verified_at IS NOT NULL AS phone_verified,
-            password_hash IS NOT NULL AS has_password, phone
+            password_hash IS NOT NULL AS has_password, phone, language
        FROM administrators WHERE id = ${administratorId}`);
   if (!row) throw new Error('An administrator vanished under a living session');
-  const { phone, ...profile } = row;
+  const { phone, language, ...profile } = row;
   return {
     ...profile,
     ...(phone !== null && { phone }),
+    ...(language !== null && { language }),
     organizations: await listOrganizations(tx, administratorId),
   };
+}
+
+/** Changes the administrator's own profile. @throws DomainError invalid_request (a language that is not offered) */
+export async function updateProfile(
+  { db }: DatabaseDeps,
+  administratorId: Id,
+  input: RecordOf<'ProfileChange'>,
+): Promise<Profile> {
+  const language = requireOffered(input.language);
+  return db.transaction(async (tx) => {
+    await tx.manager.update(Administrator, { id: administratorId }, { language });
+    return getProfile(tx, administratorId);
+  });
 }
 
 export async function openAdministratorSession(

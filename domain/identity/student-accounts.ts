@@ -9,6 +9,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { StudentDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
+import { requireOffered } from '../language/chosen.ts';
 import { requestMail, requestNoMail } from '../mail/requests.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { confirmAddress } from './confirmation.ts';
@@ -178,6 +179,20 @@ export async function setStudentPassword(
     );
     if (affected === 0)
       throw new DomainError('password_exists', 'The account has a password already: it is changed by a reset.');
+    return presentStudent(await getStudent(tx, studentId), storage);
+  });
+}
+
+/** Changes the student's own record. @throws DomainError invalid_request (a language that is not offered) */
+export async function updateOwnStudent(
+  { db, storage }: StudentDeps,
+  studentId: Id,
+  input: RecordOf<'OwnStudentChange'>,
+): Promise<RecordOf<'Student'>> {
+  const language = requireOffered(input.language);
+  return db.transaction(async (tx) => {
+    const { affected } = await tx.manager.update(Student, { id: studentId, removedAt: IsNull() }, { language });
+    if (affected === 0) throw new DomainError('unauthenticated', 'The account was removed meanwhile.');
     return presentStudent(await getStudent(tx, studentId), storage);
   });
 }

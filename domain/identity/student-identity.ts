@@ -12,6 +12,8 @@ export interface StudentIdentity {
   hasPassword: boolean;
   createdAt: Date;
   avatarKey: string | null;
+  /** The student's own choice; null for the club's language. */
+  language: string | null;
   clubId: Id;
   clubSlug: string;
 }
@@ -26,6 +28,7 @@ export async function presentStudent(student: StudentIdentity, storage: ObjectSt
     created_at: student.createdAt.toISOString(),
     club_id: student.clubId,
     club_slug: student.clubSlug,
+    ...(student.language !== null && { language: student.language }),
     ...(await avatarOf(storage, student.avatarKey)),
   };
 }

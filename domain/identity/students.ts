@@ -14,7 +14,11 @@ import { emailPattern, namePattern } from '../../platform/core/text.policy.ts';
 import { presentStudent, type StudentIdentity } from './student-identity.ts';
 
 /** A student who is shown has an address: only removal takes it. */
-const studentColumns = columns(Student, ['id', 'name', 'verifiedAt', 'createdAt', 'avatarKey', 'clubId'], 'student')
+const studentColumns = columns(
+  Student,
+  ['id', 'name', 'verifiedAt', 'createdAt', 'avatarKey', 'language', 'clubId'],
+  'student',
+)
   .and(columns(Club, { clubSlug: 'slug' }, 'club'))
   .and<{ email: string; hasPassword: boolean }>(sql`student.email, student.password_hash IS NOT NULL AS "hasPassword"`);
 const studentsWithClub = sql`FROM students student JOIN clubs club ON club.id = student.club_id`;

@@ -9,6 +9,7 @@ import { columnOf, list, sql, type Sql } from '../../platform/infra/postgres/sql
 import type { Vault } from '../../platform/infra/vault.ts';
 import type { VaultDeps } from '../deps.ts';
 import { resumeDigests, stopDigests } from '../joining/digests.ts';
+import { languageOf } from '../language/languages.ts';
 import { mailKinds, readWayOut, wayOutToken, type MailKind, type WayOut } from './way-out.ts';
 
 /** Where it stands that somebody has left a kind of mail. */
@@ -22,6 +23,8 @@ const otherKinds = (kind: MailKind) => mailKinds.filter((other) => other !== kin
 
 interface Leaver extends WayOut {
   clubName: string;
+  /** BCP 47 tag: the student's own language, or the club's. */
+  language: string;
   /** Null once the student is removed: then there is nothing left to leave. */
   addressKey: Buffer | null;
 }
@@ -31,13 +34,13 @@ async function leaverOf({ vault, db }: { vault: Vault; db: Queries }, clubId: Id
   const way = readWayOut(vault, token);
   const student =
     way &&
-    (await db.one<{ email: string | null; clubName: string }>(
-      sql`SELECT student.email, club.name AS "clubName" FROM students student JOIN clubs club ON club.id = student.club_id
+    (await db.one<{ email: string | null; clubName: string; language: string }>(
+      sql`SELECT student.email, club.name AS "clubName", coalesce(student.language, club.language) AS language FROM students student JOIN clubs club ON club.id = student.club_id
            WHERE student.id = ${way.studentId} AND student.club_id = ${clubId}`,
     ));
   if (!way || !student) throw notFound('mail');
-  const { email, clubName } = student;
-  return { ...way, clubName, addressKey: email === null ? null : addressKeyOf(vault, email) };
+  const { email, ...known } = student;
+  return { ...way, ...known, addressKey: email === null ? null : addressKeyOf(vault, email) };
 }
 
 /** @throws DomainError not_found */
@@ -46,11 +49,12 @@ export async function readPreference(
   clubId: Id,
   token: string,
 ): Promise<RecordOf<'MailPreference'>> {
-  const { kind, studentId, clubName, addressKey } = await leaverOf(deps, clubId, token);
+  const { kind, studentId, clubName, language, addressKey } = await leaverOf(deps, clubId, token);
   const gets = await preferencesOf(deps.db, clubId, addressKey);
   const talks = await hasSpaces(deps.db, clubId);
   return {
     club_name: clubName,
+    language: languageOf(language),
     kind,
     subscribed: gets[kind],
     token,

@@ -1,7 +1,6 @@
 /** The step of a transactional mail: claim, send, record (ENG-2). Sent at least once, because a person waits for it. */
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
-import { zoneHere } from '../../platform/core/time-zones.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { CalendarEvent } from '../../platform/core/calendar.policy.ts';
 import { mayStandInMail } from '../../platform/core/names.ts';
@@ -16,12 +15,15 @@ import { Lesson } from '../../entities/learning/lesson.ts';
 import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { languageOf } from '../language/languages.ts';
+import { wordingIn, type Wording } from '../language/wording.ts';
 import { textToMail } from './one-time-tokens.ts';
 import { takePlaceInDay } from './pace.ts';
 import type { PlanName } from '../../entities/billing/values.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
-import { mailTemplates, renderMail, type RenderedMail, type Template } from './templates.ts';
+import { renderMail, type RenderedMail } from './rendering.ts';
+import { mailTemplates, type Template } from './templates.ts';
 
 export interface OutgoingMail extends RenderedMail {
   to: string;
@@ -59,7 +61,10 @@ interface ClaimedMail extends Claim {
   sealedAddress: Buffer | null;
   /** Only of a confirmed account: else a stranger who signed up with the address chose what its owner reads. */
   name: string | null;
+  /** The person's own; null if they have chosen none. */
+  language: string | null;
   clubName: string | null;
+  clubLanguage: string | null;
   clubSlug: string | null;
   clubId: Id | null;
   clubCreatedAt: Date | null;
@@ -120,7 +125,13 @@ const claimedColumns = columns(
   'claimed',
 )
   .and(columns(OneTimeToken, { tokenId: 'id', tokenKeyId: 'keyId', tokenHash: 'tokenHash' }, 'token'))
-  .and(columns(Club, { clubId: 'id', clubName: 'name', clubSlug: 'slug', clubCreatedAt: 'createdAt' }, 'club'))
+  .and(
+    columns(
+      Club,
+      { clubId: 'id', clubName: 'name', clubSlug: 'slug', clubLanguage: 'language', clubCreatedAt: 'createdAt' },
+      'club',
+    ),
+  )
   .and(columns(WebhookEndpoint, { endpointId: 'id', endpointUrl: 'url' }, 'endpoint'))
   .and(columns(AssignmentAttempt, ['submissionId'], 'attempt'))
   .and(columns(Lesson, { lessonTitle: 'title' }, 'lesson'))
@@ -144,7 +155,8 @@ const withRecipient = (now: Date) => sql`
      SELECT ${claimedColumns},
             coalesce(student.email, administrator.email, invitation.email) AS email,
             CASE WHEN coalesce(student.verified_at, administrator.verified_at) IS NOT NULL
-                 THEN coalesce(student.name, administrator.name) END AS name, coalesce(plan.plan, club.opening_plan) AS plan,
+                 THEN coalesce(student.name, administrator.name) END AS name,
+            coalesce(student.language, administrator.language) AS language, coalesce(plan.plan, club.opening_plan) AS plan,
             mentor.name AS "mentorName", attendee.name AS "studentName",
             EXISTS (SELECT FROM memberships WHERE club_id = session.club_id AND administrator_id = administrator.id) AS "isMember",
             coalesce(session.mentor_id = administrator.id, false) AS "isMentor"
@@ -214,28 +226,36 @@ function compose(deps: MailDeps, claimed: ClaimedMail, token: string | undefined
     rule.site === 'classroom'
       ? deps.links.classroomUrl.replace('{slug}', claimed.clubSlug ?? '')
       : deps.links.dashboardUrl;
-  const rendered = renderMail(claimed.template, {
-    // A name from before the rule, or from a platform or a file (DEC-64).
-    name: mailable(claimed.name),
-    clubName: mailable(claimed.clubName) || (claimed.clubSlug ?? ''),
-    link:
-      base +
-      rule.path
-        .replace('{token}', token ?? '')
-        .replace('{endpoint}', claimed.endpointId ?? '')
-        .replace('{submission}', claimed.submissionId ?? '')
-        .replace('{session}', session?.id ?? ''),
-    code: token ?? '',
-    endpointUrl: claimed.endpointUrl ?? '',
-    lessonTitle: mailable(claimed.lessonTitle),
-    session: {
-      title: mailable(claimed.mentorshipTitle),
-      at: session === undefined ? '' : shownTime(session.startsAt, session.timeZone),
-      withWhom: mailable(rule.toMentor ? claimed.studentName : claimed.mentorName),
-      reason: mailable(claimed.cancelReason),
+  const wording = wordingIn(languageOf(claimed.language, claimed.clubLanguage));
+  const rendered = renderMail(
+    claimed.template,
+    {
+      // A name from before the rule, or from a platform or a file (DEC-64).
+      name: mailable(claimed.name),
+      clubName: mailable(claimed.clubName) || (claimed.clubSlug ?? ''),
+      link:
+        base +
+        rule.path
+          .replace('{token}', token ?? '')
+          .replace('{endpoint}', claimed.endpointId ?? '')
+          .replace('{submission}', claimed.submissionId ?? '')
+          .replace('{session}', session?.id ?? ''),
+      code: token ?? '',
+      endpointUrl: claimed.endpointUrl ?? '',
+      lessonTitle: mailable(claimed.lessonTitle),
+      ...(session && {
+        session: {
+          title: mailable(claimed.mentorshipTitle),
+          startsAt: session.startsAt,
+          timeZone: session.timeZone,
+          withWhom: mailable(rule.toMentor ? claimed.studentName : claimed.mentorName),
+          reason: mailable(claimed.cancelReason),
+        },
+      }),
     },
-  });
-  const calendar = rule.calendar && session && entryOf(rule.calendar, session, claimed, now);
+    wording,
+  );
+  const calendar = rule.calendar && session && entryOf(rule.calendar, session, { claimed, wording }, now);
   return { ...rendered, to, messageKey: claimed.id, ...(calendar && { calendar }) };
 }
 
@@ -277,27 +297,13 @@ function isWanted(
   return wanted === 'to come' ? session.startsAt > now : session.rating === null;
 }
 
-/** @returns such as `Monday 2 March 2026 at 09:00 (Europe/Berlin)` */
-function shownTime(at: Date, zone: string): string {
-  const timeZone = zoneHere(zone);
-  const day = new Intl.DateTimeFormat('en-GB', {
-    timeZone,
-    weekday: 'long',
-    day: 'numeric',
-    month: 'long',
-    year: 'numeric',
-  });
-  const time = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' });
-  return `${day.format(at)} at ${time.format(at)} (${timeZone})`;
-}
-
 function entryOf(
   method: CalendarEvent['method'],
   { id, sequence, startsAt, endsAt }: SessionOfMail,
-  { mentorshipTitle, meetingUrl }: ClaimedMail,
+  { claimed: { mentorshipTitle, meetingUrl }, wording }: { claimed: ClaimedMail; wording: Wording },
   now: Date,
 ): CalendarEvent {
-  const summary = mailable(mentorshipTitle) || 'Mentoring session';
+  const summary = mailable(mentorshipTitle) || wording.say('calendar.session');
   const location = method === 'REQUEST' && meetingUrl !== null ? { location: meetingUrl } : {};
   return { method, id, sequence, startsAt, endsAt, summary, ...location, stamp: now };
 }

@@ -16,6 +16,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Addressee } from '../billing/allowances.ts';
 import { recordOverage } from '../billing/overages.ts';
 import { limitOf, termsOf, type Terms } from '../billing/terms.ts';
+import { refusalToPerson } from '../language/refusal.ts';
 
 /** A club's storage while the transaction holds it, in bytes. */
 interface LockedStorage {
@@ -69,12 +70,9 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
 export async function holdStorage(tx: Transaction, clubId: Id, bytes: number, addressee: Addressee): Promise<void> {
   const { stored, held, limit, overage } = await lockStorage(tx, clubId);
   if (overage === 'billed' || stored + held + Math.max(1, bytes) <= limit) return;
-  throw new DomainError(
-    'limit_reached',
-    addressee === 'person'
-      ? 'This club has no room for more files at the moment. Please ask the club.'
-      : "The plan's allowance of storage is used up.",
-  );
+  throw addressee === 'person'
+    ? await refusalToPerson(tx, clubId, 'limit_reached', 'refusal.no_room_for_files')
+    : new DomainError('limit_reached', "The plan's allowance of storage is used up.");
 }
 
 /**

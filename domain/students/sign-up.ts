@@ -11,6 +11,7 @@ import type { VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { followAccess } from '../joining/joining.ts';
+import type { OfferedLanguage } from '../language/languages.ts';
 import { requestMail } from '../mail/requests.ts';
 import { noteOffer, type Offer } from '../identity/confirmation.ts';
 import { noteNetwork, requireFewPending } from '../identity/pending-sign-ups.ts';
@@ -23,6 +24,8 @@ export interface SignUp {
   email: string;
   password: string;
   registration_code?: string;
+  /** The language of the student's browser, if the service speaks it. */
+  language?: OfferedLanguage | null;
   /** The network that the request comes from; absent if nobody knows. */
   network?: string;
 }
@@ -54,8 +57,8 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     if (code === undefined) await requireFewPending(tx, deps.vault, clubId, source, now);
     const created = await tx.one<{
       id: Id;
-    }>(sql`INSERT INTO students (id, club_id, name, email, email_key, password_hash, opened_by, created_at)
-       VALUES (${newId()}, ${clubId}, ${name}, ${email}, ${addressKeyOf(deps.vault, email)}, ${passwordHash}, 'sign_up', ${now})
+    }>(sql`INSERT INTO students (id, club_id, name, email, email_key, password_hash, language, opened_by, created_at)
+       VALUES (${newId()}, ${clubId}, ${name}, ${email}, ${addressKeyOf(deps.vault, email)}, ${passwordHash}, ${input.language ?? null}, 'sign_up', ${now})
        ON CONFLICT (club_id, email) DO NOTHING RETURNING id`);
     if (created) {
       await recordFact(tx, { clubId, type: 'student.created', studentId: created.id, occurredAt: now });

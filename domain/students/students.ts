@@ -147,6 +147,7 @@ async function erase(
       emailKey: null,
       passwordHash: null,
       avatarKey: null,
+      language: null,
       verifiedAt: null,
       removedAt: now,
     },

@@ -1,11 +1,11 @@
 /** A club: the organization that sells courses and a community. Its id is the `{clubId}` of every scoped path. */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import { planNames, type PlanName } from '../billing/values.ts';
-import { languages, type Language } from './values.ts';
+import type { Language } from './values.ts';
 import { oneOf } from '../one-of.ts';
 
 @Entity('clubs')
-@Check('clubs_language', oneOf('language', languages))
+@Check('clubs_language', `language ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$'`)
 @Check('clubs_opening_plan', oneOf('opening_plan', planNames))
 @Check('clubs_ai_monthly_limit', 'ai_monthly_limit >= 0')
 export class Club {
@@ -23,7 +23,7 @@ export class Club {
   @Column({ type: 'text', default: 'UTC' })
   timeZone: string;
 
-  /** By whose rules the words of its material are taken apart, as a two-letter code. */
+  /** In which the service writes to its people, and by whose rules the words of its material are searched. */
   @Column({ type: 'text', default: 'en' })
   language: Language;
 

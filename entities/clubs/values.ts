@@ -4,6 +4,8 @@
 export const roles = ['owner', 'admin', 'editor', 'support'] as const;
 export type Role = (typeof roles)[number];
 
-/** The languages that material is indexed in, as two-letter codes. */
+/** The languages whose rules a search in material knows, as two-letter codes. */
 export const languages = ['en', 'pt', 'es', 'fr', 'de', 'it'] as const;
-export type Language = (typeof languages)[number];
+
+/** BCP 47 tag of a club's language: one of these, or one that the service speaks (domain/language/languages.ts). */
+export type Language = string;

@@ -20,6 +20,10 @@ export class Administrator {
   @Column({ type: 'timestamptz', nullable: true })
   verifiedAt: Date | null;
 
+  /** BCP 47 tag of the language in which the service writes to this person; null for the club's. */
+  @Column({ type: 'text', nullable: true })
+  language: string | null;
+
   @Column({ type: 'text', nullable: true })
   phone: string | null;
 

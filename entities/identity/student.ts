@@ -57,6 +57,10 @@ export class Student {
   @Column({ type: 'text', default: 'club' })
   openedBy: AccountOpener;
 
+  /** BCP 47 tag of the language in which the service writes to this person; null for the club's. */
+  @Column({ type: 'text', nullable: true })
+  language: string | null;
+
   /** Where the store has the student's picture: of the one file that is ready as it (MED-28). Null where there is none. */
   @Column({ type: 'text', nullable: true })
   avatarKey: string | null;

@@ -71,8 +71,10 @@ const table: Record<OperationId, Row> = {
   resubscribe: { sessions: nobody, answer: 'not_found' },
 
   getSession: { sessions: student, answer: 200 },
+  updateOwnStudent: { sessions: student, answer: 200 },
   endSession: { sessions: ['student', 'admin'], answer: 204 },
   getProfile: { sessions: admin, answer: 200 },
+  updateProfile: { sessions: admin, answer: 200 },
   createOrganization: { sessions: admin, answer: 201 },
 
   getMailSender: { sessions: admin, roles, answer: 'not_found' },

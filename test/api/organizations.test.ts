@@ -146,7 +146,13 @@ describe('a new club', () => {
     const deps = await testDeps();
     const email = `${newId()}@example.com`;
     const newClubs = { plan: 'starter', perAdministrator: 1 } as const;
-    const input = { name: 'Ada', email, password: 'correct horse battery', organization: { name: 'Harbour' } };
+    const input = {
+      name: 'Ada',
+      email,
+      password: 'correct horse battery',
+      organization: { name: 'Harbour' },
+      language: null,
+    };
     await signUpAdministrator({ ...deps, newClubs }, input, new Date());
     const plans = await deps.db.source.query<object[]>(
       `SELECT club.opening_plan FROM clubs club JOIN memberships membership ON membership.club_id = club.id

@@ -2,7 +2,9 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { prepareLayout } from '../../domain/community/digests/layout.ts';
-import { renderMail } from '../../domain/mail/templates.ts';
+import { offeredLanguages } from '../../domain/language/languages.ts';
+import { wordingIn } from '../../domain/language/wording.ts';
+import { renderMail } from '../../domain/mail/rendering.ts';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
 import { mailTemplateNames } from '../../entities/mail/values.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
@@ -35,17 +37,19 @@ describe('pages in a browser', function () {
     const link = 'https://harbour.example.com/mentorships/sessions/01900001-0000-7000-8000-000000000001';
     const context = { endpointUrl: '', lessonTitle: '', code: '', link, name: 'Ada', clubName: 'Harbour' };
     const long = 'Donaudampfschiff'.repeat(12);
-    const at = 'Wednesday 23 September 2026 at 09:00 (America/Argentina/ComodRivadavia)';
-    const session = { title: long, at, withWhom: long, reason: long };
+    const startsAt = new Date('2026-09-23T12:00:00Z');
+    const timeZone = 'America/Argentina/ComodRivadavia';
+    const session = { title: long, startsAt, timeZone, withWhom: long, reason: long };
     for (const width of Object.values(widths)) {
       const page = await openPage(width);
-      for (const template of mailTemplateNames.filter((name) => name.startsWith('mentorship_'))) {
-        await page.setContent(renderMail(template, { ...context, session }).html);
-        expect(await overhang(page), `${template} at ${width}`).to.equal(0);
-        const button = page.getByRole('link');
-        expect(await button.getAttribute('href')).to.equal(link);
-        expect(await outOfSight(page, [await button.innerText()], width), template).to.deep.equal([]);
-      }
+      for (const language of offeredLanguages)
+        for (const template of mailTemplateNames.filter((name) => name.startsWith('mentorship_'))) {
+          await page.setContent(renderMail(template, { ...context, session }, wordingIn(language)).html);
+          expect(await overhang(page), `${template} in ${language} at ${width}`).to.equal(0);
+          const button = page.getByRole('link');
+          expect(await button.getAttribute('href')).to.equal(link);
+          expect(await outOfSight(page, [await button.innerText()], width), template).to.deep.equal([]);
+        }
     }
   });
 
@@ -128,7 +132,7 @@ describe('pages in a browser', function () {
       const asked: string[] = [];
       page.on('request', (request) => asked.push(request.method()));
       await page.goto(address);
-      await page.getByRole('link', { name: 'The automatic messages' }).click();
+      await page.getByRole('link', { name: 'You get automatic messages' }).click();
       await page.getByRole('button', { name: 'Stop automatic messages' }).click();
       await page.getByRole('heading', { name: 'You are unsubscribed' }).waitFor();
       expect(asked).to.deep.equal(['GET', 'GET', 'POST']);
@@ -192,7 +196,9 @@ describe('pages in a browser', function () {
         await page.goto(preview.page_url);
         const frame = page.frameLocator('iframe').first();
         expect(await overhang(page)).to.equal(0);
-        expect(await page.getByRole('heading', { level: 1 }).innerText()).to.equal(`The spring regatta, שרה: ${words}`);
+        expect(await page.getByRole('heading', { level: 1 }).innerText()).to.equal(
+          `The spring regatta, \u2068שרה\u2069: ${words}`,
+        );
         expect(await page.locator('.preheader').innerText()).to.equal(content.preheader);
         expect(await outOfSight(frame, buttons, width)).to.deep.equal([]);
         expect((await pictureIn(frame)).loaded).to.equal(1_600);
@@ -241,7 +247,7 @@ describe('pages in a browser', function () {
         const { html } = layout({
           news: { spaces, moreSpaces: 2 },
           clubName: 'Knots & Co',
-          letterhead: { clubName: 'Knots & Co', postalAddress: `Quay 1\n${word}` },
+          letterhead: { clubName: 'Knots & Co', postalAddress: `Quay 1\n${word}`, language: 'en' },
           classroom: 'https://knots.classroom.example',
           timeZone: 'Europe/Berlin',
           unsubscribeUrl: 'https://api.example/unsubscribe',
@@ -249,7 +255,7 @@ describe('pages in a browser', function () {
         const page = await openPage(width);
         await page.setContent(html);
         expect(await overhang(page)).to.equal(0);
-        const links = ['The Quay', 'The bowline holds', '6 new posts more', 'Unsubscribe'];
+        const links = ['The Quay', 'The bowline holds', '6 more new posts', 'Unsubscribe'];
         expect(await outOfSight(page, links, width)).to.deep.equal([]);
         expect(await page.getByRole('heading').allInnerTexts()).to.deep.equal([
           '9 new posts at Knots & Co',

@@ -84,7 +84,9 @@ describe('the way out of a mail (CAMP-5)', () => {
       token: token(student.id, 'digests'),
     });
     const page = await call('GET', at('unsubscribe'), { headers: { accept: 'text/html' } });
-    expect(page.text).to.contain(`href="../unsubscribe/${automations}"`).and.to.contain('you do not get them');
+    expect(page.text)
+      .to.contain(`href="../unsubscribe/${automations}"`)
+      .and.to.contain('You get no automatic messages from');
   });
 
   describe('out of the daily mail of spaces (CAMP-45)', () => {

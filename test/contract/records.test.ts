@@ -16,9 +16,9 @@ const { schemas } = closedDocument(contractDocument).components;
  */
 const records: Readonly<Record<string, string>> = {
   Student:
-    'id! uuid, name! string, email! email, verified! boolean, has_password! boolean, created_at! datetime, club_id! uuid, club_slug! string, avatar_url string',
+    'id! uuid, name! string, email! email, verified! boolean, has_password! boolean, created_at! datetime, club_id! uuid, club_slug! string, language SpokenLanguage, avatar_url string',
   AdministratorProfile:
-    'id! uuid, name! string, email! email, verified! boolean, phone_verified! boolean, has_password! boolean, phone string, organizations! [OrganizationMembership]',
+    'id! uuid, name! string, email! email, verified! boolean, phone_verified! boolean, has_password! boolean, phone string, language SpokenLanguage, organizations! [OrganizationMembership]',
   OrganizationMembership: 'organization_id! uuid, name! string, slug! string, role! Role',
   AgentConversation: 'id! uuid, title! string, last_message_at! datetime, created_at! datetime',
   AgentMessage:

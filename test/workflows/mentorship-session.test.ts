@@ -99,7 +99,7 @@ describe('mentorship-session', function () {
     await settled(id, 2);
     const [confirmation] = to(ada.email);
     expect(confirmation?.calendar).to.deep.include({ method: 'REQUEST', id, sequence: 0, startsAt: inHours(50) });
-    expect(confirmation?.text).to.include('(Europe/Berlin)').and.to.not.include('meet.example.com');
+    expect(confirmation?.text).to.include('(Central European Time)').and.to.not.include('meet.example.com');
     const at = async (time: Date) => {
       await environment().sleep(Math.max(0, time.getTime() - (await now()).getTime()));
     };

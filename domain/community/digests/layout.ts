@@ -1,7 +1,8 @@
 /** The mail of a digest: its frame is compiled once, and filled in for each student (COMM-18). Everything that people wrote is escaped. */
-import { LRUCache } from 'lru-cache';
-import { zoneHere } from '../../../platform/core/time-zones.ts';
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
+import { dirAttribute } from '../../language/bidi.policy.ts';
+import { languageOf, offeredLanguages, type OfferedLanguage } from '../../language/languages.ts';
+import { wordingIn, type Wording } from '../../language/wording.ts';
 import type { Letterhead } from '../../mail/content/compile.ts';
 import { frameMjml, mjmlToHtml } from '../../mail/content/frame.ts';
 import { digestRules } from './digests.policy.ts';
@@ -11,6 +12,7 @@ import { plainLine, wordsOf } from './words.ts';
 interface DigestMail {
   news: News;
   clubName: string;
+  /** Its language is the student's own, or the club's. */
   letterhead: Letterhead;
   /** Where the classroom is, without a slash at the end. */
   classroom: string;
@@ -23,42 +25,58 @@ interface DigestMail {
 const placeOf = (name: string) => `\uE000${name}\uE001`;
 const places = /\uE000(\w+)\uE001/;
 
-let compiled: Promise<string[]> | undefined;
+type Frames = ReadonlyMap<OfferedLanguage, readonly string[]>;
+let compiled: Promise<Frames> | undefined;
 
-/** @returns pieces of HTML and names of places, in turns */
-function frame(): Promise<string[]> {
-  compiled ??= mjmlToHtml(
+/** @returns for each language pieces of HTML and names of places, in turns */
+function frames(): Promise<Frames> {
+  compiled ??= Promise.all(offeredLanguages.map(async (language) => [language, await frame(language)] as const)).then(
+    (made) => new Map(made),
+  );
+  return compiled;
+}
+
+async function frame(language: OfferedLanguage): Promise<readonly string[]> {
+  const html = await mjmlToHtml(
     frameMjml({
+      language,
+      direction: wordingIn(language).direction,
       preheader: placeOf('preheader'),
       body: `<mj-text>${placeOf('body')}</mj-text>`,
       footer: placeOf('footer'),
     }),
-  ).then((html) => html.split(places));
-  return compiled;
+  );
+  return html.split(places);
 }
 
 /** Loads the compiler, where it is not loaded yet: nobody should wait for it with a claimed mail in hand. */
 export async function prepareLayout(): Promise<Layout> {
-  const pieces = await frame();
-  return (mail) => render(pieces, mail);
+  const made = await frames();
+  return (mail) => {
+    const language = languageOf(mail.letterhead.language);
+    return render(made.get(language) ?? [], mail, wordingIn(language));
+  };
 }
 
 export type Layout = (mail: DigestMail) => { subject: string; html: string; text: string };
 
-function render(pieces: readonly string[], mail: DigestMail): ReturnType<Layout> {
+function render(pieces: readonly string[], mail: DigestMail, wording: Wording): ReturnType<Layout> {
   const { news, letterhead, unsubscribeUrl } = mail;
-  const subject = `${newPosts(countOf(news.spaces))} at ${mail.clubName}`;
+  const subject = wording.say('digest.subject', { count: countOf(news.spaces), club: mail.clubName });
   const address = letterhead.postalAddress.split(/\r?\n/);
-  const shown = news.spaces.map((space) => shownSpace(space, mail));
+  const shown = news.spaces.map((space) => shownSpace(space, mail, wording));
+  const rest = news.moreSpaces > 0 ? [wording.say('digest.more_spaces', { count: news.moreSpaces })] : [];
+  const reason = `${wording.say('digest.reason')} ${wording.say('digest.zone', { zone: wording.zone(news.spaces[0]?.posts[0]?.at ?? new Date(0), mail.timeZone) })}`;
+  const unsubscribe = wording.say('footer.unsubscribe');
   const filled: Readonly<Record<string, string>> = {
     preheader: escapeHtml(news.spaces.map(({ name }) => name).join(', ')),
     body: [
-      `<h1 dir="auto" style="margin:0 0 16px;font-size:24px;line-height:1.25">${escapeHtml(subject)}</h1>`,
-      ...shown.map(spaceHtml),
-      ...(news.moreSpaces > 0 ? [`<p>${escapeHtml(moreSpaces(news.moreSpaces))}</p>`] : []),
+      `<h1 style="margin:0 0 16px;font-size:24px;line-height:1.25">${escapeHtml(subject)}</h1>`,
+      ...shown.map((space) => spaceHtml(space, wording)),
+      ...rest.map((words) => `<p>${escapeHtml(words)}</p>`),
     ].join('\n'),
-    footer: `<p dir="auto">${[letterhead.clubName, ...address].map(escapeHtml).join('<br>')}</p>
-<p>You get this daily mail because you switched it on, or your club did for its spaces. <a href="${escapeHtml(unsubscribeUrl)}">Unsubscribe</a></p>`,
+    footer: `<p${dirAttribute(letterhead.clubName, wording.direction)}>${[letterhead.clubName, ...address].map(escapeHtml).join('<br>')}</p>
+<p>${escapeHtml(reason)} <a href="${escapeHtml(unsubscribeUrl)}">${escapeHtml(unsubscribe)}</a></p>`,
   };
   return {
     subject: subject.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' '),
@@ -66,16 +84,13 @@ function render(pieces: readonly string[], mail: DigestMail): ReturnType<Layout>
     text: `${[
       subject,
       ...shown.map(spaceText),
-      ...(news.moreSpaces > 0 ? [moreSpaces(news.moreSpaces)] : []),
-      `-- \n${letterhead.clubName}\n${letterhead.postalAddress}\n\nUnsubscribe: ${unsubscribeUrl}`,
+      ...rest,
+      `-- \n${letterhead.clubName}\n${letterhead.postalAddress}\n\n${reason}\n${unsubscribe}: ${unsubscribeUrl}`,
     ].join('\n\n')}\n`,
   };
 }
 
 const countOf = (spaces: readonly NewsOfSpace[]) => spaces.reduce((sum, { count }) => sum + count, 0);
-const newPosts = (count: number) => (count === 1 ? '1 new post' : `${count} new posts`);
-const moreSpaces = (count: number) =>
-  count === 1 ? 'There is something new in one more space.' : `There is something new in ${count} more spaces.`;
 
 interface ShownPost {
   url: string;
@@ -93,26 +108,13 @@ interface ShownSpace {
   more: string;
 }
 
-/** By zone: one is slow to make, and each mail shows some times. */
-const formats = new LRUCache<string, Intl.DateTimeFormat>({ max: 100 });
-
-function timesIn(timeZone: string): Intl.DateTimeFormat {
-  const known = formats.get(timeZone);
-  if (known) return known;
-  const made = new Intl.DateTimeFormat('en-GB', {
-    timeZone: zoneHere(timeZone),
-    day: 'numeric',
-    month: 'long',
-    hour: '2-digit',
-    minute: '2-digit',
-  });
-  formats.set(timeZone, made);
-  return made;
-}
-
-function shownSpace({ id, name, count, posts }: NewsOfSpace, { classroom, timeZone }: DigestMail): ShownSpace {
-  const time = timesIn(timeZone);
+function shownSpace(
+  { id, name, count, posts }: NewsOfSpace,
+  { classroom, timeZone }: DigestMail,
+  wording: Wording,
+): ShownSpace {
   const more = count - posts.length;
+  const moreKey = count === digestRules.counted ? 'digest.at_least_more_posts' : 'digest.more_posts';
   return {
     url: `${classroom}/community/spaces/${id}`,
     name,
@@ -121,19 +123,19 @@ function shownSpace({ id, name, count, posts }: NewsOfSpace, { classroom, timeZo
       title: plainLine(post.title ?? '', digestRules.excerpt),
       words: wordsOf(post.body, digestRules.excerpt),
       author: plainLine(post.author ?? '', 100),
-      time: time.format(post.at),
+      time: wording.shortMoment(post.at, timeZone),
     })),
-    more: more === 0 ? '' : `${newPosts(more)} more${count === digestRules.counted ? ', or even more' : ''}`,
+    more: more === 0 ? '' : wording.say(moreKey, { count: more }),
   };
 }
 
 const linkHtml = (url: string, words: string, style = '') =>
   `<a href="${escapeHtml(url)}"${style === '' ? '' : ` style="${style}"`}>${escapeHtml(words)}</a>`;
 
-function spaceHtml({ url, name, posts, more }: ShownSpace): string {
+function spaceHtml({ url, name, posts, more }: ShownSpace, wording: Wording): string {
   return [
-    `<h2 dir="auto" style="margin:24px 0 12px;font-size:18px;line-height:1.25">${linkHtml(url, name)}</h2>`,
-    ...posts.map(postHtml),
+    `<h2${dirAttribute(name, wording.direction)} style="margin:24px 0 12px;font-size:18px;line-height:1.25">${linkHtml(url, name)}</h2>`,
+    ...posts.map((post) => postHtml(post, wording)),
     ...(more === '' ? [] : [`<p style="margin:0 0 12px">${linkHtml(url, more)}</p>`]),
   ].join('\n');
 }
@@ -141,10 +143,14 @@ function spaceHtml({ url, name, posts, more }: ShownSpace): string {
 /** A long word must not make the mail wider than a phone. */
 const paragraph = 'margin:0;overflow-wrap:anywhere;word-break:break-word';
 
-function postHtml({ url, title, words, author, time }: ShownPost): string {
-  const heading = title === '' ? '' : `<p dir="auto" style="${paragraph};font-weight:600">${linkHtml(url, title)}</p>`;
-  const said = title === '' ? linkHtml(url, words === '' ? 'A post without words' : words) : escapeHtml(words);
-  return `<div style="margin:0 0 16px">${heading}<p dir="auto" style="${paragraph}">${said}</p><p style="${paragraph};font-size:13px;color:#5b6270">${author === '' ? '' : `<bdi>${escapeHtml(author)}</bdi>, `}${time}</p></div>`;
+function postHtml({ url, title, words, author, time }: ShownPost, { direction, ...wording }: Wording): string {
+  const shownWords = words === '' && title === '' ? wording.say('digest.post_without_words') : words;
+  const heading =
+    title === ''
+      ? ''
+      : `<p${dirAttribute(title, direction)} style="${paragraph};font-weight:600">${linkHtml(url, title)}</p>`;
+  const said = title === '' ? linkHtml(url, shownWords) : escapeHtml(shownWords);
+  return `<div style="margin:0 0 16px">${heading}<p${dirAttribute(shownWords, direction)} style="${paragraph}">${said}</p><p style="${paragraph};font-size:13px;color:#5b6270">${author === '' ? '' : `<bdi>${escapeHtml(author)}</bdi>, `}${time}</p></div>`;
 }
 
 function spaceText({ url, name, posts, more }: ShownSpace): string {

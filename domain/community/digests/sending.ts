@@ -28,6 +28,7 @@ import { identifyingHeaders } from '../../mail/notices/mail-event.policy.ts';
 import type { WarmUps } from '../../mail/pace.policy.ts';
 import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
 import { wayOutToken } from '../../mail/way-out.ts';
+import { languageOf } from '../../language/languages.ts';
 import { prepareLayout, type Layout } from './layout.ts';
 import { newsOf, type News } from './news.ts';
 
@@ -55,6 +56,8 @@ interface Candidate {
 
 interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
   email: string;
+  /** The student's own; null if they have chosen none. */
+  language: string | null;
   news: News;
 }
 
@@ -184,7 +187,7 @@ async function claim(
       FROM unnest(${judged.map(({ id }) => id)}::uuid[], ${judged.map(({ skipReason }) => skipReason)}::text[], ${judged.map(({ name }) => name)}::text[],
                   ${judged.map(({ email }) => email)}::text[], ${judged.map(({ key }) => key)}::bytea[]) AS judged (id, reason, name, email, key)
      WHERE mails.id = judged.id
-    RETURNING mails.id, mails.student_id AS "studentId", mails.fence, mails.attempt_count AS "attemptCount", mails.student_email AS email, mails.status`);
+    RETURNING mails.id, (SELECT language FROM students WHERE id = mails.student_id) AS language, mails.student_id AS "studentId", mails.fence, mails.attempt_count AS "attemptCount", mails.student_email AS email, mails.status`);
   const claims = rows.flatMap(({ status, ...row }) => {
     const found = status === 'sending' ? news.get(row.studentId) : undefined;
     return found === undefined ? [] : [{ ...row, news: found }];
@@ -195,7 +198,7 @@ async function claim(
 function messageTo(
   { vault, fromAddress, publicUrl, classroomUrl }: DigestDeps,
   { digest, club, sender, from, layout }: Scene,
-  { id, studentId, email, news }: Claimed,
+  { id, studentId, email, language, news }: Claimed,
 ): HandedMessage {
   const leave = `${publicUrl}/v1/clubs/${club.id}/classroom/mail/unsubscribe/${wayOutToken(vault, { kind: 'digests', studentId })}`;
   const domain = fromAddress.slice(fromAddress.indexOf('@') + 1);
@@ -203,7 +206,11 @@ function messageTo(
     ...layout({
       news,
       clubName: mayStandInMail(club.name) ? club.name : club.slug,
-      letterhead: { clubName: sender.fromName, postalAddress: sender.postalAddress },
+      letterhead: {
+        clubName: sender.fromName,
+        postalAddress: sender.postalAddress,
+        language: languageOf(language, club.language),
+      },
       classroom: classroomUrl.replace('{slug}', club.slug),
       timeZone: club.timeZone,
       unsubscribeUrl: leave,

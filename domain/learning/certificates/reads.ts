@@ -46,7 +46,7 @@ const certificateColumns = columns(
   'certificate',
 )
   .and(columns(Course, { coursePublicId: 'publicId' }, 'course'))
-  .and(columns(Club, ['timeZone'], 'club'));
+  .and(columns(Club, ['timeZone', 'language'], 'club'));
 
 const withCourse = sql`FROM certificates certificate JOIN courses course ON course.id = certificate.course_id
   JOIN clubs club ON club.id = certificate.club_id`;

@@ -1,6 +1,7 @@
 /** Certificates as the contract shows them: to their club and student, and to everybody who has a code. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { formatCode } from './code.policy.ts';
+import { languageOf } from '../../language/languages.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 
 /** A certificate with what is shown of its course. */
@@ -18,6 +19,8 @@ export interface CertificateRow {
   clubName: string;
   /** IANA name of the club's time zone: the days that are printed are its days. */
   timeZone: string;
+  /** BCP 47 tag of the language that it is written in. */
+  language: string;
   lessonCount: number;
   hours: number | null;
   version: number;
@@ -71,6 +74,7 @@ export function presentVerification(certificate: CertificateRow): CertificateVer
     ...(studentName !== null && { student_name: studentName }),
     course_title: certificate.courseTitle,
     club_name: certificate.clubName,
+    language: languageOf(certificate.language),
     time_zone: certificate.timeZone,
     lesson_count: certificate.lessonCount,
     ...(hours !== null && { hours }),

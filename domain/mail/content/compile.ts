@@ -3,6 +3,9 @@
  * the compiler of MJML rearranges what stands in double braces.
  */
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
+import { dirAttribute, directionOfText, type Direction } from '../../language/bidi.policy.ts';
+import { languageOf } from '../../language/languages.ts';
+import { wordingIn, type Wording } from '../../language/wording.ts';
 import type { EmailBlock, EmailContent } from './email-content.ts';
 import { frameMjml, mjmlToHtml } from './frame.ts';
 import { parseMarkdown, type Inline, type Prose } from './markdown.ts';
@@ -26,14 +29,18 @@ export interface CompiledEmail {
   subject: Piece[];
   html: Piece[];
   text: Piece[];
+  /** In which its language is written; absent in an e-mail of before, which is written from the left. */
+  direction?: Direction;
   /** The addresses that links lead to, each once. */
   links: string[];
   /** The library images that it shows, each once. */
   images: string[];
 }
 
-/** Who writes: what the footer of each mail says. */
+/** Who writes, and in which language: what the footer of each mail says. */
 export interface Letterhead {
+  /** BCP 47 tag of the club's language. */
+  language: string;
   clubName: string;
   /** Lines of the postal address. */
   postalAddress: string;
@@ -54,10 +61,15 @@ class Slots {
   readonly links: string[] = [];
   readonly images: string[] = [];
   private readonly slots: Slot[] = [];
+  private readonly wording: Wording;
+
+  constructor(wording: Wording) {
+    this.wording = wording;
+  }
 
   /** @returns the text with its variables as slots */
   template(text: string, kind: 'variable' | 'url_variable' = 'variable'): string {
-    return parseTemplate(text)
+    return parseTemplate(text, this.wording.say('mail.student_without_name'))
       .parts.map((part) => (typeof part === 'string' ? part : this.add({ kind, ...part })))
       .join('');
   }
@@ -115,13 +127,15 @@ export async function compileEmail(
   letterhead: Letterhead,
   widths: ImageWidths = {},
 ): Promise<CompiledEmail> {
-  const slots = new Slots();
+  const wording = wordingIn(languageOf(letterhead.language));
+  const slots = new Slots(wording);
   const [own, footer] = [withoutPrivateUse(content), withoutPrivateUse(letterhead)];
-  const html = await mjmlToHtml(mjmlOf(own, footer, slots, widths));
+  const html = await mjmlToHtml(mjmlOf(own, { footer, wording }, slots, widths));
   return {
     subject: slots.pieces(slots.template(own.subject)),
     html: slots.pieces(html),
-    text: slots.pieces(textOf(own, footer, slots)),
+    text: slots.pieces(textOf(own, { footer, wording }, slots)),
+    direction: wording.direction,
     links: slots.links,
     images: slots.images,
   };
@@ -135,31 +149,39 @@ const headingSizes = [28, 24, 20, 18, 16, 16] as const;
 
 function mjmlOf(
   { preheader, blocks }: EmailContent,
-  { clubName, postalAddress }: Letterhead,
+  { footer: { clubName, postalAddress }, wording }: { footer: Letterhead; wording: Wording },
   slots: Slots,
   widths: ImageWidths,
 ): string {
+  const { language, direction } = wording;
   const address = postalAddress
     .split(/\r?\n/)
     .map((line) => escapeHtml(line))
     .join('<br>');
   // In the order of the document: slots are numbered as they come.
   const preview = preheader === undefined ? undefined : escapeHtml(slots.template(preheader));
-  const body = blocks.map((block) => blockMjml(block, slots, widths)).join('\n');
-  const footer = `<p dir="auto">${escapeHtml(clubName)}<br>${address}</p>
-<p><a href="${slots.add({ kind: 'unsubscribe' })}">Unsubscribe</a></p>`;
-  return frameMjml({ preheader: preview, body, footer, end: slots.add({ kind: 'pixel' }) });
+  const body = blocks.map((block) => blockMjml(block, { slots, widths, direction })).join('\n');
+  const footer = `<p${dirAttribute(clubName + address, direction)}>${escapeHtml(clubName)}<br>${address}</p>
+<p><a href="${slots.add({ kind: 'unsubscribe' })}">${escapeHtml(wording.say('footer.unsubscribe'))}</a></p>`;
+  return frameMjml({ language, direction, preheader: preview, body, footer, end: slots.add({ kind: 'pixel' }) });
 }
 
-function blockMjml(block: EmailBlock, slots: Slots, widths: ImageWidths): string {
+interface Place {
+  slots: Slots;
+  widths: ImageWidths;
+  /** Of the document. */
+  direction: Direction;
+}
+
+function blockMjml(block: EmailBlock, { slots, widths, direction }: Place): string {
   const text = block.text ?? '';
   switch (block.kind) {
     case 'heading': {
       const level = block.level ?? 2;
-      return `<mj-text font-size="${headingSizes[level - 1]}px" line-height="1.25"><h${level} dir="auto" style="margin:0;font-size:inherit">${escapeHtml(slots.template(text))}</h${level}></mj-text>`;
+      return `<mj-text font-size="${headingSizes[level - 1]}px" line-height="1.25"><h${level}${dirAttribute(textWithoutVariables(text), direction)} style="margin:0;font-size:inherit">${escapeHtml(slots.template(text))}</h${level}></mj-text>`;
     }
     case 'text':
-      return `<mj-text>${proseHtml(parseMarkdown(slots.template(text)), slots)}</mj-text>`;
+      return `<mj-text>${proseHtml(parseMarkdown(slots.template(text)), slots, direction)}</mj-text>`;
     case 'image': {
       const width = widths[block.media_id ?? ''];
       // Never wider than it is; the compiler keeps it within the column.
@@ -172,16 +194,40 @@ function blockMjml(block: EmailBlock, slots: Slots, widths: ImageWidths): string
   }
 }
 
-function proseHtml(prose: readonly Prose[], slots: Slots): string {
+/**
+ * @param direction of the element around it. A list has one direction: its bullets and numbers stand where its first words begin
+ */
+function proseHtml(prose: readonly Prose[], slots: Slots, direction: Direction): string {
   return prose
     .map((block) => {
-      if (block.kind === 'paragraph') return `<p dir="auto">${inlineHtml(block.children, slots)}</p>`;
+      const own = directionOfText(wordsOf([block])) ?? direction;
+      const dir = own === direction ? '' : ` dir="${own}"`;
+      if (block.kind === 'paragraph') return `<p${dir}>${inlineHtml(block.children, slots)}</p>`;
       const tag = block.start === null ? 'ul' : 'ol';
       const start = block.start === null || block.start === 1 ? '' : ` start="${block.start}"`;
-      return `<${tag}${start} dir="auto">${block.items.map((item) => `<li>${proseHtml(item, slots)}</li>`).join('')}</${tag}>`;
+      return `<${tag}${start}${dir}>${block.items.map((item) => `<li>${proseHtml(item, slots, own)}</li>`).join('')}</${tag}>`;
     })
     .join('');
 }
+
+/** The words of a text, without its variables: these say nothing about its language. */
+function wordsOf(prose: readonly Prose[]): string {
+  const inlineWords = (inlines: readonly Inline[]): string =>
+    inlines
+      .map((inline) =>
+        inline.kind === 'text' ? inline.text : inline.kind === 'break' ? ' ' : inlineWords(inline.children),
+      )
+      .join('');
+  return prose
+    .map((block) => (block.kind === 'paragraph' ? inlineWords(block.children) : block.items.map(wordsOf).join(' ')))
+    .join(' ')
+    .replace(slotPattern, '');
+}
+
+const textWithoutVariables = (text: string) =>
+  parseTemplate(text)
+    .parts.filter((part) => typeof part === 'string')
+    .join(' ');
 
 function inlineHtml(inlines: readonly Inline[], slots: Slots): string {
   return inlines
@@ -202,9 +248,13 @@ function inlineHtml(inlines: readonly Inline[], slots: Slots): string {
     .join('');
 }
 
-function textOf({ blocks }: EmailContent, { clubName, postalAddress }: Letterhead, slots: Slots): string {
-  const footer = `-- \n${clubName}\n${postalAddress}\n\nUnsubscribe: ${slots.add({ kind: 'unsubscribe' })}`;
-  return `${[...blocks.map((block) => blockText(block, slots)), footer].filter((part) => part !== '').join('\n\n')}\n`;
+function textOf(
+  { blocks }: EmailContent,
+  { footer: { clubName, postalAddress }, wording }: { footer: Letterhead; wording: Wording },
+  slots: Slots,
+): string {
+  const ending = `-- \n${clubName}\n${postalAddress}\n\n${wording.say('footer.unsubscribe')}: ${slots.add({ kind: 'unsubscribe' })}`;
+  return `${[...blocks.map((block) => blockText(block, slots)), ending].filter((part) => part !== '').join('\n\n')}\n`;
 }
 
 function blockText(block: EmailBlock, slots: Slots): string {

@@ -1,4 +1,5 @@
 /** What every bulk mail has around its parts: type, colors and footer, in MJML; and its compiler. */
+import type { Direction } from '../../language/bidi.policy.ts';
 
 /** Loaded when the first e-mail is compiled: it is large, and only these steps need it. */
 export async function mjmlToHtml(mjml: string): Promise<string> {
@@ -6,12 +7,19 @@ export async function mjmlToHtml(mjml: string): Promise<string> {
   // No fonts: each would be fetched from a third party by everybody who opens the mail.
   const { html, errors } = await mjml2html(mjml, { validationLevel: 'soft', fonts: {}, keepComments: true });
   if (errors.length > 0) throw new Error('the compiler of e-mails refused its own input');
-  return html.replaceAll(/\n\s*\n+/g, '\n').replaceAll(/\n +/g, '\n');
+  // The compiler knows no text that begins where its language begins.
+  return html
+    .replaceAll('text-align:left', 'text-align:start')
+    .replaceAll(/\n\s*\n+/g, '\n')
+    .replaceAll(/\n +/g, '\n');
 }
 
 const font = 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif';
 
 interface Frame {
+  /** BCP 47 tag. */
+  language: string;
+  direction: Direction;
   /** What mailboxes show beside the subject; nothing if absent. */
   preheader?: string | undefined;
   /** Elements of a column. */
@@ -23,11 +31,18 @@ interface Frame {
 }
 
 /** @param frame escaped by the caller @returns a document of MJML */
-export const frameMjml = ({ preheader, body, footer, end }: Frame): string => `<mjml lang="und"><mj-head>
+export const frameMjml = ({
+  language,
+  direction,
+  preheader,
+  body,
+  footer,
+  end,
+}: Frame): string => `<mjml lang="${language}" dir="${direction}"><mj-head>
 ${preheader === undefined ? '' : `<mj-preview>${preheader}</mj-preview>`}
 <mj-attributes><mj-all font-family="${font}" /><mj-text font-size="16px" line-height="1.5" color="#1f2430" />
 <mj-button font-size="16px" background-color="#1f4fd8" border-radius="6px" inner-padding="12px 20px" />
-<mj-divider border-width="1px" border-color="#d8dbe2" /></mj-attributes>
+<mj-section direction="${direction}" /><mj-divider border-width="1px" border-color="#d8dbe2" /></mj-attributes>
 <mj-style>p, ul, ol, h1, h2, h3, h4, h5, h6 { margin: 0 0 12px; } a { color: #1f4fd8; }</mj-style>
 </mj-head><mj-body background-color="#ffffff"><mj-section padding="16px 0"><mj-column>
 ${body}

@@ -1,5 +1,7 @@
 /** A recipient's copy of a compiled e-mail. */
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
+import { isolated, type Direction } from '../../language/bidi.policy.ts';
+import type { Wording } from '../../language/wording.ts';
 import type { CompiledEmail, Piece, Slot } from './compile.ts';
 import { parseTemplate, type Variable, type VariableName } from './variables.policy.ts';
 
@@ -19,28 +21,35 @@ export function renderEmail(
   email: CompiledEmail,
   copy: RecipientCopy,
 ): { subject: string; html: string; text: string } {
+  const { direction = 'ltr' } = email;
   return {
-    subject: fill(email.subject, copy, (text) => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')).trim(),
-    html: fill(email.html, copy, escapeHtml),
-    text: fill(email.text, copy, (text) => text),
+    subject: fill(email.subject, { copy, direction }, (text) => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')).trim(),
+    html: fill(email.html, { copy, direction }, escapeHtml),
+    text: fill(email.text, { copy, direction }, (text) => text),
   };
 }
 
 /** @returns one line as one recipient sees it, such as the preheader; not escaped */
-export function renderLine(line: string, values: RecipientCopy['values']): string {
-  return parseTemplate(line)
+export function renderLine(line: string, values: RecipientCopy['values'], wording: Wording): string {
+  return parseTemplate(line, wording.say('mail.student_without_name'))
     .parts.map((part) => (typeof part === 'string' ? part : valueOf(part, values)))
     .join('');
 }
 
-function fill(pieces: readonly Piece[], copy: RecipientCopy, escape: (text: string) => string): string {
-  return pieces.map((piece) => (typeof piece === 'string' ? piece : slotText(piece, copy, escape))).join('');
+interface Filling {
+  copy: RecipientCopy;
+  /** Of the e-mail: a value of the other direction stands in an isolate. */
+  direction: Direction;
 }
 
-function slotText(slot: Slot, copy: RecipientCopy, escape: (text: string) => string): string {
+function fill(pieces: readonly Piece[], filling: Filling, escape: (text: string) => string): string {
+  return pieces.map((piece) => (typeof piece === 'string' ? piece : slotText(piece, filling, escape))).join('');
+}
+
+function slotText(slot: Slot, { copy, direction }: Filling, escape: (text: string) => string): string {
   switch (slot.kind) {
     case 'variable':
-      return escape(valueOf(slot, copy.values));
+      return escape(isolated(valueOf(slot, copy.values), direction));
     case 'url_variable':
       return encodeURIComponent(valueOf(slot, copy.values).toWellFormed());
     case 'link':

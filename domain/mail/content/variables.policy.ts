@@ -1,15 +1,15 @@
 /** Variables in the texts of an e-mail: `{{student_first_name|there}}`. */
 
 /**
- * The variables that there are, and what stands there where neither the recipient nor the author has a value. The name of an
- * account that nobody confirmed is whatever was typed at its sign-up, so such accounts get the fallback.
+ * The variables that there are, and whether a word for a student stands there if neither the recipient nor the author has a value.
+ * The name of an account that nobody confirmed is whatever was typed at its sign-up, so such accounts get the fallback.
  */
 export const variables = {
-  student_first_name: 'there',
-  student_name: 'there',
-  student_email: '',
-  club_name: '',
-} as const satisfies Record<string, string>;
+  student_first_name: { isStudent: true },
+  student_name: { isStudent: true },
+  student_email: { isStudent: false },
+  club_name: { isStudent: false },
+} as const satisfies Record<string, { isStudent: boolean }>;
 
 export type VariableName = keyof typeof variables;
 
@@ -32,9 +32,10 @@ const shownProblems = 100;
 
 /**
  * Splits a text at its variables, in a time that grows with its length.
+ * @param student what a student without a known name is called, in the language of the e-mail
  * @returns the parts in their order; a variable with a problem stays in them as the text that it is
  */
-export function parseTemplate(text: string): { parts: TemplatePart[]; problems: VariableProblem[] } {
+export function parseTemplate(text: string, student = ''): { parts: TemplatePart[]; problems: VariableProblem[] } {
   const parts: TemplatePart[] = [];
   const problems: VariableProblem[] = [];
   const place = (open: number) => (problems.length < shownProblems ? excerpt(text, open) : '…');
@@ -62,7 +63,7 @@ export function parseTemplate(text: string): { parts: TemplatePart[]; problems: 
     if (isVariable(name)) {
       parts.push(text.slice(from, open), {
         variable: name,
-        fallback: bar === -1 ? variables[name] : inside.slice(bar + 1).trim(),
+        fallback: bar === -1 ? (variables[name].isStudent ? student : '') : inside.slice(bar + 1).trim(),
       });
     } else {
       problems.push({

@@ -1,14 +1,17 @@
 import { expect } from 'chai';
 import { tokenLifetimeMs } from '../../../domain/mail/one-time-tokens.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
-import { mailTemplates, renderMail } from '../../../domain/mail/templates.ts';
+import { wordingIn } from '../../../domain/language/wording.ts';
+import { renderMail, type MailContext } from '../../../domain/mail/rendering.ts';
+import { mailTemplates } from '../../../domain/mail/templates.ts';
 
 const context = {
   endpointUrl: 'https://crm.example.com/hooks',
   lessonTitle: 'Bends',
   session: {
     title: 'Rigging clinic',
-    at: 'Monday 2 March 2026 at 09:00 (Europe/Berlin)',
+    startsAt: new Date('2026-03-02T08:00:00Z'),
+    timeZone: 'Europe/Berlin',
     withWhom: 'Grace',
     reason: 'The mentor is ill.',
   },
@@ -17,6 +20,8 @@ const context = {
   link: 'https://harbour.example.com/x?token=T&a=b',
   code: '012345',
 };
+const english = wordingIn('en');
+const rendered = (template: MailTemplate, given: MailContext) => renderMail(template, given, english);
 const names = Object.keys(mailTemplates) as MailTemplate[];
 const hostile = `<b onclick="x('y')">&`;
 const escaped = '&lt;b onclick=&quot;x(&#39;y&#39;)&quot;&gt;&amp;';
@@ -24,7 +29,7 @@ const escaped = '&lt;b onclick=&quot;x(&#39;y&#39;)&quot;&gt;&amp;';
 describe('mail templates', () => {
   for (const name of names) {
     it(`${name}: greets by name, and gives its link (text, HTML) or its code (text)`, () => {
-      const { subject, text, html } = renderMail(name, context);
+      const { subject, text, html } = rendered(name, context);
       expect(subject).to.have.length.within(5, 120);
       expect(text).to.match(/^Hello Ada,\n\n/);
       expect(html).to.include('<p>Hello Ada,</p>');
@@ -36,7 +41,7 @@ describe('mail templates', () => {
     });
 
     it(`${name}: escapes hostile names in HTML, and keeps the subject on one line`, () => {
-      const { subject, html } = renderMail(name, { ...context, name: hostile, clubName: `${hostile}\r\nBcc: x\n` });
+      const { subject, html } = rendered(name, { ...context, name: hostile, clubName: `${hostile}\r\nBcc: x\n` });
       expect(html).to.not.include('<b ');
       expect(html).to.include(escaped);
       expect(subject).to.not.match(/[\r\n]/);
@@ -44,28 +49,28 @@ describe('mail templates', () => {
   }
 
   it('greet without a name where the name is not the recipient’s own choice', () => {
-    expect(renderMail('administrator_invitation', { ...context, name: '' }).text).to.match(/^Hello,\n/);
+    expect(rendered('administrator_invitation', { ...context, name: '' }).text).to.match(/^Hello,\n/);
   });
 
   it('state how long their tokens last', () => {
     const hours = { student_verify_email: 24, administrator_verify_email: 24, student_reset_password: 1 } as const;
     for (const [name, lifetime] of Object.entries(hours)) {
       expect(tokenLifetimeMs[name as keyof typeof hours], name).to.equal(lifetime * 3_600_000);
-      expect(renderMail(name as keyof typeof hours, context).text, name).to.match(
+      expect(rendered(name as keyof typeof hours, context).text, name).to.match(
         lifetime === 24 ? /24 hours/ : /next hour/,
       );
     }
     expect(tokenLifetimeMs.student_code).to.equal(10 * 60_000);
-    expect(renderMail('student_code', context).text).to.include('10 minutes');
+    expect(rendered('student_code', context).text).to.include('10 minutes');
     for (const name of ['student_invitation', 'administrator_invitation'] as const) {
       expect(tokenLifetimeMs[name], name).to.equal(7 * 24 * 3_600_000);
-      expect(renderMail(name, context).text, name).to.include('7 days');
+      expect(rendered(name, context).text, name).to.include('7 days');
     }
   });
 
   it('state that nothing happens when the recipient ignores them', () => {
     for (const name of ['student_verify_email', 'student_reset_password', 'administrator_verify_email'] as const) {
-      expect(renderMail(name, context).text, name).to.include('you can ignore this message');
+      expect(rendered(name, context).text, name).to.include('you can ignore this message');
     }
   });
 });

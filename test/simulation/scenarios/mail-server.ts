@@ -344,5 +344,8 @@ let compiler: Promise<unknown> | undefined;
 /** Once, beforehand: a file that is read meanwhile is no step of a schedule. */
 export function loadCompiler(): Promise<unknown> {
   const blocks = [{ kind: 'button' as const, text: 'Read', url: 'https://example.com/news' }];
-  return (compiler ??= compileEmail({ subject: 'News', blocks }, { clubName: 'Knots', postalAddress: 'Quay 1' }));
+  return (compiler ??= compileEmail(
+    { subject: 'News', blocks },
+    { clubName: 'Knots', postalAddress: 'Quay 1', language: 'en' },
+  ));
 }

@@ -31,7 +31,7 @@ describe('the mail of a digest (COMM-18)', () => {
     layout({
       news: { spaces, moreSpaces: 0 },
       clubName: 'Knots',
-      letterhead: { clubName: 'Knots & Co', postalAddress: 'Quay 1\nHarbour' },
+      letterhead: { clubName: 'Knots & Co', postalAddress: 'Quay 1\nHarbour', language: 'en' },
       classroom: 'https://knots.classroom.example',
       timeZone: 'Asia/Kathmandu',
       unsubscribeUrl,
@@ -56,6 +56,7 @@ Knots & Co
 Quay 1
 Harbour
 
+You get this daily mail because you or your club switched it on for these spaces. Times are in Nepal Time.
 Unsubscribe: ${unsubscribeUrl}
 `);
     for (const address of [
@@ -74,7 +75,10 @@ Unsubscribe: ${unsubscribeUrl}
     const evil = '<script>alert("1")</script>';
     const { subject, html } = mail(
       [space({ name: evil, posts: [post({ title: evil, body: evil, author: evil, publicId: 'x' })] })],
-      { clubName: `${evil}\r\nBcc: all@example.com`, letterhead: { clubName: evil, postalAddress: evil } },
+      {
+        clubName: `${evil}\r\nBcc: all@example.com`,
+        letterhead: { clubName: evil, postalAddress: evil, language: 'en' },
+      },
     );
     expect(subject).to.equal(`1 new post at ${evil} Bcc: all@example.com`);
     expect(html).to.not.contain('<script>');
@@ -93,13 +97,13 @@ Unsubscribe: ${unsubscribeUrl}
     );
     expect(subject).to.equal('7 new posts at Knots');
     expect(html).to.match(/<a href="[^"]+\/posts\/bowline">It finally holds\.<\/a>/);
-    expect(text).to.contain('6 new posts more').and.to.contain('There is something new in 2 more spaces.');
+    expect(text).to.contain('6 more new posts').and.to.contain('There are new posts in 2 more spaces.');
     expect(mail([space({ posts: [post({ title: null, body: '![](a.png)' })] })]).html).to.contain(
       'A post without words',
     );
     const many = mail([space({ count: 100 })]);
     expect(many.subject).to.equal('100 new posts at Knots');
-    expect(many.text).to.contain('99 new posts more, or even more');
+    expect(many.text).to.contain('At least 99 more new posts');
   });
 });
 

@@ -5,7 +5,7 @@ import { compileEmail } from '../../../../domain/mail/content/compile.ts';
 import type { EmailBlock } from '../../../../domain/mail/content/email-content.ts';
 import { renderEmail, type RecipientCopy } from '../../../../domain/mail/content/render.ts';
 
-const letterhead = { clubName: 'Knots & Co', postalAddress: 'Quay 1\nHarbour' };
+const letterhead = { clubName: 'Knots & Co', postalAddress: 'Quay 1\nHarbour', language: 'en' };
 const copy: RecipientCopy = {
   values: {
     student_first_name: 'Ada',

@@ -61,7 +61,7 @@ describe('work on large e-mails', () => {
     const name = `<${'n'.repeat(199)}`;
     const copies = {
       content: email('{{student_name}} '.repeat(500), 20),
-      letterhead: { clubName: 'Club', postalAddress: 'Quay 1' },
+      letterhead: { clubName: 'Club', postalAddress: 'Quay 1', language: 'en' },
       imageUrls: {},
       recipients: [{ student_name: name }, { student_name: 'Ada' }],
       unsubscribeUrl: '#',

@@ -16,7 +16,11 @@ const blocks = Object.keys(sizes).map((id) => ({
 describe('images of an e-mail in Chromium', () => {
   const open = useBrowser();
   const shownAt = async (width: number) => {
-    const email = await compileEmail({ subject: 'x', blocks }, { clubName: 'Knots', postalAddress: 'Quay 1' }, sizes);
+    const email = await compileEmail(
+      { subject: 'x', blocks },
+      { clubName: 'Knots', postalAddress: 'Quay 1', language: 'en' },
+      sizes,
+    );
     const files = await Promise.all(
       email.images.map(async (id) => {
         const side = sizes[id as keyof typeof sizes];

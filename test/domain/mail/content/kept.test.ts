@@ -5,7 +5,7 @@ import { keepCopies } from '../../../../domain/mail/content/kept.ts';
 describe('copies that are looked at', () => {
   const copies = (subject: string, more: Partial<CopiesToMake> = {}): CopiesToMake => ({
     content: { subject, blocks: [] },
-    letterhead: { clubName: 'Club', postalAddress: 'Street 1' },
+    letterhead: { clubName: 'Club', postalAddress: 'Street 1', language: 'en' },
     imageUrls: {},
     recipients: [{}],
     unsubscribeUrl: '#',
@@ -25,7 +25,7 @@ describe('copies that are looked at', () => {
     expect(answers).to.deep.equal(Array.from({ length: 4 }, () => [rendered('One')]));
     await make('b', copies('One'));
     await make('a', copies('Two'));
-    await make('a', copies('One', { letterhead: { clubName: 'Other', postalAddress: 'Street 1' } }));
+    await make('a', copies('One', { letterhead: { clubName: 'Other', postalAddress: 'Street 1', language: 'en' } }));
     await make('a', copies('One', { recipients: [{ student_name: 'Ada' }] }));
     expect(asked).to.deep.equal([
       'a One Club [{}]',

@@ -36,7 +36,7 @@ describe('variables in the texts of an e-mail', () => {
     ['{{student\n_name}}', ['{{', 'student\n_name}}'], [unclosed('{{student\n_name}}')]],
   ] as const)
     it(`${JSON.stringify(text)} has ${parts.length} parts and ${problems.length} problems`, () => {
-      expect(parseTemplate(text)).to.deep.equal({ parts, problems });
+      expect(parseTemplate(text, 'there')).to.deep.equal({ parts, problems });
     });
 
   it('of a problem 40 characters are shown', () => {

@@ -1,0 +1,35 @@
+/** Values inside sentences of the other writing direction: kept together, so that neither reorders the other (UAX #9). */
+
+const rightToLeft =
+  /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
+const letterFromLeft =
+  /(?![\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}\p{Script=Samaritan}\p{Script=Mandaic}])\p{L}/u;
+
+export type Direction = 'ltr' | 'rtl';
+
+/** FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE. */
+const isolateStart = '\u2068';
+const isolateEnd = '\u2069';
+
+/**
+ * @param value what a person or a club wrote
+ * @param direction of the sentence that it stands in
+ * @returns the value, in an isolate if it has letters of the other direction; otherwise as it is
+ */
+export function isolated(value: string, direction: Direction): string {
+  const isForeign = (direction === 'ltr' ? rightToLeft : letterFromLeft).test(value);
+  return isForeign ? `${isolateStart}${value}${isolateEnd}` : value;
+}
+
+/** @returns the direction of the first letter that has one; undefined for a text without letters */
+export function directionOfText(text: string): Direction | undefined {
+  const [letter] = /\p{L}/u.exec(text) ?? [];
+  if (letter === undefined) return undefined;
+  return rightToLeft.test(letter) ? 'rtl' : 'ltr';
+}
+
+/** @returns ` dir="…"` for a text that runs against the document that it stands in; nothing otherwise */
+export function dirAttribute(text: string, documentDirection: Direction): string {
+  const own = directionOfText(text) ?? documentDirection;
+  return own === documentDirection ? '' : ` dir="${own}"`;
+}

@@ -1,0 +1,213 @@
+/** العربية الفصحى الحديثة، بصياغة لا تفترض جنس القارئ قدر الإمكان. */
+import type { Catalogue } from '../languages.ts';
+
+export const ar: Catalogue = {
+  'mail.greeting': 'مرحبًا {name}،',
+  'mail.greeting_without_name': 'مرحبًا،',
+  'mail.student_without_name': 'ضيفنا الكريم',
+
+  'mail.student_verify_email.subject': 'تأكيد بريدك الإلكتروني في {club}',
+  'mail.student_verify_email.text':
+    'أهلًا بك في {club}! نرجو تأكيد بريدك الإلكتروني خلال 24 ساعة.\n\nإذا لم تكن هذه الرسالة بطلب منك، فيمكنك تجاهلها: لن يحدث شيء دون الرابط.',
+  'mail.student_verify_email.action': 'تأكيد بريدي الإلكتروني',
+
+  'mail.student_already_registered.subject': 'لديك حساب بالفعل في {club}',
+  'mail.student_already_registered.text':
+    'جرى التسجيل في {club} بهذا البريد الإلكتروني، وربما كان ذلك بطلب منك، غير أن له حسابًا بالفعل. يمكنك تسجيل الدخول به، أو إعادة تعيين كلمة المرور في حال نسيانها.\n\nإذا لم يكن ذلك بطلب منك، فيمكنك تجاهل هذه الرسالة: لم يتغير شيء.',
+  'mail.student_already_registered.action': 'تسجيل الدخول',
+
+  'mail.student_invitation.subject': 'حسابك في {club}',
+  'mail.student_invitation.text': 'أنشأ {club} حسابًا لك. للدخول، نرجو تأكيد بريدك الإلكتروني خلال 7 أيام.',
+  'mail.student_invitation.action': 'دخول الصف',
+
+  'mail.student_reset_password.subject': 'إعادة تعيين كلمة مرورك في {club}',
+  'mail.student_reset_password.text':
+    'يمكنك اختيار كلمة مرور جديدة خلال الساعة القادمة.\n\nإذا لم تكن هذه الرسالة بطلب منك، فيمكنك تجاهلها: لن يحدث شيء دون الرابط.',
+  'mail.student_reset_password.action': 'اختيار كلمة مرور جديدة',
+
+  'mail.student_code.subject': '{code} هو رمز دخولك إلى {club}',
+  'mail.student_code.text':
+    'رمز دخولك هو {code}. يمكنك استخدامه لمدة 10 دقائق.\n\nنرجو عدم إعطائه لأي أحد: نحن لا نطلبه أبدًا.',
+
+  'mail.student_address_changed.subject': 'تغيّر البريد الإلكتروني لحسابك في {club}',
+  'mail.student_address_changed.text':
+    'غيّرت إدارة {club} البريد الإلكتروني لحسابك. لم يعد ممكنًا تسجيل الدخول بهذا البريد.\n\nإذا لم يكن ذلك بطلب منك، فنرجو مراسلة {club}.',
+  'mail.student_address_changed.action': 'فتح الصف',
+
+  'mail.administrator_verify_email.subject': 'تأكيد بريدك الإلكتروني',
+  'mail.administrator_verify_email.text':
+    'أهلًا بك! نرجو تأكيد بريدك الإلكتروني خلال 24 ساعة.\n\nإذا لم تكن هذه الرسالة بطلب منك، فيمكنك تجاهلها: لن يحدث شيء دون الرابط.',
+  'mail.administrator_verify_email.action': 'تأكيد بريدي الإلكتروني',
+
+  'mail.administrator_already_registered.subject': 'لديك حساب بالفعل',
+  'mail.administrator_already_registered.text':
+    'جرى التسجيل بهذا البريد الإلكتروني، وربما كان ذلك بطلب منك، غير أن له حسابًا بالفعل. يمكنك تسجيل الدخول به، وإنشاء مؤسسات أخرى من لوحة التحكم.\n\nإذا لم يكن ذلك بطلب منك، فيمكنك تجاهل هذه الرسالة: لم يتغير شيء.',
+  'mail.administrator_already_registered.action': 'تسجيل الدخول',
+
+  'mail.administrator_reset_password.subject': 'إعادة تعيين كلمة مرورك',
+  'mail.administrator_reset_password.text':
+    'يمكنك اختيار كلمة مرور جديدة خلال الساعة القادمة.\n\nإذا لم تكن هذه الرسالة بطلب منك، فيمكنك تجاهلها: لن يحدث شيء دون الرابط.',
+  'mail.administrator_reset_password.action': 'اختيار كلمة مرور جديدة',
+
+  'mail.administrator_invitation.subject': 'دعوة للمشاركة في إدارة {club}',
+  'mail.administrator_invitation.text':
+    'هذه دعوة لك للمشاركة في إدارة {club}. يمكنك قبولها خلال 7 أيام.\n\nإذا لم تكن هذه الدعوة متوقعة، فيمكنك تجاهل هذه الرسالة: لن يحدث شيء دون الرابط.',
+  'mail.administrator_invitation.action': 'قبول الدعوة',
+
+  'mail.webhook_endpoint_failing.subject': 'تم تعطيل نقطة نهاية ويب هوك في {club}',
+  'mail.webhook_endpoint_failing.text':
+    'لم يقبل {url} أي رسالة من {club} منذ خمسة أيام. عطّلنا نقطة النهاية وألغينا الرسائل التي كانت في الانتظار.\n\nبعد عودتها إلى العمل يمكنك تفعيلها: عندئذ تُرسل الأحداث الجديدة، ويمكنك استعادة عمليات التسليم لآخر 30 يومًا.',
+  'mail.webhook_endpoint_failing.action': 'عرض نقطة النهاية',
+
+  'mail.webhook_endpoint_gone.subject': 'تم تعطيل نقطة نهاية ويب هوك في {club}',
+  'mail.webhook_endpoint_gone.text':
+    'أجاب {url} عن رسالة من {club} بالرد «410 Gone». عطّلنا نقطة النهاية وألغينا الرسائل التي كانت في الانتظار.\n\nإذا كان العنوان لا يزال مستخدمًا، فيمكنك تفعيل نقطة النهاية: عندئذ تُرسل الأحداث الجديدة، ويمكنك استعادة عمليات التسليم لآخر 30 يومًا.',
+  'mail.webhook_endpoint_gone.action': 'عرض نقطة النهاية',
+
+  'mail.webhook_endpoint_throttled.subject': 'نقطة نهاية ويب هوك في {club} متعثرة منذ ساعة',
+  'mail.webhook_endpoint_throttled.text':
+    'لم يقبل {url} أي رسالة من {club} منذ ساعة. نحاول إرسال رسالة واحدة في كل مرة، وتنتظر الرسائل الأخرى.\n\nستُرسل الرسائل حالما تُقبل إحداها. وإذا لم تُقبل أي رسالة خلال خمسة أيام، فسنعطّل نقطة النهاية.',
+  'mail.webhook_endpoint_throttled.action': 'عرض نقطة النهاية',
+
+  'mail.assignment_approved.subject': 'تم قبول عملك في {club}',
+  'mail.assignment_approved.text':
+    'قبِل {club} العمل الذي سلّمته{has_lesson, select, yes { في درس «{lesson}»} other {}}.',
+  'mail.assignment_approved.action': 'قراءة المراجعة',
+
+  'mail.assignment_changes_requested.subject': 'يطلب {club} تعديلات على عملك',
+  'mail.assignment_changes_requested.text':
+    'راجع {club} العمل الذي سلّمته{has_lesson, select, yes { في درس «{lesson}»} other {}}، ويطلب تعديلات عليه. نرجو قراءة المطلوب تعديله ثم إعادة إرسال العمل.',
+  'mail.assignment_changes_requested.action': 'قراءة المراجعة',
+
+  'mail.media_expiring.subject': 'ستُحذف مقاطع الفيديو في {club} بعد 7 أيام',
+  'mail.media_expiring.text':
+    'لا تشمل خطة {club} استضافة الفيديو. ستُحذف مقاطع الفيديو من المكتبة بعد 7 أيام، وتعرض المكتبة تاريخ حذف كل مقطع.\n\nنرجو تنزيل المقاطع المراد الاحتفاظ بها. ومع خطة تشمل استضافة الفيديو تبقى جميع المقاطع.',
+  'mail.media_expiring.action': 'عرض مقاطع الفيديو',
+
+  'mail.mentorship_booked.subject': 'جلستك في {club}: {at}',
+  'mail.mentorship_booked.text':
+    '{has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} تبدأ {at}.\n\nتجد في المرفقات موعدًا لتقويمك. تبيّن صفحة الجلسة مكان اللقاء، ومنها يمكنك تغيير الموعد أو إلغاؤه.',
+  'mail.mentorship_booked.action': 'عرض الجلسة',
+
+  'mail.mentorship_canceled.subject': 'أُلغيت في {club}: جلستك {at}',
+  'mail.mentorship_canceled.text':
+    'أُلغيت {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} المقررة {at}.',
+  'mail.mentorship_canceled.action': 'عرض الجلسة',
+
+  'mail.mentorship_day_before.subject': 'بعد يوم في {club}: جلستك {at}',
+  'mail.mentorship_day_before.text':
+    '{has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} تبدأ {at}.\n\nإذا تعذّر حضورك، فنرجو تغيير الموعد أو إلغاءه من صفحة الجلسة.',
+  'mail.mentorship_day_before.action': 'عرض الجلسة',
+
+  'mail.mentorship_hour_before.subject': 'قريبًا في {club}: جلستك {at}',
+  'mail.mentorship_hour_before.text':
+    '{has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} تبدأ {at}. تبيّن صفحة الجلسة مكان اللقاء.',
+  'mail.mentorship_hour_before.action': 'عرض الجلسة',
+
+  'mail.mentorship_rating.subject': 'كيف كانت جلستك في {club}؟',
+  'mail.mentorship_rating.text':
+    'كانت {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} {at}. نرجو تقييمها من نجمة واحدة إلى خمس نجوم، مع تعليق إن أردت.\n\nيمكنك التقييم خلال 30 يومًا.',
+  'mail.mentorship_rating.action': 'تقييم الجلسة',
+
+  'mail.mentorship_mentor_booked.subject': 'حُجزت جلسة في {club}: {at}',
+  'mail.mentorship_mentor_booked.text':
+    '{has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} تبدأ {at}. تجد في المرفقات موعدًا لتقويمك.',
+  'mail.mentorship_mentor_booked.action': 'عرض الجلسة',
+
+  'mail.mentorship_mentor_canceled.subject': 'أُلغيت جلسة في {club}: {at}',
+  'mail.mentorship_mentor_canceled.text':
+    'أُلغيت {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} المقررة {at}.',
+  'mail.mentorship_mentor_canceled.action': 'عرض الجلسة',
+
+  'mail.mentorship_mentor_replaced.subject': 'انتقلت جلسة في {club} إلى شخص آخر: {at}',
+  'mail.mentorship_mentor_replaced.text':
+    'تغيّر موعد {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} المقررة {at}، ويتولاها الآن شخص آخر. هذا الوقت متاح لديك.',
+  'mail.mentorship_mentor_replaced.action': 'عرض الجلسة',
+
+  'footer.unsubscribe': 'إلغاء الاشتراك',
+
+  'digest.subject':
+    '{count, plural, zero {لا منشورات جديدة} one {منشور جديد واحد} two {منشوران جديدان} few {# منشورات جديدة} many {# منشورًا جديدًا} other {# منشور جديد}} في {club}',
+  'digest.more_posts':
+    '{count, plural, zero {لا منشورات جديدة أخرى} one {منشور جديد آخر} two {منشوران جديدان آخران} few {# منشورات جديدة أخرى} many {# منشورًا جديدًا آخر} other {# منشور جديد آخر}}',
+  'digest.at_least_more_posts':
+    '{count, plural, zero {لا منشورات جديدة أخرى} one {منشور جديد آخر على الأقل} two {منشوران جديدان آخران على الأقل} few {# منشورات جديدة أخرى على الأقل} many {# منشورًا جديدًا آخر على الأقل} other {# منشور جديد آخر على الأقل}}',
+  'digest.more_spaces':
+    '{count, plural, zero {لا منشورات جديدة في مساحات أخرى.} one {هناك منشورات جديدة في مساحة أخرى.} two {هناك منشورات جديدة في مساحتين أخريين.} few {هناك منشورات جديدة في # مساحات أخرى.} many {هناك منشورات جديدة في # مساحة أخرى.} other {هناك منشورات جديدة في # مساحة أخرى.}}',
+  'digest.post_without_words': 'منشور بلا نص',
+  'digest.zone': 'الأوقات بحسب: {zone}.',
+  'digest.reason': 'تصلك هذه الرسالة اليومية لأنها مفعّلة لهذه المساحات، إما باختيارك أو من ناديك.',
+
+  'test_mail.subject': '[تجربة] {subject}',
+
+  'calendar.session': 'جلسة إرشاد',
+  'time.moment': '{day} الساعة {time} ({zone})',
+  'time.zone_with_offset': '{zone}، {offset}',
+
+  'unsubscribe.question.title': 'هل تريد إلغاء الاشتراك؟',
+  'unsubscribe.question.text':
+    '{kind, select, campaigns {لن تصلك أخبار {club} بعد الآن.} automations {لن تصلك الرسائل التلقائية من {club} بعد الآن.} other {لن تصلك الرسائل اليومية عن المنشورات الجديدة من {club} بعد الآن.}} أما الرسائل التي تطلبها، مثل رمز الدخول، فستظل تصلك.',
+  'unsubscribe.action':
+    '{kind, select, campaigns {إيقاف الأخبار} automations {إيقاف الرسائل التلقائية} other {إيقاف الرسائل اليومية}}',
+  'unsubscribe.done.title': 'تم إلغاء اشتراكك',
+  'unsubscribe.done.text':
+    '{kind, select, campaigns {لم يعد {club} يرسل إليك الأخبار.} automations {لم يعد {club} يرسل إليك الرسائل التلقائية.} other {لم يعد {club} يرسل إليك الرسائل اليومية عن المنشورات الجديدة.}} قد تصلك رسالة أُرسلت من قبل.',
+  'unsubscribe.done.action': 'الاشتراك من جديد',
+  'unsubscribe.again.title': 'عاد اشتراكك',
+  'unsubscribe.again.text':
+    '{kind, select, campaigns {سيرسل إليك {club} الأخبار من جديد.} automations {سيرسل إليك {club} الرسائل التلقائية من جديد.} other {سيرسل إليك {club} الرسائل اليومية عن المنشورات الجديدة من جديد.}}',
+  'unsubscribe.other.subscribed':
+    '{kind, select, campaigns {تصلك أخبار {club}.} automations {تصلك الرسائل التلقائية من {club}.} other {تصلك الرسائل اليومية عن المنشورات الجديدة من {club}.}}',
+  'unsubscribe.other.unsubscribed':
+    '{kind, select, campaigns {لا تصلك أخبار {club}.} automations {لا تصلك الرسائل التلقائية من {club}.} other {لا تصلك الرسائل اليومية عن المنشورات الجديدة من {club}.}}',
+  'unsubscribe.broken.title': 'هذا الرابط لا يعمل',
+  'unsubscribe.broken.text': 'العنوان ناقص أو جرى تغييره. نرجو فتح الرابط من الرسالة مرة أخرى، أو نسخه كاملًا.',
+
+  'certificate.title': 'شهادة إتمام',
+  'certificate.page_title': 'الشهادة {code}',
+  'certificate.valid.title': 'هذه الشهادة صالحة',
+  'certificate.valid.text': 'نرجو مقارنة الاسم والدورة والإصدار بالشهادة المعروضة عليك: يجب أن تتطابق.',
+  'certificate.revoked.title': 'أُلغيت هذه الشهادة',
+  'certificate.revoked.text': 'سحبها النادي الذي أصدرها، ولم تعد تثبت شيئًا.',
+  'certificate.withdrawn.title': 'سُحبت هذه الشهادة',
+  'certificate.withdrawn.text': 'صدرت هذه الشهادة، لكن حساب صاحبها حُذف، وحُذف الاسم معه.',
+  'certificate.unknown.title': 'لا توجد شهادة كهذه',
+  'certificate.unknown.state': 'لا توجد شهادة بهذا الرمز',
+  'certificate.unknown.text':
+    'نرجو مقارنة الرمز الموجود في العنوان بالرمز المطبوع: اثنا عشر حرفًا ورقمًا في ثلاث مجموعات من أربعة. لا فرق بين الأحرف الكبيرة والصغيرة، ولا أثر للشرطات والمسافات. أما الرموز 0 و1 وI وL وO فلا ترد أبدًا.',
+  'certificate.name': 'مُنحت إلى',
+  'certificate.course': 'الدورة',
+  'certificate.extent': 'المدة',
+  'certificate.lessons':
+    '{count, plural, zero {بلا دروس} one {درس واحد} two {درسان} few {# دروس} many {# درسًا} other {# درس}}',
+  'certificate.hours':
+    '{count, plural, zero {بلا ساعات} one {ساعة واحدة} two {ساعتان} few {# ساعات} many {# ساعة} other {# ساعة}}',
+  'certificate.completed': 'تاريخ الإتمام',
+  'certificate.issued': 'تاريخ الإصدار',
+  'certificate.revoked_on': 'تاريخ الإلغاء',
+  'certificate.version': 'الإصدار',
+  'certificate.code': 'الرمز',
+
+  'page.busy.title': 'ليس الآن',
+  'page.busy.text': 'نرجو المحاولة مرة أخرى بعد قليل.',
+
+  'preview.title': 'معاينة: {subject}',
+  'preview.of_nobody': 'كما تظهر لشخص لا يُعرف عنه شيء.',
+  'preview.of_student': 'نسخة {name}.',
+  'preview.note': 'معاينة {campaign}: لم تُرسل إلى أحد، ولا يُحتسب شيء، وإلغاء الاشتراك فيها بلا أثر.',
+  'preview.plain_text': 'نص عادي',
+  'preview.mail': 'الرسالة',
+  'preview.mail_on_phone': 'الرسالة على الهاتف',
+  'preview.too_large': 'الرسالة أكبر من أن تُعرض هنا: سيبلغ حجمها في هذه الصفحة {bytes, number} بايت.',
+  'preview.link_leads_nowhere': 'لا يؤدي إلى أي مكان في المعاينة',
+  'preview.gone.title': 'انتهت هذه المعاينة',
+  'preview.gone.text': 'تظل المعاينة متاحة لمدة 15 دقيقة. نرجو فتح معاينة جديدة.',
+  'preview.problems.title': 'لا معاينة',
+  'preview.problems.text': 'جرى تغيير الرسالة وفيها مشكلات الآن، أو أنها كبيرة جدًا. نرجو تصحيحها ثم فتح معاينة جديدة.',
+  'preview.rate_limited.title': 'معاينات كثيرة جدًا',
+  'preview.rate_limited.text': 'نرجو الانتظار دقيقة ثم فتح هذه الصفحة مرة أخرى.',
+  'preview.busy.text': 'هناك أعمال كثيرة جارية لهذا النادي. نرجو فتح هذه الصفحة مرة أخرى بعد قليل.',
+
+  'refusal.no_place_for_students': 'لا يستطيع هذا النادي قبول طلاب جدد في الوقت الحالي. نرجو سؤال النادي.',
+  'refusal.no_room_for_files': 'لا يتسع هذا النادي لمزيد من الملفات في الوقت الحالي. نرجو سؤال النادي.',
+};

@@ -1,0 +1,216 @@
+/** Deutsch. Spricht Menschen mit «du» an. */
+import type { Catalogue } from '../languages.ts';
+
+export const de: Catalogue = {
+  'mail.greeting': 'Hallo {name},',
+  'mail.greeting_without_name': 'Hallo,',
+  'mail.student_without_name': 'du',
+
+  'mail.student_verify_email.subject': 'Bestätige deine E-Mail-Adresse für {club}',
+  'mail.student_verify_email.text':
+    'Willkommen bei {club}! Bitte bestätige deine E-Mail-Adresse innerhalb von 24 Stunden.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',
+  'mail.student_verify_email.action': 'E-Mail-Adresse bestätigen',
+
+  'mail.student_already_registered.subject': 'Du hast schon ein Konto bei {club}',
+  'mail.student_already_registered.text':
+    'Jemand, vermutlich du, hat sich bei {club} mit dieser E-Mail-Adresse angemeldet, zu der es schon ein Konto gibt. Melde dich damit an, oder setze das Passwort zurück, falls du es vergessen hast.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Es wurde nichts geändert.',
+  'mail.student_already_registered.action': 'Anmelden',
+
+  'mail.student_invitation.subject': 'Dein Konto bei {club}',
+  'mail.student_invitation.text':
+    '{club} hat ein Konto für dich eingerichtet. Bestätige deine E-Mail-Adresse innerhalb von 7 Tagen, um es zu nutzen.',
+  'mail.student_invitation.action': 'Zum Klassenzimmer',
+
+  'mail.student_reset_password.subject': 'Setze dein Passwort für {club} zurück',
+  'mail.student_reset_password.text':
+    'Du kannst innerhalb der nächsten Stunde ein neues Passwort wählen.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',
+  'mail.student_reset_password.action': 'Neues Passwort wählen',
+
+  'mail.student_code.subject': '{code} ist dein Anmeldecode für {club}',
+  'mail.student_code.text':
+    'Dein Anmeldecode lautet {code}. Du kannst ihn 10 Minuten lang verwenden.\n\nGib ihn niemals weiter: Wir fragen nicht danach.',
+
+  'mail.student_address_changed.subject': 'Die E-Mail-Adresse deines Kontos bei {club} wurde geändert',
+  'mail.student_address_changed.text':
+    'Die Verwaltung von {club} hat deinem Konto eine andere E-Mail-Adresse gegeben. Mit dieser Adresse kannst du dich nicht mehr anmelden.\n\nFalls du nicht darum gebeten hast, schreibe bitte an {club}.',
+  'mail.student_address_changed.action': 'Klassenzimmer öffnen',
+
+  'mail.administrator_verify_email.subject': 'Bestätige deine E-Mail-Adresse',
+  'mail.administrator_verify_email.text':
+    'Willkommen! Bitte bestätige deine E-Mail-Adresse innerhalb von 24 Stunden.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',
+  'mail.administrator_verify_email.action': 'E-Mail-Adresse bestätigen',
+
+  'mail.administrator_already_registered.subject': 'Du hast schon ein Konto',
+  'mail.administrator_already_registered.text':
+    'Jemand, vermutlich du, hat sich mit dieser E-Mail-Adresse angemeldet, zu der es schon ein Konto gibt. Melde dich damit an. Weitere Organisationen kannst du im Dashboard anlegen.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Es wurde nichts geändert.',
+  'mail.administrator_already_registered.action': 'Anmelden',
+
+  'mail.administrator_reset_password.subject': 'Setze dein Passwort zurück',
+  'mail.administrator_reset_password.text':
+    'Du kannst innerhalb der nächsten Stunde ein neues Passwort wählen.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',
+  'mail.administrator_reset_password.action': 'Neues Passwort wählen',
+
+  'mail.administrator_invitation.subject': 'Einladung zur Verwaltung von {club}',
+  'mail.administrator_invitation.text':
+    'Du bist eingeladen, {club} mitzuverwalten. Du kannst die Einladung innerhalb von 7 Tagen annehmen.\n\nFalls du diese Einladung nicht erwartest, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',
+  'mail.administrator_invitation.action': 'Einladung annehmen',
+
+  'mail.webhook_endpoint_failing.subject': 'Ein Webhook-Endpunkt von {club} wurde deaktiviert',
+  'mail.webhook_endpoint_failing.text':
+    '{url} nimmt seit fünf Tagen keine Nachricht von {club} an. Wir haben den Endpunkt deaktiviert und die wartenden Nachrichten verworfen.\n\nSobald er wieder funktioniert, aktiviere ihn: Dann werden neue Ereignisse gesendet, und du kannst Zustellungen der letzten 30 Tage nachholen.',
+  'mail.webhook_endpoint_failing.action': 'Endpunkt ansehen',
+
+  'mail.webhook_endpoint_gone.subject': 'Ein Webhook-Endpunkt von {club} wurde deaktiviert',
+  'mail.webhook_endpoint_gone.text':
+    '{url} hat eine Nachricht von {club} mit „410 Gone“ beantwortet. Wir haben den Endpunkt deaktiviert und die wartenden Nachrichten verworfen.\n\nFalls die Adresse noch verwendet wird, aktiviere den Endpunkt: Dann werden neue Ereignisse gesendet, und du kannst Zustellungen der letzten 30 Tage nachholen.',
+  'mail.webhook_endpoint_gone.action': 'Endpunkt ansehen',
+
+  'mail.webhook_endpoint_throttled.subject': 'Ein Webhook-Endpunkt von {club} ist seit einer Stunde gestört',
+  'mail.webhook_endpoint_throttled.text':
+    '{url} nimmt seit einer Stunde keine Nachricht von {club} an. Wir versuchen es mit einer Nachricht nach der anderen, die übrigen warten.\n\nSobald er eine annimmt, gehen alle hinaus. Nimmt er fünf Tage lang keine an, deaktivieren wir ihn.',
+  'mail.webhook_endpoint_throttled.action': 'Endpunkt ansehen',
+
+  'mail.assignment_approved.subject': 'Deine Arbeit bei {club} wurde angenommen',
+  'mail.assignment_approved.text':
+    '{club} hat die Arbeit angenommen, die du{has_lesson, select, yes { in der Lektion „{lesson}“} other {}} abgegeben hast.',
+  'mail.assignment_approved.action': 'Bewertung lesen',
+
+  'mail.assignment_changes_requested.subject': '{club} bittet um Änderungen an deiner Arbeit',
+  'mail.assignment_changes_requested.text':
+    '{club} hat sich die Arbeit angesehen, die du{has_lesson, select, yes { in der Lektion „{lesson}“} other {}} abgegeben hast, und bittet um Änderungen. Lies, was du ändern sollst, und reiche sie noch einmal ein.',
+  'mail.assignment_changes_requested.action': 'Bewertung lesen',
+
+  'mail.media_expiring.subject': 'Videos von {club} werden in 7 Tagen gelöscht',
+  'mail.media_expiring.text':
+    'Der Tarif von {club} enthält kein Video-Hosting. Die Videos der Bibliothek werden in 7 Tagen gelöscht; die Bibliothek zeigt zu jedem das Datum.\n\nLade die Videos herunter, die du behalten willst. Mit einem Tarif, der Video-Hosting enthält, bleiben alle erhalten.',
+  'mail.media_expiring.action': 'Videos ansehen',
+
+  'mail.mentorship_booked.subject': 'Dein Termin bei {club}: {at}',
+  'mail.mentorship_booked.text':
+    '{has_title, select, yes {„{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} beginnt: {at}.\n\nDer Eintrag für deinen Kalender ist angehängt. Auf der Seite des Termins steht, wo ihr euch trefft; dort kannst du ihn auch verschieben oder absagen.',
+  'mail.mentorship_booked.action': 'Termin ansehen',
+
+  'mail.mentorship_canceled.subject': 'Abgesagt bei {club}: dein Termin am {at}',
+  'mail.mentorship_canceled.text':
+    '{has_title, select, yes {Der Termin „{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} am {at} ist abgesagt.',
+  'mail.mentorship_canceled.action': 'Termin ansehen',
+
+  'mail.mentorship_day_before.subject': 'In einem Tag bei {club}: dein Termin am {at}',
+  'mail.mentorship_day_before.text':
+    '{has_title, select, yes {„{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} beginnt: {at}.\n\nFalls du nicht kommen kannst, verschiebe den Termin bitte auf seiner Seite oder sage ihn dort ab.',
+  'mail.mentorship_day_before.action': 'Termin ansehen',
+
+  'mail.mentorship_hour_before.subject': 'Gleich bei {club}: dein Termin am {at}',
+  'mail.mentorship_hour_before.text':
+    '{has_title, select, yes {„{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} beginnt: {at}. Auf der Seite des Termins steht, wo ihr euch trefft.',
+  'mail.mentorship_hour_before.action': 'Termin ansehen',
+
+  'mail.mentorship_rating.subject': 'Wie war dein Termin bei {club}?',
+  'mail.mentorship_rating.text':
+    '{has_title, select, yes {Der Termin „{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} war am {at}. Bitte sage, wie er war: Vergib einen bis fünf Sterne und schreibe ein paar Worte dazu, wenn du magst.\n\nDas geht 30 Tage lang.',
+  'mail.mentorship_rating.action': 'Termin bewerten',
+
+  'mail.mentorship_mentor_booked.subject': 'Ein Termin bei {club} wurde gebucht: {at}',
+  'mail.mentorship_mentor_booked.text':
+    '{has_title, select, yes {„{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} beginnt: {at}. Der Eintrag für deinen Kalender ist angehängt.',
+  'mail.mentorship_mentor_booked.action': 'Termin ansehen',
+
+  'mail.mentorship_mentor_canceled.subject': 'Ein Termin bei {club} wurde abgesagt: {at}',
+  'mail.mentorship_mentor_canceled.text':
+    '{has_title, select, yes {Der Termin „{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} am {at} ist abgesagt.',
+  'mail.mentorship_mentor_canceled.action': 'Termin ansehen',
+
+  'mail.mentorship_mentor_replaced.subject': 'Ein Termin bei {club} wurde anders vergeben: {at}',
+  'mail.mentorship_mentor_replaced.text':
+    '{has_title, select, yes {Der Termin „{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} am {at} wurde verschoben, und jemand anderes leitet ihn jetzt. Diese Zeit ist bei dir wieder frei.',
+  'mail.mentorship_mentor_replaced.action': 'Termin ansehen',
+
+  'footer.unsubscribe': 'Abbestellen',
+
+  'digest.subject': '{count, plural, one {# neuer Beitrag} other {# neue Beiträge}} bei {club}',
+  'digest.more_posts': '{count, plural, one {# weiterer neuer Beitrag} other {# weitere neue Beiträge}}',
+  'digest.at_least_more_posts':
+    '{count, plural, one {Mindestens # weiterer neuer Beitrag} other {Mindestens # weitere neue Beiträge}}',
+  'digest.more_spaces':
+    '{count, plural, one {In # weiteren Raum gibt es neue Beiträge.} other {In # weiteren Räumen gibt es neue Beiträge.}}',
+  'digest.post_without_words': 'Ein Beitrag ohne Text',
+  'digest.zone': 'Zeiten in: {zone}.',
+  'digest.reason': 'Du bekommst diese tägliche E-Mail, weil du oder dein Club sie für diese Räume eingeschaltet hat.',
+
+  'test_mail.subject': '[Test] {subject}',
+
+  'calendar.session': 'Mentoring-Termin',
+  'time.moment': '{day} um {time} Uhr ({zone})',
+  'time.zone_with_offset': '{zone}, {offset}',
+
+  'unsubscribe.question.title': 'Abbestellen?',
+  'unsubscribe.question.text':
+    '{kind, select, campaigns {Du bekommst keine Neuigkeiten von {club} mehr.} automations {Du bekommst keine automatischen Nachrichten von {club} mehr.} other {Du bekommst keine täglichen E-Mails über neue Beiträge von {club} mehr.}} Nachrichten, die du anforderst, etwa ein Anmeldecode, kommen weiterhin an.',
+  'unsubscribe.action':
+    '{kind, select, campaigns {Neuigkeiten abbestellen} automations {Automatische Nachrichten abbestellen} other {Tägliche E-Mails abbestellen}}',
+  'unsubscribe.done.title': 'Abbestellt',
+  'unsubscribe.done.text':
+    '{kind, select, campaigns {{club} schickt dir keine Neuigkeiten mehr.} automations {{club} schickt dir keine automatischen Nachrichten mehr.} other {{club} schickt dir keine täglichen E-Mails über neue Beiträge mehr.}} Eine E-Mail, die schon unterwegs ist, kann noch ankommen.',
+  'unsubscribe.done.action': 'Wieder bestellen',
+  'unsubscribe.again.title': 'Du bekommst wieder E-Mails',
+  'unsubscribe.again.text':
+    '{kind, select, campaigns {{club} schickt dir wieder Neuigkeiten.} automations {{club} schickt dir wieder automatische Nachrichten.} other {{club} schickt dir wieder tägliche E-Mails über neue Beiträge.}}',
+  'unsubscribe.other.subscribed':
+    '{kind, select, campaigns {Du bekommst Neuigkeiten von {club}.} automations {Du bekommst automatische Nachrichten von {club}.} other {Du bekommst tägliche E-Mails über neue Beiträge von {club}.}}',
+  'unsubscribe.other.unsubscribed':
+    '{kind, select, campaigns {Du bekommst keine Neuigkeiten von {club}.} automations {Du bekommst keine automatischen Nachrichten von {club}.} other {Du bekommst keine täglichen E-Mails über neue Beiträge von {club}.}}',
+  'unsubscribe.broken.title': 'Dieser Link funktioniert nicht',
+  'unsubscribe.broken.text':
+    'Die Adresse ist unvollständig oder wurde verändert. Bitte öffne den Link in der E-Mail noch einmal, oder kopiere ihn ganz.',
+
+  'certificate.title': 'Teilnahmezertifikat',
+  'certificate.page_title': 'Zertifikat {code}',
+  'certificate.valid.title': 'Dieses Zertifikat ist gültig',
+  'certificate.valid.text':
+    'Vergleiche Name, Kurs und Version mit dem Zertifikat, das dir gezeigt wurde: Sie müssen übereinstimmen.',
+  'certificate.revoked.title': 'Dieses Zertifikat wurde widerrufen',
+  'certificate.revoked.text': 'Der Club, der es ausgestellt hat, hat es zurückgezogen. Es weist nichts mehr nach.',
+  'certificate.withdrawn.title': 'Dieses Zertifikat wurde eingezogen',
+  'certificate.withdrawn.text':
+    'Es wurde ausgestellt, aber das Konto der Person, der es gehörte, wurde gelöscht, und mit ihm der Name.',
+  'certificate.unknown.title': 'Kein solches Zertifikat',
+  'certificate.unknown.state': 'Zu diesem Code gibt es kein Zertifikat',
+  'certificate.unknown.text':
+    'Bitte vergleiche den Code in der Adresse mit dem gedruckten: zwölf Buchstaben und Ziffern in drei Vierergruppen. Groß- und Kleinschreibung, Bindestriche und Leerzeichen spielen keine Rolle. Die Zeichen 0, 1, I, L und O kommen nie vor.',
+  'certificate.name': 'Verliehen an',
+  'certificate.course': 'Kurs',
+  'certificate.extent': 'Umfang',
+  'certificate.lessons': '{count, plural, one {# Lektion} other {# Lektionen}}',
+  'certificate.hours': '{count, plural, one {# Stunde} other {# Stunden}}',
+  'certificate.completed': 'Abgeschlossen',
+  'certificate.issued': 'Ausgestellt',
+  'certificate.revoked_on': 'Widerrufen',
+  'certificate.version': 'Version',
+  'certificate.code': 'Code',
+
+  'page.busy.title': 'Gerade nicht möglich',
+  'page.busy.text': 'Bitte versuche es gleich noch einmal.',
+
+  'preview.title': 'Vorschau: {subject}',
+  'preview.of_nobody': 'So sieht sie für jemanden aus, über den nichts bekannt ist.',
+  'preview.of_student': 'Die Ausgabe für {name}.',
+  'preview.note':
+    'Eine Vorschau von {campaign}: Niemand hat sie bekommen, nichts wird gezählt, und das Abbestellen bewirkt nichts.',
+  'preview.plain_text': 'Reiner Text',
+  'preview.mail': 'Die E-Mail',
+  'preview.mail_on_phone': 'Die E-Mail auf dem Telefon',
+  'preview.too_large':
+    'Die E-Mail ist zu groß, um sie hier zu zeigen: Auf dieser Seite hätte sie {bytes, number} Bytes.',
+  'preview.link_leads_nowhere': 'Führt in einer Vorschau nirgendwohin',
+  'preview.gone.title': 'Diese Vorschau ist abgelaufen',
+  'preview.gone.text': 'Eine Vorschau ist 15 Minuten lang zu sehen. Bitte öffne eine neue.',
+  'preview.problems.title': 'Keine Vorschau',
+  'preview.problems.text':
+    'Die E-Mail wurde geändert und hat jetzt Probleme, oder sie ist zu groß. Korrigiere sie, und öffne eine neue Vorschau.',
+  'preview.rate_limited.title': 'Zu viele Vorschauen',
+  'preview.rate_limited.text': 'Bitte warte eine Minute, und öffne diese Seite noch einmal.',
+  'preview.busy.text': 'Für diesen Club ist gerade zu viel in Arbeit. Bitte öffne diese Seite gleich noch einmal.',
+
+  'refusal.no_place_for_students': 'Dieser Club kann zurzeit niemanden mehr aufnehmen. Bitte frage den Club.',
+  'refusal.no_room_for_files': 'Dieser Club hat zurzeit keinen Platz für weitere Dateien. Bitte frage den Club.',
+};

@@ -1,0 +1,210 @@
+/** English: the catalogue that defines which messages there are, and the arguments of each (ICU message syntax). */
+export const en = {
+  'mail.greeting': 'Hello {name},',
+  'mail.greeting_without_name': 'Hello,',
+  'mail.student_without_name': 'there',
+
+  'mail.student_verify_email.subject': 'Confirm your e-mail for {club}',
+  'mail.student_verify_email.text':
+    'Welcome to {club}! Please confirm your e-mail address within 24 hours.\n\nIf this was not you, you can ignore this message: nothing happens without the link.',
+  'mail.student_verify_email.action': 'Confirm my e-mail',
+
+  'mail.student_already_registered.subject': 'You already have an account at {club}',
+  'mail.student_already_registered.text':
+    'Someone, probably you, signed up at {club} with this e-mail address, which already has an account. Sign in with it, or reset its password if you forgot it.\n\nIf this was not you, you can ignore this message: nothing was changed.',
+  'mail.student_already_registered.action': 'Sign in',
+
+  'mail.student_invitation.subject': 'Your account at {club}',
+  'mail.student_invitation.text':
+    '{club} opened an account for you. Confirm your e-mail address within 7 days to enter.',
+  'mail.student_invitation.action': 'Enter the classroom',
+
+  'mail.student_reset_password.subject': 'Reset your password for {club}',
+  'mail.student_reset_password.text':
+    'You can choose a new password within the next hour.\n\nIf this was not you, you can ignore this message: nothing happens without the link.',
+  'mail.student_reset_password.action': 'Choose a new password',
+
+  'mail.student_code.subject': '{code} is your sign-in code for {club}',
+  'mail.student_code.text':
+    'Your sign-in code is {code}. You can use it for 10 minutes.\n\nNever give it to anybody: we do not ask for it.',
+
+  'mail.student_address_changed.subject': 'The e-mail address of your account at {club} was changed',
+  'mail.student_address_changed.text':
+    'An administrator of {club} gave your account another e-mail address. You can no longer sign in with this one.\n\nIf you did not ask for this, please write to {club}.',
+  'mail.student_address_changed.action': 'Open the classroom',
+
+  'mail.administrator_verify_email.subject': 'Confirm your e-mail',
+  'mail.administrator_verify_email.text':
+    'Welcome! Please confirm your e-mail address within 24 hours.\n\nIf this was not you, you can ignore this message: nothing happens without the link.',
+  'mail.administrator_verify_email.action': 'Confirm my e-mail',
+
+  'mail.administrator_already_registered.subject': 'You already have an account',
+  'mail.administrator_already_registered.text':
+    'Someone, probably you, signed up with this e-mail address, which already has an account. Sign in with it. You can create more organizations in the dashboard.\n\nIf this was not you, you can ignore this message: nothing was changed.',
+  'mail.administrator_already_registered.action': 'Sign in',
+
+  'mail.administrator_reset_password.subject': 'Reset your password',
+  'mail.administrator_reset_password.text':
+    'You can choose a new password within the next hour.\n\nIf this was not you, you can ignore this message: nothing happens without the link.',
+  'mail.administrator_reset_password.action': 'Choose a new password',
+
+  'mail.administrator_invitation.subject': 'You are invited to administer {club}',
+  'mail.administrator_invitation.text':
+    'You are invited to administer {club}. You can accept the invitation within 7 days.\n\nIf this was not you, you can ignore this message: nothing happens without the link.',
+  'mail.administrator_invitation.action': 'Accept the invitation',
+
+  'mail.webhook_endpoint_failing.subject': 'A webhook endpoint of {club} was disabled',
+  'mail.webhook_endpoint_failing.text':
+    '{url} has accepted no message of {club} for five days. We disabled it, and canceled the messages that were waiting.\n\nOnce it works again, enable it: new events are then sent, and you can recover deliveries of the last 30 days.',
+  'mail.webhook_endpoint_failing.action': 'Look at the endpoint',
+
+  'mail.webhook_endpoint_gone.subject': 'A webhook endpoint of {club} was disabled',
+  'mail.webhook_endpoint_gone.text':
+    '{url} answered a message of {club} with “410 Gone”. We disabled it, and canceled the messages that were waiting.\n\nIf the address is still in use, enable the endpoint: new events are then sent, and you can recover deliveries of the last 30 days.',
+  'mail.webhook_endpoint_gone.action': 'Look at the endpoint',
+
+  'mail.webhook_endpoint_throttled.subject': 'A webhook endpoint of {club} has been failing for an hour',
+  'mail.webhook_endpoint_throttled.text':
+    '{url} has accepted no message of {club} for an hour. We try one message at a time, and the others wait.\n\nThe messages go out once it accepts one. If it accepts none for five days, we disable it.',
+  'mail.webhook_endpoint_throttled.action': 'Look at the endpoint',
+
+  'mail.assignment_approved.subject': 'Your work at {club} was approved',
+  'mail.assignment_approved.text':
+    '{club} approved the work that you handed in{has_lesson, select, yes { for the lesson “{lesson}”} other {}}.',
+  'mail.assignment_approved.action': 'Read the review',
+
+  'mail.assignment_changes_requested.subject': '{club} asks for changes to your work',
+  'mail.assignment_changes_requested.text':
+    '{club} looked at the work that you handed in{has_lesson, select, yes { for the lesson “{lesson}”} other {}}, and asks for changes. Read what to change, and send it again.',
+  'mail.assignment_changes_requested.action': 'Read the review',
+
+  'mail.media_expiring.subject': 'Videos of {club} are deleted in 7 days',
+  'mail.media_expiring.text':
+    'The plan of {club} does not include video hosting. The videos of its library are deleted in 7 days; the library shows the date of each.\n\nDownload the videos that you want to keep. With a plan that includes video hosting, all of them stay.',
+  'mail.media_expiring.action': 'Look at the videos',
+
+  'mail.mentorship_booked.subject': 'Your session at {club}: {at}',
+  'mail.mentorship_booked.text':
+    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} begins on {at}.\n\nThe entry for your calendar is attached. The page of the session says where you meet, and there you can move or cancel it.',
+  'mail.mentorship_booked.action': 'Look at the session',
+
+  'mail.mentorship_canceled.subject': 'Canceled at {club}: your session on {at}',
+  'mail.mentorship_canceled.text':
+    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} on {at} is canceled.',
+  'mail.mentorship_canceled.action': 'Look at the session',
+
+  'mail.mentorship_day_before.subject': 'In a day at {club}: your session on {at}',
+  'mail.mentorship_day_before.text':
+    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} begins on {at}.\n\nIf you cannot come, please move or cancel it on its page.',
+  'mail.mentorship_day_before.action': 'Look at the session',
+
+  'mail.mentorship_hour_before.subject': 'Soon at {club}: your session on {at}',
+  'mail.mentorship_hour_before.text':
+    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} begins on {at}. Its page says where you meet.',
+  'mail.mentorship_hour_before.action': 'Look at the session',
+
+  'mail.mentorship_rating.subject': 'How was your session at {club}?',
+  'mail.mentorship_rating.text':
+    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} was on {at}. Please say how it was: give one to five stars, with some words if you like.\n\nYou can do so for 30 days.',
+  'mail.mentorship_rating.action': 'Rate the session',
+
+  'mail.mentorship_mentor_booked.subject': 'A session at {club} was booked: {at}',
+  'mail.mentorship_mentor_booked.text':
+    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} begins on {at}. The entry for your calendar is attached.',
+  'mail.mentorship_mentor_booked.action': 'Look at the session',
+
+  'mail.mentorship_mentor_canceled.subject': 'A session at {club} was canceled: {at}',
+  'mail.mentorship_mentor_canceled.text':
+    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} on {at} is canceled.',
+  'mail.mentorship_mentor_canceled.action': 'Look at the session',
+
+  'mail.mentorship_mentor_replaced.subject': 'Another mentor took over a session at {club}: {at}',
+  'mail.mentorship_mentor_replaced.text':
+    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} on {at} was moved, and another mentor holds it now. You are free at that time.',
+  'mail.mentorship_mentor_replaced.action': 'Look at the session',
+
+  'footer.unsubscribe': 'Unsubscribe',
+
+  'digest.subject': '{count, plural, one {# new post} other {# new posts}} at {club}',
+  'digest.more_posts': '{count, plural, one {# more new post} other {# more new posts}}',
+  'digest.at_least_more_posts': '{count, plural, one {At least # more new post} other {At least # more new posts}}',
+  'digest.more_spaces':
+    '{count, plural, one {There are new posts in # more space.} other {There are new posts in # more spaces.}}',
+  'digest.post_without_words': 'A post without words',
+  'digest.zone': 'Times are in {zone}.',
+  'digest.reason': 'You get this daily mail because you or your club switched it on for these spaces.',
+
+  'test_mail.subject': '[Test] {subject}',
+
+  'calendar.session': 'Mentoring session',
+  'time.moment': '{day} at {time} ({zone})',
+  'time.zone_with_offset': '{zone}, {offset}',
+
+  'unsubscribe.question.title': 'Unsubscribe?',
+  'unsubscribe.question.text':
+    '{kind, select, campaigns {You will get no more news from {club}.} automations {You will get no more automatic messages from {club}.} other {You will get no more daily mails about new posts from {club}.}} Messages that you ask for, such as a sign-in code, still arrive.',
+  'unsubscribe.action':
+    '{kind, select, campaigns {Stop news} automations {Stop automatic messages} other {Stop daily mails about new posts}}',
+  'unsubscribe.done.title': 'You are unsubscribed',
+  'unsubscribe.done.text':
+    '{kind, select, campaigns {{club} no longer sends you news.} automations {{club} no longer sends you automatic messages.} other {{club} no longer sends you daily mails about new posts.}} A mail that was already sent may still arrive.',
+  'unsubscribe.done.action': 'Subscribe again',
+  'unsubscribe.again.title': 'You are subscribed again',
+  'unsubscribe.again.text':
+    '{kind, select, campaigns {{club} sends you news again.} automations {{club} sends you automatic messages again.} other {{club} sends you daily mails about new posts again.}}',
+  'unsubscribe.other.subscribed':
+    '{kind, select, campaigns {You get news from {club}.} automations {You get automatic messages from {club}.} other {You get daily mails about new posts from {club}.}}',
+  'unsubscribe.other.unsubscribed':
+    '{kind, select, campaigns {You get no news from {club}.} automations {You get no automatic messages from {club}.} other {You get no daily mails about new posts from {club}.}}',
+  'unsubscribe.broken.title': 'This link does not work',
+  'unsubscribe.broken.text':
+    'The address is incomplete or was changed. Please open the link in the mail again, or copy all of it.',
+
+  'certificate.title': 'Certificate of Completion',
+  'certificate.page_title': 'Certificate {code}',
+  'certificate.valid.title': 'This certificate is valid',
+  'certificate.valid.text':
+    'Compare name, course and version with the certificate that you were shown: they must be the same.',
+  'certificate.revoked.title': 'This certificate was revoked',
+  'certificate.revoked.text': 'The club that issued it has taken it back. It no longer proves anything.',
+  'certificate.withdrawn.title': 'This certificate was withdrawn',
+  'certificate.withdrawn.text': 'It was issued, but the account of its holder was removed, and the name with it.',
+  'certificate.unknown.title': 'No such certificate',
+  'certificate.unknown.state': 'No certificate has this code',
+  'certificate.unknown.text':
+    'Please compare the code in the address with the printed one: twelve letters and digits in three groups of four. Capital or small letters, hyphens and spaces make no difference. The characters 0, 1, I, L and O never occur.',
+  'certificate.name': 'Awarded to',
+  'certificate.course': 'Course',
+  'certificate.extent': 'Extent',
+  'certificate.lessons': '{count, plural, one {# lesson} other {# lessons}}',
+  'certificate.hours': '{count, plural, one {# hour} other {# hours}}',
+  'certificate.completed': 'Completed',
+  'certificate.issued': 'Issued',
+  'certificate.revoked_on': 'Revoked',
+  'certificate.version': 'Version',
+  'certificate.code': 'Code',
+
+  'page.busy.title': 'Not now',
+  'page.busy.text': 'Please try again shortly.',
+
+  'preview.title': 'Preview: {subject}',
+  'preview.of_nobody': 'As it looks to somebody of whom nothing is known.',
+  'preview.of_student': 'The copy of {name}.',
+  'preview.note': 'A preview of {campaign}: nobody was written to, nothing is counted, and unsubscribing does nothing.',
+  'preview.plain_text': 'Plain text',
+  'preview.mail': 'The e-mail',
+  'preview.mail_on_phone': 'The e-mail on a phone',
+  'preview.too_large': 'The e-mail is too large to be shown here: in this page it would have {bytes, number} bytes.',
+  'preview.link_leads_nowhere': 'Leads nowhere in a preview',
+  'preview.gone.title': 'This preview is gone',
+  'preview.gone.text': 'You can see a preview for 15 minutes. Please open a new one.',
+  'preview.problems.title': 'No preview',
+  'preview.problems.text':
+    'The e-mail was changed and has problems now, or it is too large. Correct it, and open a new preview.',
+  'preview.rate_limited.title': 'Too many previews',
+  'preview.rate_limited.text': 'Please wait a minute, and open this page again.',
+  'preview.busy.text': 'Too much is under way for this club. Please open this page again shortly.',
+
+  'refusal.no_place_for_students': 'This club cannot take in new students at the moment. Please ask the club.',
+  'refusal.no_room_for_files': 'This club has no room for more files at the moment. Please ask the club.',
+} as const;

@@ -1,0 +1,215 @@
+/** Español. Trata a las personas de «tú». */
+import type { Catalogue } from '../languages.ts';
+
+export const es: Catalogue = {
+  'mail.greeting': 'Hola, {name}:',
+  'mail.greeting_without_name': 'Hola:',
+  'mail.student_without_name': 'estudiante',
+
+  'mail.student_verify_email.subject': 'Confirma tu correo en {club}',
+  'mail.student_verify_email.text':
+    '¡Te damos la bienvenida a {club}! Confirma tu dirección de correo en las próximas 24 horas.\n\nSi no has sido tú, puedes ignorar este mensaje: no ocurre nada sin el enlace.',
+  'mail.student_verify_email.action': 'Confirmar mi correo',
+
+  'mail.student_already_registered.subject': 'Ya tienes una cuenta en {club}',
+  'mail.student_already_registered.text':
+    'Alguien, probablemente tú, se ha registrado en {club} con esta dirección de correo, que ya tiene una cuenta. Inicia sesión con ella o restablece la contraseña si la has olvidado.\n\nSi no has sido tú, puedes ignorar este mensaje: no se ha cambiado nada.',
+  'mail.student_already_registered.action': 'Iniciar sesión',
+
+  'mail.student_invitation.subject': 'Tu cuenta en {club}',
+  'mail.student_invitation.text':
+    '{club} ha creado una cuenta para ti. Confirma tu dirección de correo en los próximos 7 días para entrar.',
+  'mail.student_invitation.action': 'Entrar en el aula',
+
+  'mail.student_reset_password.subject': 'Restablece tu contraseña en {club}',
+  'mail.student_reset_password.text':
+    'Puedes elegir una contraseña nueva durante la próxima hora.\n\nSi no has sido tú, puedes ignorar este mensaje: no ocurre nada sin el enlace.',
+  'mail.student_reset_password.action': 'Elegir una contraseña nueva',
+
+  'mail.student_code.subject': '{code} es tu código de acceso a {club}',
+  'mail.student_code.text':
+    'Tu código de acceso es {code}. Puedes usarlo durante 10 minutos.\n\nNo se lo des nunca a nadie: nosotros no lo pedimos.',
+
+  'mail.student_address_changed.subject': 'El correo de tu cuenta en {club} ha cambiado',
+  'mail.student_address_changed.text':
+    'La administración de {club} ha cambiado la dirección de correo de tu cuenta. Ya no puedes iniciar sesión con esta dirección.\n\nSi no has pedido este cambio, escribe a {club}.',
+  'mail.student_address_changed.action': 'Abrir el aula',
+
+  'mail.administrator_verify_email.subject': 'Confirma tu correo',
+  'mail.administrator_verify_email.text':
+    '¡Te damos la bienvenida! Confirma tu dirección de correo en las próximas 24 horas.\n\nSi no has sido tú, puedes ignorar este mensaje: no ocurre nada sin el enlace.',
+  'mail.administrator_verify_email.action': 'Confirmar mi correo',
+
+  'mail.administrator_already_registered.subject': 'Ya tienes una cuenta',
+  'mail.administrator_already_registered.text':
+    'Alguien, probablemente tú, se ha registrado con esta dirección de correo, que ya tiene una cuenta. Inicia sesión con ella. Puedes crear más organizaciones en el panel.\n\nSi no has sido tú, puedes ignorar este mensaje: no se ha cambiado nada.',
+  'mail.administrator_already_registered.action': 'Iniciar sesión',
+
+  'mail.administrator_reset_password.subject': 'Restablece tu contraseña',
+  'mail.administrator_reset_password.text':
+    'Puedes elegir una contraseña nueva durante la próxima hora.\n\nSi no has sido tú, puedes ignorar este mensaje: no ocurre nada sin el enlace.',
+  'mail.administrator_reset_password.action': 'Elegir una contraseña nueva',
+
+  'mail.administrator_invitation.subject': 'Te invitan a administrar {club}',
+  'mail.administrator_invitation.text':
+    'Has recibido una invitación para administrar {club}. Puedes aceptarla en los próximos 7 días.\n\nSi no esperabas esta invitación, puedes ignorar este mensaje: no ocurre nada sin el enlace.',
+  'mail.administrator_invitation.action': 'Aceptar la invitación',
+
+  'mail.webhook_endpoint_failing.subject': 'Se ha desactivado un endpoint de webhook de {club}',
+  'mail.webhook_endpoint_failing.text':
+    '{url} no acepta ningún mensaje de {club} desde hace cinco días. Hemos desactivado el endpoint y cancelado los mensajes que estaban en espera.\n\nCuando vuelva a funcionar, actívalo: se enviarán los eventos nuevos y podrás recuperar las entregas de los últimos 30 días.',
+  'mail.webhook_endpoint_failing.action': 'Ver el endpoint',
+
+  'mail.webhook_endpoint_gone.subject': 'Se ha desactivado un endpoint de webhook de {club}',
+  'mail.webhook_endpoint_gone.text':
+    '{url} ha respondido a un mensaje de {club} con «410 Gone». Hemos desactivado el endpoint y cancelado los mensajes que estaban en espera.\n\nSi la dirección sigue en uso, activa el endpoint: se enviarán los eventos nuevos y podrás recuperar las entregas de los últimos 30 días.',
+  'mail.webhook_endpoint_gone.action': 'Ver el endpoint',
+
+  'mail.webhook_endpoint_throttled.subject': 'Un endpoint de webhook de {club} falla desde hace una hora',
+  'mail.webhook_endpoint_throttled.text':
+    '{url} no acepta ningún mensaje de {club} desde hace una hora. Intentamos un mensaje cada vez, y los demás esperan.\n\nLos mensajes saldrán en cuanto acepte uno. Si no acepta ninguno en cinco días, lo desactivaremos.',
+  'mail.webhook_endpoint_throttled.action': 'Ver el endpoint',
+
+  'mail.assignment_approved.subject': 'Tu trabajo en {club} ha sido aprobado',
+  'mail.assignment_approved.text':
+    '{club} ha aprobado el trabajo que entregaste{has_lesson, select, yes { en la lección «{lesson}»} other {}}.',
+  'mail.assignment_approved.action': 'Leer la revisión',
+
+  'mail.assignment_changes_requested.subject': '{club} pide cambios en tu trabajo',
+  'mail.assignment_changes_requested.text':
+    '{club} ha revisado el trabajo que entregaste{has_lesson, select, yes { en la lección «{lesson}»} other {}} y pide cambios. Lee qué debes cambiar y envíalo de nuevo.',
+  'mail.assignment_changes_requested.action': 'Leer la revisión',
+
+  'mail.media_expiring.subject': 'Los vídeos de {club} se borrarán en 7 días',
+  'mail.media_expiring.text':
+    'El plan de {club} no incluye alojamiento de vídeos. Los vídeos de la biblioteca se borrarán en 7 días; la biblioteca muestra la fecha de cada uno.\n\nDescarga los vídeos que quieras conservar. Con un plan que incluya alojamiento de vídeos, se conservan todos.',
+  'mail.media_expiring.action': 'Ver los vídeos',
+
+  'mail.mentorship_booked.subject': 'Tu sesión en {club}: {at}',
+  'mail.mentorship_booked.text':
+    '{has_title, select, yes {«{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} empieza el {at}.\n\nEncontrarás adjunta la entrada para tu calendario. La página de la sesión indica dónde os reunís, y en ella puedes cambiarla de hora o cancelarla.',
+  'mail.mentorship_booked.action': 'Ver la sesión',
+
+  'mail.mentorship_canceled.subject': 'Cancelada en {club}: tu sesión del {at}',
+  'mail.mentorship_canceled.text':
+    '{has_title, select, yes {La sesión «{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} del {at} se ha cancelado.',
+  'mail.mentorship_canceled.action': 'Ver la sesión',
+
+  'mail.mentorship_day_before.subject': 'Dentro de un día en {club}: tu sesión del {at}',
+  'mail.mentorship_day_before.text':
+    '{has_title, select, yes {«{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} empieza el {at}.\n\nSi no puedes asistir, cámbiala de hora o cancélala en su página.',
+  'mail.mentorship_day_before.action': 'Ver la sesión',
+
+  'mail.mentorship_hour_before.subject': 'Muy pronto en {club}: tu sesión del {at}',
+  'mail.mentorship_hour_before.text':
+    '{has_title, select, yes {«{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} empieza el {at}. Su página indica dónde os reunís.',
+  'mail.mentorship_hour_before.action': 'Ver la sesión',
+
+  'mail.mentorship_rating.subject': '¿Qué tal tu sesión en {club}?',
+  'mail.mentorship_rating.text':
+    '{has_title, select, yes {La sesión «{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} fue el {at}. Cuéntanos qué tal fue: da de una a cinco estrellas y, si quieres, escribe un comentario.\n\nPuedes hacerlo durante 30 días.',
+  'mail.mentorship_rating.action': 'Valorar la sesión',
+
+  'mail.mentorship_mentor_booked.subject': 'Se ha reservado una sesión en {club}: {at}',
+  'mail.mentorship_mentor_booked.text':
+    '{has_title, select, yes {«{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} empieza el {at}. Encontrarás adjunta la entrada para tu calendario.',
+  'mail.mentorship_mentor_booked.action': 'Ver la sesión',
+
+  'mail.mentorship_mentor_canceled.subject': 'Se ha cancelado una sesión en {club}: {at}',
+  'mail.mentorship_mentor_canceled.text':
+    '{has_title, select, yes {La sesión «{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} del {at} se ha cancelado.',
+  'mail.mentorship_mentor_canceled.action': 'Ver la sesión',
+
+  'mail.mentorship_mentor_replaced.subject': 'Otra persona se encarga de una sesión en {club}: {at}',
+  'mail.mentorship_mentor_replaced.text':
+    '{has_title, select, yes {La sesión «{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} del {at} ha cambiado de hora, y ahora la imparte otra persona. Tienes libre esa hora.',
+  'mail.mentorship_mentor_replaced.action': 'Ver la sesión',
+
+  'footer.unsubscribe': 'Cancelar la suscripción',
+
+  'digest.subject': '{count, plural, one {# publicación nueva} other {# publicaciones nuevas}} en {club}',
+  'digest.more_posts': '{count, plural, one {# publicación nueva más} other {# publicaciones nuevas más}}',
+  'digest.at_least_more_posts':
+    '{count, plural, one {Al menos # publicación nueva más} other {Al menos # publicaciones nuevas más}}',
+  'digest.more_spaces':
+    '{count, plural, one {Hay publicaciones nuevas en # espacio más.} other {Hay publicaciones nuevas en # espacios más.}}',
+  'digest.post_without_words': 'Una publicación sin texto',
+  'digest.zone': 'Horas en: {zone}.',
+  'digest.reason': 'Recibes este correo diario porque tú o tu club lo activó para estos espacios.',
+
+  'test_mail.subject': '[Prueba] {subject}',
+
+  'calendar.session': 'Sesión de mentoría',
+  'time.moment': '{day} a las {time} ({zone})',
+  'time.zone_with_offset': '{zone}, {offset}',
+
+  'unsubscribe.question.title': '¿Cancelar la suscripción?',
+  'unsubscribe.question.text':
+    '{kind, select, campaigns {No recibirás más novedades de {club}.} automations {No recibirás más mensajes automáticos de {club}.} other {No recibirás más correos diarios sobre publicaciones nuevas de {club}.}} Los mensajes que pidas, como un código de acceso, seguirán llegando.',
+  'unsubscribe.action':
+    '{kind, select, campaigns {No recibir novedades} automations {No recibir mensajes automáticos} other {No recibir correos diarios}}',
+  'unsubscribe.done.title': 'Suscripción cancelada',
+  'unsubscribe.done.text':
+    '{kind, select, campaigns {{club} ya no te envía novedades.} automations {{club} ya no te envía mensajes automáticos.} other {{club} ya no te envía correos diarios sobre publicaciones nuevas.}} Un correo que ya se haya enviado todavía puede llegar.',
+  'unsubscribe.done.action': 'Volver a suscribirme',
+  'unsubscribe.again.title': 'Vuelves a recibir los correos',
+  'unsubscribe.again.text':
+    '{kind, select, campaigns {{club} vuelve a enviarte novedades.} automations {{club} vuelve a enviarte mensajes automáticos.} other {{club} vuelve a enviarte correos diarios sobre publicaciones nuevas.}}',
+  'unsubscribe.other.subscribed':
+    '{kind, select, campaigns {Recibes novedades de {club}.} automations {Recibes mensajes automáticos de {club}.} other {Recibes correos diarios sobre publicaciones nuevas de {club}.}}',
+  'unsubscribe.other.unsubscribed':
+    '{kind, select, campaigns {No recibes novedades de {club}.} automations {No recibes mensajes automáticos de {club}.} other {No recibes correos diarios sobre publicaciones nuevas de {club}.}}',
+  'unsubscribe.broken.title': 'Este enlace no funciona',
+  'unsubscribe.broken.text':
+    'La dirección está incompleta o se ha modificado. Abre de nuevo el enlace del correo o copia la dirección entera.',
+
+  'certificate.title': 'Certificado de finalización',
+  'certificate.page_title': 'Certificado {code}',
+  'certificate.valid.title': 'Este certificado es válido',
+  'certificate.valid.text':
+    'Compara el nombre, el curso y la versión con el certificado que te han mostrado: deben coincidir.',
+  'certificate.revoked.title': 'Este certificado ha sido revocado',
+  'certificate.revoked.text': 'El club que lo emitió lo ha retirado. Ya no acredita nada.',
+  'certificate.withdrawn.title': 'Este certificado ha sido anulado',
+  'certificate.withdrawn.text': 'Se emitió, pero la cuenta de su titular se ha eliminado, y con ella el nombre.',
+  'certificate.unknown.title': 'No existe este certificado',
+  'certificate.unknown.state': 'Ningún certificado tiene este código',
+  'certificate.unknown.text':
+    'Compara el código de la dirección con el impreso: doce letras y cifras en tres grupos de cuatro. Las mayúsculas, las minúsculas, los guiones y los espacios no importan. Los caracteres 0, 1, I, L y O no aparecen nunca.',
+  'certificate.name': 'Otorgado a',
+  'certificate.course': 'Curso',
+  'certificate.extent': 'Duración',
+  'certificate.lessons': '{count, plural, one {# lección} other {# lecciones}}',
+  'certificate.hours': '{count, plural, one {# hora} other {# horas}}',
+  'certificate.completed': 'Finalizado',
+  'certificate.issued': 'Emitido',
+  'certificate.revoked_on': 'Revocado',
+  'certificate.version': 'Versión',
+  'certificate.code': 'Código',
+
+  'page.busy.title': 'Ahora no es posible',
+  'page.busy.text': 'Inténtalo de nuevo dentro de un momento.',
+
+  'preview.title': 'Vista previa: {subject}',
+  'preview.of_nobody': 'Así lo ve alguien de quien no se sabe nada.',
+  'preview.of_student': 'La copia de {name}.',
+  'preview.note':
+    'Una vista previa de {campaign}: no se ha escrito a nadie, no se cuenta nada y cancelar la suscripción no tiene efecto.',
+  'preview.plain_text': 'Texto sin formato',
+  'preview.mail': 'El correo',
+  'preview.mail_on_phone': 'El correo en un teléfono',
+  'preview.too_large':
+    'El correo es demasiado grande para mostrarlo aquí: en esta página tendría {bytes, number} bytes.',
+  'preview.link_leads_nowhere': 'No lleva a ninguna parte en una vista previa',
+  'preview.gone.title': 'Esta vista previa ha caducado',
+  'preview.gone.text': 'Una vista previa se puede ver durante 15 minutos. Abre una nueva.',
+  'preview.problems.title': 'Sin vista previa',
+  'preview.problems.text':
+    'El correo se ha modificado y ahora tiene problemas, o es demasiado grande. Corrígelo y abre una vista previa nueva.',
+  'preview.rate_limited.title': 'Demasiadas vistas previas',
+  'preview.rate_limited.text': 'Espera un minuto y abre esta página de nuevo.',
+  'preview.busy.text': 'Hay demasiado trabajo en curso en este club. Abre esta página de nuevo dentro de un momento.',
+
+  'refusal.no_place_for_students': 'Este club no puede admitir más estudiantes por ahora. Consulta al club.',
+  'refusal.no_room_for_files': 'Este club no tiene espacio para más archivos por ahora. Consulta al club.',
+};

@@ -1,0 +1,215 @@
+/** Português do Brasil. Trata as pessoas por «você». */
+import type { Catalogue } from '../languages.ts';
+
+export const ptBR: Catalogue = {
+  'mail.greeting': 'Olá, {name},',
+  'mail.greeting_without_name': 'Olá,',
+  'mail.student_without_name': 'estudante',
+
+  'mail.student_verify_email.subject': 'Confirme seu e-mail em {club}',
+  'mail.student_verify_email.text':
+    'Boas-vindas a {club}! Confirme seu endereço de e-mail em até 24 horas.\n\nSe não foi você, ignore esta mensagem: nada acontece sem o link.',
+  'mail.student_verify_email.action': 'Confirmar meu e-mail',
+
+  'mail.student_already_registered.subject': 'Você já tem uma conta em {club}',
+  'mail.student_already_registered.text':
+    'Alguém, provavelmente você, se cadastrou em {club} com este endereço de e-mail, que já tem uma conta. Entre com ela ou redefina a senha, caso a tenha esquecido.\n\nSe não foi você, ignore esta mensagem: nada foi alterado.',
+  'mail.student_already_registered.action': 'Entrar',
+
+  'mail.student_invitation.subject': 'Sua conta em {club}',
+  'mail.student_invitation.text':
+    '{club} criou uma conta para você. Confirme seu endereço de e-mail em até 7 dias para entrar.',
+  'mail.student_invitation.action': 'Entrar na sala de aula',
+
+  'mail.student_reset_password.subject': 'Redefina sua senha em {club}',
+  'mail.student_reset_password.text':
+    'Você pode escolher uma nova senha na próxima hora.\n\nSe não foi você, ignore esta mensagem: nada acontece sem o link.',
+  'mail.student_reset_password.action': 'Escolher uma nova senha',
+
+  'mail.student_code.subject': '{code} é seu código de acesso a {club}',
+  'mail.student_code.text':
+    'Seu código de acesso é {code}. Você pode usá-lo por 10 minutos.\n\nNunca o informe a ninguém: nós não pedimos esse código.',
+
+  'mail.student_address_changed.subject': 'O e-mail da sua conta em {club} foi alterado',
+  'mail.student_address_changed.text':
+    'A administração de {club} trocou o endereço de e-mail da sua conta. Não é mais possível entrar com este endereço.\n\nSe você não pediu essa mudança, escreva para {club}.',
+  'mail.student_address_changed.action': 'Abrir a sala de aula',
+
+  'mail.administrator_verify_email.subject': 'Confirme seu e-mail',
+  'mail.administrator_verify_email.text':
+    'Boas-vindas! Confirme seu endereço de e-mail em até 24 horas.\n\nSe não foi você, ignore esta mensagem: nada acontece sem o link.',
+  'mail.administrator_verify_email.action': 'Confirmar meu e-mail',
+
+  'mail.administrator_already_registered.subject': 'Você já tem uma conta',
+  'mail.administrator_already_registered.text':
+    'Alguém, provavelmente você, se cadastrou com este endereço de e-mail, que já tem uma conta. Entre com ela. Você pode criar outras organizações no painel.\n\nSe não foi você, ignore esta mensagem: nada foi alterado.',
+  'mail.administrator_already_registered.action': 'Entrar',
+
+  'mail.administrator_reset_password.subject': 'Redefina sua senha',
+  'mail.administrator_reset_password.text':
+    'Você pode escolher uma nova senha na próxima hora.\n\nSe não foi você, ignore esta mensagem: nada acontece sem o link.',
+  'mail.administrator_reset_password.action': 'Escolher uma nova senha',
+
+  'mail.administrator_invitation.subject': 'Convite para administrar {club}',
+  'mail.administrator_invitation.text':
+    'Você recebeu um convite para administrar {club}. O convite vale por 7 dias.\n\nSe você não esperava este convite, ignore esta mensagem: nada acontece sem o link.',
+  'mail.administrator_invitation.action': 'Aceitar o convite',
+
+  'mail.webhook_endpoint_failing.subject': 'Um endpoint de webhook de {club} foi desativado',
+  'mail.webhook_endpoint_failing.text':
+    '{url} não aceita nenhuma mensagem de {club} há cinco dias. Desativamos o endpoint e cancelamos as mensagens que estavam na fila.\n\nQuando ele voltar a funcionar, ative-o: os novos eventos passam a ser enviados, e você pode recuperar as entregas dos últimos 30 dias.',
+  'mail.webhook_endpoint_failing.action': 'Ver o endpoint',
+
+  'mail.webhook_endpoint_gone.subject': 'Um endpoint de webhook de {club} foi desativado',
+  'mail.webhook_endpoint_gone.text':
+    '{url} respondeu a uma mensagem de {club} com “410 Gone”. Desativamos o endpoint e cancelamos as mensagens que estavam na fila.\n\nSe o endereço ainda é usado, ative o endpoint: os novos eventos passam a ser enviados, e você pode recuperar as entregas dos últimos 30 dias.',
+  'mail.webhook_endpoint_gone.action': 'Ver o endpoint',
+
+  'mail.webhook_endpoint_throttled.subject': 'Um endpoint de webhook de {club} falha há uma hora',
+  'mail.webhook_endpoint_throttled.text':
+    '{url} não aceita nenhuma mensagem de {club} há uma hora. Tentamos uma mensagem por vez, e as outras esperam.\n\nAs mensagens saem assim que ele aceitar uma. Se não aceitar nenhuma em cinco dias, nós o desativamos.',
+  'mail.webhook_endpoint_throttled.action': 'Ver o endpoint',
+
+  'mail.assignment_approved.subject': 'Seu trabalho em {club} foi aprovado',
+  'mail.assignment_approved.text':
+    '{club} aprovou o trabalho que você entregou{has_lesson, select, yes { na aula “{lesson}”} other {}}.',
+  'mail.assignment_approved.action': 'Ler a avaliação',
+
+  'mail.assignment_changes_requested.subject': '{club} pede mudanças no seu trabalho',
+  'mail.assignment_changes_requested.text':
+    '{club} avaliou o trabalho que você entregou{has_lesson, select, yes { na aula “{lesson}”} other {}} e pede mudanças. Veja o que mudar e envie-o de novo.',
+  'mail.assignment_changes_requested.action': 'Ler a avaliação',
+
+  'mail.media_expiring.subject': 'Os vídeos de {club} serão apagados em 7 dias',
+  'mail.media_expiring.text':
+    'O plano de {club} não inclui hospedagem de vídeos. Os vídeos da biblioteca serão apagados em 7 dias; a biblioteca mostra a data de cada um.\n\nBaixe os vídeos que você quer guardar. Com um plano que inclui hospedagem de vídeos, todos permanecem.',
+  'mail.media_expiring.action': 'Ver os vídeos',
+
+  'mail.mentorship_booked.subject': 'Sua sessão em {club}: {at}',
+  'mail.mentorship_booked.text':
+    '{has_title, select, yes {“{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} começa em: {at}.\n\nO convite para o seu calendário está em anexo. A página da sessão mostra onde vocês se encontram, e nela você pode remarcar ou cancelar.',
+  'mail.mentorship_booked.action': 'Ver a sessão',
+
+  'mail.mentorship_canceled.subject': 'Cancelada em {club}: sua sessão de {at}',
+  'mail.mentorship_canceled.text':
+    '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} de {at} foi cancelada.',
+  'mail.mentorship_canceled.action': 'Ver a sessão',
+
+  'mail.mentorship_day_before.subject': 'Daqui a um dia em {club}: sua sessão de {at}',
+  'mail.mentorship_day_before.text':
+    '{has_title, select, yes {“{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} começa em: {at}.\n\nSe você não puder participar, remarque ou cancele na página da sessão.',
+  'mail.mentorship_day_before.action': 'Ver a sessão',
+
+  'mail.mentorship_hour_before.subject': 'Em breve em {club}: sua sessão de {at}',
+  'mail.mentorship_hour_before.text':
+    '{has_title, select, yes {“{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} começa em: {at}. A página da sessão mostra onde vocês se encontram.',
+  'mail.mentorship_hour_before.action': 'Ver a sessão',
+
+  'mail.mentorship_rating.subject': 'Como foi sua sessão em {club}?',
+  'mail.mentorship_rating.text':
+    '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} foi em: {at}. Conte como foi: dê de uma a cinco estrelas e, se quiser, deixe um comentário.\n\nVocê pode avaliar por 30 dias.',
+  'mail.mentorship_rating.action': 'Avaliar a sessão',
+
+  'mail.mentorship_mentor_booked.subject': 'Uma sessão em {club} foi agendada: {at}',
+  'mail.mentorship_mentor_booked.text':
+    '{has_title, select, yes {“{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} começa em: {at}. O convite para o seu calendário está em anexo.',
+  'mail.mentorship_mentor_booked.action': 'Ver a sessão',
+
+  'mail.mentorship_mentor_canceled.subject': 'Uma sessão em {club} foi cancelada: {at}',
+  'mail.mentorship_mentor_canceled.text':
+    '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} de {at} foi cancelada.',
+  'mail.mentorship_mentor_canceled.action': 'Ver a sessão',
+
+  'mail.mentorship_mentor_replaced.subject': 'Outra pessoa assumiu uma sessão em {club}: {at}',
+  'mail.mentorship_mentor_replaced.text':
+    '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} de {at} foi remarcada e passou para outra pessoa da mentoria. Esse horário está livre para você.',
+  'mail.mentorship_mentor_replaced.action': 'Ver a sessão',
+
+  'footer.unsubscribe': 'Cancelar inscrição',
+
+  'digest.subject': '{count, plural, one {# nova publicação} other {# novas publicações}} em {club}',
+  'digest.more_posts': '{count, plural, one {Mais # nova publicação} other {Mais # novas publicações}}',
+  'digest.at_least_more_posts':
+    '{count, plural, one {Pelo menos mais # nova publicação} other {Pelo menos mais # novas publicações}}',
+  'digest.more_spaces':
+    '{count, plural, one {Há novas publicações em mais # espaço.} other {Há novas publicações em mais # espaços.}}',
+  'digest.post_without_words': 'Uma publicação sem texto',
+  'digest.zone': 'Horários em: {zone}.',
+  'digest.reason': 'Você recebe este e-mail diário porque você ou seu clube o ativou para esses espaços.',
+
+  'test_mail.subject': '[Teste] {subject}',
+
+  'calendar.session': 'Sessão de mentoria',
+  'time.moment': '{day} às {time} ({zone})',
+  'time.zone_with_offset': '{zone}, {offset}',
+
+  'unsubscribe.question.title': 'Cancelar inscrição?',
+  'unsubscribe.question.text':
+    '{kind, select, campaigns {Você não receberá mais novidades de {club}.} automations {Você não receberá mais mensagens automáticas de {club}.} other {Você não receberá mais e-mails diários sobre novas publicações de {club}.}} As mensagens que você pedir, como um código de acesso, continuarão chegando.',
+  'unsubscribe.action':
+    '{kind, select, campaigns {Não receber novidades} automations {Não receber mensagens automáticas} other {Não receber e-mails diários}}',
+  'unsubscribe.done.title': 'Inscrição cancelada',
+  'unsubscribe.done.text':
+    '{kind, select, campaigns {{club} não envia mais novidades a você.} automations {{club} não envia mais mensagens automáticas a você.} other {{club} não envia mais a você e-mails diários sobre novas publicações.}} Um e-mail que já saiu ainda pode chegar.',
+  'unsubscribe.done.action': 'Voltar a receber',
+  'unsubscribe.again.title': 'Você voltou a receber',
+  'unsubscribe.again.text':
+    '{kind, select, campaigns {{club} volta a enviar novidades a você.} automations {{club} volta a enviar mensagens automáticas a você.} other {{club} volta a enviar a você e-mails diários sobre novas publicações.}}',
+  'unsubscribe.other.subscribed':
+    '{kind, select, campaigns {Você recebe novidades de {club}.} automations {Você recebe mensagens automáticas de {club}.} other {Você recebe e-mails diários sobre novas publicações de {club}.}}',
+  'unsubscribe.other.unsubscribed':
+    '{kind, select, campaigns {Você não recebe novidades de {club}.} automations {Você não recebe mensagens automáticas de {club}.} other {Você não recebe e-mails diários sobre novas publicações de {club}.}}',
+  'unsubscribe.broken.title': 'Este link não funciona',
+  'unsubscribe.broken.text':
+    'O endereço está incompleto ou foi alterado. Abra de novo o link do e-mail ou copie o endereço inteiro.',
+
+  'certificate.title': 'Certificado de Conclusão',
+  'certificate.page_title': 'Certificado {code}',
+  'certificate.valid.title': 'Este certificado é válido',
+  'certificate.valid.text':
+    'Compare o nome, o curso e a versão com o certificado que lhe mostraram: precisam ser os mesmos.',
+  'certificate.revoked.title': 'Este certificado foi revogado',
+  'certificate.revoked.text': 'O clube que o emitiu o revogou. Ele não comprova mais nada.',
+  'certificate.withdrawn.title': 'Este certificado foi retirado',
+  'certificate.withdrawn.text':
+    'Ele foi emitido, mas a conta da pessoa a quem pertencia foi removida, e o nome com ela.',
+  'certificate.unknown.title': 'Certificado não encontrado',
+  'certificate.unknown.state': 'Nenhum certificado tem este código',
+  'certificate.unknown.text':
+    'Compare o código do endereço com o impresso: doze letras e algarismos em três grupos de quatro. Maiúsculas, minúsculas, hífens e espaços não fazem diferença. Os caracteres 0, 1, I, L e O nunca aparecem.',
+  'certificate.name': 'Concedido a',
+  'certificate.course': 'Curso',
+  'certificate.extent': 'Duração',
+  'certificate.lessons': '{count, plural, one {# aula} other {# aulas}}',
+  'certificate.hours': '{count, plural, one {# hora} other {# horas}}',
+  'certificate.completed': 'Conclusão',
+  'certificate.issued': 'Emissão',
+  'certificate.revoked_on': 'Revogação',
+  'certificate.version': 'Versão',
+  'certificate.code': 'Código',
+
+  'page.busy.title': 'Agora não',
+  'page.busy.text': 'Tente de novo daqui a pouco.',
+
+  'preview.title': 'Prévia: {subject}',
+  'preview.of_nobody': 'Como fica para alguém de quem nada se sabe.',
+  'preview.of_student': 'A cópia de {name}.',
+  'preview.note':
+    'Uma prévia de {campaign}: ninguém recebeu este e-mail, nada é contado, e cancelar a inscrição não tem efeito.',
+  'preview.plain_text': 'Texto sem formatação',
+  'preview.mail': 'O e-mail',
+  'preview.mail_on_phone': 'O e-mail no celular',
+  'preview.too_large': 'O e-mail é grande demais para aparecer aqui: nesta página ele teria {bytes, number} bytes.',
+  'preview.link_leads_nowhere': 'Não leva a lugar nenhum em uma prévia',
+  'preview.gone.title': 'Esta prévia expirou',
+  'preview.gone.text': 'Uma prévia fica visível por 15 minutos. Abra uma nova.',
+  'preview.problems.title': 'Sem prévia',
+  'preview.problems.text':
+    'O e-mail foi alterado e agora tem problemas, ou é grande demais. Corrija-o e abra uma nova prévia.',
+  'preview.rate_limited.title': 'Prévias demais',
+  'preview.rate_limited.text': 'Espere um minuto e abra esta página de novo.',
+  'preview.busy.text': 'Há muita coisa em andamento neste clube. Abra esta página de novo daqui a pouco.',
+
+  'refusal.no_place_for_students': 'Este clube não pode receber novos alunos no momento. Fale com o clube.',
+  'refusal.no_room_for_files': 'Este clube não tem espaço para mais arquivos no momento. Fale com o clube.',
+};

@@ -1,0 +1,125 @@
+/** Words for people: the messages of one language, filled in, with its dates and numbers. Pure: workers and pages share it. */
+import { IntlMessageFormat } from 'intl-messageformat';
+import { zoneHere } from '../../platform/core/time-zones.ts';
+import { isolated, type Direction } from './bidi.policy.ts';
+import { catalogues, directionOf, type OfferedLanguage } from './languages.ts';
+import type { MessageArguments, MessageKey } from './arguments.ts';
+
+/** Keys whose messages take no arguments may be said without any. */
+type ArgumentsOf<Key extends MessageKey> = Key extends MessageKey
+  ? keyof MessageArguments[Key] extends never
+    ? []
+    : [values: MessageArguments[Key]]
+  : never;
+
+export interface Wording {
+  readonly language: OfferedLanguage;
+  readonly direction: Direction;
+  /** @returns the message as plain text. Texts in it are isolated if they run in the other direction */
+  say<Key extends MessageKey>(key: Key, ...values: ArgumentsOf<Key>): string;
+  /** @returns such as `2 March 2026`, by the clock of the zone (an IANA name) */
+  day(at: Date, timeZone: string): string;
+  /**
+   * @returns such as `Monday 2 March 2026 at 09:00 (Central European Time)`. In the hour that a clock change repeats, the offset
+   * from UTC says which of the two it is.
+   */
+  moment(at: Date, timeZone: string): string;
+  /** @returns such as `2 March at 09:00`, for lists that name the zone once; with the offset if the hour occurs twice */
+  shortMoment(at: Date, timeZone: string): string;
+  /** @returns such as `Central European Time`, or the IANA name if the language has no word for it */
+  zone(at: Date, timeZone: string): string;
+}
+
+/** Tags in messages would be taken for elements; the words of people are text. */
+const asText = { ignoreTag: true } as const;
+
+const wordings = new Map<OfferedLanguage, Wording>();
+
+/** @returns the words of a language, which are made once in a process */
+export function wordingIn(language: OfferedLanguage): Wording {
+  let wording = wordings.get(language);
+  if (!wording) wordings.set(language, (wording = createWording(language)));
+  return wording;
+}
+
+function createWording(language: OfferedLanguage): Wording {
+  const { messages, locale = language }: { messages: Readonly<Record<MessageKey, string>>; locale?: string } =
+    catalogues[language];
+  const direction = directionOf(language);
+  const formats = new Map<MessageKey, IntlMessageFormat>();
+  const formatOf = (key: MessageKey) => {
+    let format = formats.get(key);
+    if (!format) formats.set(key, (format = new IntlMessageFormat(messages[key], locale, undefined, asText)));
+    return format;
+  };
+  const wording: Wording = {
+    language,
+    direction,
+    say(key, ...[values = {}]) {
+      const filled = Object.entries<string | number>(values).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? isolated(value, direction) : value,
+      ]);
+      return String(formatOf(key).format(Object.fromEntries(filled)));
+    },
+    day: (at, timeZone) => dates(locale, timeZone, { dateStyle: 'long' }).format(at),
+    zone: (at, timeZone) => zoneName(locale, timeZone, at),
+    moment(at, timeZone) {
+      const day = dates(locale, timeZone, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+      const time = dates(locale, timeZone, { hour: '2-digit', minute: '2-digit' });
+      const name = zoneName(locale, timeZone, at);
+      const offset = offsetIfTwice(locale, timeZone, at);
+      const zone = offset === undefined ? name : wording.say('time.zone_with_offset', { zone: name, offset });
+      return wording.say('time.moment', { day: day.format(at), time: time.format(at), zone });
+    },
+    shortMoment(at, timeZone) {
+      const format = dates(locale, timeZone, { day: 'numeric', month: 'long', hour: '2-digit', minute: '2-digit' });
+      const offset = offsetIfTwice(locale, timeZone, at);
+      return offset === undefined ? format.format(at) : `${format.format(at)} (${offset})`;
+    },
+  };
+  return wording;
+}
+
+/** A format is slow to make. Clubs have some tens of zones in all, of some 400. */
+const dateFormats = new Map<string, Intl.DateTimeFormat>();
+
+function dates(locale: string, timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `${locale} ${timeZone} ${Object.entries(options).join(' ')}`;
+  let format = dateFormats.get(key);
+  if (!format) {
+    format = new Intl.DateTimeFormat(locale, { ...options, timeZone: zoneHere(timeZone) });
+    dateFormats.set(key, format);
+  }
+  return format;
+}
+
+/** @returns such as `Central European Time`; the IANA name if the language has none */
+function zoneName(locale: string, timeZone: string, at: Date): string {
+  const zone = zoneHere(timeZone);
+  // Around a clock change the name would have the country in it as well.
+  const january = new Date(Date.UTC(at.getUTCFullYear(), 0, 15));
+  const generic = partOf(dates(locale, zone, { timeZoneName: 'longGeneric' }), january);
+  return /\d/.test(generic) ? zone : generic;
+}
+
+/** @returns such as `GMT+2`, if the zone's clocks show this time of this date twice */
+function offsetIfTwice(locale: string, timeZone: string, at: Date): string | undefined {
+  const zone = zoneHere(timeZone);
+  return occursTwice(at, zone) ? partOf(dates(locale, zone, { timeZoneName: 'shortOffset' }), at) : undefined;
+}
+
+const partOf = (format: Intl.DateTimeFormat, at: Date) =>
+  format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+
+/** Clocks are set back by at most three hours (Antarctica/Troll: two), mostly by one or by half of one. */
+const setBackMinutes = [30, 60, 120, 180] as const;
+
+/** Whether the zone's clocks show this time of this date twice, because they are set back. */
+function occursTwice(at: Date, zone: string): boolean {
+  const clock = dates('en-GB', zone, { dateStyle: 'short', timeStyle: 'short' });
+  const shown = clock.format(at);
+  return setBackMinutes.some((minutes) =>
+    [-minutes, minutes].some((shift) => clock.format(new Date(at.getTime() + shift * 60_000)) === shown),
+  );
+}

@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import { en } from '../../../domain/language/catalogues/en.ts';
+import type { MessageKey } from '../../../domain/language/arguments.ts';
+import { catalogues, offeredLanguages, type Catalogue } from '../../../domain/language/languages.ts';
+import { mailTemplateNames } from '../../../entities/mail/values.ts';
+import { catalogueProblems, unusedKeys } from '../../../dev/catalogues.ts';
+import { projectDirectory } from '../../../dev/project.ts';
+
+const keys = Object.keys(en) as MessageKey[];
+const messagesOf = (language: (typeof offeredLanguages)[number]): Catalogue => catalogues[language].messages;
+
+describe('message catalogues', () => {
+  for (const language of offeredLanguages)
+    it(`${language} has every message, with the arguments and plural forms that it needs`, () => {
+      expect(catalogueProblems(language, messagesOf(language))).to.deep.equal([]);
+    });
+
+  it('have no message that no code uses', () => {
+    expect(unusedKeys(projectDirectory)).to.deep.equal([]);
+  });
+
+  it('have texts for the mail templates alone', () => {
+    const templates = new Set<string>(mailTemplateNames);
+    const parts = keys.filter((key) => /^mail\.[a-z_]+\./.test(key)).map((key) => key.split('.')[1] ?? '');
+    expect(parts.filter((template) => !templates.has(template))).to.deep.equal([]);
+  });
+
+  /** Messages that are the same words in both languages. */
+  const same: Readonly<Record<string, readonly MessageKey[]>> = {
+    'pt-BR': ['time.zone_with_offset'],
+    es: ['time.zone_with_offset'],
+    de: ['test_mail.subject', 'time.zone_with_offset', 'certificate.version', 'certificate.code'],
+    ar: [],
+  };
+  for (const language of offeredLanguages.filter((each) => each !== 'en'))
+    it(`${language} leaves no message in English`, () => {
+      const untranslated = keys.filter((key) => messagesOf(language)[key] === en[key]);
+      expect(untranslated).to.deep.equal(same[language]);
+    });
+
+  /** English words that none of the other languages writes in the same way. */
+  const englishWords = /\b(?:the|your|you|of|with|were|have|this|that|please|nothing|waiting)\b/i;
+  for (const language of offeredLanguages.filter((each) => each !== 'en'))
+    it(`${language} has no English word inside its sentences`, () => {
+      const found = keys.filter((key) => englishWords.test(messagesOf(language)[key].replaceAll(/\{[a-z_]+,?/g, '')));
+      expect(found).to.deep.equal([]);
+    });
+});
+
+describe('the check of catalogues', () => {
+  const changed = (change: Record<string, string>): Record<string, string> => ({ ...en, ...change });
+
+  for (const [title, language, catalogue, problem] of [
+    ['a key that is unknown', 'en', changed({ 'mail.nothing': 'x' }), 'en: mail.nothing is unknown.'],
+    [
+      'another argument than in English',
+      'de',
+      changed({ 'mail.greeting': 'Hallo {who},' }),
+      'de: mail.greeting has the arguments who (string) instead of name (string).',
+    ],
+    [
+      'an argument that is left out',
+      'de',
+      changed({ 'mail.greeting': 'Hallo,' }),
+      'de: mail.greeting has the arguments  instead of name (string).',
+    ],
+    [
+      'a plural form that the language needs',
+      'ar',
+      changed({ 'certificate.lessons': '{count, plural, one {درس} other {# درس}}' }),
+      'ar: certificate.lessons lacks the plural forms zero, two, few, many.',
+    ],
+    [
+      'an option that is left out',
+      'de',
+      changed({ 'unsubscribe.action': '{kind, select, other {Abbestellen}}' }),
+      'de: unsubscribe.action has other options than in English.',
+    ],
+  ] as const)
+    it(`reports ${title}`, () => {
+      expect(catalogueProblems(language, catalogue)).to.include(problem);
+    });
+
+  it('reports a key that is missing', () => {
+    const { 'mail.greeting': _, ...rest } = en;
+    expect(catalogueProblems('en', rest)).to.deep.equal(['en: mail.greeting is missing.']);
+  });
+
+  it('reports a text that is no ICU message', () => {
+    const [problem] = catalogueProblems('en', changed({ 'mail.greeting': 'Hello {name' }));
+    expect(problem).to.match(/^en: mail\.greeting is no ICU message: /);
+  });
+
+  it('reports a key that no code uses, and finds keys that code composes', () => {
+    const composed = 'mail.student_code.subject';
+    expect(unusedKeys(projectDirectory, ['mail.greeting', 'mail.of_nobody', composed])).to.deep.equal([
+      'mail.of_nobody',
+    ]);
+  });
+});

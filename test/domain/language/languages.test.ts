@@ -1,0 +1,62 @@
+import { expect } from 'chai';
+import { acceptedLanguage, requireClubLanguage, requireOffered } from '../../../domain/language/chosen.ts';
+import { directionOf, languageOf, nearestLanguage, offeredLanguages } from '../../../domain/language/languages.ts';
+import { languages as searchedLanguages } from '../../../entities/clubs/values.ts';
+
+describe('languages', () => {
+  for (const [tag, nearest] of [
+    ['en', 'en'],
+    ['en-US', 'en'],
+    ['PT-br', 'pt-BR'],
+    ['pt', 'pt-BR'],
+    ['pt-PT', 'pt-BR'],
+    ['ar-EG', 'ar'],
+    ['de-Latn-AT', 'de'],
+    ['fr', undefined],
+    ['', undefined],
+    ['constructor', undefined],
+  ] as const)
+    it(`finds ${nearest ?? 'none'} for a reader of "${tag}"`, () => {
+      expect(nearestLanguage(tag)).to.equal(nearest);
+    });
+
+  it('takes the language of the person before that of the club, and English if neither is offered', () => {
+    expect(languageOf('de', 'pt-BR')).to.equal('de');
+    expect(languageOf(null, 'pt')).to.equal('pt-BR');
+    expect(languageOf('fr', 'ar')).to.equal('ar');
+    expect(languageOf(null, 'it')).to.equal('en');
+    expect(languageOf(undefined)).to.equal('en');
+  });
+
+  it('knows the direction of each', () => {
+    expect(offeredLanguages.map((language) => [language, directionOf(language)])).to.deep.equal([
+      ['en', 'ltr'],
+      ['pt-BR', 'ltr'],
+      ['es', 'ltr'],
+      ['de', 'ltr'],
+      ['ar', 'rtl'],
+    ]);
+  });
+
+  for (const [header, language] of [
+    ['', null],
+    ['*', null],
+    ['pt-BR,pt;q=0.9,en;q=0.8', 'pt-BR'],
+    ['fr-FR, de;q=0.5, en;q=0.7', 'en'],
+    ['de;q=0, es', 'es'],
+    ['fr, it', null],
+    [`${'x,'.repeat(2_000)}ar`, 'ar'],
+    ['\u0000;;;q=q', null],
+  ] as const)
+    it(`reads the header Accept-Language ${JSON.stringify(header.slice(-30))} as ${language}`, () => {
+      expect(acceptedLanguage(header)).to.equal(language);
+    });
+
+  it('refuses a language that is not offered, and names those that are', () => {
+    expect(() => requireOffered('fr')).to.throw('language "fr" is not offered. Send one of en, pt-BR, es, de, ar.');
+    expect(() => requireOffered('PT-BR')).to.throw('is not offered');
+    expect(() => requireClubLanguage('ja')).to.throw('Send one of en, pt-BR, es, de, ar, pt, fr, it.');
+    for (const language of [...offeredLanguages, ...searchedLanguages])
+      expect(requireClubLanguage(language)).to.equal(language);
+  });
+});

@@ -57,52 +57,22 @@ export interface MessageArguments {
   'mail.mentorship_canceled.text': { at: string; has_person: string; has_title: string; person: string; title: string };
   'mail.mentorship_canceled.action': Record<never, never>;
   'mail.mentorship_day_before.subject': { at: string; club: string };
-  'mail.mentorship_day_before.text': {
-    at: string;
-    has_person: string;
-    has_title: string;
-    person: string;
-    title: string;
-  };
+  'mail.mentorship_day_before.text': { at: string; has_person: string; has_title: string; person: string; title: string };
   'mail.mentorship_day_before.action': Record<never, never>;
   'mail.mentorship_hour_before.subject': { at: string; club: string };
-  'mail.mentorship_hour_before.text': {
-    at: string;
-    has_person: string;
-    has_title: string;
-    person: string;
-    title: string;
-  };
+  'mail.mentorship_hour_before.text': { at: string; has_person: string; has_title: string; person: string; title: string };
   'mail.mentorship_hour_before.action': Record<never, never>;
   'mail.mentorship_rating.subject': { club: string };
   'mail.mentorship_rating.text': { at: string; has_person: string; has_title: string; person: string; title: string };
   'mail.mentorship_rating.action': Record<never, never>;
   'mail.mentorship_mentor_booked.subject': { at: string; club: string };
-  'mail.mentorship_mentor_booked.text': {
-    at: string;
-    has_person: string;
-    has_title: string;
-    person: string;
-    title: string;
-  };
+  'mail.mentorship_mentor_booked.text': { at: string; has_person: string; has_title: string; person: string; title: string };
   'mail.mentorship_mentor_booked.action': Record<never, never>;
   'mail.mentorship_mentor_canceled.subject': { at: string; club: string };
-  'mail.mentorship_mentor_canceled.text': {
-    at: string;
-    has_person: string;
-    has_title: string;
-    person: string;
-    title: string;
-  };
+  'mail.mentorship_mentor_canceled.text': { at: string; has_person: string; has_title: string; person: string; title: string };
   'mail.mentorship_mentor_canceled.action': Record<never, never>;
   'mail.mentorship_mentor_replaced.subject': { at: string; club: string };
-  'mail.mentorship_mentor_replaced.text': {
-    at: string;
-    has_person: string;
-    has_title: string;
-    person: string;
-    title: string;
-  };
+  'mail.mentorship_mentor_replaced.text': { at: string; has_person: string; has_title: string; person: string; title: string };
   'mail.mentorship_mentor_replaced.action': Record<never, never>;
   'footer.unsubscribe': Record<never, never>;
   'digest.subject': { club: string; count: number };

@@ -12,9 +12,11 @@ const levels: readonly (readonly string[])[] = [
   ['platform/infra'],
   ['platform/engine'],
   ['domain/deps.ts', 'domain/watches', 'domain/joining', 'domain/language'],
+  ['domain/branding'],
   ['domain/mail', 'domain/billing', 'domain/knowledge'],
   ['domain/identity'],
-  ['domain/access', 'domain/media', 'domain/clubs'],
+  ['domain/access', 'domain/media'],
+  ['domain/clubs'],
   ['domain/learning', 'domain/agents', 'domain/sales'],
   [
     'domain/webhooks',

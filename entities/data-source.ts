@@ -62,6 +62,7 @@ import { AutomationVersion } from './automations/automation-version.ts';
 import { Campaign } from './campaigns/campaign.ts';
 import { TestMail } from './campaigns/test-mail.ts';
 import { Club } from './clubs/club.ts';
+import { ClubBranding } from './clubs/club-branding.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
 import { FailingStep } from './facts/failing-step.ts';
@@ -104,6 +105,7 @@ import { ClubBulkDay } from './mail/club-bulk-day.ts';
 import { MailDomain } from './mail/mail-domain.ts';
 import { MailClick } from './mail/mail-click.ts';
 import { MailLink } from './mail/mail-link.ts';
+import { ClubMailText } from './mail/club-mail-text.ts';
 import { MailSender } from './mail/mail-sender.ts';
 import { MailSoftBounce } from './mail/mail-soft-bounce.ts';
 import { MailSuppression } from './mail/mail-suppression.ts';
@@ -184,6 +186,7 @@ import { ExaminedFiles1795752000000 } from './migrations/1795752000000-examined-
 import { UnexaminedFiles1795752100000 } from './migrations/1795752100000-unexamined-files.ts';
 import { MediaTracks1795753000300 } from './migrations/1795753000300-media-tracks.ts';
 import { LanguagesOfPeople1795765000000 } from './migrations/1795765000000-languages-of-people.ts';
+import { ClubBranding1795765000100 } from './migrations/1795765000100-club-branding.ts';
 import { MailPictures1795751000000 } from './migrations/1795751000000-mail-pictures.ts';
 import { UnknownMailPictures1795751100000 } from './migrations/1795751100000-unknown-mail-pictures.ts';
 import { Refunds1795745000000 } from './migrations/1795745000000-refunds.ts';
@@ -310,6 +313,8 @@ const entities = [
   Campaign,
   TestMail,
   Club,
+  ClubBranding,
+  ClubMailText,
   ClubAiMonth,
   ClubFeatureChange,
   ClubPlan,
@@ -501,6 +506,7 @@ export const migrations = [
   PassagesByTime1795753000200,
   MediaTracks1795753000300,
   LanguagesOfPeople1795765000000,
+  ClubBranding1795765000100,
   MailPictures1795751000000,
   UnknownMailPictures1795751100000,
   Refunds1795745000000,

@@ -129,7 +129,11 @@ export async function startWorker(
     await ffmpeg.look();
   }
   const answers = createAnswerDeps(config, db, storage, log, failpoint);
-  const links = { classroomUrl: config.classroomUrl, dashboardUrl: config.dashboardUrl };
+  const links = {
+    classroomUrl: config.classroomUrl,
+    dashboardUrl: config.dashboardUrl,
+    publicUrl: config.api.publicUrl,
+  };
   const mailsThrough = ({ sendMail }: SmtpSender): ActivityDeps['mails'] => ({
     db,
     vault,

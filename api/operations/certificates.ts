@@ -38,5 +38,5 @@ async function print(deps: Deps, now: Date, certificate: reads.CertificateRow): 
   return new Binary('application/pdf', await printCertificate(deps, certificate, now), fileName);
 }
 
-export const verifyCertificate: Operation<'verifyCertificate'> = async ({ params, db }) =>
-  data(await reads.verifyCertificate(db, params.certificateCode));
+export const verifyCertificate: Operation<'verifyCertificate'> = async ({ params, db, deps }) =>
+  data(await reads.verifyCertificate({ db, publicUrl: deps.publicUrl }, params.certificateCode));

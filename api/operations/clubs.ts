@@ -1,4 +1,5 @@
 /** A club's own settings. */
+import * as branding from '../../domain/clubs/branding.ts';
 import * as settings from '../../domain/clubs/settings.ts';
 import type { Operation } from '../operation.ts';
 import { data } from './answers.ts';
@@ -7,3 +8,9 @@ export const getClub: Operation<'getClub'> = async ({ params, db }) => data(awai
 
 export const updateClub: Operation<'updateClub'> = async ({ params, body, deps, now }) =>
   data(await settings.updateClub(deps, params.clubId, body, now));
+
+export const getBranding: Operation<'getBranding'> = async ({ params, db, deps }) =>
+  data(await branding.readBranding(db, deps.publicUrl, params.clubId));
+
+export const setBranding: Operation<'setBranding'> = async ({ params, body, deps, now }) =>
+  data(await branding.setBranding(deps, params.clubId, body, now));

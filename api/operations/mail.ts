@@ -2,6 +2,7 @@
 import * as domainChecks from '../../domain/mail/domains/checking.ts';
 import * as domains from '../../domain/mail/domains/domains.ts';
 import * as leaving from '../../domain/mail/leaving.ts';
+import * as ownTexts from '../../domain/mail/own-texts.ts';
 import * as suppressionImport from '../../domain/campaigns/suppression-import.ts';
 import * as sender from '../../domain/mail/sender.ts';
 import * as suppressions from '../../domain/mail/suppressions.ts';
@@ -52,3 +53,15 @@ export const getMailPreferences: Operation<'getMailPreferences'> = async ({ stud
 
 export const setMailPreferences: Operation<'setMailPreferences'> = async ({ student, body, deps, now }) =>
   data(await leaving.setPreferences(deps, student, body, now));
+
+export const listMailTexts: Operation<'listMailTexts'> = async ({ params, db }) =>
+  data({ texts: await ownTexts.listMailTexts(db, params.clubId) });
+
+export const getMailText: Operation<'getMailText'> = async ({ params, db, deps }) =>
+  data(await ownTexts.readMailText({ db, publicUrl: deps.publicUrl }, params));
+
+export const setMailText: Operation<'setMailText'> = async ({ params, body, deps, now }) =>
+  data(await ownTexts.setMailText(deps, params, body, now));
+
+export const resetMailText: Operation<'resetMailText'> = async ({ params, deps }) =>
+  data(await ownTexts.resetMailText(deps, params));

@@ -1,35 +1,30 @@
 /** The public page of a certificate: whose it is, of which course, and whether it is valid. */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
 import { defaultLanguage, languageOf } from '../../domain/language/languages.ts';
 import { wordingIn, type Wording } from '../../domain/language/wording.ts';
 import { escapeHtml } from '../../platform/core/text.policy.ts';
 import type { HtmlPage } from '../page.ts';
+import { footOf, headOf, policyOf, styleOf } from './branded.ts';
 
 type Verification = RecordOf<'CertificateVerification'>;
 
-const style = readFileSync(new URL('certificate.css', import.meta.url), 'utf8');
-
-/** Nothing may be loaded, sent or framed; of styles only the page's own. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+const ownStyle = readFileSync(new URL('certificate.css', import.meta.url), 'utf8');
 
 const marks = { valid: '✓', revoked: '✕', withdrawn: '–' } as const;
 
 export const certificatePage: HtmlPage<'verifyCertificate'> = {
-  contentSecurityPolicy,
+  contentSecurityPolicy: (body) => policyOf(styleOf(ownStyle, body?.data.branding), body?.data.branding, "'none'"),
   answer: ({ data }) => {
     const wording = wordingIn(languageOf(data.language));
     return document(
       wording,
-      { title: wording.say('certificate.page_title', { code: data.code_formatted }), state: data.state },
-      `      <p class="club">${text(data.club_name)}</p>
+      {
+        title: wording.say('certificate.page_title', { code: data.code_formatted }),
+        state: data.state,
+        branding: data.branding,
+      },
+      `      ${headOf(data.branding, data.club_name)}<p class="club">${text(data.club_name)}</p>
       <h1>${escapeHtml(wording.say('certificate.title'))}</h1>
       <p class="state"><span class="mark" aria-hidden="true">${marks[data.state]}</span> ${escapeHtml(wording.say(`certificate.${data.state}.title`))}</p>
       <dl>
@@ -37,7 +32,7 @@ ${rowsOf(data, wording)
   .map(([name, value]) => `        <div><dt>${escapeHtml(name)}</dt><dd>${value}</dd></div>`)
   .join('\n')}
       </dl>
-      <p class="meaning">${escapeHtml(wording.say(`certificate.${data.state}.text`))}</p>`,
+      <p class="meaning">${escapeHtml(wording.say(`certificate.${data.state}.text`))}</p>${footOf(data.branding, wording.direction)}`,
     );
   },
   refusal: ({ code }) => {
@@ -87,7 +82,7 @@ function text(written: string): string {
 
 function document(
   { language, direction }: Wording,
-  { title, state }: { title: string; state: string },
+  { title, state, branding }: { title: string; state: string; branding?: Verification['branding'] },
   content: string,
 ): string {
   return `<!doctype html>
@@ -97,7 +92,7 @@ function document(
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="robots" content="noindex">
     <title>${escapeHtml(title)}</title>
-    <style>${style}</style>
+    <style>${styleOf(ownStyle, branding)}</style>
   </head>
   <body>
     <main class="${state}">

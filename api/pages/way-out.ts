@@ -1,29 +1,21 @@
 /** The pages behind a mail's way out: ask, done, and back again. Reading one changes nothing. */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
 import { defaultLanguage, languageOf } from '../../domain/language/languages.ts';
 import { wordingIn, type Wording } from '../../domain/language/wording.ts';
 import { escapeHtml } from '../../platform/core/text.policy.ts';
 import type { HtmlPage } from '../page.ts';
+import { footOf, headOf, policyOf, styleOf } from './branded.ts';
 
 type Preference = RecordOf<'MailPreference'>;
 
-const style = readFileSync(new URL('way-out.css', import.meta.url), 'utf8');
-
-/** Nothing may be loaded or framed, and forms go to this service alone; of styles only the page's own. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ');
+const ownStyle = readFileSync(new URL('way-out.css', import.meta.url), 'utf8');
 
 /** @param after whether the person has just decided */
 function pageOf(after: boolean) {
   return {
-    contentSecurityPolicy,
+    contentSecurityPolicy: (body: { data: Preference } | undefined) =>
+      policyOf(styleOf(ownStyle, body?.data.branding), body?.data.branding, "'self'"),
     answer: ({ data }: { data: Preference }) => document(data, after),
     refusal: () => {
       const wording = wordingIn(defaultLanguage);
@@ -46,6 +38,7 @@ function document(preference: Preference, after: boolean): string {
     `<p>${escapeHtml(wording.say(`unsubscribe.${state}.text`, { club, kind }))}</p>
       ${form(subscribed ? 'unsubscribe' : 'resubscribe', token, subscribed ? wording.say('unsubscribe.action', { kind }) : wording.say('unsubscribe.done.action'), state !== 'question')}
       ${otherKinds(preference, wording)}`,
+    { branding: preference.branding, name: club },
   );
 }
 
@@ -61,7 +54,12 @@ const otherKinds = ({ club_name: club, others }: Preference, wording: Wording) =
 const form = (act: 'unsubscribe' | 'resubscribe', token: string, words: string, isQuiet: boolean) =>
   `<form method="post" action="../${act}/${encodeURIComponent(token)}"><button${isQuiet ? ' class="quiet"' : ''}>${escapeHtml(words)}</button></form>`;
 
-const layout = ({ language, direction }: Wording, title: string, content: string) => `<!doctype html>
+const layout = (
+  { language, direction }: Wording,
+  title: string,
+  content: string,
+  club?: { branding: Preference['branding']; name: string },
+) => `<!doctype html>
 <html lang="${language}" dir="${direction}">
   <head>
     <meta charset="utf-8">
@@ -69,12 +67,12 @@ const layout = ({ language, direction }: Wording, title: string, content: string
     <meta name="robots" content="noindex">
     <meta name="referrer" content="no-referrer">
     <title>${escapeHtml(title)}</title>
-    <style>${style}</style>
+    <style>${styleOf(ownStyle, club?.branding)}</style>
   </head>
   <body>
     <main>
-      <h1>${escapeHtml(title)}</h1>
-      ${content}
+      ${club ? headOf(club.branding, club.name) : ''}<h1>${escapeHtml(title)}</h1>
+      ${content}${club ? footOf(club.branding, direction) : ''}
     </main>
   </body>
 </html>

@@ -53,7 +53,13 @@ export async function publish(deps: Deps, clubId: Id, steps: readonly Step[]): P
     steps,
   };
   const { record } = await createAutomation(deps, clubId, { name: 'Bench', draft: draft as never }, now);
-  await publishAutomation({ ...deps, images: undefined as never }, clubId, record.id, '*', now); // it has no images
+  await publishAutomation(
+    { ...deps, publicUrl: 'https://api.example.com', images: undefined as never },
+    clubId,
+    record.id,
+    '*',
+    now,
+  ); // it has no images
   return { automationId: record.id, tagId };
 }
 

@@ -526,6 +526,38 @@ export interface paths {
         patch: operations["updateClub"];
         trace?: never;
     };
+    "/v1/clubs/{clubId}/branding": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the club's look
+         * @description Logo, colour, reply address, legal footer and links of its mails, pages and certificates; the standard look if the club has chosen none.
+         */
+        get: operations["getBranding"];
+        /**
+         * Choose the club's look
+         * @description Replaces the whole look. It shows in mails and pages from now on; campaigns that have begun and automations that are published keep theirs. A logo that is no ready public image of the club's library answers `422 invalid_file`; a colour on which white words cannot be read, `422`.
+         *
+         *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `invalid_file` | 422 | A file does not belong to this person, is not ready, or was sent already. |
+         */
+        put: operations["setBranding"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/members": {
         parameters: {
             query?: never;
@@ -3871,6 +3903,58 @@ export interface paths {
         put: operations["setMailSender"];
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/texts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the mails that the club may reword
+         * @description Every mail that the service sends for the club, and the languages in which the club has a text of its own.
+         */
+        get: operations["listMailTexts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/mail/texts/{template}/{language}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the text of a mail, with a preview
+         * @description The club's own text, if there is one, the standard text, the variables, and the mail as it would look with made-up values.
+         */
+        get: operations["getMailText"];
+        /**
+         * Give a mail the club's own text
+         * @description Replaces the text of one mail in one language. A text with a mistake (an unknown or unclosed variable, or without the link or the code that the mail is for) answers `422` with the field, and nothing changes.
+         *
+         *     Roles: `owner`, `admin`.
+         */
+        put: operations["setMailText"];
+        post?: never;
+        /**
+         * Go back to the standard text
+         * @description Removes the club's own text of this mail and language. Without one nothing happens.
+         *
+         *     Roles: `owner`, `admin`.
+         */
+        delete: operations["resetMailText"];
         options?: never;
         head?: never;
         patch?: never;
@@ -8579,6 +8663,96 @@ export interface components {
             time_zone?: components["schemas"]["TimeZone"];
             language?: components["schemas"]["Language"];
         };
+        /** @description Of buttons and links: `#` and six hexadecimal digits. White words on it need a contrast of 4.5 : 1 (WCAG 2.2 AA). */
+        Color: string;
+        /** @description A link at the foot of mails and pages. */
+        BrandingLink: {
+            /** @description 1 to 60 characters. */
+            label: string;
+            /**
+             * Format: uri
+             * @description An `https` address.
+             */
+            url: string;
+        };
+        /** @description A link at the foot of mails and pages. */
+        BrandingLinkInput: {
+            /** @description 1 to 60 characters. */
+            label: string;
+            /**
+             * Format: uri
+             * @description An `https` address.
+             */
+            url: string;
+        };
+        /**
+         * @description How a club's mails, pages and certificates look. Always present are `accent_color` and `links`.
+         * @example {
+         *       "logo_media_id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+         *       "logo_url": "https://api.example.com/public/media/7c9e6679-7425-40de-944b-e07fc1f90ae7/preview",
+         *       "accent_color": "#0b6e4f",
+         *       "reply_to": "crew@knots.example",
+         *       "legal_footer": "Knots & Co Ltda.\nCNPJ 00.000.000/0001-00",
+         *       "links": [
+         *         {
+         *           "label": "Privacidade",
+         *           "url": "https://knots.example/privacy"
+         *         }
+         *       ],
+         *       "updated_at": "2026-03-02T09:15:00.000Z"
+         *     }
+         */
+        Branding: {
+            /**
+             * Format: uuid
+             * @description Image of the library; absent for no logo.
+             */
+            logo_media_id?: string;
+            /**
+             * Format: uri
+             * @description Lasting address of the logo; absent while its file is not public.
+             */
+            logo_url?: string;
+            accent_color: components["schemas"]["Color"];
+            /**
+             * Format: email
+             * @description Where answers to the mails of sign-in, invitations and mentorships go; absent for nowhere.
+             */
+            reply_to?: string;
+            /** @description Lines under each mail and page; absent for none. */
+            legal_footer?: string;
+            /** @description Under each mail and page, in this order. */
+            links: components["schemas"]["BrandingLink"][];
+            /**
+             * Format: date-time
+             * @description When it was changed last; absent for the standard look.
+             */
+            updated_at?: string;
+        };
+        /**
+         * @description Replaces the whole look; what is absent gets the standard.
+         * @example {
+         *       "accent_color": "#0b6e4f",
+         *       "legal_footer": "Knots & Co Ltda."
+         *     }
+         */
+        BrandingSettings: {
+            /**
+             * Format: uuid
+             * @description An image of the library that is ready and public.
+             */
+            logo_media_id?: string;
+            accent_color?: components["schemas"]["Color"];
+            /**
+             * Format: email
+             * @description Where answers go.
+             */
+            reply_to?: string;
+            /** @description Lines, 1 to 1,000 characters. */
+            legal_footer?: string;
+            /** @description At most five. */
+            links?: components["schemas"]["BrandingLinkInput"][];
+        };
         /**
          * @description A member (`active`: `administrator_id`, `name`, `joined_at` are present) or an open invitation (`invited`: `invitation_id`, `invited_at`, `expires_at` are present).
          * @example {
@@ -13054,6 +13228,71 @@ export interface components {
             /** @description 600 if absent. */
             mails_per_minute?: number;
         };
+        /** @description Which mail it is; the name says when it is sent. A later version may add values: accept those that you do not know. */
+        MailTextTemplate: "student_verify_email" | "student_already_registered" | "student_invitation" | "student_reset_password" | "student_code" | "student_address_changed" | "administrator_invitation" | "webhook_endpoint_failing" | "webhook_endpoint_gone" | "webhook_endpoint_throttled" | "assignment_approved" | "assignment_changes_requested" | "media_expiring" | "mentorship_booked" | "mentorship_canceled" | "mentorship_day_before" | "mentorship_hour_before" | "mentorship_rating" | "mentorship_mentor_booked" | "mentorship_mentor_canceled" | "mentorship_mentor_replaced";
+        /**
+         * @description Which mail it is; the name says when it is sent.
+         * @enum {string}
+         */
+        MailTextTemplateInput: "student_verify_email" | "student_already_registered" | "student_invitation" | "student_reset_password" | "student_code" | "student_address_changed" | "administrator_invitation" | "webhook_endpoint_failing" | "webhook_endpoint_gone" | "webhook_endpoint_throttled" | "assignment_approved" | "assignment_changes_requested" | "media_expiring" | "mentorship_booked" | "mentorship_canceled" | "mentorship_day_before" | "mentorship_hour_before" | "mentorship_rating" | "mentorship_mentor_booked" | "mentorship_mentor_canceled" | "mentorship_mentor_replaced";
+        /** @description A mail of the club, and the languages in which the club has a text of its own. */
+        MailTextSummary: {
+            template: components["schemas"]["MailTextTemplate"];
+            /** @description Languages with a text of the club; empty for none. */
+            languages: components["schemas"]["SpokenLanguage"][];
+        };
+        /** @description Words of a mail. `action` is absent for a mail with a code instead of a link, and for the standard words of the button. */
+        MailTextWords: {
+            /** @description The subject line. */
+            subject: string;
+            /** @description Paragraphs, with an empty line between each two. */
+            text: string;
+            /** @description The words of the button. */
+            action?: string;
+        };
+        /** @description The mail with made-up values. */
+        MailTextPreview: {
+            /** @description The subject line. */
+            subject: string;
+            /** @description The plain text part. */
+            text: string;
+            /** @description The HTML part, a whole document. */
+            html: string;
+        };
+        /** @description The text of a mail in one language. Always present are all fields but `own` and `updated_at`. */
+        MailText: {
+            template: components["schemas"]["MailTextTemplate"];
+            language: components["schemas"]["SpokenLanguage"];
+            /** @description Whether the club has a text of its own. */
+            is_own: boolean;
+            /** @description What a text may name, as `{{name}}` or `{{name|what stands there without a value}}`. */
+            variables: string[];
+            /** @description The one that `text` must name: `link` or `code`. */
+            needed_variable: string;
+            own?: components["schemas"]["MailTextWords"];
+            standard: components["schemas"]["MailTextWords"];
+            preview: components["schemas"]["MailTextPreview"];
+            /**
+             * Format: date-time
+             * @description When the club changed its text last; absent without one.
+             */
+            updated_at?: string;
+        };
+        /**
+         * @description The club's own text; replaces the one before.
+         * @example {
+         *       "subject": "Reset your password",
+         *       "text": "Hi {{name}},\n\n{{link}}"
+         *     }
+         */
+        MailTextSettings: {
+            /** @description One line, 1 to 200 characters, with `{{variables}}`. */
+            subject: string;
+            /** @description Paragraphs, 1 to 5,000 characters, with `{{variables}}`. A paragraph of `{{link}}` alone becomes the button. */
+            text: string;
+            /** @description The words of the button, 1 to 60 characters; those of the service if absent. */
+            action?: string;
+        };
         /** @description A record of DNS. */
         MailDomainRecord: {
             /** @description `dkim` is the key of the signatures. `spf` names the servers that send; where the domain has such a record, its `include` is added to it. `dmarc` is the policy; any policy will do, also one of a domain above. A later version may add values: accept those that you do not know. */
@@ -13236,6 +13475,25 @@ export interface components {
             /** @description The daily mail of the spaces for which the student has switched it on. Leaving switches `digest` of each space off, and coming back switches on what was on. */
             digests?: boolean;
         };
+        /**
+         * @description What anybody may see of a club's look. Always present are `accent_color` and `links`.
+         * @example {
+         *       "accent_color": "#0b6e4f",
+         *       "links": []
+         *     }
+         */
+        PublicBranding: {
+            /**
+             * Format: uri
+             * @description Lasting address of the logo; absent for none.
+             */
+            logo_url?: string;
+            accent_color: components["schemas"]["Color"];
+            /** @description Lines under each page; absent for none. */
+            legal_footer?: string;
+            /** @description Under each page, in this order. */
+            links: components["schemas"]["BrandingLink"][];
+        };
         /** @description What the student gets of another kind of mail. */
         OtherMailPreference: {
             /** @description The kind of mail. A later version may add values: accept those that you do not know. */
@@ -13249,6 +13507,10 @@ export interface components {
          * @description What a student gets of one kind of mail.
          * @example {
          *       "club_name": "Knots & Co",
+         *       "branding": {
+         *         "accent_color": "#1f4fd8",
+         *         "links": []
+         *       },
          *       "language": "en",
          *       "kind": "campaigns",
          *       "subscribed": true,
@@ -13259,6 +13521,7 @@ export interface components {
         MailPreference: {
             /** @description The club that writes. */
             club_name: string;
+            branding: components["schemas"]["PublicBranding"];
             language: components["schemas"]["SpokenLanguage"];
             /** @description The kind of mail. A later version may add values: accept those that you do not know. */
             kind: "campaigns" | "automations" | "digests";
@@ -13455,6 +13718,10 @@ export interface components {
          *       "student_name": "Ada Example",
          *       "course_title": "Knots for Beginners",
          *       "club_name": "Harbour Academy",
+         *       "branding": {
+         *         "accent_color": "#1f4fd8",
+         *         "links": []
+         *       },
          *       "language": "en",
          *       "time_zone": "America/Sao_Paulo",
          *       "lesson_count": 12,
@@ -13478,6 +13745,7 @@ export interface components {
             course_title: string;
             /** @description As it is printed; absent once the certificate was withdrawn. */
             club_name: string;
+            branding: components["schemas"]["PublicBranding"];
             language: components["schemas"]["SpokenLanguage"];
             /** @description IANA name of the club's: the days that are printed are days there. */
             time_zone: string;
@@ -16188,8 +16456,8 @@ export interface components {
          *     }
          */
         MediaUse: {
-            /** @description What uses it. `lesson`: its content names the file. `course`: its cover. `agent`: an AI agent that answers from it. `campaign`, `automation`: an e-mail of a draft. `automation_version`: an e-mail of a version that is published, or that runs are in. `assignment`: shown with its prompt. `assignment_review`: given to the student with a review. `repository`: one of its files, or its cover. `space`: the cover of a community space. `post`: shown with a post of an administrator. A later version may add values: accept those that you do not know. */
-            kind: "lesson" | "course" | "agent" | "campaign" | "automation" | "automation_version" | "assignment" | "assignment_review" | "repository" | "space" | "post";
+            /** @description What uses it. `lesson`: its content names the file. `course`: its cover. `agent`: an AI agent that answers from it. `campaign`, `automation`: an e-mail of a draft. `automation_version`: an e-mail of a version that is published, or that runs are in. `assignment`: shown with its prompt. `assignment_review`: given to the student with a review. `repository`: one of its files, or its cover. `space`: the cover of a community space. `branding`: the club's logo. `post`: shown with a post of an administrator. A later version may add values: accept those that you do not know. */
+            kind: "lesson" | "course" | "agent" | "campaign" | "automation" | "automation_version" | "assignment" | "assignment_review" | "repository" | "space" | "post" | "branding";
             /**
              * Format: uuid
              * @description Id of the lesson, course, agent, campaign, automation, version, assignment, review, repository, space or post.
@@ -18917,6 +19185,16 @@ export interface components {
          */
         campaignId: string;
         /**
+         * @description Which mail it is.
+         * @example student_invitation
+         */
+        mailTemplate: components["schemas"]["MailTextTemplateInput"];
+        /**
+         * @description BCP 47 tag of a language that the service speaks; another one answers `422` with those that it speaks.
+         * @example pt-BR
+         */
+        mailLanguage: components["schemas"]["SpokenLanguageInput"];
+        /**
          * @description Id of a suppression of this club.
          * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
          */
@@ -20474,6 +20752,130 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getBranding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The look. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "logo_media_id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *         "logo_url": "https://api.example.com/public/media/7c9e6679-7425-40de-944b-e07fc1f90ae7/preview",
+                     *         "accent_color": "#0b6e4f",
+                     *         "reply_to": "crew@knots.example",
+                     *         "legal_footer": "Knots & Co Ltda.\nCNPJ 00.000.000/0001-00",
+                     *         "links": [
+                     *           {
+                     *             "label": "Privacidade",
+                     *             "url": "https://knots.example/privacy"
+                     *           }
+                     *         ],
+                     *         "updated_at": "2026-03-02T09:15:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Branding"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setBranding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BrandingSettings"];
+            };
+        };
+        responses: {
+            /** @description The look. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "logo_media_id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+                     *         "logo_url": "https://api.example.com/public/media/7c9e6679-7425-40de-944b-e07fc1f90ae7/preview",
+                     *         "accent_color": "#0b6e4f",
+                     *         "reply_to": "crew@knots.example",
+                     *         "legal_footer": "Knots & Co Ltda.\nCNPJ 00.000.000/0001-00",
+                     *         "links": [
+                     *           {
+                     *             "label": "Privacidade",
+                     *             "url": "https://knots.example/privacy"
+                     *           }
+                     *         ],
+                     *         "updated_at": "2026-03-02T09:15:00.000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Branding"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             default: components["responses"]["Otherwise"];
         };
@@ -31949,6 +32351,245 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    listMailTexts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The mails. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "texts": [
+                     *           {
+                     *             "languages": [
+                     *               "pt-BR"
+                     *             ]
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            texts: components["schemas"]["MailTextSummary"][];
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    getMailText: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Which mail it is.
+                 * @example student_invitation
+                 */
+                template: components["parameters"]["mailTemplate"];
+                /**
+                 * @description BCP 47 tag of a language that the service speaks; another one answers `422` with those that it speaks.
+                 * @example pt-BR
+                 */
+                language: components["parameters"]["mailLanguage"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "language": "pt-BR",
+                     *         "variables": [
+                     *           null
+                     *         ],
+                     *         "own": {},
+                     *         "standard": {},
+                     *         "preview": {}
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailText"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    setMailText: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Which mail it is.
+                 * @example student_invitation
+                 */
+                template: components["parameters"]["mailTemplate"];
+                /**
+                 * @description BCP 47 tag of a language that the service speaks; another one answers `422` with those that it speaks.
+                 * @example pt-BR
+                 */
+                language: components["parameters"]["mailLanguage"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailTextSettings"];
+            };
+        };
+        responses: {
+            /** @description The text. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "language": "pt-BR",
+                     *         "variables": [
+                     *           null
+                     *         ],
+                     *         "own": {},
+                     *         "standard": {},
+                     *         "preview": {}
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailText"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    resetMailText: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Which mail it is.
+                 * @example student_invitation
+                 */
+                template: components["parameters"]["mailTemplate"];
+                /**
+                 * @description BCP 47 tag of a language that the service speaks; another one answers `422` with those that it speaks.
+                 * @example pt-BR
+                 */
+                language: components["parameters"]["mailLanguage"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "language": "pt-BR",
+                     *         "variables": [
+                     *           null
+                     *         ],
+                     *         "own": {},
+                     *         "standard": {},
+                     *         "preview": {}
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MailText"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            422: components["responses"]["InvalidRequest"];
+            429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
     getMailDomain: {
         parameters: {
             query?: never;
@@ -32591,6 +33232,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "club_name": "Knots & Co",
+                     *         "branding": {
+                     *           "accent_color": "#1f4fd8",
+                     *           "links": []
+                     *         },
                      *         "language": "en",
                      *         "kind": "campaigns",
                      *         "subscribed": true,
@@ -32678,6 +33323,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "club_name": "Knots & Co",
+                     *         "branding": {
+                     *           "accent_color": "#1f4fd8",
+                     *           "links": []
+                     *         },
                      *         "language": "en",
                      *         "kind": "campaigns",
                      *         "subscribed": true,
@@ -32780,6 +33429,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "club_name": "Knots & Co",
+                     *         "branding": {
+                     *           "accent_color": "#1f4fd8",
+                     *           "links": []
+                     *         },
                      *         "language": "en",
                      *         "kind": "campaigns",
                      *         "subscribed": true,
@@ -33628,6 +34281,10 @@ export interface operations {
                      *         "student_name": "Ada Example",
                      *         "course_title": "Knots for Beginners",
                      *         "club_name": "Harbour Academy",
+                     *         "branding": {
+                     *           "accent_color": "#1f4fd8",
+                     *           "links": []
+                     *         },
                      *         "language": "en",
                      *         "time_zone": "America/Sao_Paulo",
                      *         "lesson_count": 12,

@@ -21,7 +21,8 @@ import {
   type ImageDeps,
 } from '../campaigns/images.ts';
 import { endUsesOfOldVersions } from '../media/uses.ts';
-import type { VaultDeps } from '../deps.ts';
+import { findBranding } from '../branding/branding.ts';
+import type { AddressedDeps, VaultDeps } from '../deps.ts';
 import type { CompiledEmail } from '../mail/content/compile.ts';
 import { compileInThread } from '../mail/content/email-work.ts';
 import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
@@ -29,7 +30,7 @@ import { emailsOf, languageOfToday, placedSteps, type Definition } from './defin
 import { idsNamed, requireNoProblems } from './problems.ts';
 import { findAutomation, readAutomation, requireRevision, type AutomationRow, type Revised } from './records.ts';
 
-export interface PublishingDeps extends VaultDeps {
+export interface PublishingDeps extends VaultDeps, Pick<AddressedDeps, 'publicUrl'> {
   /** The images of e-mails are published from here. */
   images: Omit<ImageDeps, 'db' | 'vault'>;
 }
@@ -123,7 +124,8 @@ async function compileAll(
   if (emails.length === 0) return {};
   const { fromName: clubName, postalAddress } = await deps.db.manager.findOneByOrFail(MailSender, { clubId });
   const { language } = await deps.db.manager.findOneByOrFail(Club, { id: clubId });
-  const letterhead = { clubName, postalAddress, language };
+  const branding = await findBranding(deps.db, deps.publicUrl, clubId);
+  const letterhead = { clubName, postalAddress, language, branding };
   const compiled: [string, CompiledEmail][] = [];
   for (const { id, email, path } of emails) {
     const images = await publishImages({ ...deps, ...deps.images }, versionId, clubId, imageIdsOf(email));

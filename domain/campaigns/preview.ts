@@ -9,6 +9,7 @@ import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { AddressedDeps } from '../deps.ts';
+import { findBranding } from '../branding/branding.ts';
 import { languageOf } from '../language/languages.ts';
 import { wordingIn, type Wording } from '../language/wording.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
@@ -25,9 +26,11 @@ import { findCampaign, type CampaignRow } from './records.ts';
 export interface PreviewDeps {
   db: Queries;
   storage: Pick<ObjectStore, 'signGet'>;
+  /** Where callers reach the API, without a slash at the end. */
+  publicUrl: string;
 }
 
-export type PageDeps = PreviewDeps & Pick<AddressedDeps, 'vault' | 'publicUrl'>;
+export type PageDeps = PreviewDeps & Pick<AddressedDeps, 'vault'>;
 
 /** A preview's page and its images can be seen for so long. */
 const previewSeconds = 900;
@@ -165,7 +168,7 @@ async function previewOf(
 }
 
 async function makeCopies(
-  { db, storage }: PreviewDeps,
+  { db, storage, publicUrl }: PreviewDeps,
   campaign: CampaignRow,
   known: readonly RecipientCopy['values'][],
   { make, imageSeconds, mostBytes }: { make: typeof copiesInThread; imageSeconds: number; mostBytes: number },
@@ -191,6 +194,7 @@ async function makeCopies(
       clubName: sender?.fromName ?? club.name,
       postalAddress: sender?.postalAddress ?? '',
       language: club.language,
+      branding: await findBranding(db, publicUrl, clubId),
     },
     imageUrls: Object.fromEntries(addresses),
     imageWidths: Object.fromEntries(widths),

@@ -12,6 +12,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { analyzeAfter } from '../../platform/infra/postgres/statistics.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { requireFeature } from '../billing/allowances.ts';
+import { findBranding } from '../branding/branding.ts';
 import type { CompiledEmail } from '../mail/content/compile.ts';
 import { compileInThread } from '../mail/content/email-work.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
@@ -143,7 +144,9 @@ async function compileFor(
   const images = await publishImages({ ...deps, ...deps.images }, id, clubId, imageIdsOf(content));
   if (!images) return undefined;
   const { language } = await deps.db.manager.findOneByOrFail(Club, { id: clubId });
-  const compiled = await compileInThread(clubId, content, { clubName, postalAddress, language }, widthsOf(images));
+  const branding = await findBranding(deps.db, deps.publicUrl, clubId);
+  const letterhead = { clubName, postalAddress, language, branding };
+  const compiled = await compileInThread(clubId, content, letterhead, widthsOf(images));
   return compiled && withAddresses(compiled, images);
 }
 

@@ -131,11 +131,11 @@ type Answer = HandOver | { kind: 'canceled'; reply: string };
 
 async function send(deps: TestMailDeps, { id, clubId, campaignId, name, email, language }: Claimed): Promise<Answer> {
   if (name === null || email === null) return { kind: 'canceled', reply: 'no_member' };
-  const { db, smtp, fromAddress, images } = deps;
+  const { db, smtp, fromAddress, images, publicUrl } = deps;
   const campaign = await findCampaign(db, clubId, campaignId);
   let copy: Awaited<ReturnType<typeof copyOf>>;
   try {
-    copy = await copyOf({ db, storage: images.storage }, campaign, valuesFor({ name, email }), imageSeconds);
+    copy = await copyOf({ db, publicUrl, storage: images.storage }, campaign, valuesFor({ name, email }), imageSeconds);
   } catch (error) {
     // Changed since it was asked for. A busy process is no reason to cancel: the step comes again.
     if (error instanceof DomainError && error.code !== 'busy') return { kind: 'canceled', reply: error.code };

@@ -21,9 +21,12 @@ export function isolated(value: string, direction: Direction): string {
   return isForeign ? `${isolateStart}${value}${isolateEnd}` : value;
 }
 
-/** @returns the direction of the first letter that has one; undefined for a text without letters */
+/** A value that was inserted, and says nothing about the text around it. */
+const isolate = /\u2068[^\u2068\u2069]*\u2069/g;
+
+/** @returns the direction of the first letter outside isolates; undefined for a text without letters */
 export function directionOfText(text: string): Direction | undefined {
-  const [letter] = /\p{L}/u.exec(text) ?? [];
+  const [letter] = /\p{L}/u.exec(text.replace(isolate, '')) ?? [];
   if (letter === undefined) return undefined;
   return rightToLeft.test(letter) ? 'rtl' : 'ltr';
 }

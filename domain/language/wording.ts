@@ -1,4 +1,5 @@
 /** Words for people: the messages of one language, filled in, with its dates and numbers. Pure: workers and pages share it. */
+import { isPluralElement, isSelectElement, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
 import { IntlMessageFormat } from 'intl-messageformat';
 import { zoneHere } from '../../platform/core/time-zones.ts';
 import { isolated, type Direction } from './bidi.policy.ts';
@@ -46,21 +47,22 @@ function createWording(language: OfferedLanguage): Wording {
   const { messages, locale = language }: { messages: Readonly<Record<MessageKey, string>>; locale?: string } =
     catalogues[language];
   const direction = directionOf(language);
-  const formats = new Map<MessageKey, IntlMessageFormat>();
+  const formats = new Map<MessageKey, Format>();
   const formatOf = (key: MessageKey) => {
     let format = formats.get(key);
-    if (!format) formats.set(key, (format = new IntlMessageFormat(messages[key], locale, undefined, asText)));
+    if (!format) formats.set(key, (format = formatFor(messages[key], locale)));
     return format;
   };
   const wording: Wording = {
     language,
     direction,
     say(key, ...[values = {}]) {
+      const { format, selectors } = formatOf(key);
       const filled = Object.entries<string | number>(values).map(([name, value]) => [
         name,
-        typeof value === 'string' ? isolated(value, direction) : value,
+        typeof value === 'string' && !selectors.has(name) ? isolated(value, direction) : value,
       ]);
-      return String(formatOf(key).format(Object.fromEntries(filled)));
+      return String(format.format(Object.fromEntries(filled)));
     },
     day: (at, timeZone) => dates(locale, timeZone, { dateStyle: 'long' }).format(at),
     zone: (at, timeZone) => zoneName(locale, timeZone, at),
@@ -79,6 +81,25 @@ function createWording(language: OfferedLanguage): Wording {
     },
   };
   return wording;
+}
+
+interface Format {
+  format: IntlMessageFormat;
+  /** Arguments that choose between texts, and are shown by none. */
+  selectors: ReadonlySet<string>;
+}
+
+function formatFor(message: string, locale: string): Format {
+  const format = new IntlMessageFormat(message, locale, undefined, asText);
+  return { format, selectors: new Set(selectorsIn(format.getAst())) };
+}
+
+function selectorsIn(elements: readonly MessageFormatElement[]): string[] {
+  return elements.flatMap((element) => {
+    if (!isSelectElement(element) && !isPluralElement(element)) return [];
+    const inside = Object.values(element.options).flatMap(({ value }) => selectorsIn(value));
+    return isSelectElement(element) ? [element.value, ...inside] : inside;
+  });
 }
 
 /** A format is slow to make. Clubs have some tens of zones in all, of some 400. */

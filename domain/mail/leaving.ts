@@ -7,8 +7,9 @@ import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columnOf, list, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
-import type { VaultDeps } from '../deps.ts';
+import type { AddressedDeps, VaultDeps } from '../deps.ts';
 import { resumeDigests, stopDigests } from '../joining/digests.ts';
+import { findBranding, presentPublicBranding } from '../branding/branding.ts';
 import { languageOf } from '../language/languages.ts';
 import { mailKinds, readWayOut, wayOutToken, type MailKind, type WayOut } from './way-out.ts';
 
@@ -45,7 +46,7 @@ async function leaverOf({ vault, db }: { vault: Vault; db: Queries }, clubId: Id
 
 /** @throws DomainError not_found */
 export async function readPreference(
-  deps: { vault: Vault; db: Queries },
+  deps: { vault: Vault; db: Queries; publicUrl: string },
   clubId: Id,
   token: string,
 ): Promise<RecordOf<'MailPreference'>> {
@@ -54,6 +55,7 @@ export async function readPreference(
   const talks = await hasSpaces(deps.db, clubId);
   return {
     club_name: clubName,
+    branding: presentPublicBranding(await findBranding(deps.db, deps.publicUrl, clubId)),
     language: languageOf(language),
     kind,
     subscribed: gets[kind],
@@ -88,7 +90,7 @@ async function preferencesOf(db: Queries, clubId: Id, addressKey: Buffer | null)
 
 /** Leaves; a mail that is not claimed yet does not go out any more. @throws DomainError not_found */
 export async function leave(
-  deps: VaultDeps,
+  deps: VaultDeps & Pick<AddressedDeps, 'publicUrl'>,
   clubId: Id,
   token: string,
   now: Date,
@@ -100,7 +102,11 @@ export async function leave(
 }
 
 /** Comes back; what is suppressed for another reason stays so. @throws DomainError not_found */
-export async function comeBack(deps: VaultDeps, clubId: Id, token: string): Promise<RecordOf<'MailPreference'>> {
+export async function comeBack(
+  deps: VaultDeps & Pick<AddressedDeps, 'publicUrl'>,
+  clubId: Id,
+  token: string,
+): Promise<RecordOf<'MailPreference'>> {
   const { kind, studentId, addressKey } = await leaverOf(deps, clubId, token);
   if (addressKey !== null)
     await deps.db.transaction(async (tx) => {

@@ -1,8 +1,13 @@
-/** Renders a transactional mail in the language of its reader. */
+/** Renders a transactional mail in the language of its reader, with the face and the texts of its club. */
 import { escapeHtml } from '../../platform/core/text.policy.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
+import { noBranding, type Branding } from '../branding/branding.ts';
+import { footerHtml, footerText, logoHtml } from '../branding/html.ts';
 import type { MessageArguments } from '../language/arguments.ts';
+import { dirAttribute, isolated } from '../language/bidi.policy.ts';
 import type { Wording } from '../language/wording.ts';
+import { parseVariables, type TemplatePart } from './content/variables.policy.ts';
+import { variablesOf, type MailVariable, type OwnText } from './own-text.policy.ts';
 import { mailTemplates } from './templates.ts';
 
 export interface MailContext {
@@ -34,10 +39,153 @@ export interface SessionWords {
   reason: string;
 }
 
+/** How a club's mails look and read. */
+export interface MailStyle {
+  branding?: Branding;
+  /** Undefined for the text of the catalogue. */
+  own?: OwnText | undefined;
+}
+
 export interface RenderedMail {
   subject: string;
   text: string;
   html: string;
+}
+
+/** @returns the mail as plain text and as HTML; every value is escaped in the HTML, and no line break enters the subject */
+export function renderMail(
+  template: MailTemplate,
+  context: MailContext,
+  wording: Wording,
+  { branding = noBranding, own }: MailStyle = {},
+): RenderedMail {
+  const { subject, paragraphs } = own
+    ? wordsOfClub(template, own, context, wording)
+    : wordsOfCatalogue(template, context, wording);
+  const { accentColor } = branding;
+  const action = hasLink(template) ? (own?.action ?? wording.say(`mail.${template}.action`)) : '';
+  const link = { url: context.link, action };
+  return {
+    subject: subject.replace(/[\r\n]+/g, ' '),
+    text: [...paragraphs.map((paragraph) => paragraphText(paragraph, link)), ...footerText(branding)]
+      .join('\n\n')
+      .concat('\n'),
+    html: documentOf(
+      [
+        logoHtml(branding, context.clubName),
+        ...paragraphs.map((paragraph) => paragraphHtml(paragraph, link, { accentColor, wording })),
+        footOf(branding, wording),
+      ],
+      { accentColor, wording },
+    ),
+  };
+}
+
+/** @returns the text of the catalogue as a club would write it, with variables in place of values */
+export function standardText(template: MailTemplate, wording: Wording): OwnText {
+  const named: MailContext = {
+    name: '{{name}}',
+    clubName: '{{club}}',
+    link: '{{link}}',
+    code: '{{code}}',
+    endpointUrl: '{{endpoint_url}}',
+    lessonTitle: '{{lesson}}',
+  };
+  const values = { ...valuesOf(named, wording), title: '{{session}}', has_title: 'yes' };
+  const words = wordsOfCatalogue(template, named, wording, {
+    ...values,
+    person: '{{person}}',
+    has_person: 'yes',
+    at: '{{at}}',
+  });
+  return {
+    subject: words.subject,
+    text: words.paragraphs
+      .map((paragraph) => paragraph.map((part) => (part === linkHere ? '{{link}}' : part)).join(''))
+      .join('\n\n'),
+    action: hasLink(template) ? wording.say(`mail.${template}.action`) : null,
+  };
+}
+
+/** The place of the link in a paragraph. */
+const linkHere: unique symbol = Symbol('link');
+type Paragraph = readonly (string | typeof linkHere)[];
+
+interface MailWords {
+  subject: string;
+  paragraphs: readonly Paragraph[];
+}
+
+function wordsOfCatalogue(
+  template: MailTemplate,
+  context: MailContext,
+  wording: Wording,
+  values = valuesOf(context, wording),
+): MailWords {
+  const { name, session } = context;
+  const greeting = name === '' ? wording.say('mail.greeting_without_name') : wording.say('mail.greeting', { name });
+  const reason = session?.reason ?? '';
+  const paragraphs = [
+    greeting,
+    ...wording.say(`mail.${template}.text`, values).split('\n\n'),
+    ...(reason === '' ? [] : [reason]),
+  ];
+  return {
+    subject: wording.say(`mail.${template}.subject`, values),
+    paragraphs: [
+      ...paragraphs.map((paragraph): Paragraph => [paragraph]),
+      ...(hasLink(template) ? [[linkHere] as const] : []),
+    ],
+  };
+}
+
+function wordsOfClub(template: MailTemplate, own: OwnText, context: MailContext, wording: Wording): MailWords {
+  const values = ownValues(context, wording);
+  const partsOf = (text: string) =>
+    parseVariables(text, variablesOf(template), (name) => fallbackOf(name, wording)).parts.map((part) =>
+      filled(part, values, wording),
+    );
+  const paragraphs = own.text.split(/\n{2,}/).map((paragraph) => partsOf(paragraph));
+  return {
+    subject: partsOf(own.subject)
+      .map((part) => (part === linkHere ? '' : part))
+      .join(''),
+    paragraphs,
+  };
+}
+
+function filled(
+  part: TemplatePart<MailVariable>,
+  values: Readonly<Record<Exclude<MailVariable, 'link'>, string>>,
+  { direction }: Wording,
+): string | typeof linkHere {
+  if (typeof part === 'string') return part;
+  if (part.variable === 'link') return linkHere;
+  return isolated(values[part.variable] || part.fallback, direction);
+}
+
+const fallbackOf = (name: MailVariable, wording: Wording): string =>
+  name === 'name'
+    ? wording.say('mail.student_without_name')
+    : name === 'session'
+      ? wording.say('calendar.session')
+      : '';
+
+function ownValues(
+  { name, clubName, code, endpointUrl, lessonTitle, session }: MailContext,
+  wording: Wording,
+): Record<Exclude<MailVariable, 'link'>, string> {
+  return {
+    name,
+    club: clubName,
+    code,
+    endpoint_url: endpointUrl,
+    lesson: lessonTitle,
+    session: session?.title ?? '',
+    person: session?.withWhom ?? '',
+    at: momentOf(session, wording),
+    reason: session?.reason ?? '',
+  };
 }
 
 /** Every value that a message of a mail may name. */
@@ -47,39 +195,6 @@ type UnionToIntersection<Union> = (Union extends unknown ? (each: Union) => void
 ) => void
   ? { [Name in keyof All]: All[Name] }
   : never;
-
-/** @returns the mail as plain text and as HTML; every value is escaped in the HTML, and no line break enters the subject */
-export function renderMail(template: MailTemplate, context: MailContext, wording: Wording): RenderedMail {
-  const values = valuesOf(context, wording);
-  const greeting =
-    context.name === ''
-      ? wording.say('mail.greeting_without_name')
-      : wording.say('mail.greeting', { name: context.name });
-  const reason = context.session?.reason ?? '';
-  const paragraphs = [
-    greeting,
-    ...wording.say(`mail.${template}.text`, values).split('\n\n'),
-    ...(reason === '' ? [] : [reason]),
-  ];
-  const action = hasLink(template) ? wording.say(`mail.${template}.action`) : undefined;
-  return {
-    subject: wording.say(`mail.${template}.subject`, values).replace(/[\r\n]+/g, ' '),
-    text: [...paragraphs, ...(action === undefined ? [] : [`${action}: ${context.link}`])].join('\n\n').concat('\n'),
-    html: documentOf(
-      [
-        ...paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`),
-        ...(action === undefined ? [] : [button(action, context.link)]),
-      ],
-      wording,
-    ),
-  };
-}
-
-type TemplateWithLink = {
-  [Each in MailTemplate]: (typeof mailTemplates)[Each] extends { withCode: true } ? never : Each;
-}[MailTemplate];
-
-const hasLink = (template: MailTemplate): template is TemplateWithLink => !('withCode' in mailTemplates[template]);
 
 function valuesOf({ clubName, code, endpointUrl, lessonTitle, session }: MailContext, wording: Wording): MailValues {
   const title = session?.title ?? '';
@@ -94,15 +209,57 @@ function valuesOf({ clubName, code, endpointUrl, lessonTitle, session }: MailCon
     has_title: given(title),
     person,
     has_person: given(person),
-    at: session === undefined ? '' : wording.moment(session.startsAt, session.timeZone),
+    at: momentOf(session, wording),
   };
 }
+
+const momentOf = (session: SessionWords | undefined, wording: Wording) =>
+  session === undefined ? '' : wording.moment(session.startsAt, session.timeZone);
 
 /** An option of ICU's `select`. */
 const given = (text: string) => (text === '' ? 'no' : 'yes');
 
-const button = (words: string, link: string) =>
-  `<p><a href="${escapeHtml(link)}" style="display:inline-block;padding:12px 20px;border-radius:6px;background:#1f4fd8;color:#fff;text-decoration:none">${escapeHtml(words)}</a></p>`;
+type TemplateWithLink = {
+  [Each in MailTemplate]: (typeof mailTemplates)[Each] extends { withCode: true } ? never : Each;
+}[MailTemplate];
 
-const documentOf = (parts: readonly string[], { language, direction }: Wording) =>
-  `<!doctype html><html lang="${language}" dir="${direction}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"></head><body style="font:16px/1.5 system-ui,sans-serif;max-width:36em;margin:24px auto;padding:0 16px;text-align:start;overflow-wrap:anywhere">${parts.join('')}</body></html>`;
+const hasLink = (template: MailTemplate): template is TemplateWithLink => !('withCode' in mailTemplates[template]);
+
+interface Link {
+  url: string;
+  action: string;
+}
+
+/** A link that is a whole paragraph is a button. */
+const isButton = (paragraph: Paragraph) =>
+  paragraph.includes(linkHere) && paragraph.every((part) => part === linkHere || part.trim() === '');
+
+const paragraphText = (paragraph: Paragraph, { url, action }: Link) =>
+  isButton(paragraph) ? `${action}: ${url}` : paragraph.map((part) => (part === linkHere ? url : part)).join('');
+
+interface Look {
+  accentColor: string;
+  wording: Wording;
+}
+
+function paragraphHtml(paragraph: Paragraph, { url, action }: Link, { accentColor, wording }: Look): string {
+  if (isButton(paragraph))
+    return `<p><a href="${escapeHtml(url)}" style="display:inline-block;padding:12px 20px;border-radius:6px;background:${accentColor};color:#fff;text-decoration:none">${escapeHtml(action)}</a></p>`;
+  const words = paragraph.filter((part) => part !== linkHere).join('');
+  const html = paragraph.map((part) =>
+    part === linkHere
+      ? `<a href="${escapeHtml(url)}" style="color:${accentColor}">${escapeHtml(action)}</a>`
+      : escapeHtml(part).replaceAll('\n', '<br>'),
+  );
+  return `<p${dirAttribute(words, wording.direction)}>${html.join('')}</p>`;
+}
+
+function footOf(branding: Branding, { direction }: Wording): string {
+  const foot = footerHtml(branding, direction);
+  return foot === ''
+    ? ''
+    : `<div style="margin-top:32px;padding-top:8px;border-top:1px solid #d8dbe2;font-size:13px;color:#5b6270">${foot}</div>`;
+}
+
+const documentOf = (parts: readonly string[], { accentColor, wording: { language, direction } }: Look) =>
+  `<!doctype html><html lang="${language}" dir="${direction}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><style>a{color:${accentColor}}</style></head><body style="font:16px/1.5 system-ui,sans-serif;max-width:36em;margin:24px auto;padding:0 16px;text-align:start;overflow-wrap:anywhere">${parts.join('')}</body></html>`;

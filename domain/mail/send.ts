@@ -15,6 +15,7 @@ import { Lesson } from '../../entities/learning/lesson.ts';
 import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
+import { findBranding, noBranding, type Branding } from '../branding/branding.ts';
 import { languageOf } from '../language/languages.ts';
 import { wordingIn, type Wording } from '../language/wording.ts';
 import { textToMail } from './one-time-tokens.ts';
@@ -22,6 +23,8 @@ import { takePlaceInDay } from './pace.ts';
 import type { PlanName } from '../../entities/billing/values.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
+import { isOfClub, type OwnText } from './own-text.policy.ts';
+import { findOwnText } from './own-texts.ts';
 import { renderMail, type RenderedMail } from './rendering.ts';
 import { mailTemplates, type Template } from './templates.ts';
 
@@ -29,6 +32,8 @@ export interface OutgoingMail extends RenderedMail {
   to: string;
   /** The same for every attempt, so that mailbox providers fold a repetition. */
   messageKey: Id;
+  /** Where answers go, if the club says so. */
+  replyTo?: string;
   /** The entry for the reader's calendar that it carries. */
   calendar?: CalendarEvent;
 }
@@ -40,7 +45,12 @@ export interface MailDeps {
   db: Database;
   vault: Vault;
   sendMail: SendMail;
-  links: { classroomUrl: string; dashboardUrl: string };
+  links: {
+    classroomUrl: string;
+    dashboardUrl: string;
+    /** Where callers reach the API, without a slash at the end. */
+    publicUrl: string;
+  };
   /** Mails that a club may send on its own account on its first day, its second day and so on (DEC-65). */
   warmUp: readonly number[];
   /** Called with the outcome of each attempt, for metrics and log. */
@@ -180,7 +190,12 @@ const withRecipient = (now: Date) => sql`
        LEFT JOIN students attendee ON attendee.id = session.student_id AND attendee.removed_at IS NULL`;
 
 async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<void> {
-  const mail = compose(deps, claimed, await tokenOf(deps, claimed), new Date(now));
+  const mail = compose(
+    deps,
+    claimed,
+    { token: await tokenOf(deps, claimed), ...(await styleOf(deps, claimed)) },
+    new Date(now),
+  );
   if (!mail) {
     deps.onOutcome('canceled');
     return record(deps.db, claimed, 'canceled', now);
@@ -211,8 +226,30 @@ async function tokenOf({ db, vault }: MailDeps, claimed: ClaimedMail): Promise<s
   return purpose === undefined || id === null ? undefined : textToMail(db, vault, purpose, { id, keyId, tokenHash });
 }
 
+const wordingOf = ({ language, clubLanguage }: ClaimedMail) => wordingIn(languageOf(language, clubLanguage));
+
+interface Composing {
+  token: string | undefined;
+  branding: Branding;
+  own: OwnText | undefined;
+}
+
+/** @returns how the club's mails look, and its own text of this one, if it has any */
+async function styleOf({ db, links }: MailDeps, claimed: ClaimedMail): Promise<Omit<Composing, 'token'>> {
+  const { clubId, template } = claimed;
+  if (clubId === null) return { branding: noBranding, own: undefined };
+  const branding = await findBranding(db, links.publicUrl, clubId);
+  if (!isOfClub(template)) return { branding, own: undefined };
+  return { branding, own: await findOwnText(db, { clubId, template, language: wordingOf(claimed).language }) };
+}
+
 /** @returns the mail, or undefined when there is nothing to send any more: the token is spent or gone, or the person is */
-function compose(deps: MailDeps, claimed: ClaimedMail, token: string | undefined, now: Date): OutgoingMail | undefined {
+function compose(
+  deps: MailDeps,
+  claimed: ClaimedMail,
+  { token, branding, own }: Composing,
+  now: Date,
+): OutgoingMail | undefined {
   const rule: Template = mailTemplates[claimed.template];
   const to = addressOf(deps, claimed);
   if (to === null || (rule.purpose !== undefined && token === undefined)) return undefined;
@@ -226,7 +263,7 @@ function compose(deps: MailDeps, claimed: ClaimedMail, token: string | undefined
     rule.site === 'classroom'
       ? deps.links.classroomUrl.replace('{slug}', claimed.clubSlug ?? '')
       : deps.links.dashboardUrl;
-  const wording = wordingIn(languageOf(claimed.language, claimed.clubLanguage));
+  const wording = wordingOf(claimed);
   const rendered = renderMail(
     claimed.template,
     {
@@ -254,9 +291,17 @@ function compose(deps: MailDeps, claimed: ClaimedMail, token: string | undefined
       }),
     },
     wording,
+    { branding, own },
   );
   const calendar = rule.calendar && session && entryOf(rule.calendar, session, { claimed, wording }, now);
-  return { ...rendered, to, messageKey: claimed.id, ...(calendar && { calendar }) };
+  const { replyTo } = branding;
+  return {
+    ...rendered,
+    to,
+    messageKey: claimed.id,
+    ...(replyTo !== null && { replyTo }),
+    ...(calendar && { calendar }),
+  };
 }
 
 /** Words that members chose are left out if they hold a web address or characters that nobody sees (DEC-64). */

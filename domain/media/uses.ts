@@ -114,6 +114,7 @@ const titles: Readonly<Record<MediaUseKind, Sql>> = {
   space: sql`SELECT name FROM community_spaces WHERE id = use.place_id`,
   post: sql`SELECT coalesce(post.title, space.name) FROM community_posts post
     JOIN community_spaces space ON space.id = post.space_id WHERE post.id = use.place_id`,
+  branding: sql`SELECT name FROM clubs WHERE id = use.place_id`,
 };
 const kindWhen = Object.entries(titles).map(([kind, title]) => sql`WHEN ${raw(`'${kind}'`)} THEN (${title})`);
 const title = sql`CASE use.kind ${kindWhen.reduce((left, right) => sql`${left} ${right}`)} END`;

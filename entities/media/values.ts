@@ -43,6 +43,7 @@ export const mediaUseKinds = [
   'repository',
   'space',
   'post',
+  'branding',
 ] as const;
 export type MediaUseKind = (typeof mediaUseKinds)[number];
 

@@ -28,6 +28,8 @@ export interface SmtpMessage {
   html: string;
   /** Becomes the left part of the Message-ID. */
   messageKey: string;
+  /** Where answers go; the sender's address if absent. */
+  replyTo?: string;
   /** The entry for the reader's calendar that it carries. */
   calendar?: CalendarEvent;
 }
@@ -50,7 +52,7 @@ export function createSmtpSender({ smtpUrl, from }: SmtpSettings): SmtpSender {
   const sender = addressIn(from);
   const domain = sender.split('@')[1] ?? 'localhost';
   return {
-    async sendMail({ to, subject, text, html, messageKey, calendar }) {
+    async sendMail({ to, subject, text, html, messageKey, replyTo, calendar }) {
       const icalEvent = calendar && {
         method: calendar.method,
         filename: 'session.ics',
@@ -60,7 +62,16 @@ export function createSmtpSender({ smtpUrl, from }: SmtpSettings): SmtpSender {
       const own = transport;
       try {
         await Promise.race([
-          own.sendMail({ from, to, subject, text, html, messageId, ...(icalEvent && { icalEvent }) }),
+          own.sendMail({
+            from,
+            to,
+            subject,
+            text,
+            html,
+            messageId,
+            ...(replyTo !== undefined && { replyTo }),
+            ...(icalEvent && { icalEvent }),
+          }),
           tooSlow(),
         ]);
       } catch (error) {

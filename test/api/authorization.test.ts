@@ -77,6 +77,13 @@ const table: Record<OperationId, Row> = {
   updateProfile: { sessions: admin, answer: 200 },
   createOrganization: { sessions: admin, answer: 201 },
 
+  getBranding: { sessions: admin, roles, answer: 200 },
+  setBranding: { sessions: admin, roles: administration, answer: 200 },
+  listMailTexts: { sessions: admin, roles, answer: 200 },
+  getMailText: { sessions: admin, roles, answer: 200 },
+  setMailText: { sessions: admin, roles: administration, answer: 200 },
+  resetMailText: { sessions: admin, roles: administration, answer: 200 },
+
   getMailSender: { sessions: admin, roles, answer: 'not_found' },
   setMailSender: { sessions: admin, roles: content, answer: 200 },
   getMailDomain: { sessions: admin, roles, answer: 'not_found' },

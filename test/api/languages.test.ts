@@ -49,7 +49,11 @@ describe('the language of people and clubs (DEC-183)', () => {
       {
         db: deps.db,
         vault: deps.vault,
-        links: { classroomUrl: 'https://{slug}.example.com', dashboardUrl: 'https://dashboard.example.com' },
+        links: {
+          classroomUrl: 'https://{slug}.example.com',
+          dashboardUrl: 'https://dashboard.example.com',
+          publicUrl: 'https://api.example.com',
+        },
         warmUp: [],
         onOutcome: () => undefined,
         sendMail: async (mail) => void sent.push(mail),

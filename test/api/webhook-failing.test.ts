@@ -279,7 +279,11 @@ describe('an endpoint that fails for 5 days', () => {
         db,
         vault,
         sendMail: async (mail: OutgoingMail) => void sent.push(mail),
-        links: { classroomUrl: 'https://{slug}.example.com', dashboardUrl: 'https://dashboard.example.com' },
+        links: {
+          classroomUrl: 'https://{slug}.example.com',
+          dashboardUrl: 'https://dashboard.example.com',
+          publicUrl: 'https://api.example.com',
+        },
         warmUp: [],
         onOutcome() {},
       };

@@ -158,7 +158,7 @@ export async function activitiesOf(
   const { db, vault, publicUrl } = await testDeps();
   const { mail, classroomUrl, dashboardUrl } = readConfig();
   const { sendMail } = createSmtpSender(mail);
-  const links = { classroomUrl, dashboardUrl };
+  const links = { classroomUrl, dashboardUrl, publicUrl };
   const deliveries = delivering.deps();
   const campaigns = await sendingDeps(createSmtpHandOver({ smtpUrl: mail.smtpUrl, connections: 2 }));
   const mailDomains = {

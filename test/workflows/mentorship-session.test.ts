@@ -32,7 +32,11 @@ describe('mentorship-session', function () {
     await connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
     relay = relayHere(createWorkflowClient(nativeConnection, 'default'), ['mentorshipSession', 'transactionalMail']);
     const deps = await testDeps();
-    const links = { classroomUrl: 'https://{slug}.example.com', dashboardUrl: 'https://dashboard.example.com' };
+    const links = {
+      classroomUrl: 'https://{slug}.example.com',
+      dashboardUrl: 'https://dashboard.example.com',
+      publicUrl: 'https://api.example.com',
+    };
     const mails = {
       ...deps,
       links,
@@ -263,7 +267,7 @@ describe('mentorship-session', function () {
     const { sendMail } = all.transactionalMail({
       mails: {
         ...deps,
-        links: { classroomUrl: 'https://x', dashboardUrl: 'https://x' },
+        links: { classroomUrl: 'https://x', dashboardUrl: 'https://x', publicUrl: 'https://api.example.com' },
         warmUp: [],
         onOutcome() {},
         sendMail: async (sent) => void outbox.push(sent),

@@ -56,7 +56,7 @@ describe('transactional-mail, with time skipped', function () {
     mailDeps = {
       db: deps.db,
       vault: deps.vault,
-      links: { classroomUrl, dashboardUrl },
+      links: { classroomUrl, dashboardUrl, publicUrl: 'https://api.example.com' },
       warmUp: [],
       onOutcome: (outcome) => outcomes.push(outcome),
       async sendMail(outgoing) {

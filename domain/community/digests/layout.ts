@@ -1,5 +1,7 @@
 /** The mail of a digest: its frame is compiled once, and filled in for each student (COMM-18). Everything that people wrote is escaped. */
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
+import { noBranding, standardAccent } from '../../branding/branding.ts';
+import { footerHtml, footerText, logoHtml } from '../../branding/html.ts';
 import { dirAttribute } from '../../language/bidi.policy.ts';
 import { languageOf, offeredLanguages, type OfferedLanguage } from '../../language/languages.ts';
 import { wordingIn, type Wording } from '../../language/wording.ts';
@@ -44,6 +46,8 @@ async function frame(language: OfferedLanguage): Promise<readonly string[]> {
       preheader: placeOf('preheader'),
       body: `<mj-text>${placeOf('body')}</mj-text>`,
       footer: placeOf('footer'),
+      accentColor: standardAccent,
+      logo: placeOf('logo'),
     }),
   );
   return html.split(places);
@@ -68,7 +72,9 @@ function render(pieces: readonly string[], mail: DigestMail, wording: Wording): 
   const rest = news.moreSpaces > 0 ? [wording.say('digest.more_spaces', { count: news.moreSpaces })] : [];
   const reason = `${wording.say('digest.reason')} ${wording.say('digest.zone', { zone: wording.zone(news.spaces[0]?.posts[0]?.at ?? new Date(0), mail.timeZone) })}`;
   const unsubscribe = wording.say('footer.unsubscribe');
+  const { branding = noBranding } = letterhead;
   const filled: Readonly<Record<string, string>> = {
+    logo: logoHtml(branding, letterhead.clubName),
     preheader: escapeHtml(news.spaces.map(({ name }) => name).join(', ')),
     body: [
       `<h1 style="margin:0 0 16px;font-size:24px;line-height:1.25">${escapeHtml(subject)}</h1>`,
@@ -76,16 +82,20 @@ function render(pieces: readonly string[], mail: DigestMail, wording: Wording): 
       ...rest.map((words) => `<p>${escapeHtml(words)}</p>`),
     ].join('\n'),
     footer: `<p${dirAttribute(letterhead.clubName, wording.direction)}>${[letterhead.clubName, ...address].map(escapeHtml).join('<br>')}</p>
-<p>${escapeHtml(reason)} <a href="${escapeHtml(unsubscribeUrl)}">${escapeHtml(unsubscribe)}</a></p>`,
+<p>${escapeHtml(reason)} <a href="${escapeHtml(unsubscribeUrl)}">${escapeHtml(unsubscribe)}</a></p>${footerHtml(branding, wording.direction)}`,
   };
   return {
     subject: subject.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' '),
-    html: pieces.map((piece, at) => (at % 2 === 0 ? piece : (filled[piece] ?? ''))).join(''),
+    html: pieces
+      .map((piece, at) =>
+        at % 2 === 0 ? piece.replaceAll(standardAccent, branding.accentColor) : (filled[piece] ?? ''),
+      )
+      .join(''),
     text: `${[
       subject,
       ...shown.map(spaceText),
       ...rest,
-      `-- \n${letterhead.clubName}\n${letterhead.postalAddress}\n\n${reason}\n${unsubscribe}: ${unsubscribeUrl}`,
+      `-- \n${letterhead.clubName}\n${letterhead.postalAddress}\n\n${[...footerText(branding), reason].join('\n\n')}\n${unsubscribe}: ${unsubscribeUrl}`,
     ].join('\n\n')}\n`,
   };
 }

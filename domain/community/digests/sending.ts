@@ -28,6 +28,7 @@ import { identifyingHeaders } from '../../mail/notices/mail-event.policy.ts';
 import type { WarmUps } from '../../mail/pace.policy.ts';
 import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
 import { wayOutToken } from '../../mail/way-out.ts';
+import { findBranding, type Branding } from '../../branding/branding.ts';
 import { languageOf } from '../../language/languages.ts';
 import { prepareLayout, type Layout } from './layout.ts';
 import { newsOf, type News } from './news.ts';
@@ -67,6 +68,7 @@ interface Scene {
   club: Club;
   sender: MailSender;
   from: From;
+  branding: Branding;
   layout: Layout;
   recordSent: ReturnType<typeof recorderOfSent>;
   /** Refusals in a row so far. */
@@ -97,6 +99,7 @@ export async function sendDigestPage(
     club: await db.manager.findOneByOrFail(Club, { id: digest.clubId }),
     sender: await db.manager.findOneByOrFail(MailSender, { clubId: digest.clubId }),
     from,
+    branding: await findBranding(db, deps.publicUrl, digest.clubId),
     layout: await prepareLayout(),
     recordSent: recorderOfSent(db, now),
     refusals: 0,
@@ -197,7 +200,7 @@ async function claim(
 
 function messageTo(
   { vault, fromAddress, publicUrl, classroomUrl }: DigestDeps,
-  { digest, club, sender, from, layout }: Scene,
+  { digest, club, sender, from, layout, branding }: Scene,
   { id, studentId, email, language, news }: Claimed,
 ): HandedMessage {
   const leave = `${publicUrl}/v1/clubs/${club.id}/classroom/mail/unsubscribe/${wayOutToken(vault, { kind: 'digests', studentId })}`;
@@ -210,6 +213,7 @@ function messageTo(
         clubName: sender.fromName,
         postalAddress: sender.postalAddress,
         language: languageOf(language, club.language),
+        branding,
       },
       classroom: classroomUrl.replace('{slug}', club.slug),
       timeZone: club.timeZone,

@@ -3,6 +3,7 @@ import { Club } from '../../../entities/clubs/club.ts';
 import { Certificate } from '../../../entities/learning/certificate.ts';
 import { Course } from '../../../entities/learning/course.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
+import { findBranding } from '../../branding/branding.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { all, columns, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -147,8 +148,12 @@ export async function listOwnCertificates(
 }
 
 /** @returns what anyone may know who has the code @throws DomainError not_found, as `findCertificateByCode` */
-export async function verifyCertificate(db: Queries, typed: string): Promise<CertificateVerification> {
-  return presentVerification(await findCertificateByCode(db, typed));
+export async function verifyCertificate(
+  { db, publicUrl }: { db: Queries; publicUrl: string },
+  typed: string,
+): Promise<CertificateVerification> {
+  const certificate = await findCertificateByCode(db, typed);
+  return presentVerification(certificate, await findBranding(db, publicUrl, certificate.clubId));
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Certificates as the contract shows them: to their club and student, and to everybody who has a code. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { formatCode } from './code.policy.ts';
+import { presentPublicBranding, type Branding } from '../../branding/branding.ts';
 import { languageOf } from '../../language/languages.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -64,7 +65,7 @@ export function presentCertificate(certificate: CertificateRow): RecordOf<'Certi
 export type CertificateVerification = RecordOf<'CertificateVerification'>;
 
 /** @returns what anyone may know who has the code; a withdrawn one is withdrawn, whatever it was before */
-export function presentVerification(certificate: CertificateRow): CertificateVerification {
+export function presentVerification(certificate: CertificateRow, branding: Branding): CertificateVerification {
   const { studentName, completedAt, revokedAt, withdrawnAt, hours } = certificate;
   const state = withdrawnAt !== null ? 'withdrawn' : revokedAt !== null ? 'revoked' : 'valid';
   return {
@@ -74,6 +75,7 @@ export function presentVerification(certificate: CertificateRow): CertificateVer
     ...(studentName !== null && { student_name: studentName }),
     course_title: certificate.courseTitle,
     club_name: certificate.clubName,
+    branding: presentPublicBranding(branding),
     language: languageOf(certificate.language),
     time_zone: certificate.timeZone,
     lesson_count: certificate.lessonCount,

@@ -3,7 +3,9 @@
  * the compiler of MJML rearranges what stands in double braces.
  */
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
-import { dirAttribute, directionOfText, type Direction } from '../../language/bidi.policy.ts';
+import { noBranding, type Branding } from '../../branding/branding.ts';
+import { footerHtml, footerText, logoHtml } from '../../branding/html.ts';
+import { dirAttribute, type Direction } from '../../language/bidi.policy.ts';
 import { languageOf } from '../../language/languages.ts';
 import { wordingIn, type Wording } from '../../language/wording.ts';
 import type { EmailBlock, EmailContent } from './email-content.ts';
@@ -44,6 +46,8 @@ export interface Letterhead {
   clubName: string;
   /** Lines of the postal address. */
   postalAddress: string;
+  /** The club's look; the standard one if absent. */
+  branding?: Branding;
 }
 
 /** The widths of images in pixels, by their ids; an image of which none is known is as wide as the column. */
@@ -149,7 +153,7 @@ const headingSizes = [28, 24, 20, 18, 16, 16] as const;
 
 function mjmlOf(
   { preheader, blocks }: EmailContent,
-  { footer: { clubName, postalAddress }, wording }: { footer: Letterhead; wording: Wording },
+  { footer: { clubName, postalAddress, branding = noBranding }, wording }: { footer: Letterhead; wording: Wording },
   slots: Slots,
   widths: ImageWidths,
 ): string {
@@ -162,8 +166,19 @@ function mjmlOf(
   const preview = preheader === undefined ? undefined : escapeHtml(slots.template(preheader));
   const body = blocks.map((block) => blockMjml(block, { slots, widths, direction })).join('\n');
   const footer = `<p${dirAttribute(clubName + address, direction)}>${escapeHtml(clubName)}<br>${address}</p>
-<p><a href="${slots.add({ kind: 'unsubscribe' })}">${escapeHtml(wording.say('footer.unsubscribe'))}</a></p>`;
-  return frameMjml({ language, direction, preheader: preview, body, footer, end: slots.add({ kind: 'pixel' }) });
+<p><a href="${slots.add({ kind: 'unsubscribe' })}">${escapeHtml(wording.say('footer.unsubscribe'))}</a></p>${footerHtml(branding, direction)}`;
+  const { accentColor } = branding;
+  const logo = logoHtml(branding, clubName);
+  return frameMjml({
+    accentColor,
+    logo,
+    language,
+    direction,
+    preheader: preview,
+    body,
+    footer,
+    end: slots.add({ kind: 'pixel' }),
+  });
 }
 
 interface Place {
@@ -194,20 +209,20 @@ function blockMjml(block: EmailBlock, { slots, widths, direction }: Place): stri
   }
 }
 
-/**
- * @param direction of the element around it. A list has one direction: its bullets and numbers stand where its first words begin
- */
+/** @param direction of the document: a block of the other direction says so, once */
 function proseHtml(prose: readonly Prose[], slots: Slots, direction: Direction): string {
-  return prose
-    .map((block) => {
-      const own = directionOfText(wordsOf([block])) ?? direction;
-      const dir = own === direction ? '' : ` dir="${own}"`;
-      if (block.kind === 'paragraph') return `<p${dir}>${inlineHtml(block.children, slots)}</p>`;
-      const tag = block.start === null ? 'ul' : 'ol';
-      const start = block.start === null || block.start === 1 ? '' : ` start="${block.start}"`;
-      return `<${tag}${start}${dir}>${block.items.map((item) => `<li>${proseHtml(item, slots, own)}</li>`).join('')}</${tag}>`;
-    })
-    .join('');
+  return prose.map((block) => blockHtml(block, slots, dirAttribute(wordsOf([block]), direction))).join('');
+}
+
+/** A list as a whole has one direction, so that its bullets and numbers stand in one line. */
+const itemHtml = (item: readonly Prose[], slots: Slots): string =>
+  item.map((block) => blockHtml(block, slots, '')).join('');
+
+function blockHtml(block: Prose, slots: Slots, dir: string): string {
+  if (block.kind === 'paragraph') return `<p${dir}>${inlineHtml(block.children, slots)}</p>`;
+  const tag = block.start === null ? 'ul' : 'ol';
+  const start = block.start === null || block.start === 1 ? '' : ` start="${block.start}"`;
+  return `<${tag}${start}${dir}>${block.items.map((item) => `<li>${itemHtml(item, slots)}</li>`).join('')}</${tag}>`;
 }
 
 /** The words of a text, without its variables: these say nothing about its language. */
@@ -250,10 +265,13 @@ function inlineHtml(inlines: readonly Inline[], slots: Slots): string {
 
 function textOf(
   { blocks }: EmailContent,
-  { footer: { clubName, postalAddress }, wording }: { footer: Letterhead; wording: Wording },
+  { footer: { clubName, postalAddress, branding = noBranding }, wording }: { footer: Letterhead; wording: Wording },
   slots: Slots,
 ): string {
-  const ending = `-- \n${clubName}\n${postalAddress}\n\n${wording.say('footer.unsubscribe')}: ${slots.add({ kind: 'unsubscribe' })}`;
+  const own = footerText(branding)
+    .map((part) => `${part}\n\n`)
+    .join('');
+  const ending = `-- \n${clubName}\n${postalAddress}\n\n${own}${wording.say('footer.unsubscribe')}: ${slots.add({ kind: 'unsubscribe' })}`;
   return `${[...blocks.map((block) => blockText(block, slots)), ending].filter((part) => part !== '').join('\n\n')}\n`;
 }
 

@@ -17,6 +17,10 @@ export async function mjmlToHtml(mjml: string): Promise<string> {
 const font = 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif';
 
 interface Frame {
+  /** `#rrggbb`, of buttons and links. */
+  accentColor: string;
+  /** HTML above everything; empty for none. */
+  logo: string;
   /** BCP 47 tag. */
   language: string;
   direction: Direction;
@@ -34,6 +38,8 @@ interface Frame {
 export const frameMjml = ({
   language,
   direction,
+  accentColor,
+  logo,
   preheader,
   body,
   footer,
@@ -41,11 +47,11 @@ export const frameMjml = ({
 }: Frame): string => `<mjml lang="${language}" dir="${direction}"><mj-head>
 ${preheader === undefined ? '' : `<mj-preview>${preheader}</mj-preview>`}
 <mj-attributes><mj-all font-family="${font}" /><mj-text font-size="16px" line-height="1.5" color="#1f2430" />
-<mj-button font-size="16px" background-color="#1f4fd8" border-radius="6px" inner-padding="12px 20px" />
-<mj-section direction="${direction}" /><mj-divider border-width="1px" border-color="#d8dbe2" /></mj-attributes>
-<mj-style>p, ul, ol, h1, h2, h3, h4, h5, h6 { margin: 0 0 12px; } a { color: #1f4fd8; }</mj-style>
+<mj-button font-size="16px" background-color="${accentColor}" border-radius="6px" inner-padding="12px 20px" />
+<mj-section direction="${direction}" /><mj-column direction="${direction}" /><mj-divider border-width="1px" border-color="#d8dbe2" /></mj-attributes>
+<mj-style>p, ul, ol, h1, h2, h3, h4, h5, h6 { margin: 0 0 12px; } a { color: ${accentColor}; }</mj-style>
 </mj-head><mj-body background-color="#ffffff"><mj-section padding="16px 0"><mj-column>
-${body}
+${logo === '' ? '' : `<mj-text>${logo}</mj-text>`}${body}
 </mj-column></mj-section><mj-section padding="8px 0 24px"><mj-column><mj-divider />
 <mj-text font-size="13px" color="#5b6270">${footer}</mj-text>
 </mj-column></mj-section>${end === undefined ? '' : `<mj-raw>${end}</mj-raw>`}</mj-body></mjml>`;

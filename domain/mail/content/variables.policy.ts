@@ -13,30 +13,48 @@ export const variables = {
 
 export type VariableName = keyof typeof variables;
 
-export interface Variable {
-  variable: VariableName;
+export interface Variable<Name extends string = VariableName> {
+  variable: Name;
   fallback: string;
 }
 
-export type TemplatePart = string | Variable;
+export type TemplatePart<Name extends string = VariableName> = string | Variable<Name>;
 
 export interface VariableProblem {
   code: 'unknown_variable' | 'unclosed_variable';
   message: string;
 }
 
-const isVariable = (name: string): name is VariableName => Object.hasOwn(variables, name);
+const names = Object.keys(variables) as VariableName[];
 
 /** Problems of one text that show where they are; nobody reads more of them. */
 const shownProblems = 100;
 
 /**
- * Splits a text at its variables, in a time that grows with its length.
+ * Splits a text of a campaign or an automation at its variables.
  * @param student what a student without a known name is called, in the language of the e-mail
+ */
+export function parseTemplate(text: string, student = ''): Parsed<VariableName> {
+  return parseVariables(text, names, (name) => (variables[name].isStudent ? student : ''));
+}
+
+interface Parsed<Name extends string> {
+  parts: TemplatePart<Name>[];
+  problems: VariableProblem[];
+}
+
+/**
+ * Splits a text at its variables, in a time that grows with its length.
+ * @param known the variables that there are
+ * @param fallbackOf what stands in place of a variable that has no value, unless the author says it behind a bar
  * @returns the parts in their order; a variable with a problem stays in them as the text that it is
  */
-export function parseTemplate(text: string, student = ''): { parts: TemplatePart[]; problems: VariableProblem[] } {
-  const parts: TemplatePart[] = [];
+export function parseVariables<Name extends string>(
+  text: string,
+  known: readonly Name[],
+  fallbackOf: (name: Name) => string,
+): Parsed<Name> {
+  const parts: TemplatePart<Name>[] = [];
   const problems: VariableProblem[] = [];
   const place = (open: number) => (problems.length < shownProblems ? excerpt(text, open) : '…');
   const nextOpen = finder(text, '{{');
@@ -59,16 +77,17 @@ export function parseTemplate(text: string, student = ''): { parts: TemplatePart
     }
     const inside = text.slice(start, close);
     const bar = inside.indexOf('|');
-    const name = (bar === -1 ? inside : inside.slice(0, bar)).trim();
-    if (isVariable(name)) {
+    const written = (bar === -1 ? inside : inside.slice(0, bar)).trim();
+    const name = known.find((each) => each === written);
+    if (name !== undefined) {
       parts.push(text.slice(from, open), {
         variable: name,
-        fallback: bar === -1 ? (variables[name].isStudent ? student : '') : inside.slice(bar + 1).trim(),
+        fallback: bar === -1 ? fallbackOf(name) : inside.slice(bar + 1).trim(),
       });
     } else {
       problems.push({
         code: 'unknown_variable',
-        message: `There is no variable ${place(open)}. There are ${Object.keys(variables).join(', ')}.`,
+        message: `There is no variable ${place(open)}. There are ${known.join(', ')}.`,
       });
       parts.push(text.slice(from, close + 2));
     }

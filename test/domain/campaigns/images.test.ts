@@ -334,7 +334,12 @@ describe('the images of a campaign', () => {
         spfInclude: undefined,
       };
       const storage = await testObjectStore();
-      const checks = await checkCampaign({ db: deps.db, storage, mailDomains }, club.id, campaignId, start);
+      const checks = await checkCampaign(
+        { db: deps.db, publicUrl: 'https://api.example.com', storage, mailDomains },
+        club.id,
+        campaignId,
+        start,
+      );
       return checks.warnings.filter(({ code }) => code.startsWith('image_')).map(({ path: at, code }) => [at, code]);
     };
     expect(await warnings()).to.deep.equal([[path, 'image_stands_still']]);

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { dirAttribute, directionOfText, isolated } from '../../../domain/language/bidi.policy.ts';
+import { offeredLanguages } from '../../../domain/language/languages.ts';
 import { wordingIn } from '../../../domain/language/wording.ts';
 
 describe('wording', () => {
@@ -21,6 +22,18 @@ describe('wording', () => {
     expect(wordingIn('ar').say('mail.greeting', { name: 'ليلى' })).to.equal('مرحبًا ليلى،');
     expect(wordingIn('en').say('mail.greeting', { name: 'ליאור' })).to.equal('Hello \u2068ליאור\u2069,');
     expect(wordingIn('en').say('mail.greeting', { name: '小明' })).to.equal('Hello 小明,');
+  });
+
+  it('chooses a text by its option in every language', () => {
+    for (const language of offeredLanguages) {
+      const { say } = wordingIn(language);
+      const actions = ['campaigns', 'automations', 'digests'].map((kind) => say('unsubscribe.action', { kind }));
+      expect(new Set(actions).size, language).to.equal(3);
+    }
+    expect(wordingIn('ar').say('unsubscribe.action', { kind: 'campaigns' })).to.equal('إيقاف الأخبار');
+    expect(
+      wordingIn('ar').say('mail.assignment_approved.text', { club: 'نادي', has_lesson: 'yes', lesson: 'Bends' }),
+    ).to.equal('قبِل نادي العمل الذي سلّمته في درس «\u2068Bends\u2069».');
   });
 
   it('takes no tag and no brace of a value for markup', () => {

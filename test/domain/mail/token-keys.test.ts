@@ -49,7 +49,11 @@ describe('the mail of a one-time token, while the master key changes', () => {
           mailed = mail;
           if (refused) throw new Error('451');
         },
-        links: { classroomUrl: 'https://{slug}.example', dashboardUrl: 'https://dashboard.example' },
+        links: {
+          classroomUrl: 'https://{slug}.example',
+          dashboardUrl: 'https://dashboard.example',
+          publicUrl: 'https://api.example.com',
+        },
         warmUp: [],
         onOutcome() {},
       },

@@ -93,6 +93,12 @@ export async function publishLongWay(
   await setSender(deps, clubId, sender, now);
   const draft = definitionOf(tags) as never;
   const { record } = await createAutomation(deps, clubId, { name: 'A long way', draft }, now);
-  await publishAutomation({ ...deps, images: undefined as never }, clubId, record.id, '*', now); // it has no images
+  await publishAutomation(
+    { ...deps, publicUrl: 'https://api.example.com', images: undefined as never },
+    clubId,
+    record.id,
+    '*',
+    now,
+  ); // it has no images
   return { automationId: record.id, tags };
 }

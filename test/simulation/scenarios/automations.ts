@@ -100,6 +100,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     given: (await createTag(deps, clubId, { name: 'Given' }, now())).id,
   };
   const published = {
+    publicUrl: 'https://api.example.com',
     ...deps,
     images: { storage: { read: noStore }, publicStorage: { put: noStore }, publicFilesUrl: '' },
   };

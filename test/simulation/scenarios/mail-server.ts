@@ -293,7 +293,7 @@ export function recipients(
           return {
             label: `${studentId} leaves`,
             async run() {
-              await leave(deps, clubId, token, now());
+              await leave({ ...deps, publicUrl: 'https://api.example.com' }, clubId, token, now());
               await server.forbid(`left ${studentId}`, 'its student has left', mailsOf(studentId));
             },
           };
@@ -302,7 +302,7 @@ export function recipients(
             label: `${studentId} comes back`,
             async run() {
               try {
-                await comeBack(deps, clubId, token);
+                await comeBack({ ...deps, publicUrl: 'https://api.example.com' }, clubId, token);
               } finally {
                 server.allow(`left ${studentId}`); // also where the commit was not answered
               }

@@ -116,7 +116,11 @@ export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {
         db,
         vault,
         sendMail,
-        links: { classroomUrl: 'https://{slug}.test', dashboardUrl: 'https://dashboard.test' },
+        links: {
+          classroomUrl: 'https://{slug}.test',
+          dashboardUrl: 'https://dashboard.test',
+          publicUrl: 'https://api.example.com',
+        },
         warmUp: [100],
         onOutcome: () => {},
       },

@@ -127,7 +127,11 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
         db,
         vault,
         sendMail,
-        links: { classroomUrl: 'https://{slug}.test', dashboardUrl: 'https://dashboard.test' },
+        links: {
+          classroomUrl: 'https://{slug}.test',
+          dashboardUrl: 'https://dashboard.test',
+          publicUrl: 'https://api.example.com',
+        },
         warmUp: [100],
         onOutcome: () => {},
       },

@@ -194,7 +194,11 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
         db,
         vault,
         sendMail,
-        links: { classroomUrl: 'https://{slug}.test', dashboardUrl: 'https://dashboard.test' },
+        links: {
+          classroomUrl: 'https://{slug}.test',
+          dashboardUrl: 'https://dashboard.test',
+          publicUrl: 'https://api.example.com',
+        },
         warmUp: [100],
         onOutcome: () => {},
       },

@@ -222,7 +222,11 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
         db,
         vault,
         sendMail: ({ messageKey }) => sim.outside(`mail ${messageKey}`, () => {}),
-        links: { classroomUrl: 'https://{slug}.test', dashboardUrl: 'https://dashboard.test' },
+        links: {
+          classroomUrl: 'https://{slug}.test',
+          dashboardUrl: 'https://dashboard.test',
+          publicUrl: 'https://api.example.com',
+        },
         warmUp: [100],
         onOutcome: () => {},
       },

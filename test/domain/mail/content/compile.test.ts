@@ -67,6 +67,26 @@ describe('an e-mail, compiled and filled in', () => {
     );
   });
 
+  it('has one direction, which a block of the other one says once; a list has its bullets on one side', async () => {
+    const blocks: EmailBlock[] = [
+      { kind: 'heading', text: '{{student_first_name}} קשר' },
+      { kind: 'text', text: 'Ahoy\n\n- קשר\n- Bowline\n   - x\n\nשלום **{{student_name}}**' },
+    ];
+    // The compiler repeats the document's direction on its outermost element.
+    const dirsOf = (html: string) =>
+      nodesOf(html).flatMap(({ name, attribs }) =>
+        attribs?.['dir'] === undefined || name === 'div' ? [] : [`${name} ${attribs['dir']}`],
+      );
+    const inEnglish = renderEmail(await compileEmail({ subject: 'x', blocks }, letterhead), copy).html;
+    expect(dirsOf(inEnglish)).to.deep.equal(['html ltr', 'h2 rtl', 'ul rtl', 'p rtl']);
+    const arabic = { ...letterhead, language: 'ar' };
+    const inArabic = renderEmail(await compileEmail({ subject: 'x', blocks }, arabic), copy).html;
+    expect(dirsOf(inArabic)).to.deep.equal(['html rtl', 'p ltr', 'p ltr']);
+    expect(inArabic).to.contain('lang="ar"').and.to.contain('إلغاء الاشتراك');
+    expect(inArabic.match(/direction:(\w+)/g)?.every((found) => found === 'direction:rtl')).to.equal(true);
+    expect(inArabic).to.not.contain('text-align:left');
+  });
+
   it('leads each link of the HTML where the copy says, and has one pixel', async () => {
     const { html } = await rendered([
       { kind: 'text', text: '[a](https://example.com/?x=1&y=2) [m](mailto:crew@example.com)' },

@@ -1,0 +1,62 @@
+/** A club's own face, as mails, pages and certificates show it. */
+import type { RecordOf } from '../../contract/contract.ts';
+import { ClubBranding, type BrandingLink } from '../../entities/clubs/club-branding.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
+
+/** Of clubs that have chosen none. */
+export const standardAccent = '#1f4fd8';
+
+export interface Branding {
+  /** `#rrggbb` */
+  accentColor: string;
+  /** A lasting address of the logo; null without one, and while the file is not public. */
+  logoUrl: string | null;
+  replyTo: string | null;
+  legalFooter: string | null;
+  links: readonly BrandingLink[];
+}
+
+export const noBranding: Branding = {
+  accentColor: standardAccent,
+  logoUrl: null,
+  replyTo: null,
+  legalFooter: null,
+  links: [],
+};
+
+const brandingColumns = columns(
+  ClubBranding,
+  ['accentColor', 'replyTo', 'legalFooter', 'links', 'logoMediaId'],
+  'branding',
+);
+
+/** @param publicUrl where callers reach the API, without a slash at the end */
+export async function findBranding(db: Queries, publicUrl: string, clubId: Id): Promise<Branding> {
+  const row = await db.one<(typeof brandingColumns)['row'] & { isShown: boolean }>(sql`
+    SELECT ${brandingColumns}, EXISTS (SELECT FROM media WHERE id = branding.logo_media_id AND club_id = branding.club_id
+             AND visibility = 'public' AND status = 'ready' AND removed_at IS NULL) AS "isShown"
+      FROM club_branding branding WHERE club_id = ${clubId}`);
+  if (!row) return noBranding;
+  const { logoMediaId, isShown, ...branding } = row;
+  return {
+    ...branding,
+    logoUrl: logoMediaId !== null && isShown ? `${publicUrl}/public/media/${logoMediaId}/preview` : null,
+  };
+}
+
+/** @returns what anybody may see of it */
+export function presentPublicBranding({
+  accentColor,
+  logoUrl,
+  legalFooter,
+  links,
+}: Branding): RecordOf<'PublicBranding'> {
+  return {
+    accent_color: accentColor,
+    ...(logoUrl !== null && { logo_url: logoUrl }),
+    ...(legalFooter !== null && { legal_footer: legalFooter }),
+    links: links.map(({ label, url }) => ({ label, url })),
+  };
+}

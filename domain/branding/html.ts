@@ -1,0 +1,34 @@
+/** The parts of mails and pages that show a club's own face. Everything that people wrote is escaped. */
+import { escapeHtml } from '../../platform/core/text.policy.ts';
+import { dirAttribute, type Direction } from '../language/bidi.policy.ts';
+import type { Branding } from './branding.ts';
+
+/** Pixels: a logo is never higher. */
+const logoHeight = 64;
+
+/** @returns the logo, with the club's name for readers who load no images; nothing without one */
+export function logoHtml({ logoUrl }: Pick<Branding, 'logoUrl'>, clubName: string): string {
+  if (logoUrl === null) return '';
+  return `<img src="${escapeHtml(logoUrl)}" alt="${escapeHtml(clubName)}" height="${logoHeight}" style="height:${logoHeight}px;width:auto;max-width:100%;object-fit:contain">`;
+}
+
+/** @returns the lines of the legal footer and the links, a paragraph each; nothing without any */
+export function footerHtml(
+  { legalFooter, links }: Pick<Branding, 'legalFooter' | 'links'>,
+  direction: Direction,
+): string {
+  const legal =
+    legalFooter === null
+      ? ''
+      : `<p${dirAttribute(legalFooter, direction)}>${legalFooter.split('\n').map(escapeHtml).join('<br>')}</p>`;
+  const listed = links.map(({ label, url }) => `<a href="${escapeHtml(url)}">${escapeHtml(label)}</a>`).join(' · ');
+  return `${legal}${listed === '' ? '' : `<p>${listed}</p>`}`;
+}
+
+/** @returns the same as plain text, a part each */
+export function footerText({ legalFooter, links }: Pick<Branding, 'legalFooter' | 'links'>): string[] {
+  return [
+    ...(legalFooter === null ? [] : [legalFooter]),
+    ...(links.length === 0 ? [] : [links.map(({ label, url }) => `${label}: ${url}`).join('\n')]),
+  ];
+}

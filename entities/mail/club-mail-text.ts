@@ -1,0 +1,35 @@
+/** A club's own text of a transactional mail, in one language. Without a row the catalogue's text is sent. */
+import { Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from '../clubs/club.ts';
+import type { MailTemplate } from './values.ts';
+
+@Entity('club_mail_texts')
+export class ClubMailText {
+  @PrimaryColumn({ type: 'uuid' })
+  clubId: string;
+
+  @PrimaryColumn({ type: 'text' })
+  template: MailTemplate;
+
+  /** BCP 47 tag of a language that the service speaks. */
+  @PrimaryColumn({ type: 'text' })
+  language: string;
+
+  @Column({ type: 'text' })
+  subject: string;
+
+  /** Paragraphs, with an empty line between each two. */
+  @Column({ type: 'text' })
+  text: string;
+
+  /** The words of the button; null for the catalogue's, and for a mail without a link. */
+  @Column({ type: 'text', nullable: true })
+  action: string | null;
+
+  @Column({ type: 'timestamptz' })
+  updatedAt: Date;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

@@ -1,0 +1,242 @@
+import { expect } from 'chai';
+import { wayOutToken } from '../../domain/mail/way-out.ts';
+import { clubMailTemplates, variablesOf } from '../../domain/mail/own-text.policy.ts';
+import { offeredLanguages } from '../../domain/language/languages.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildMedia } from '../toolkit/builders/media.ts';
+import { call as request, expectError } from '../toolkit/drive/api.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { alter } from '../toolkit/drive/alter.ts';
+import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
+
+describe('a club’s own face (DEC-184)', () => {
+  let club: TestClub;
+  let call: ReturnType<typeof callsOf>;
+  beforeEach(async () => {
+    club = await buildClub({ language: 'pt-BR' });
+    call = callsOf(club);
+  });
+  const set = (body: Record<string, unknown>) => call('PUT', '/branding', body);
+  const wayOutPage = async () => {
+    const { vault } = await testDeps();
+    const { id } = await buildStudent(club.id);
+    const token = wayOutToken(vault, { kind: 'campaigns', studentId: id });
+    return request('GET', `/v1/clubs/${club.id}/classroom/mail/unsubscribe/${token}`, {
+      headers: { accept: 'text/html' },
+    });
+  };
+  /** An image of the library, public and ready. */
+  const logo = async (more: Record<string, unknown> = {}): Promise<Id> => {
+    const { id } = await buildMedia(club.id, { title: 'Logo.png' });
+    await alter('media', id, { kind: 'image', mime: 'image/png', visibility: 'public', status: 'ready', ...more });
+    return id;
+  };
+
+  it('is the standard one at first', async () => {
+    expect((await call('GET', '/branding')).body.data).to.deep.equal({ accent_color: '#1f4fd8', links: [] });
+  });
+
+  it('is replaced as a whole', async () => {
+    const logoId = await logo();
+    const full = {
+      logo_media_id: logoId,
+      accent_color: '#0B6E4F',
+      reply_to: 'crew@knots.example',
+      legal_footer: 'Knots Ltda.\r\nCNPJ 1',
+      links: [{ label: 'Privacidade', url: 'https://knots.example/p?a=1&b=2' }],
+    };
+    const { body } = await set(full);
+    const { updated_at: updatedAt, logo_url: logoUrl, ...rest } = body.data;
+    expect(rest).to.deep.equal({ ...full, accent_color: '#0b6e4f', legal_footer: 'Knots Ltda.\nCNPJ 1' });
+    expect(logoUrl).to.match(new RegExp(`/public/media/${logoId}/preview$`));
+    expect(Date.parse(updatedAt)).to.be.closeTo(Date.now(), 60_000);
+    expect((await set({})).body.data)
+      .to.include({ accent_color: '#1f4fd8' })
+      .and.to.not.have.property('legal_footer');
+  });
+
+  it('shows on pages, with a policy that lets the logo and nothing else load', async () => {
+    const page = await wayOutPage();
+    expect(page.text).to.contain('--accent:#1f4fd8').and.to.not.contain('<img');
+    await set({
+      logo_media_id: await logo(),
+      accent_color: '#0b6e4f',
+      legal_footer: 'Knots <b>Ltda.</b>',
+      links: [{ label: 'A & B', url: 'https://knots.example/?a=1&b=2' }],
+    });
+    const branded = await wayOutPage();
+    expect(branded.text).to.contain('--accent:#0b6e4f').and.to.contain('Knots &lt;b&gt;Ltda.&lt;/b&gt;');
+    expect(branded.text).to.contain('<a href="https://knots.example/?a=1&amp;b=2">A &amp; B</a>');
+    expect(branded.text.match(/<img /g)).to.have.length(1);
+    expect(branded.headers.get('content-security-policy')).to.contain('img-src http: https:');
+    expect(page.headers.get('content-security-policy')).to.not.contain('img-src');
+  });
+
+  it('keeps the logo from being deleted, and says where it is used', async () => {
+    const id = await logo();
+    await set({ logo_media_id: id });
+    expectError(await call('DELETE', `/media/${id}`), 'in_use');
+    expect((await call('GET', `/media/${id}/usage`)).body.data).to.have.length(1);
+    await set({});
+    expect((await call('GET', `/media/${id}/usage`)).body.data).to.deep.equal([]);
+  });
+
+  it('shows no logo while its file is not public', async () => {
+    const id = await logo();
+    await set({ logo_media_id: id });
+    await alter('media', id, { visibility: 'private' });
+    expect((await call('GET', '/branding')).body.data).to.not.have.property('logo_url');
+  });
+
+  describe('422', () => {
+    it('invalid_file for a logo that is no ready public image of the library', async () => {
+      const other = await buildClub();
+      const { id: foreign } = await buildMedia(other.id, { title: 'Logo.png' });
+      await alter('media', foreign, { kind: 'image', mime: 'image/png', visibility: 'public' });
+      const before = await rowCounts();
+      for (const id of [
+        newId(),
+        foreign,
+        await logo({ visibility: 'private' }),
+        await logo({ status: 'processing' }),
+        await logo({ kind: 'document', mime: 'application/pdf' }),
+        await logo({ archived: true }),
+      ])
+        expectError(await set({ logo_media_id: id }), 'invalid_file');
+      expect((await call('GET', '/branding')).body.data).to.not.have.property('updated_at');
+      expect((await rowCounts())['club_branding']).to.equal(before['club_branding']);
+    });
+
+    for (const [color, isReadable] of [
+      ['#000000', true],
+      ['#767676', true],
+      ['#777777', false],
+      ['#ffffff', false],
+      ['#ff0000', false],
+      ['#d00000', true],
+    ] as const)
+      it(`${isReadable ? 'not ' : ''}for the colour ${color}`, async () => {
+        const answer = await set({ accent_color: color });
+        if (isReadable) expect(answer.status).to.equal(200);
+        else {
+          expectError(answer, 'invalid_request');
+          expect(answer.body.error.message).to.contain(color).and.to.contain('4.5 : 1');
+        }
+      });
+
+    for (const [title, body] of [
+      ['a colour by its name', { accent_color: 'green' }],
+      ['a link that is no https address', { links: [{ label: 'x', url: 'http://knots.example' }] }],
+      ['a link that runs a script', { links: [{ label: 'x', url: 'javascript:alert(1)' }] }],
+      ['six links', { links: Array.from({ length: 6 }, () => ({ label: 'x', url: 'https://x.example' })) }],
+      ['a footer with characters that turn the direction', { legal_footer: 'a\u202Eb' }],
+      ['a footer that is too long', { legal_footer: 'x'.repeat(1_001) }],
+      ['an answer address that is none', { reply_to: 'nobody' }],
+    ] as const)
+      it(`for ${title}`, async () => {
+        expectError(await set(body), 'invalid_request');
+        expect((await call('GET', '/branding')).body.data).to.not.have.property('updated_at');
+      });
+  });
+
+  describe('texts of mails', () => {
+    const at = (template = 'student_invitation', language = 'pt-BR') => `/mail/texts/${template}/${language}`;
+
+    it('are listed with the languages in which the club has its own', async () => {
+      await call('PUT', at(), { subject: 'Oi', text: '{{link}}' });
+      const { texts } = (await call('GET', '/mail/texts')).body.data;
+      expect(texts.map(({ template }: { template: string }) => template)).to.deep.equal(clubMailTemplates);
+      expect(texts.filter(({ languages }: { languages: string[] }) => languages.length > 0)).to.deep.equal([
+        { template: 'student_invitation', languages: ['pt-BR'] },
+      ]);
+    });
+
+    it('have a preview in every language, with every variable filled in', async () => {
+      for (const template of clubMailTemplates)
+        for (const language of offeredLanguages) {
+          const { data } = (await call('GET', at(template, language))).body;
+          expect(data, `${template} ${language}`).to.include({ template, language, is_own: false });
+          expect(data.variables).to.deep.equal(variablesOf(template));
+          expect(data.preview.html).to.contain(`lang="${language}"`);
+          expect(`${data.preview.subject}${data.preview.text}${data.preview.html}`).to.not.match(
+            /\{\{|\}\}|undefined|null/,
+          );
+        }
+    });
+
+    it('give the standard text in a form that the club can send back unchanged', async () => {
+      for (const template of clubMailTemplates) {
+        const { standard, preview } = (await call('GET', at(template, 'de'))).body.data;
+        const sent = await call('PUT', at(template, 'de'), standard);
+        expect(sent.status, `${template}: ${JSON.stringify(sent.body)}`).to.equal(200);
+        expect(sent.body.data.preview.subject, template).to.equal(preview.subject);
+      }
+    });
+
+    it('are rendered with values escaped, the link as a button or inside a sentence', async () => {
+      await set({ accent_color: '#0b6e4f', legal_footer: 'Ltda.' });
+      const own = {
+        subject: '{{club}}: oi {{name|você}}',
+        text: 'Oi {{name}} <b>!\n\nVeja {{link}} já.\n\n{{link}}',
+        action: 'Entrar já',
+      };
+      const { data } = (await call('PUT', at(), own)).body;
+      expect(data.is_own).to.equal(true);
+      expect(data.own).to.deep.equal(own);
+      expect(data.preview.subject).to.match(/: oi Ana$/);
+      expect(data.preview.text).to.equal(
+        'Oi Ana <b>!\n\nVeja https://classroom.example.com/ já.\n\nEntrar já: https://classroom.example.com/\n\nLtda.\n',
+      );
+      expect(data.preview.html).to.contain('Oi Ana &lt;b&gt;!').and.to.contain('background:#0b6e4f');
+      expect(data.preview.html.match(/href="https:\/\/classroom\.example\.com\/"/g)).to.have.length(2);
+    });
+
+    it('go back to the standard', async () => {
+      await call('PUT', at(), { subject: 'Oi', text: '{{link}}' });
+      const { data } = (await call('DELETE', at())).body;
+      expect(data.is_own).to.equal(false);
+      expect((await call('DELETE', at())).status).to.equal(200);
+    });
+
+    for (const [title, template, body, message] of [
+      ['lacks the link', 'student_invitation', { subject: 'x', text: 'Oi' }, 'text: It lacks {{link}}'],
+      ['lacks the code', 'student_code', { subject: '{{code}}', text: 'Oi' }, 'text: It lacks {{code}}'],
+      [
+        'has the link in the subject',
+        'student_invitation',
+        { subject: '{{link}}', text: '{{link}}' },
+        'subject: There is no variable {{link}}',
+      ],
+      [
+        'names an unknown variable',
+        'student_invitation',
+        { subject: 'x', text: '{{link}} {{session}}' },
+        'text: There is no variable {{session}}',
+      ],
+      [
+        'does not close a variable',
+        'student_invitation',
+        { subject: 'x', text: '{{link}} {{name' },
+        'text: A variable is opened',
+      ],
+      ['is too long', 'student_invitation', { subject: 'x', text: `{{link}}${'x'.repeat(5_000)}` }, 'text'],
+      ['has a subject of two lines', 'student_invitation', { subject: 'x\ny', text: '{{link}}' }, 'subject'],
+    ] as const)
+      it(`422 for one that ${title}; nothing changes`, async () => {
+        const answer = await call('PUT', at(template), body);
+        expectError(answer, 'invalid_request');
+        expect(answer.body.error.message).to.contain(message);
+        expect((await call('GET', at(template))).body.data.is_own).to.equal(false);
+      });
+
+    it('422 for a language that is not offered, 400 or 422 for a mail that there is not', async () => {
+      expectError(
+        await call('PUT', at('student_invitation', 'fr'), { subject: 'x', text: '{{link}}' }),
+        'invalid_request',
+      );
+      const { status } = await call('GET', at('administrator_verify_email'));
+      expect(status).to.be.oneOf([400, 422]);
+    });
+  });
+});

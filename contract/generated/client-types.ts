@@ -13337,8 +13337,26 @@ export interface components {
              */
             clicked_at?: string;
         };
+        /** @description `letters_without_font`: no font has a letter, so the PDF shows a box in its place. A later version may add values: accept those that you do not know. */
+        CertificateWarningCode: "letters_without_font" | string;
+        /** @description A text of a certificate that people write. A later version may add values: accept those that you do not know. */
+        CertificateText: "student_name" | "course_title" | "club_name" | string;
         /**
-         * @description A student's certificate of a course. What is printed (name, course, club, lessons, hours) is kept as it was when it was issued last; `student_email` follows the student's own. Once its student is removed it is withdrawn: the name is `Removed student`, the e-mail is empty, and a reason is not told. Every field but `completed_at`, `revoked_at`, `revoked_reason` and `hours` is always present.
+         * @description What of a certificate cannot be printed as it is written; every field is always present.
+         * @example {
+         *       "code": "letters_without_font",
+         *       "fields": [
+         *         "student_name"
+         *       ]
+         *     }
+         */
+        CertificateWarning: {
+            code: components["schemas"]["CertificateWarningCode"];
+            /** @description The texts that it is about. */
+            fields: components["schemas"]["CertificateText"][];
+        };
+        /**
+         * @description A student's certificate of a course. What is printed (name, course, club, lessons, hours) is kept as it was when it was issued last; `student_email` follows the student's own. Once its student is removed it is withdrawn: the name is `Removed student`, the e-mail is empty, and a reason is not told. Every field but `completed_at`, `revoked_at`, `revoked_reason`, `hours` and `warnings` is always present.
          * @example {
          *       "id": "3f333df6-90a4-4fda-8dd3-9485d27cee36",
          *       "code": "K7QM4XPA9T2F",
@@ -13416,6 +13434,8 @@ export interface components {
             verify_url: string;
             /** @description Hours that the course takes, by the club; absent where the club does not say it. */
             hours?: number;
+            /** @description What cannot be printed as it is written, as of this version; absent if everything can, and once the certificate is withdrawn. A certificate with warnings is valid and printed like any other. */
+            warnings?: components["schemas"]["CertificateWarning"][];
         };
         /**
          * @description A certificate that an administrator issues by hand.

@@ -33,6 +33,7 @@ const certificateColumns = columns(
     'courseId',
     'courseTitle',
     'clubName',
+    'warnings',
     'lessonCount',
     'hours',
     'version',
@@ -46,7 +47,8 @@ const certificateColumns = columns(
   'certificate',
 )
   .and(columns(Course, { coursePublicId: 'publicId' }, 'course'))
-  .and(columns(Club, ['timeZone', 'language'], 'club'));
+  .and(columns(Club, ['timeZone'], 'club'))
+  .and<{ language: string }>(sql`coalesce(certificate.language, club.language) AS "language"`);
 
 const withCourse = sql`FROM certificates certificate JOIN courses course ON course.id = certificate.course_id
   JOIN clubs club ON club.id = certificate.club_id`;

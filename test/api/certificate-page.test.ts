@@ -76,6 +76,7 @@ describe('GET /certificates/{certificateCode}', () => {
           student_name: 'Zoë Ōtsuka',
           course_title: 'Knots & Bends',
           club_name: certificate.club_name,
+          language: 'en',
           time_zone: 'America/Sao_Paulo',
           lesson_count: 4,
           hours: 9,
@@ -92,7 +93,7 @@ describe('GET /certificates/{certificateCode}', () => {
       expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
       await eachCase(
         [
-          '<!doctype html>\n<html lang="en">',
+          '<!doctype html>\n<html lang="en" dir="ltr">',
           'This certificate is valid',
           'Zoë Ōtsuka',
           'Knots &amp; Bends',

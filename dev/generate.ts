@@ -13,6 +13,7 @@ import { automationsPage } from './automations-page.ts';
 import { boundSections } from './bounds.ts';
 import { argumentTypes, catalogueProblems, unusedKeys } from './catalogues.ts';
 import { boundsPage } from './bounds-page.ts';
+import { certificateLetters, certificateLettersFile } from './certificate-letters.ts';
 import { chartFiles } from './chart-files.ts';
 import { configurationPage, environmentExample } from './configuration-page.ts';
 import { dashboardFiles } from './dashboards/files.ts';
@@ -29,6 +30,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ...[...ofContract].map(([name, text]) => [placeOf(name), text] as const),
     [path.join(projectDirectory, 'domain', 'language', 'arguments.ts'), argumentTypes()] as const,
+    [path.join(projectDirectory, certificateLettersFile), await certificateLetters()] as const,
     page('imports.md', importsPage(productImports(projectDirectory))),
     page('automations.md', automationsPage(contract)),
     page('bounds.md', boundsPage(boundSections)),

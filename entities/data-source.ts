@@ -184,6 +184,7 @@ import { SourcesByReader1795753000100 } from './migrations/1795753000100-sources
 import { PassagesByTime1795753000200 } from './migrations/1795753000200-passages-by-time.ts';
 import { ExaminedFiles1795752000000 } from './migrations/1795752000000-examined-files.ts';
 import { UnexaminedFiles1795752100000 } from './migrations/1795752100000-unexamined-files.ts';
+import { LanguageOfCertificates1795761000000 } from './migrations/1795761000000-language-of-certificates.ts';
 import { MediaTracks1795753000300 } from './migrations/1795753000300-media-tracks.ts';
 import { LanguagesOfPeople1795765000000 } from './migrations/1795765000000-languages-of-people.ts';
 import { ClubBranding1795765000100 } from './migrations/1795765000100-club-branding.ts';
@@ -507,6 +508,7 @@ export const migrations = [
   MediaTracks1795753000300,
   LanguagesOfPeople1795765000000,
   ClubBranding1795765000100,
+  LanguageOfCertificates1795761000000,
   MailPictures1795751000000,
   UnknownMailPictures1795751100000,
   Refunds1795745000000,

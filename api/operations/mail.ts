@@ -54,7 +54,7 @@ export const getMailPreferences: Operation<'getMailPreferences'> = async ({ stud
 export const setMailPreferences: Operation<'setMailPreferences'> = async ({ student, body, deps, now }) =>
   data(await leaving.setPreferences(deps, student, body, now));
 
-export const listMailTexts: Operation<'listMailTexts'> = async ({ params, db }) =>
+export const getMailTexts: Operation<'getMailTexts'> = async ({ params, db }) =>
   data({ texts: await ownTexts.listMailTexts(db, params.clubId) });
 
 export const getMailText: Operation<'getMailText'> = async ({ params, db, deps }) =>

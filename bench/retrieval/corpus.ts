@@ -3,10 +3,12 @@
  * {@link readCorpus}, {@link pdfOf}, {@link readQuestions}, and {@link standsOn}, which says whether a citation stands on a page.
  */
 import { readdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
-import { registerFonts } from '../../domain/learning/certificates/typesetting.ts';
+
+const fonts = path.join(path.dirname(createRequire(import.meta.url).resolve('dejavu-fonts-ttf/package.json')), 'ttf');
 
 export const corpusLanguages = ['en', 'pt'] as const;
 export type CorpusLanguage = (typeof corpusLanguages)[number];
@@ -85,7 +87,7 @@ export async function pdfOf(document: CorpusDocument): Promise<Buffer> {
     info: { Title: document.title },
   });
   const bytes = buffer(pdf);
-  registerFonts(pdf);
+  for (const name of ['DejaVuSerif-Bold', 'DejaVuSerif']) pdf.registerFont(name, path.join(fonts, `${name}.ttf`));
   let pages = 1; // it begins with one
   pdf.on('pageAdded', () => pages++);
   for (const [place, blocks] of document.pages.entries()) {

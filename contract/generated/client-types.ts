@@ -3919,7 +3919,7 @@ export interface paths {
          * List the mails that the club may reword
          * @description Every mail that the service sends for the club, and the languages in which the club has a text of its own.
          */
-        get: operations["listMailTexts"];
+        get: operations["getMailTexts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -13235,13 +13235,27 @@ export interface components {
          * @enum {string}
          */
         MailTextTemplateInput: "student_verify_email" | "student_already_registered" | "student_invitation" | "student_reset_password" | "student_code" | "student_address_changed" | "administrator_invitation" | "webhook_endpoint_failing" | "webhook_endpoint_gone" | "webhook_endpoint_throttled" | "assignment_approved" | "assignment_changes_requested" | "media_expiring" | "mentorship_booked" | "mentorship_canceled" | "mentorship_day_before" | "mentorship_hour_before" | "mentorship_rating" | "mentorship_mentor_booked" | "mentorship_mentor_canceled" | "mentorship_mentor_replaced";
-        /** @description A mail of the club, and the languages in which the club has a text of its own. */
+        /**
+         * @description A mail of the club, and the languages in which the club has a text of its own.
+         * @example {
+         *       "template": "student_invitation",
+         *       "languages": [
+         *         "pt-BR"
+         *       ]
+         *     }
+         */
         MailTextSummary: {
             template: components["schemas"]["MailTextTemplate"];
             /** @description Languages with a text of the club; empty for none. */
             languages: components["schemas"]["SpokenLanguage"][];
         };
-        /** @description Words of a mail. `action` is absent for a mail with a code instead of a link, and for the standard words of the button. */
+        /**
+         * @description Words of a mail. `action` is absent for a mail with a code instead of a link, and for the standard words of the button.
+         * @example {
+         *       "subject": "Your account at {{club}}",
+         *       "text": "{{link}}"
+         *     }
+         */
         MailTextWords: {
             /** @description The subject line. */
             subject: string;
@@ -13250,7 +13264,14 @@ export interface components {
             /** @description The words of the button. */
             action?: string;
         };
-        /** @description The mail with made-up values. */
+        /**
+         * @description The mail with made-up values.
+         * @example {
+         *       "subject": "Your account at Knots",
+         *       "text": "Hello Ana",
+         *       "html": "<!doctype html>"
+         *     }
+         */
         MailTextPreview: {
             /** @description The subject line. */
             subject: string;
@@ -13259,7 +13280,30 @@ export interface components {
             /** @description The HTML part, a whole document. */
             html: string;
         };
-        /** @description The text of a mail in one language. Always present are all fields but `own` and `updated_at`. */
+        /**
+         * @description The text of a mail in one language. Always present are all fields but `own` and `updated_at`.
+         * @example {
+         *       "template": "student_invitation",
+         *       "language": "en",
+         *       "is_own": false,
+         *       "variables": [
+         *         "link",
+         *         "name",
+         *         "club"
+         *       ],
+         *       "needed_variable": "link",
+         *       "standard": {
+         *         "subject": "Your account at {{club}}",
+         *         "text": "Hello {{name}},\n\n{{link}}",
+         *         "action": "Enter the classroom"
+         *       },
+         *       "preview": {
+         *         "subject": "Your account at Knots",
+         *         "text": "Hello Ana,\n\nEnter the classroom: https://classroom.example.com/\n",
+         *         "html": "<!doctype html><html lang=\"en\" dir=\"ltr\"></html>"
+         *       }
+         *     }
+         */
         MailText: {
             template: components["schemas"]["MailTextTemplate"];
             language: components["schemas"]["SpokenLanguage"];
@@ -13600,8 +13644,26 @@ export interface components {
              */
             clicked_at?: string;
         };
+        /** @description `letters_without_font`: no font has a letter, so the PDF shows a box in its place. A later version may add values: accept those that you do not know. */
+        CertificateWarningCode: "letters_without_font" | string;
+        /** @description A text of a certificate that people write. A later version may add values: accept those that you do not know. */
+        CertificateText: "student_name" | "course_title" | "club_name" | string;
         /**
-         * @description A student's certificate of a course. What is printed (name, course, club, lessons, hours) is kept as it was when it was issued last; `student_email` follows the student's own. Once its student is removed it is withdrawn: the name is `Removed student`, the e-mail is empty, and a reason is not told. Every field but `completed_at`, `revoked_at`, `revoked_reason` and `hours` is always present.
+         * @description What of a certificate cannot be printed as it is written; every field is always present.
+         * @example {
+         *       "code": "letters_without_font",
+         *       "fields": [
+         *         "student_name"
+         *       ]
+         *     }
+         */
+        CertificateWarning: {
+            code: components["schemas"]["CertificateWarningCode"];
+            /** @description The texts that it is about. */
+            fields: components["schemas"]["CertificateText"][];
+        };
+        /**
+         * @description A student's certificate of a course. What is printed (name, course, club, lessons, hours) is kept as it was when it was issued last; `student_email` follows the student's own. Once its student is removed it is withdrawn: the name is `Removed student`, the e-mail is empty, and a reason is not told. Every field but `completed_at`, `revoked_at`, `revoked_reason`, `hours` and `warnings` is always present.
          * @example {
          *       "id": "3f333df6-90a4-4fda-8dd3-9485d27cee36",
          *       "code": "K7QM4XPA9T2F",
@@ -13679,6 +13741,8 @@ export interface components {
             verify_url: string;
             /** @description Hours that the course takes, by the club; absent where the club does not say it. */
             hours?: number;
+            /** @description What cannot be printed as it is written, as of this version; absent if everything can, and once the certificate is withdrawn. A certificate with warnings is valid and printed like any other. */
+            warnings?: components["schemas"]["CertificateWarning"][];
         };
         /**
          * @description A certificate that an administrator issues by hand.
@@ -32351,7 +32415,7 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
-    listMailTexts: {
+    getMailTexts: {
         parameters: {
             query?: never;
             header?: never;
@@ -32377,6 +32441,7 @@ export interface operations {
                      *       "data": {
                      *         "texts": [
                      *           {
+                     *             "template": "student_invitation",
                      *             "languages": [
                      *               "pt-BR"
                      *             ]
@@ -32386,7 +32451,9 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The mails. */
                         data: {
+                            /** @description Every mail, in a fixed order. */
                             texts: components["schemas"]["MailTextSummary"][];
                         };
                     };
@@ -32432,13 +32499,25 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "language": "pt-BR",
+                     *         "template": "student_invitation",
+                     *         "language": "en",
+                     *         "is_own": false,
                      *         "variables": [
-                     *           null
+                     *           "link",
+                     *           "name",
+                     *           "club"
                      *         ],
-                     *         "own": {},
-                     *         "standard": {},
-                     *         "preview": {}
+                     *         "needed_variable": "link",
+                     *         "standard": {
+                     *           "subject": "Your account at {{club}}",
+                     *           "text": "Hello {{name}},\n\n{{link}}",
+                     *           "action": "Enter the classroom"
+                     *         },
+                     *         "preview": {
+                     *           "subject": "Your account at Knots",
+                     *           "text": "Hello Ana,\n\nEnter the classroom: https://classroom.example.com/\n",
+                     *           "html": "<!doctype html><html lang=\"en\" dir=\"ltr\"></html>"
+                     *         }
                      *       }
                      *     }
                      */
@@ -32492,13 +32571,25 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "language": "pt-BR",
+                     *         "template": "student_invitation",
+                     *         "language": "en",
+                     *         "is_own": false,
                      *         "variables": [
-                     *           null
+                     *           "link",
+                     *           "name",
+                     *           "club"
                      *         ],
-                     *         "own": {},
-                     *         "standard": {},
-                     *         "preview": {}
+                     *         "needed_variable": "link",
+                     *         "standard": {
+                     *           "subject": "Your account at {{club}}",
+                     *           "text": "Hello {{name}},\n\n{{link}}",
+                     *           "action": "Enter the classroom"
+                     *         },
+                     *         "preview": {
+                     *           "subject": "Your account at Knots",
+                     *           "text": "Hello Ana,\n\nEnter the classroom: https://classroom.example.com/\n",
+                     *           "html": "<!doctype html><html lang=\"en\" dir=\"ltr\"></html>"
+                     *         }
                      *       }
                      *     }
                      */
@@ -32559,13 +32650,25 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "language": "pt-BR",
+                     *         "template": "student_invitation",
+                     *         "language": "en",
+                     *         "is_own": false,
                      *         "variables": [
-                     *           null
+                     *           "link",
+                     *           "name",
+                     *           "club"
                      *         ],
-                     *         "own": {},
-                     *         "standard": {},
-                     *         "preview": {}
+                     *         "needed_variable": "link",
+                     *         "standard": {
+                     *           "subject": "Your account at {{club}}",
+                     *           "text": "Hello {{name}},\n\n{{link}}",
+                     *           "action": "Enter the classroom"
+                     *         },
+                     *         "preview": {
+                     *           "subject": "Your account at Knots",
+                     *           "text": "Hello Ana,\n\nEnter the classroom: https://classroom.example.com/\n",
+                     *           "html": "<!doctype html><html lang=\"en\" dir=\"ltr\"></html>"
+                     *         }
                      *       }
                      *     }
                      */

@@ -99,6 +99,11 @@ export interface MessageArguments {
   'unsubscribe.broken.title': Record<never, never>;
   'unsubscribe.broken.text': Record<never, never>;
   'certificate.title': Record<never, never>;
+  'certificate.certifies': Record<never, never>;
+  'certificate.has_completed': Record<never, never>;
+  'certificate.completed_on': { day: string };
+  'certificate.date_of_issue': { version: string };
+  'certificate.qr_code': { url: string };
   'certificate.page_title': { code: string };
   'certificate.valid.title': Record<never, never>;
   'certificate.valid.text': Record<never, never>;

@@ -7,6 +7,7 @@ import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
 import { Student } from '../identity/student.ts';
 import { Course } from './course.ts';
+import type { CertificateWarning } from './values.ts';
 
 @Entity('certificates')
 @Check('certificates_version', 'version >= 1')
@@ -60,6 +61,17 @@ export class Certificate {
   /** As printed. */
   @Column({ type: 'text' })
   clubName: string;
+
+  /**
+   * BCP 47: the club's when the certificate was issued first; it decides about words, direction and forms of Han characters. Null for one
+   * that was issued before certificates had a language, while its club has not changed its own: then it is the club's.
+   */
+  @Column({ type: 'text', nullable: true })
+  language: string | null;
+
+  /** What of it cannot be printed as it is written. */
+  @Column({ type: 'jsonb', default: [] })
+  warnings: CertificateWarning[];
 
   /** Published lessons of the course, as printed. */
   @Column({ type: 'integer' })

@@ -79,7 +79,7 @@ const table: Record<OperationId, Row> = {
 
   getBranding: { sessions: admin, roles, answer: 200 },
   setBranding: { sessions: admin, roles: administration, answer: 200 },
-  listMailTexts: { sessions: admin, roles, answer: 200 },
+  getMailTexts: { sessions: admin, roles, answer: 200 },
   getMailText: { sessions: admin, roles, answer: 200 },
   setMailText: { sessions: admin, roles: administration, answer: 200 },
   resetMailText: { sessions: admin, roles: administration, answer: 200 },

@@ -419,7 +419,7 @@ describe('campaigns', () => {
       const seen = (await send('GET', `/campaigns/${id}/preview?student_id=${studentId}`)).body.data;
       expect(seen.subject).to.equal(`${words} שרה`);
       expect(seen.html)
-        .to.contain(`${words} שרה 👩‍👩‍👧 Ωmega`)
+        .to.contain(`${words} \u2068שרה 👩‍👩‍👧 Ωmega\u2069`)
         .and.to.contain('href="https://bücher.example/straße?q=שלום"');
       expect(seen.text).to.contain(`${words}: https://bücher.example/straße?q=שלום`);
     });
@@ -466,6 +466,7 @@ describe('campaigns', () => {
       expect(preheader).to.equal(`For Ada <Example> of ${name}`);
       expect((await open(url)).body.data).to.deep.equal({
         campaign_name: 'Spring',
+        language: 'en',
         student_name: 'Ada <Example>',
         subject,
         preheader,

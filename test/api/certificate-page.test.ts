@@ -76,6 +76,8 @@ describe('GET /certificates/{certificateCode}', () => {
           student_name: 'Zoë Ōtsuka',
           course_title: 'Knots & Bends',
           club_name: certificate.club_name,
+          branding: { accent_color: '#1f4fd8', links: [] },
+          language: 'en',
           time_zone: 'America/Sao_Paulo',
           lesson_count: 4,
           hours: 9,
@@ -92,7 +94,7 @@ describe('GET /certificates/{certificateCode}', () => {
       expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
       await eachCase(
         [
-          '<!doctype html>\n<html lang="en">',
+          '<!doctype html>\n<html lang="en" dir="ltr">',
           'This certificate is valid',
           'Zoë Ōtsuka',
           'Knots &amp; Bends',

@@ -55,6 +55,8 @@ const metBy: Readonly<Record<string, readonly OperationId[]>> = {
   'levels(club_id,points)': ['createLevel', 'updateLevel'],
   'mail_domains(club_id)': ['setMailDomain'],
   'mail_senders(club_id)': ['setMailSender'],
+  'club_branding(club_id)': ['setBranding'],
+  'club_mail_texts(club_id,template,language)': ['setMailText'],
   'mail_suppressions(club_id,address_key)': ['addSuppression', 'importSuppressions', 'unsubscribe'],
   'media(owner_id)': ['reserveAvatar'],
   'media_favorites(administrator_id,media_id)': ['updateMedia'],

@@ -36,7 +36,8 @@ const records: Readonly<Record<string, string>> = {
   CampaignDelivery:
     'id! uuid, student_id! uuid, student_name! string, student_email! string, status! CampaignDeliveryStatus, skip_reason suppressed|unsubscribed|bounced|complained|invalid_email|no_longer_eligible|student_removed|canceled, last_error string, sent_at datetime, delivered_at datetime, bounced_at datetime, complained_at datetime, opened_at datetime, clicked_at datetime',
   Certificate:
-    'id! uuid, code! string, code_formatted! string, student_id! uuid, student_name! string, student_email! string, course_id! uuid, course_title! string, course_public_id! string, club_name! string, lesson_count! int, version! int, issued_at! datetime, completed_at datetime, revoked! boolean, revoked_at datetime, revoked_reason string, verify_url! string, hours int',
+    'id! uuid, code! string, code_formatted! string, student_id! uuid, student_name! string, student_email! string, course_id! uuid, course_title! string, course_public_id! string, club_name! string, lesson_count! int, version! int, issued_at! datetime, completed_at datetime, revoked! boolean, revoked_at datetime, revoked_reason string, verify_url! string, hours int, warnings [CertificateWarning]',
+  CertificateWarning: 'code! CertificateWarningCode, fields! [CertificateText]',
   Automation:
     'id! uuid, name! string, status! AutomationStatus, draft! AutomationDefinition, active_runs! int, total_runs! int, created_at! datetime, updated_at! datetime, published AutomationVersion',
   AutomationVersion:

@@ -40,6 +40,8 @@ const explained: Readonly<Record<string, string>> = {
   add_ons: 'of clubs: ids of the payment processor and amounts',
   billing_events: 'of clubs: ids, codes and times of the payment processor',
   club_plans: 'of clubs: the name of a plan',
+  club_branding: 'of clubs: colour, footer, links',
+  club_mail_texts: 'of clubs: texts of mails, with variables in place of names',
   club_feature_changes: 'of clubs: the time at which a plan changed',
   club_storage_changes: 'of clubs: numbers that are added up soon',
   club_student_changes: 'of clubs: numbers that are added up soon',

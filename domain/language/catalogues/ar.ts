@@ -164,6 +164,11 @@ export const ar: Catalogue = {
   'unsubscribe.broken.text': 'العنوان ناقص أو جرى تغييره. نرجو فتح الرابط من الرسالة مرة أخرى، أو نسخه كاملًا.',
 
   'certificate.title': 'شهادة إتمام',
+  'certificate.certifies': 'تُمنح هذه الشهادة إلى',
+  'certificate.has_completed': 'لإتمام دورة',
+  'certificate.completed_on': 'اكتملت في {day}',
+  'certificate.date_of_issue': 'تاريخ الإصدار · الإصدار {version}',
+  'certificate.qr_code': 'رمز QR للعنوان {url}',
   'certificate.page_title': 'الشهادة {code}',
   'certificate.valid.title': 'هذه الشهادة صالحة',
   'certificate.valid.text': 'نرجو مقارنة الاسم والدورة والإصدار بالشهادة المعروضة عليك: يجب أن تتطابق.',

@@ -164,6 +164,11 @@ export const de: Catalogue = {
     'Die Adresse ist unvollständig oder wurde verändert. Bitte öffne den Link in der E-Mail noch einmal, oder kopiere ihn ganz.',
 
   'certificate.title': 'Teilnahmezertifikat',
+  'certificate.certifies': 'Hiermit wird bestätigt:',
+  'certificate.has_completed': 'hat den Kurs abgeschlossen',
+  'certificate.completed_on': 'abgeschlossen am {day}',
+  'certificate.date_of_issue': 'Ausstellungsdatum · Version {version}',
+  'certificate.qr_code': 'QR-Code von {url}',
   'certificate.page_title': 'Zertifikat {code}',
   'certificate.valid.title': 'Dieses Zertifikat ist gültig',
   'certificate.valid.text':

@@ -161,6 +161,11 @@ export const en = {
     'The address is incomplete or was changed. Please open the link in the mail again, or copy all of it.',
 
   'certificate.title': 'Certificate of Completion',
+  'certificate.certifies': 'This certifies that',
+  'certificate.has_completed': 'has completed the course',
+  'certificate.completed_on': 'completed on {day}',
+  'certificate.date_of_issue': 'Date of issue · version {version}',
+  'certificate.qr_code': 'QR code of {url}',
   'certificate.page_title': 'Certificate {code}',
   'certificate.valid.title': 'This certificate is valid',
   'certificate.valid.text':

@@ -164,6 +164,11 @@ export const es: Catalogue = {
     'La dirección está incompleta o se ha modificado. Abre de nuevo el enlace del correo o copia la dirección entera.',
 
   'certificate.title': 'Certificado de finalización',
+  'certificate.certifies': 'Certificamos que',
+  'certificate.has_completed': 'ha completado el curso',
+  'certificate.completed_on': 'completado el {day}',
+  'certificate.date_of_issue': 'Fecha de emisión · versión {version}',
+  'certificate.qr_code': 'Código QR de {url}',
   'certificate.page_title': 'Certificado {code}',
   'certificate.valid.title': 'Este certificado es válido',
   'certificate.valid.text':

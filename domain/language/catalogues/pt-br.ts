@@ -164,6 +164,11 @@ export const ptBR: Catalogue = {
     'O endereço está incompleto ou foi alterado. Abra de novo o link do e-mail ou copie o endereço inteiro.',
 
   'certificate.title': 'Certificado de Conclusão',
+  'certificate.certifies': 'Certificamos que',
+  'certificate.has_completed': 'concluiu o curso',
+  'certificate.completed_on': 'concluído em {day}',
+  'certificate.date_of_issue': 'Data de emissão · versão {version}',
+  'certificate.qr_code': 'QR code de {url}',
   'certificate.page_title': 'Certificado {code}',
   'certificate.valid.title': 'Este certificado é válido',
   'certificate.valid.text':

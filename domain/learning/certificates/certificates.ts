@@ -5,6 +5,7 @@ import { Course } from '../../../entities/learning/course.ts';
 import { CourseCompletion } from '../../../entities/learning/course-completion.ts';
 import { IsNull } from 'typeorm';
 import { randomInt } from 'node:crypto';
+import { certificateTexts, type CertificateWarning } from '../../../entities/learning/values.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -16,6 +17,7 @@ import { recordFact } from '../../../platform/engine/facts.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import { codeAlphabet, codeLength, completeCode } from './code.policy.ts';
 import { dropFilesOf } from './files.ts';
+import { hasLettersWithoutFont } from './letters/missing.ts';
 import { findCertificate } from './reads.ts';
 import { presentCertificate, type CertificateRow } from './records.ts';
 
@@ -91,7 +93,7 @@ const printColumns = columns(
   { courseTitle: 'title', hours: 'hours', certificateOnCompletion: 'certificateOnCompletion' },
   'course',
 )
-  .and(columns(Club, { clubName: 'name' }, 'club'))
+  .and(columns(Club, { clubName: 'name', language: 'language' }, 'club'))
   .and<{ completedAt: Date | null }>(columns(CourseCompletion, ['completedAt'], 'completion')).and<{
   lessonCount: number;
 }>(sql`(
@@ -109,6 +111,15 @@ async function readPrint(db: Queries, { clubId, studentId, courseId }: Pair): Pr
   return print;
 }
 
+/** @returns the warnings of CERT-5, as JSON */
+function warningsOf(student: { name: string }, { courseTitle, clubName }: Print): string {
+  const texts = { student_name: student.name, course_title: courseTitle, club_name: clubName };
+  const fields = certificateTexts.filter((field) => hasLettersWithoutFont(texts[field]));
+  return JSON.stringify(
+    fields.length === 0 ? [] : [{ code: 'letters_without_font', fields } satisfies CertificateWarning],
+  );
+}
+
 interface Issue extends Pair {
   publicUrl: string;
   student: { name: string; email: string };
@@ -124,8 +135,8 @@ async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Da
     const code = draw();
     const issued =
       await tx.one(sql`INSERT INTO certificates (id, club_id, student_id, course_id, code, student_name, student_email, course_title,
-              club_name, lesson_count, hours, verify_url, completed_at, issued_at)
-       VALUES (${id}, ${clubId}, ${studentId}, ${courseId}, ${code}, ${student.name}, ${student.email}, ${course.courseTitle}, ${course.clubName}, ${course.lessonCount}, ${course.hours}, ${`${issue.publicUrl}/certificates/${code}`}, ${course.completedAt}, ${now}) ON CONFLICT (code) DO NOTHING RETURNING id`);
+              club_name, language, warnings, lesson_count, hours, verify_url, completed_at, issued_at)
+       VALUES (${id}, ${clubId}, ${studentId}, ${courseId}, ${code}, ${student.name}, ${student.email}, ${course.courseTitle}, ${course.clubName}, ${course.language}, ${warningsOf(student, course)}::jsonb, ${course.lessonCount}, ${course.hours}, ${`${issue.publicUrl}/certificates/${code}`}, ${course.completedAt}, ${now}) ON CONFLICT (code) DO NOTHING RETURNING id`);
     if (!issued) continue;
     await recordFact(tx, {
       clubId,
@@ -140,7 +151,7 @@ async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Da
 }
 
 /**
- * Issues it again with what its student, course and club are called now: the same code, the next version, no second
+ * Issues it again with what its student, course and club are called now: the same code and language, the next version, no second
  * `certificate.issued`. A revoked one is valid again: this is how a revocation is undone.
  * @throws DomainError not_found, certificate_withdrawn
  */
@@ -156,6 +167,7 @@ export async function reissueCertificate(
     const course = await readPrint(tx, { clubId, studentId, courseId });
     await tx.run(sql`UPDATE certificates
           SET version = version + 1, student_name = ${student.name}, student_email = ${student.email}, course_title = ${course.courseTitle}, club_name = ${course.clubName},
+              warnings = ${warningsOf(student, course)}::jsonb,
               lesson_count = ${course.lessonCount}, hours = ${course.hours}, completed_at = ${course.completedAt}, revoked_at = NULL, revoked_reason = NULL
         WHERE id = ${certificateId}`);
     await dropFilesOf(tx, { id: certificateId }, now);
@@ -216,13 +228,13 @@ export async function moveCertificatesTo(tx: Transaction, studentId: Id, email: 
 
 /**
  * A removed student's certificates keep code and course, lose name and e-mail, and verify as withdrawn. Why one was
- * revoked may speak of the person, so it goes too.
+ * revoked may speak of the person, so it goes too, and so do the warnings: they speak of a name that nobody prints any more.
  */
 export async function purgeStudentFromCertificates(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.manager.update(
     Certificate,
     { studentId, withdrawnAt: IsNull() },
-    { studentName: null, studentEmail: null, revokedReason: null, withdrawnAt: now },
+    { studentName: null, studentEmail: null, revokedReason: null, warnings: [], withdrawnAt: now },
   );
   await dropFilesOf(tx, { studentId }, now);
 }

@@ -14,8 +14,8 @@ export interface CertificateFileDeps {
 }
 
 /** One more with each change of what is drawn. */
-const drawing = 1;
-/** A PDF has some 60 KB. A larger one is drawn each time. */
+const drawing = 2;
+/** A PDF has some 40 KB. A larger one is drawn each time. */
 const maxBytes = 1_024 * 1_024;
 /** Longer than putting a file may take: what is put while it is erased is erased again. */
 const putMs = 5 * 60_000;
@@ -39,9 +39,21 @@ export async function printCertificate(
 
 /** All that is printed decides: the club's time zone does, too, of which a version knows nothing. */
 function keyOf(certificate: CertificateRow): string {
-  const { id, code, studentName, courseTitle, clubName, timeZone, lessonCount, hours, version } = certificate;
+  const { id, code, studentName, courseTitle, clubName, language, timeZone, lessonCount, hours, version } = certificate;
   const { clubId, issuedAt, completedAt, verifyUrl } = certificate;
-  const printed = [drawing, code, studentName, courseTitle, clubName, timeZone, lessonCount, hours, version, issuedAt];
+  const printed = [
+    drawing,
+    code,
+    studentName,
+    courseTitle,
+    clubName,
+    language,
+    timeZone,
+    lessonCount,
+    hours,
+    version,
+    issuedAt,
+  ];
   const digest = createHash('sha256').update(JSON.stringify([...printed, completedAt, verifyUrl]));
   return `certificates/${clubId}/${id}/${version}-${digest.digest('hex').slice(0, 32)}.pdf`;
 }

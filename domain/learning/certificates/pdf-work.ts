@@ -1,5 +1,5 @@
 /**
- * Draws certificates in threads, of which each club has its share (ENG-20). The first one of a process takes 200 ms, because fonts are
+ * Draws certificates in threads, of which each club has its share (ENG-20). The first one of a process takes 300 ms, because fonts are
  * read and code is compiled: in the thread of the API every other request would wait for it.
  */
 import type { Id } from '../../../platform/core/ids.ts';
@@ -10,14 +10,15 @@ import type { Printed } from './pdf.ts';
 
 const pdfThreadRules = {
   /** At a time, of all clubs. */
-  threads: 4,
+  threads: 3,
   /** CPU of one certificate: several times what one with the longest names needs on a slow machine. */
   workMs: 5_000,
   maxHeapMb: 256,
-  maxBuffersMb: 64,
+  /** 100 MB are address space of WebAssembly that nothing fills. The longest names, of Han characters alone, need 160 MB more. */
+  maxBuffersMb: 384,
   /** Certificates that a thread draws before another one takes its place. */
-  uses: 1_000,
-  /** A whole class may print its certificates at the same time: each takes some 60 ms. */
+  uses: 250,
+  /** A whole class may print its certificates at the same time: each takes 15 to 50 ms. */
   line: { ofAClub: 100, ofAPerson: 2, patienceMs: 10_000 },
 } as const;
 
@@ -28,9 +29,9 @@ const permits = createClubPermits(pdfThreadRules.threads, { line: pdfThreadRules
 
 /** @returns the bytes of a PDF @throws DomainError busy if the club has too much of such work; Error beyond what a thread may use */
 export async function drawCertificate(clubId: Id, certificate: Printed): Promise<Buffer> {
-  const { code, studentName, courseTitle, clubName, timeZone, lessonCount } = certificate;
+  const { code, studentName, courseTitle, clubName, language, timeZone, lessonCount } = certificate;
   const { hours, version, issuedAt, completedAt, verifyUrl } = certificate;
-  const names = { code, studentName, courseTitle, clubName, timeZone };
+  const names = { code, studentName, courseTitle, clubName, language, timeZone };
   const data = { ...names, lessonCount, hours, version, issuedAt, completedAt, verifyUrl } satisfies Printed;
   const { signal } = new AbortController();
   const drawn = await permits.run({ clubId }, () => threads.run<{ bytes: Uint8Array }>({ data, signal }));

@@ -1,12 +1,13 @@
-/** A certificate as a page to print: landscape A4, with a QR code of the address where anyone can verify it. */
+/** A certificate as a page to print: landscape A4, with a QR code of the address where anyone can verify it. PDF/A-2a, tagged. */
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
 import QRCode from 'qrcode';
+import { directionOf } from '../../language/languages.ts';
 import { formatCode } from './code.policy.ts';
-import { printedDay, printedExtent } from './days.policy.ts';
 import { drawFrame, drawRule, drawSeal, page, paint } from './ornaments.ts';
 import type { CertificateRow } from './reads.ts';
-import { drawFitted, drawLine, registerFonts } from './typesetting.ts';
+import { createTypesetter, drawLine, type Typesetter } from './typesetting.ts';
+import { certificateWords, type CertificateWords } from './words.ts';
 
 export type Printed = Pick<
   CertificateRow,
@@ -14,6 +15,7 @@ export type Printed = Pick<
   | 'studentName'
   | 'courseTitle'
   | 'clubName'
+  | 'language'
   | 'timeZone'
   | 'lessonCount'
   | 'hours'
@@ -23,94 +25,106 @@ export type Printed = Pick<
   | 'verifyUrl'
 >;
 
-/** @returns the bytes of a PDF; the same for the same certificate */
-export async function certificatePdf(certificate: Printed): Promise<Buffer> {
+/** What all parts of a page are drawn with. */
+interface Sheet {
+  pdf: PDFKit.PDFDocument;
+  type: Typesetter;
+  words: CertificateWords;
+  /** Mirrors a column of the page, if its language runs from right to left. @param x its left edge @returns its left edge */
+  column(x: number, width: number): number;
+}
+
+/**
+ * @param words in the certificate's language
+ * @returns the bytes of a PDF; the same for the same certificate
+ */
+export async function certificatePdf(
+  certificate: Printed,
+  words: CertificateWords = certificateWords(certificate.language),
+): Promise<Buffer> {
   const code = formatCode(certificate.code);
   const pdf = new PDFDocument({
     size: [page.width, page.height],
     margin: 0,
-    lang: 'en',
+    lang: words.language,
     displayTitle: true,
+    tagged: true,
+    subset: 'PDF/A-2a',
+    pdfVersion: '1.7',
     info: {
-      Title: `Certificate ${code}`,
+      Title: words.documentTitle(code),
       Author: certificate.clubName,
       Subject: certificate.courseTitle,
       CreationDate: certificate.issuedAt,
     },
   });
   const bytes = buffer(pdf);
-  registerFonts(pdf);
-  drawFrame(pdf);
-  drawCitation(pdf, certificate);
-  drawIssue(pdf, certificate);
-  drawSeal(pdf, { x: page.width / 2, y: 478 });
-  drawVerification(pdf, certificate.verifyUrl, code);
+  const type = createTypesetter(pdf, certificate.language);
+  const isMirrored = directionOf(words.language) === 'rtl';
+  const column = (x: number, width: number) => (isMirrored ? page.width - x - width : x);
+  const sheet = { pdf, type, words, column };
+  drawOrnaments(sheet);
+  await drawCitation(sheet, certificate);
+  await drawIssue(sheet, certificate);
+  await drawVerification(sheet, certificate.verifyUrl, code);
+  type.finish();
   pdf.end();
   return bytes;
 }
 
-/** Who has completed what, and where. */
-function drawCitation(pdf: PDFKit.PDFDocument, certificate: Printed): void {
-  const { studentName, courseTitle, clubName, completedAt, timeZone } = certificate;
-  const column = { x: 90, width: page.width - 180 };
-  drawFitted(pdf, clubName, { ...column, y: 62, height: 30, style: 'bold', largest: 17, color: paint.gold });
-  drawFitted(pdf, 'Certificate of Completion', { ...column, y: 96, height: 50, style: 'regular', largest: 36 });
+/** What says nothing: the frame, the seal and the lines between the texts. */
+function drawOrnaments({ pdf, column }: Sheet): void {
+  pdf.markContent('Artifact', { type: 'Layout' });
+  drawFrame(pdf);
   drawRule(pdf, page.width / 2, 158, 110);
-  drawFitted(pdf, 'This certifies that', {
-    ...column,
-    y: 172,
-    height: 20,
-    style: 'italic',
-    largest: 13,
-    color: paint.soft,
-  });
-  drawFitted(pdf, studentName ?? '', { ...column, y: 194, height: 62, style: 'italic', largest: 40 });
-  drawFitted(pdf, 'has completed the course', {
-    ...column,
-    y: 264,
-    height: 20,
-    style: 'italic',
-    largest: 13,
-    color: paint.soft,
-  });
-  drawFitted(pdf, courseTitle, { ...column, y: 288, height: 66, style: 'bold', largest: 26 });
-  const extent = printedExtent({ lessons: certificate.lessonCount, hours: certificate.hours ?? undefined });
-  const completed = completedAt === null ? '' : ` · completed on ${printedDay(completedAt, timeZone)}`;
-  drawFitted(pdf, extent + completed, {
-    ...column,
-    y: 364,
-    height: 20,
-    style: 'regular',
-    largest: 12,
-    color: paint.soft,
-  });
+  drawSeal(pdf, { x: page.width / 2, y: 478 });
+  drawLine(pdf, column(issue.x, issue.width) + 20, 490, issue.width - 40);
+  pdf.endMarkedContent();
 }
 
-/** When it was issued, at the lower left. */
-function drawIssue(pdf: PDFKit.PDFDocument, { issuedAt, timeZone, version }: Printed): void {
-  const column = { x: 84, width: 220 };
-  drawFitted(pdf, printedDay(issuedAt, timeZone), { ...column, y: 468, height: 20, style: 'regular', largest: 14 });
-  drawLine(pdf, column.x + 20, 490, column.width - 40);
-  drawFitted(pdf, `Date of issue · version ${version}`, {
-    ...column,
-    y: 496,
-    height: 14,
-    style: 'regular',
-    largest: 9,
-    color: paint.soft,
-  });
+/** Who has completed what, and where. */
+async function drawCitation({ type, words }: Sheet, certificate: Printed): Promise<void> {
+  const { studentName, courseTitle, clubName, lessonCount: lessons, hours, completedAt, timeZone } = certificate;
+  const column = { x: 90, width: page.width - 180 };
+  const small = { ...column, height: 20, style: 'italic', largest: 13, color: paint.soft } as const;
+  await type.draw(clubName, { ...column, y: 62, height: 30, style: 'bold', largest: 17, color: paint.gold });
+  await type.draw(words.heading, { ...column, y: 96, height: 50, style: 'regular', largest: 36, role: 'H1' });
+  await type.draw(words.certifies, { ...small, y: 172 });
+  await type.draw(studentName ?? '', { ...column, y: 194, height: 62, style: 'italic', largest: 40 });
+  await type.draw(words.completed, { ...small, y: 264 });
+  await type.draw(courseTitle, { ...column, y: 288, height: 66, style: 'bold', largest: 26 });
+  const extent = { lessons, timeZone, ...(hours !== null && { hours }), ...(completedAt !== null && { completedAt }) };
+  await type.draw(words.extent(extent), { ...small, y: 364, style: 'regular', largest: 12 });
+}
+
+/** The column of the day of issue, at the lower left. */
+const issue = { x: 84, width: 220 } as const;
+
+/** When it was issued. */
+async function drawIssue({ type, words, column }: Sheet, { issuedAt, timeZone, version }: Printed): Promise<void> {
+  const place = { x: column(issue.x, issue.width), width: issue.width };
+  await type.draw(words.day(issuedAt, timeZone), { ...place, y: 468, height: 20, style: 'regular', largest: 14 });
+  const under = { ...place, y: 496, height: 14, style: 'regular', largest: 9, color: paint.soft } as const;
+  await type.draw(words.dateOfIssue(version), under);
 }
 
 /** The code and where to verify it, at the lower right. */
-function drawVerification(pdf: PDFKit.PDFDocument, url: string, code: string): void {
-  const column = { x: page.width - 304, width: 220 };
+async function drawVerification({ pdf, type, words, column }: Sheet, url: string, code: string): Promise<void> {
+  const place = { x: column(page.width - 304, 220), width: 220 };
   const side = 96;
-  const left = column.x + (column.width - side) / 2;
-  drawQrCode(pdf, url, { x: left, y: 408, side });
-  drawFitted(pdf, code, { ...column, y: 509, height: 16, style: 'code', largest: 12 });
+  const left = place.x + (place.width - side) / 2;
+  const figure = pdf.struct('Figure', { alt: words.qrCode(url) }, () => {
+    drawQrCode(pdf, url, { x: left, y: 408, side });
+  });
+  pdf.addStructure(figure);
+  figure.end();
+  await type.draw(code, { ...place, y: 509, height: 16, style: 'code', largest: 12 });
   const shown = url.replace(/^https?:\/\//, '');
-  drawFitted(pdf, shown, { ...column, y: 525, height: 20, style: 'plain', largest: 7, color: paint.soft });
-  pdf.link(left, 408, side, side, url);
+  await type.draw(shown, { ...place, y: 525, height: 20, style: 'plain', largest: 7, color: paint.soft });
+  const link = pdf.struct('Link');
+  pdf.addStructure(link);
+  pdf.link(left, 408, side, side, url, { structParent: link, Contents: new String(words.qrCode(url)) } as object);
+  link.end();
 }
 
 /** Light around the code, in modules, without which readers do not find it. */

@@ -34,6 +34,7 @@ const certificateColumns = columns(
     'courseId',
     'courseTitle',
     'clubName',
+    'warnings',
     'lessonCount',
     'hours',
     'version',
@@ -47,7 +48,8 @@ const certificateColumns = columns(
   'certificate',
 )
   .and(columns(Course, { coursePublicId: 'publicId' }, 'course'))
-  .and(columns(Club, ['timeZone', 'language'], 'club'));
+  .and(columns(Club, ['timeZone'], 'club'))
+  .and<{ language: string }>(sql`coalesce(certificate.language, club.language) AS "language"`);
 
 const withCourse = sql`FROM certificates certificate JOIN courses course ON course.id = certificate.course_id
   JOIN clubs club ON club.id = certificate.club_id`;

@@ -4,6 +4,7 @@ import { formatCode } from './code.policy.ts';
 import { presentPublicBranding, type Branding } from '../../branding/branding.ts';
 import { languageOf } from '../../language/languages.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import type { CertificateWarning } from '../../../entities/learning/values.ts';
 
 /** A certificate with what is shown of its course. */
 export interface CertificateRow {
@@ -18,10 +19,11 @@ export interface CertificateRow {
   courseTitle: string;
   coursePublicId: string;
   clubName: string;
+  /** BCP 47: the club's when the certificate was issued first. */
+  language: string;
+  warnings: CertificateWarning[];
   /** IANA name of the club's time zone: the days that are printed are its days. */
   timeZone: string;
-  /** BCP 47 tag of the language that it is written in. */
-  language: string;
   lessonCount: number;
   hours: number | null;
   version: number;
@@ -38,7 +40,7 @@ const nobody = { name: 'Removed student', email: '' };
 
 /** @returns the record of CERT-1, optional fields absent */
 export function presentCertificate(certificate: CertificateRow): RecordOf<'Certificate'> {
-  const { completedAt, revokedAt, revokedReason, hours } = certificate;
+  const { completedAt, revokedAt, revokedReason, hours, warnings } = certificate;
   return {
     id: certificate.id,
     code: certificate.code,
@@ -59,6 +61,7 @@ export function presentCertificate(certificate: CertificateRow): RecordOf<'Certi
     ...(revokedReason !== null && { revoked_reason: revokedReason }),
     verify_url: certificate.verifyUrl,
     ...(hours !== null && { hours }),
+    ...(warnings.length > 0 && { warnings }),
   };
 }
 

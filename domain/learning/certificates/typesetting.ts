@@ -1,30 +1,11 @@
-/** How text is set on a printed certificate: in a font that has its letters, as large as its box allows. Measures in points. */
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+/** How text is set on a printed certificate: in fonts that have its letters, as large as its box allows. Measures in points. */
+import { directionOf } from '../../language/languages.ts';
+import { baseDirectionOf } from './letters/bidi.ts';
+import { embedFontsIn, hex, type EmbeddedFont } from './letters/embedding.ts';
+import type { Style } from './letters/font-files.ts';
+import { breakIntoLines, type Line } from './letters/lines.ts';
+import { prepareText, shapeLine, type PlacedGlyph, type PreparedText } from './letters/shaping.ts';
 import { paint } from './ornaments.ts';
-
-const fontDirectory = join(dirname(createRequire(import.meta.url).resolve('dejavu-fonts-ttf/package.json')), 'ttf');
-
-/** The fonts of each style: the one that it is meant to be set in, and the one for scripts that the first has no letters of. */
-const styles = {
-  regular: { usual: 'DejaVuSerif', wide: 'DejaVuSans' },
-  italic: { usual: 'DejaVuSerif-Italic', wide: 'DejaVuSans' },
-  bold: { usual: 'DejaVuSerif-Bold', wide: 'DejaVuSans-Bold' },
-  plain: { usual: 'DejaVuSans', wide: 'DejaVuSans' },
-  code: { usual: 'DejaVuSansMono-Bold', wide: 'DejaVuSansMono-Bold' },
-} as const;
-
-export type Style = keyof typeof styles;
-
-/** Scripts that the serifed fonts have letters of. */
-const serifed =
-  /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Armenian}\p{Script=Georgian}\p{Script=Common}\p{Script=Inherited}]*$/u;
-
-/** Makes the fonts known by their names; those that are used are embedded, with the letters that are used. */
-export function registerFonts(pdf: PDFKit.PDFDocument): void {
-  const names = new Set(Object.values(styles).flatMap(({ usual, wide }) => [usual, wide]));
-  for (const name of names) pdf.registerFont(name, join(fontDirectory, `${name}.ttf`));
-}
 
 export interface Box {
   x: number;
@@ -36,33 +17,161 @@ export interface Box {
   largest: number;
   /** Ink by default. */
   color?: string;
+  /** What the text is in the structure of the document: a heading or, by default, a paragraph. */
+  role?: 'H1' | 'P';
 }
 
-/** The smallest that is still read on paper. */
+export interface Typesetter {
+  /**
+   * Sets text in the middle of its box, as large as it fits, over several lines if one is not enough.
+   * @param written in logical order; its first strong letter decides about its direction, otherwise the language does
+   */
+  draw(written: string, box: Box): Promise<void>;
+  /** Embeds the fonts; called once, after all text. */
+  finish(): void;
+}
+
+/** The smallest size that is still read on paper. */
 const smallest = 5;
-
-/** Sets text in the middle of its box, as large as it fits, over several lines where one is not enough. */
-export function drawFitted(pdf: PDFKit.PDFDocument, text: string, box: Box): void {
-  const { x, width, height, style, color = paint.ink } = box;
-  pdf.font(serifed.test(text) ? styles[style].usual : styles[style].wide).fillColor(color);
-  // With `features` a line is laid out as a whole, so that words of scripts from right to left keep their order.
-  const options: PDFKit.Mixins.TextOptions = { width, align: 'center', features: [] };
-  const heightAt = (size: number) => pdf.fontSize(size).heightOfString(text, options);
-  let size = sizeOfOneLine(pdf, text, box);
-  while (size > smallest && heightAt(size) > height) size -= 0.5;
-  pdf.text(text, x, box.y + (height - heightAt(size)) / 2, options);
-}
-
 /** How far a line may shrink before it is rather broken into two. */
 const shrinks = 0.6;
+/** How far marks above and below letters may leave the box. Beyond that they would cover other text. */
+const overshoot = 6;
 
-/** @returns the size at which the text is one line, as far as it may shrink for that */
-function sizeOfOneLine(pdf: PDFKit.PDFDocument, text: string, { width, largest }: Box): number {
-  const needed = pdf.fontSize(largest).widthOfString(text, { features: [] });
-  // A little less than what fits exactly: what is rounded must not break the line.
-  const fitting = Math.min(largest, (largest * width * 0.995) / needed);
-  return fitting >= largest * shrinks ? fitting : largest * shrinks;
+/** @param language BCP 47: it decides about forms of letters, and about the direction of text without letters */
+export function createTypesetter(pdf: PDFKit.PDFDocument, language: string): Typesetter {
+  const fonts = embedFontsIn(pdf);
+  return {
+    async draw(written, box) {
+      const text = inOneParagraph(written);
+      if (text === '') return;
+      const direction = baseDirectionOf(text, directionOf(language));
+      const prepared = await prepareText(text, { style: box.style, language, direction });
+      const { size, lines } = fit(prepared, box);
+      const role = pdf.struct(box.role ?? 'P', { actual: text, lang: language }, () => {
+        pdf
+          .save()
+          .rect(box.x, box.y - overshoot, box.width, box.height + 2 * overshoot)
+          .clip();
+        pdf.fillColor(box.color ?? paint.ink);
+        let top = box.y + (box.height - size * heightOf(prepared) * lines.length) / 2;
+        for (const { from, to } of lines) {
+          const { glyphs, width } = shapeLine(prepared, from, to);
+          const x = box.x + (box.width - width * size) / 2;
+          drawGlyphs(pdf, (glyph) => fonts.of(glyph.font), glyphs, { x, y: top + size * ascentOf(prepared), size });
+          top += size * heightOf(prepared);
+        }
+        pdf.restore();
+      });
+      pdf.addStructure(role);
+      role.end();
+    },
+    finish: () => fonts.write(),
+  };
 }
+
+/** In form NFC, which fonts are made for, and without what separates lines. */
+function inOneParagraph(written: string): string {
+  return written
+    .normalize('NFC')
+    .replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim();
+}
+
+/** @returns a size at which the lines fit into the box, or the smallest one */
+function fit(prepared: PreparedText, { width, height, largest }: Box): { size: number; lines: Line[] } {
+  const whole = shapeLine(prepared, 0, prepared.text.length).width;
+  const fitting = Math.min(largest, width / whole);
+  let size = fitting >= largest * shrinks ? fitting : largest * shrinks;
+  for (;;) {
+    const lines =
+      size * whole <= width * 1.001 ? [{ from: 0, to: prepared.text.length }] : breakIntoLines(prepared, width / size);
+    if (size <= smallest || lines.length * size * heightOf(prepared) <= height) return { size, lines };
+    size = Math.max(smallest, size - 0.5);
+  }
+}
+
+/** Above the baseline, in ems. */
+function ascentOf({ runs }: PreparedText): number {
+  return Math.max(...runs.map(({ font }) => font.font.hExtents().ascender / font.unitsPerEm));
+}
+
+/** Of a line, in ems. */
+function heightOf(prepared: PreparedText): number {
+  const { runs } = prepared;
+  const descent = Math.max(...runs.map(({ font }) => -font.font.hExtents().descender / font.unitsPerEm));
+  return ascentOf(prepared) + descent;
+}
+
+/** @param at the start of the line on its baseline */
+function drawGlyphs(
+  pdf: PDFKit.PDFDocument,
+  fontOf: (glyph: PlacedGlyph) => EmbeddedFont,
+  glyphs: readonly PlacedGlyph[],
+  at: { x: number; y: number; size: number },
+): void {
+  for (const glyph of glyphs) if (glyph.text === '') drawOutline(pdf, glyph, at);
+  // Text stands upright only where the page is not turned upside down.
+  pdf.save().transform(1, 0, 0, -1, 0, pdf.page.height);
+  const written = glyphs.filter(({ text }) => text !== '');
+  const runs: PlacedGlyph[][] = [];
+  for (const glyph of written) {
+    const run = runs.at(-1);
+    const before = run?.at(-1);
+    if (run && before && before.run === glyph.run && before.y === glyph.y) run.push(glyph);
+    else runs.push([glyph]);
+  }
+  for (const run of runs) {
+    const [first] = run;
+    if (first) drawRun(pdf, fontOf(first), run, at);
+  }
+  pdf.restore();
+}
+
+/** A part of a letter, such as a dot, of which another glyph is the text already: a reader must not find it twice. */
+function drawOutline(
+  pdf: PDFKit.PDFDocument,
+  { font, glyph, x, y }: PlacedGlyph,
+  at: { x: number; y: number; size: number },
+): void {
+  const outline = font.font.glyphToPath(glyph);
+  if (outline === '') return;
+  const scale = at.size / font.unitsPerEm;
+  pdf
+    .save()
+    .translate(at.x + x * at.size, at.y - y * at.size)
+    .scale(scale, -scale)
+    .path(outline)
+    .fill()
+    .restore();
+}
+
+/** Glyphs of one font at one height. */
+function drawRun(
+  pdf: PDFKit.PDFDocument,
+  font: EmbeddedFont,
+  glyphs: readonly PlacedGlyph[],
+  { x, y, size }: { x: number; y: number; size: number },
+): void {
+  const [start] = glyphs;
+  if (!start) return;
+  let pen = start.x;
+  const shown: string[] = [];
+  for (const { glyph, text, width, x: at } of glyphs) {
+    const back = Math.round((pen - at) * 1_000);
+    const code = `<${hex(font.codeOf(glyph, text, width))}>`;
+    if (back !== 0) shown.push(String(back));
+    shown.push(code);
+    pen = (back === 0 ? pen : at) + Math.round(width * 1_000) / 1_000;
+  }
+  pdf.addContent('BT');
+  pdf.addContent(`1 0 0 1 ${round(x + start.x * size)} ${round(pdf.page.height - y + start.y * size)} Tm`);
+  pdf.addContent(`/${font.id} ${round(size)} Tf`);
+  pdf.addContent(`[${shown.join(' ').replaceAll('> <', '')}] TJ`);
+  pdf.addContent('ET');
+}
+
+const round = (points: number): string => String(Math.round(points * 1_000) / 1_000);
 
 /** A thin line to write on. */
 export function drawLine(pdf: PDFKit.PDFDocument, x: number, y: number, length: number): void {

@@ -1,6 +1,6 @@
 /** A recipient's copy of a compiled e-mail. */
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
-import { isolated, type Direction } from '../../language/bidi.policy.ts';
+import { isolated } from '../../language/bidi.policy.ts';
 import type { Wording } from '../../language/wording.ts';
 import type { CompiledEmail, Piece, Slot } from './compile.ts';
 import { parseTemplate, type Variable, type VariableName } from './variables.policy.ts';
@@ -23,9 +23,12 @@ export function renderEmail(
 ): { subject: string; html: string; text: string } {
   const { direction = 'ltr' } = email;
   return {
-    subject: fill(email.subject, { copy, direction }, (text) => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')).trim(),
-    html: fill(email.html, { copy, direction }, escapeHtml),
-    text: fill(email.text, { copy, direction }, (text) => text),
+    subject: fill(email.subject, copy, {
+      ...plain,
+      value: (text) => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' '),
+    }).trim(),
+    html: fill(email.html, copy, { value: (text) => escapeHtml(isolated(text, direction)), address: escapeHtml }),
+    text: fill(email.text, copy, plain),
   };
 }
 
@@ -36,32 +39,34 @@ export function renderLine(line: string, values: RecipientCopy['values'], wordin
     .join('');
 }
 
-interface Filling {
-  copy: RecipientCopy;
-  /** Of the e-mail: a value of the other direction stands in an isolate. */
-  direction: Direction;
+/** How slots are written in a part of the e-mail. */
+interface Escaping {
+  value: (text: string) => string;
+  address: (url: string) => string;
 }
 
-function fill(pieces: readonly Piece[], filling: Filling, escape: (text: string) => string): string {
-  return pieces.map((piece) => (typeof piece === 'string' ? piece : slotText(piece, filling, escape))).join('');
+const plain: Escaping = { value: (text) => text, address: (url) => url };
+
+function fill(pieces: readonly Piece[], copy: RecipientCopy, escaping: Escaping): string {
+  return pieces.map((piece) => (typeof piece === 'string' ? piece : slotText(piece, copy, escaping))).join('');
 }
 
-function slotText(slot: Slot, { copy, direction }: Filling, escape: (text: string) => string): string {
+function slotText(slot: Slot, copy: RecipientCopy, { value, address }: Escaping): string {
   switch (slot.kind) {
     case 'variable':
-      return escape(isolated(valueOf(slot, copy.values), direction));
+      return value(valueOf(slot, copy.values));
     case 'url_variable':
       return encodeURIComponent(valueOf(slot, copy.values).toWellFormed());
     case 'link':
-      return escape(copy.linkUrl(slot.link));
+      return address(copy.linkUrl(slot.link));
     case 'image':
-      return escape(copy.imageUrl(slot.image));
+      return address(copy.imageUrl(slot.image));
     case 'unsubscribe':
-      return escape(copy.unsubscribeUrl);
+      return address(copy.unsubscribeUrl);
     case 'pixel':
       return copy.pixelUrl === undefined
         ? ''
-        : `<img src="${escape(copy.pixelUrl)}" width="1" height="1" alt="" style="display:block">`;
+        : `<img src="${address(copy.pixelUrl)}" width="1" height="1" alt="" style="display:block">`;
   }
 }
 

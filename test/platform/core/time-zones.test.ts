@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { printedDay } from '../../../domain/learning/certificates/days.policy.ts';
+import { wordingIn } from '../../../domain/language/wording.ts';
 import { slotsBetween } from '../../../domain/mentorships/slots.policy.ts';
 import {
   instantOf,
@@ -69,7 +69,7 @@ describe('names of time zones (DEC-154)', () => {
     expect(nextMinuteOfDay(540, 0, zone, now).toISOString()).to.equal('2026-04-01T09:00:00.000Z');
     expect(nextOpening({ from: 540, to: 600 }, zone, now).toISOString()).to.equal('2026-04-01T09:00:00.000Z');
     expect(instantOf('2026-03-02T09:00', zone)?.toISOString()).to.equal('2026-03-02T09:00:00.000Z');
-    expect(printedDay(now, zone)).to.equal('31 March 2026');
+    expect(wordingIn('en').day(now, zone)).to.equal('31 March 2026');
     const offer = {
       timeZone: zone,
       weeklyHours: [{ weekday: 3, from: '09:00', to: '10:00' }],

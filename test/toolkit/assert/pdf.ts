@@ -76,7 +76,8 @@ function readLines(content: string, fonts: Map<string, Map<number, string>>): st
 
 function readFills(content: string): [number, number, number, number][][] {
   return content
-    .split(/^f\*?$/m)
+    .split(/^(?:S|n|W n)$/m)
+    .flatMap((paths) => paths.split(/^f\*?$/m).slice(0, -1))
     .map((path) =>
       [...path.matchAll(/^(-?[\d.]+) (-?[\d.]+) (-?[\d.]+) (-?[\d.]+) re$/gm)].map(
         ([, x, y, width, height]): [number, number, number, number] => [

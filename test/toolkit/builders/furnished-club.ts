@@ -69,6 +69,8 @@ export interface Records {
   file: Id;
   /** Of the library, with subtitles in Portuguese. */
   video: Id;
+  /** Of the library: a public image. */
+  logo: Id;
   /** Of the library; empty. */
   folder: Id;
   /** The student's, for agents. */
@@ -486,6 +488,10 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
     object_key: `${objectKey}-pt`,
     size_bytes: 60,
   });
+  const { id: logo } = await buildMedia(clubId, { title: 'Logo.png' });
+  await (
+    await testDatabase()
+  ).query(`UPDATE media SET kind = 'image', mime = 'image/png', visibility = 'public' WHERE id = $1`, [logo]);
   const source = await insert('agent_sources', {
     ...made,
     kind: 'media',
@@ -545,6 +551,7 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
     agentPublicId: agent.publicId,
     file,
     video,
+    logo,
     folder,
     source,
     image,

@@ -84,6 +84,7 @@ const byName: Readonly<Record<string, RecordName>> = {
   space_id: 'space',
   conversation_id: 'conversation',
   media_ids: 'file',
+  logo_media_id: 'logo',
   with: 'file',
   folder_id: 'folder',
   parent_id: 'folder',
@@ -108,7 +109,7 @@ export interface NamedRecord {
 /** @returns the records that the path names below the club. @throws Error where it names one that no furnished club has */
 export function namedInPath({ path, pathParameters }: ContractOperation, kind: CallerKind): NamedRecord[] {
   return pathParameters
-    .filter((name) => !['clubId', 'reaction', 'language'].includes(name))
+    .filter((name) => !['clubId', 'reaction', 'language', 'template'].includes(name))
     .map((place) => {
       const upToHere = path.slice(0, path.indexOf(`{${place}}`)) + `{${place}}`;
       const [end] = Object.keys(inPaths)

@@ -1,0 +1,52 @@
+/** The bidirectional algorithm (UAX #9): in which direction each character runs, and in which order the parts of a line stand. */
+import bidiJs, { type Bidi } from 'bidi-js';
+import type { Direction } from '../../../language/bidi.policy.ts';
+
+/** Its types say a module with the function inside; the module is the function. */
+const bidi = (bidiJs as unknown as () => Bidi)();
+
+/** @returns the embedding level of each UTF-16 unit: odd levels run from right to left */
+export function levelsOf(text: string, direction: Direction): Uint8Array {
+  return bidi.getEmbeddingLevels(text, direction).levels;
+}
+
+/** Characters with a strong direction, by the classes of UAX #9. */
+const strong: Partial<Record<string, Direction>> = { L: 'ltr', R: 'rtl', AL: 'rtl' };
+
+/** What opens an isolate: its letters say nothing of the text around it. */
+const opening = new Set(['LRI', 'RLI', 'FSI']);
+
+/**
+ * Rules P2 and P3: the first letter with a strong direction, outside of isolates, decides.
+ * @param otherwise for a text without such a letter
+ */
+export function baseDirectionOf(text: string, otherwise: Direction): Direction {
+  let depth = 0;
+  for (const character of text) {
+    const type = bidi.getBidiCharTypeName(character);
+    if (opening.has(type)) depth++;
+    else if (type === 'PDI') depth = Math.max(0, depth - 1);
+    const direction = strong[type];
+    if (depth === 0 && direction) return direction;
+  }
+  return otherwise;
+}
+
+/**
+ * Rule L2: from the highest level to the lowest odd one, reverses what has at least that level.
+ * @returns the same parts in the order in which they stand from left to right
+ */
+export function inVisualOrder<Part extends { level: number }>(parts: readonly Part[]): Part[] {
+  const ordered = [...parts];
+  const levels = parts.map(({ level }) => level);
+  const lowestOdd = Math.min(...levels.filter((level) => level % 2 === 1));
+  for (let level = Math.max(...levels); level >= lowestOdd; level--) {
+    for (let start = 0; start < ordered.length; start++) {
+      let end = start;
+      while ((ordered[end]?.level ?? -1) >= level) end++;
+      if (end - start > 1) ordered.splice(start, end - start, ...ordered.slice(start, end).toReversed());
+      start = Math.max(start, end);
+    }
+  }
+  return ordered;
+}

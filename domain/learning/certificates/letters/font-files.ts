@@ -1,0 +1,127 @@
+/** The font files of certificates: all come from npm packages, most of them cut into slices by code points. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+const require = createRequire(import.meta.url);
+
+/** One file of one weight, as HarfBuzz reads it. */
+export interface FontFile {
+  /** Names the file and its weight: a key of caches. */
+  readonly key: string;
+  readonly path: string;
+  /** Value of the `wght` axis; absent for a file that has no axes. */
+  readonly weight?: number;
+}
+
+/** A family in one weight: a single file, or slices of which each has some code points. */
+export interface Family {
+  readonly name: string;
+  /**
+   * Files that may have a letter for a code point, best first. Only the cmap of a file says whether it has one.
+   * @param codePoint a Unicode scalar value
+   */
+  filesFor(codePoint: number): readonly FontFile[];
+  /** Every file of the family with the code points that it is asked for; absent for a single file, which is asked for all. */
+  readonly slices: readonly { file: FontFile; ranges?: readonly Range[] }[];
+}
+
+/** First and last code point. */
+export type Range = readonly [first: number, last: number];
+
+function wholeFont(packageName: string, file: string): Family {
+  const path = join(directoryOf(packageName), file);
+  const whole: FontFile = { key: path, path };
+  return { name: file, filesFor: () => [whole], slices: [{ file: whole }] };
+}
+
+/** A variable font of Fontsource: `unicode.json` says which slice is asked for which code points. */
+function slicedFont(name: string, weight: number): Family {
+  const directory = directoryOf(`@fontsource-variable/${name}`);
+  const declared = JSON.parse(readFileSync(join(directory, 'unicode.json'), 'utf8')) as Record<string, string>;
+  const slices = Object.entries(declared).map(([slice, ranges]) => {
+    const path = join(directory, 'files', `${name}-${slice.replaceAll(/[[\]]/g, '')}-wght-normal.woff2`);
+    return { file: { key: `${path} ${weight}`, path, weight }, ranges: rangesOf(ranges) };
+  });
+  const filesFor = (codePoint: number) =>
+    slices.filter(({ ranges }) => isInRanges(ranges, codePoint)).map(({ file }) => file);
+  return { name: `${name} ${weight}`, filesFor, slices };
+}
+
+const directoryOf = (packageName: string): string => dirname(require.resolve(`${packageName}/package.json`));
+
+/** @param written such as `U+20-7e,U+a0` */
+function rangesOf(written: string): Range[] {
+  return written.split(',').map((range) => {
+    const [first = '', last = first] = range.trim().slice(2).split('-');
+    return [Number.parseInt(first, 16), Number.parseInt(last, 16)];
+  });
+}
+
+/** @returns whether one of the ranges has the code point */
+export function isInRanges(ranges: readonly Range[], codePoint: number): boolean {
+  return ranges.some(([first, last]) => first <= codePoint && codePoint <= last);
+}
+
+const dejavu = (name: string) => wholeFont('dejavu-fonts-ttf', `ttf/${name}.ttf`);
+const emoji = wholeFont('@expo-google-fonts/noto-emoji', '400Regular/NotoEmoji_400Regular.ttf');
+/** They have the most letters: every style ends with them, so that all styles print the same letters. */
+const widest = [dejavu('DejaVuSans'), dejavu('DejaVuSerif')];
+
+/** The regional forms of Han characters, in the order in which they are tried after the preferred one. */
+const hanForms = ['sc', 'tc', 'jp', 'kr'] as const;
+export type HanForm = (typeof hanForms)[number];
+
+const scriptFonts = [
+  'noto-naskh-arabic',
+  'noto-serif-hebrew',
+  'noto-serif-devanagari',
+  'noto-serif-bengali',
+  'noto-serif-tamil',
+  'noto-serif-thai',
+  'noto-serif-gujarati',
+  'noto-serif-gurmukhi',
+  'noto-serif-kannada',
+  'noto-serif-malayalam',
+  'noto-serif-telugu',
+  'noto-serif-sinhala',
+  'noto-serif-khmer',
+  'noto-serif-ethiopic',
+];
+
+/** The families of scripts that DejaVu has no, or no good, letters of. */
+function scriptsIn(weight: number) {
+  const han = hanForms.map((form) => [form, slicedFont(`noto-serif-${form}`, weight)] as const);
+  return { scripts: scriptFonts.map((font) => slicedFont(font, weight)), han: new Map<HanForm, Family>(han) };
+}
+
+const inRegular = scriptsIn(400);
+const inBold = scriptsIn(700);
+
+/** The families of each style: the usual one, those of other scripts, and the one for what the others have no letters of. */
+const styles = {
+  regular: { usual: dejavu('DejaVuSerif'), wide: dejavu('DejaVuSans'), ...inRegular },
+  italic: { usual: dejavu('DejaVuSerif-Italic'), wide: dejavu('DejaVuSans'), ...inRegular },
+  bold: { usual: dejavu('DejaVuSerif-Bold'), wide: dejavu('DejaVuSans-Bold'), ...inBold },
+  plain: { usual: dejavu('DejaVuSans'), wide: dejavu('DejaVuSans'), ...inRegular },
+  code: { usual: dejavu('DejaVuSansMono-Bold'), wide: dejavu('DejaVuSans-Bold'), ...inBold },
+};
+
+export type Style = keyof typeof styles;
+export const styleNames = Object.keys(styles) as Style[];
+
+/** @returns the families in which a letter is looked for, best first */
+export function familiesIn(style: Style, han: HanForm, isEmoji: boolean): readonly Family[] {
+  const { usual, scripts, han: forms, wide } = styles[style];
+  const inOrder = [han, ...hanForms.filter((form) => form !== han)].flatMap((form) => forms.get(form) ?? []);
+  const letters = [usual, ...scripts, ...inOrder, wide, ...widest];
+  return isEmoji ? [emoji, ...letters] : [...letters, emoji];
+}
+
+/** @returns whether it is the font of pictures, whose space is as wide as a picture */
+export function isOfPictures({ path }: FontFile): boolean {
+  return emoji.slices.some(({ file }) => file.path === path);
+}
+
+/** The families that every style has in one weight or the other: together they have the letters that certificates print. */
+export const commonFamilies: readonly Family[] = [...inRegular.scripts, ...inRegular.han.values(), ...widest, emoji];

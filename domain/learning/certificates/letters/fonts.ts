@@ -1,0 +1,65 @@
+/** Fonts as HarfBuzz reads them. A thread keeps the ones that it used last. */
+import { readFile } from 'node:fs/promises';
+import * as hb from 'harfbuzzjs';
+import { LRUCache } from 'lru-cache';
+import decompress from 'woff2-encoder/decompress';
+import type { FontFile } from './font-files.ts';
+
+export interface LoadedFont {
+  readonly file: FontFile;
+  /** TrueType. */
+  readonly bytes: Uint8Array;
+  readonly face: hb.Face;
+  readonly font: hb.Font;
+  /** Units of an em: glyphs and positions are measured in them. */
+  readonly unitsPerEm: number;
+}
+
+/** A file as it is in memory, for each weight. */
+interface LoadedFile {
+  bytes: Uint8Array;
+  face: hb.Face;
+  fonts: Map<string, LoadedFont>;
+}
+
+/** Unpacked files in memory, in bytes: the names of a club need few of the slices, of which there are 40 MB. */
+const keptBytes = 12 * 1_048_576;
+const kept = new LRUCache<string, LoadedFile>({
+  maxSize: keptBytes,
+  maxEntrySize: keptBytes,
+  sizeCalculation: ({ bytes }) => bytes.length,
+});
+
+/** @returns the font of a file of our own packages @throws Error if the file cannot be read */
+export async function loadFont(file: FontFile): Promise<LoadedFont> {
+  const loaded = kept.get(file.path) ?? (await readFontFile(file.path));
+  kept.set(file.path, loaded);
+  return fontIn(loaded, file);
+}
+
+/** @returns the font, which nothing keeps */
+export async function readFont(file: FontFile): Promise<LoadedFont> {
+  return fontIn(await readFontFile(file.path), file);
+}
+
+async function readFontFile(path: string): Promise<LoadedFile> {
+  const stored = await readFile(path);
+  const bytes = path.endsWith('.woff2') ? await decompress(stored) : new Uint8Array(stored);
+  return { bytes, face: new hb.Face(new hb.Blob(bytes)), fonts: new Map() };
+}
+
+function fontIn({ bytes, face, fonts }: LoadedFile, file: FontFile): LoadedFont {
+  const known = fonts.get(file.key);
+  if (known) return known;
+  const font = new hb.Font(face);
+  if (file.weight !== undefined) font.setVariations([new hb.Variation('wght', file.weight)]);
+  const loaded = { file, bytes, face, font, unitsPerEm: face.upem };
+  fonts.set(file.key, loaded);
+  return loaded;
+}
+
+/** @returns whether the font's own cmap has a glyph for the code point */
+export function hasLetter({ font }: LoadedFont, codePoint: number): boolean {
+  const glyph = font.nominalGlyph(codePoint);
+  return glyph !== undefined && glyph !== 0;
+}

@@ -1,0 +1,65 @@
+/** Breaks text into lines, by the rules of UAX #14 and by the words of languages that write no spaces between them. */
+import { createRequire } from 'node:module';
+import { shapeLine, type PreparedText } from './shaping.ts';
+
+/** It has no types. `position`: where a line may end, in UTF-16 units. */
+type LineBreakerClass = new (text: string) => { nextBreak(): { position: number } | null };
+const LineBreaker = createRequire(import.meta.url)('linebreak') as LineBreakerClass;
+
+/** Offsets count UTF-16 units. White space at its end is left out. */
+export interface Line {
+  from: number;
+  to: number;
+}
+
+/** Scripts whose words only a dictionary finds. */
+const withoutSpaces = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const words = new Intl.Segmenter('th', { granularity: 'word' });
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** @returns where a line may end, in order; the end of the text is the last one */
+function breaksIn(text: string): number[] {
+  const breaks = new Set<number>([text.length]);
+  const breaker = new LineBreaker(text);
+  for (let found = breaker.nextBreak(); found; found = breaker.nextBreak()) breaks.add(found.position);
+  if (withoutSpaces.test(text))
+    for (const { index, segment } of words.segment(text))
+      if (withoutSpaces.test(segment) && withoutSpaces.test(text.charAt(index - 1))) breaks.add(index);
+  return [...breaks].toSorted((one, other) => one - other);
+}
+
+/**
+ * Fills lines one after another. A word that is longer than a line is broken between two letters.
+ * @param width of a line, in ems
+ */
+export function breakIntoLines(prepared: PreparedText, width: number): Line[] {
+  const { text } = prepared;
+  const breaks = breaksIn(text);
+  const letters = [...graphemes.segment(text)].map(({ index, segment }) => index + segment.length);
+  const lines: Line[] = [];
+  for (let from = 0; from < text.length;) {
+    const ends = (at: number) => at > from && fits(prepared, from, at, width);
+    const to =
+      lastOf(breaks, from, ends) ?? lastOf(letters, from, ends) ?? letters.find((at) => at > from) ?? text.length;
+    lines.push({ from, to: from + text.slice(from, to).trimEnd().length });
+    from = to;
+  }
+  return lines;
+}
+
+function fits(prepared: PreparedText, from: number, to: number, width: number): boolean {
+  const end = from + prepared.text.slice(from, to).trimEnd().length;
+  return shapeLine(prepared, from, end).width <= width;
+}
+
+/** Halves the places: a line that is longer is wider. @returns the last place that fits, if one does */
+function lastOf(places: readonly number[], from: number, fitting: (at: number) => boolean): number | undefined {
+  const after = places.filter((at) => at > from);
+  let [low, high] = [0, after.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (fitting(after[middle] ?? from)) low = middle + 1;
+    else high = middle;
+  }
+  return after[low - 1];
+}

@@ -1,0 +1,31 @@
+/** Which letters certificates cannot print, without a look at any font: the code points come from the fonts' cmaps (CERT-5). */
+import { printedCodePoints } from './printed-code-points.ts';
+
+/** First and last code points in turn, ascending. */
+const bounds = readBounds(printedCodePoints);
+
+/** @param written distances between the bounds, in base 36 */
+function readBounds(written: string): Uint32Array {
+  let last = 0;
+  return Uint32Array.from(written.split(' '), (distance) => (last += Number.parseInt(distance, 36)));
+}
+
+/** They need no glyph. */
+const invisible = /[\s\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
+
+/** @returns whether a certificate shows a box in the place of a letter of this text */
+export function hasLettersWithoutFont(text: string): boolean {
+  return Array.from(text.normalize('NFC')).some(
+    (character) => !invisible.test(character) && !isPrinted(character.codePointAt(0) ?? 0),
+  );
+}
+
+function isPrinted(codePoint: number): boolean {
+  let [low, high] = [0, bounds.length / 2];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((bounds[2 * middle + 1] ?? 0) < codePoint) low = middle + 1;
+    else high = middle;
+  }
+  return low < bounds.length / 2 && (bounds[2 * low] ?? 0) <= codePoint;
+}

@@ -1,0 +1,143 @@
+/** Shapes text with HarfBuzz: from characters to glyphs at their places, in the order in which they stand from left to right. */
+import * as hb from 'harfbuzzjs';
+import type { Direction } from '../../../language/bidi.policy.ts';
+import { inVisualOrder, levelsOf } from './bidi.ts';
+import { chooseFonts, replacement, type FontSpan } from './fallback.ts';
+import type { Style } from './font-files.ts';
+import type { LoadedFont } from './fonts.ts';
+import { hanFormOf } from './han-form.ts';
+import { scriptOf } from './scripts.ts';
+
+/** A glyph of a line. Measures in ems: a font size of 1. */
+export interface PlacedGlyph {
+  font: LoadedFont;
+  /** Which run of the text it belongs to. */
+  run: Run;
+  glyph: number;
+  /** Of its origin, from the start of the line. */
+  x: number;
+  /** Above the baseline. */
+  y: number;
+  /** What the font says, without what shaping adds. */
+  width: number;
+  /** The characters that it stands for, in logical order; empty if the glyphs before it stand for all of them. */
+  text: string;
+}
+
+/** A part of a text with one font, script and direction. Offsets count UTF-16 units. */
+interface Run extends FontSpan {
+  script: string | undefined;
+  level: number;
+}
+
+/** A text whose fonts and directions are known. */
+export interface PreparedText {
+  text: string;
+  language: string;
+  direction: Direction;
+  runs: Run[];
+}
+
+/** @param text in form NFC, of one paragraph; `direction` is that of the paragraph */
+export async function prepareText(
+  text: string,
+  { style, language, direction }: { style: Style; language: string; direction: Direction },
+): Promise<PreparedText> {
+  const spans = await chooseFonts(text, style, hanFormOf(text, language));
+  const levels = levelsOf(text, direction);
+  const runs: Run[] = [];
+  for (const span of spans) {
+    const last = runs.at(-1);
+    const level = levels[span.start] ?? 0;
+    const script = scriptOf(text.slice(span.start, span.end)) ?? last?.script;
+    const continues = last && last.font === span.font && last.level === level && !last.isMissing && !span.isMissing;
+    if (continues && (last.script === script || last.script === undefined))
+      Object.assign(last, { end: span.end, script });
+    else runs.push({ ...span, script, level });
+  }
+  return { text, language, direction, runs };
+}
+
+/**
+ * @param from where the line begins in the text
+ * @param to where it ends; the line has no white space there
+ * @returns the glyphs from left to right, and the width of the line in ems
+ */
+export function shapeLine(prepared: PreparedText, from: number, to: number): { glyphs: PlacedGlyph[]; width: number } {
+  const parts = prepared.runs
+    .map((run) => ({ ...run, start: Math.max(run.start, from), end: Math.min(run.end, to) }))
+    .filter(({ start, end }) => start < end);
+  const glyphs: PlacedGlyph[] = [];
+  let x = 0;
+  for (const part of inVisualOrder(parts)) x = shapeRun(prepared, part, x, glyphs);
+  return { glyphs, width: x };
+}
+
+/** One for all: HarfBuzz frees each only when the memory of JavaScript is collected. */
+const buffer = new hb.Buffer();
+
+/** @returns where the run ends, in ems */
+function shapeRun({ text, language }: PreparedText, run: Run, startX: number, into: PlacedGlyph[]): number {
+  const { font, start, end, level, isMissing, script } = run;
+  buffer.reset();
+  // Letters beside the run decide how Arabic letters at its ends look.
+  if (isMissing) buffer.addText(replacement);
+  else buffer.addText(text, start, end - start);
+  buffer.setDirection(level % 2 === 1 ? hb.Direction.RTL : hb.Direction.LTR);
+  if (script !== undefined) buffer.setScript(script);
+  buffer.setLanguage(language);
+  buffer.guessSegmentProperties();
+  buffer.setFlags(hb.BufferFlag.REMOVE_DEFAULT_IGNORABLES | hb.BufferFlag.DO_NOT_INSERT_DOTTED_CIRCLE);
+  hb.shape(font.font, buffer);
+  const positions = buffer.getGlyphPositions();
+  // Only what needs no glyph, such as a filler, may be without one.
+  const shaped = buffer
+    .getGlyphInfos()
+    .map(({ codepoint, cluster }, index) => ({ glyph: codepoint, cluster: isMissing ? start : cluster, index }))
+    .filter(({ glyph }) => glyph !== 0)
+    .map(({ index, ...glyph }) => ({ ...glyph, ...(positions[index] ?? nowhere) }));
+  const texts = textsOf(shaped, text, run);
+  const em = font.unitsPerEm;
+  let x = startX;
+  for (const [index, { glyph, xAdvance, xOffset, yOffset }] of shaped.entries()) {
+    const width = font.font.glyphHAdvance(glyph) / em;
+    into.push({ font, run, glyph, x: x + xOffset / em, y: yOffset / em, width, text: texts[index] ?? '' });
+    x += xAdvance / em;
+  }
+  return x;
+}
+
+const nowhere = { xAdvance: 0, xOffset: 0, yOffset: 0 } as const;
+
+/** What shaping says of a glyph: where its cluster begins in the text, and how far it moves on. */
+interface Clustered {
+  cluster: number;
+  xAdvance: number;
+}
+
+/**
+ * Shares the characters of each cluster among its glyphs, so that glyph after glyph gives the text back. Marks get none: their
+ * letter has them. From right to left one glyph has all, from the last to the first: readers of PDFs take a line from left to
+ * right and turn around what runs from right to left, character by character.
+ * @param glyphs from left to right
+ */
+function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level }: Run): string[] {
+  const texts: string[] = glyphs.map(() => '');
+  const isBackwards = level % 2 === 1;
+  const starts = [...new Set(glyphs.map(({ cluster }) => cluster))].toSorted((one, other) => one - other);
+  for (const [nth, cluster] of starts.entries()) {
+    // A run may begin with characters that no glyph is left of.
+    const letter = text.slice(nth === 0 ? start : cluster, starts[nth + 1] ?? end);
+    const own = [...glyphs.keys()].filter((index) => glyphs[index]?.cluster === cluster);
+    const advancing = own.filter((index) => (glyphs[index]?.xAdvance ?? 0) > 0);
+    // A vowel that stands on both sides of its consonant is two characters in form NFD.
+    const written = Array.from(advancing.length > Array.from(letter).length ? letter.normalize('NFD') : letter);
+    const bearers = (advancing.length > 0 ? advancing : own).slice(0, isBackwards ? 1 : written.length);
+    if (isBackwards) written.reverse();
+    for (const [place, index] of bearers.entries()) {
+      const isLast = place === bearers.length - 1;
+      texts[index] = isLast ? written.slice(place).join('') : (written[place] ?? '');
+    }
+  }
+  return texts;
+}

@@ -1,0 +1,46 @@
+/** The words that a certificate prints, in its language. */
+import { languageOf } from '../../language/languages.ts';
+import { wordingIn } from '../../language/wording.ts';
+
+/** All that is printed beside the names of people, courses and clubs. */
+export interface CertificateWords {
+  /** BCP 47 tag of the language of these words. */
+  language: string;
+  /** Of the document, in its properties. @param code in groups of four */
+  documentTitle(code: string): string;
+  heading: string;
+  /** Above the student's name. */
+  certifies: string;
+  /** Below the student's name, above the course's title. */
+  completed: string;
+  /** Below the title: lessons, hours, and the day of completion if it is known. */
+  extent(extent: { lessons: number; hours?: number; completedAt?: Date; timeZone: string }): string;
+  /** @param timeZone IANA name of the club's */
+  day(at: Date, timeZone: string): string;
+  /** Below the day of issue. */
+  dateOfIssue(version: number): string;
+  /** What a screen reader says of the QR code. @param url where the certificate is verified */
+  qrCode(url: string): string;
+}
+
+/** @param language BCP 47 tag of the certificate's language; the words are in the nearest one that the service speaks */
+export function certificateWords(language: string): CertificateWords {
+  const wording = wordingIn(languageOf(language));
+  const { say, day } = wording;
+  return {
+    language: wording.language,
+    documentTitle: (code) => say('certificate.page_title', { code }),
+    heading: say('certificate.title'),
+    certifies: say('certificate.certifies'),
+    completed: say('certificate.has_completed'),
+    extent: ({ lessons, hours, completedAt, timeZone }) =>
+      [
+        say('certificate.lessons', { count: lessons }),
+        ...(hours === undefined ? [] : [say('certificate.hours', { count: hours })]),
+        ...(completedAt === undefined ? [] : [say('certificate.completed_on', { day: day(completedAt, timeZone) })]),
+      ].join(' · '),
+    day,
+    dateOfIssue: (version) => say('certificate.date_of_issue', { version: String(version) }),
+    qrCode: (url) => say('certificate.qr_code', { url }),
+  };
+}

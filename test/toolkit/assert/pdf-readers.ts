@@ -1,0 +1,58 @@
+/** What independent readers make of a PDF: PDFium, which is Chromium's, and pdf.js, which is Firefox's. */
+import { PDFiumLibrary, type PDFiumPage } from '@hyzyla/pdfium';
+import { getDocument, VerbosityLevel } from 'pdfjs-dist/legacy/build/pdf.mjs';
+
+let library: Promise<PDFiumLibrary> | undefined;
+
+async function withFirstPage<Result>(bytes: Buffer, use: (page: PDFiumPage) => Promise<Result>): Promise<Result> {
+  const pdfium = await (library ??= PDFiumLibrary.init());
+  const document = await pdfium.loadDocument(bytes);
+  try {
+    return await use(document.getPage(0));
+  } finally {
+    document.destroy();
+  }
+}
+
+/** @returns the text of the first page, as a person copies it, with one space where there is white space */
+export function copiedText(bytes: Buffer): Promise<string> {
+  return withFirstPage(bytes, (page) => Promise.resolve(page.getText().replaceAll(/\s+/g, ' ').trim()));
+}
+
+/** Shades of grey, row by row: 0 is black. */
+export interface Picture {
+  width: number;
+  height: number;
+  data: Uint8Array;
+}
+
+/** @param scale pixels of a point @returns the first page as it is printed */
+export function printedPicture(bytes: Buffer, scale: number): Promise<Picture> {
+  return withFirstPage(bytes, async (page) => {
+    const { width, height, data } = await page.render({ scale, colorSpace: 'Gray', render: 'bitmap' });
+    return { width, height, data: Uint8Array.from(data) };
+  });
+}
+
+/** A part of a document's structure, such as a paragraph. */
+interface Tagged {
+  role?: string;
+  alt?: string;
+  lang?: string;
+  children?: Tagged[];
+}
+
+/** @returns what a screen reader reads on the first page: each part of its structure, with its text and language */
+export async function taggedTexts(bytes: Buffer): Promise<{ role: string; text: string; language: string }[]> {
+  const task = getDocument({ data: new Uint8Array(bytes), verbosity: VerbosityLevel.ERRORS });
+  try {
+    const page = await (await task.promise).getPage(1);
+    const tree = (await page.getStructTree()) as Tagged | null;
+    const parts = (node: Tagged): Tagged[] => [node, ...(node.children ?? []).flatMap(parts)];
+    return (tree ? parts(tree) : []).flatMap(({ role = '', alt, lang = '' }) =>
+      alt === undefined ? [] : [{ role, text: alt, language: lang }],
+    );
+  } finally {
+    await task.destroy();
+  }
+}

@@ -183,6 +183,7 @@ import { PassagesByTime1795753000200 } from './migrations/1795753000200-passages
 import { ExaminedFiles1795752000000 } from './migrations/1795752000000-examined-files.ts';
 import { UnexaminedFiles1795752100000 } from './migrations/1795752100000-unexamined-files.ts';
 import { MediaTracks1795753000300 } from './migrations/1795753000300-media-tracks.ts';
+import { SearchInEveryScript1795762000000 } from './migrations/1795762000000-search-in-every-script.ts';
 import { FoldedNames1795762100000 } from './migrations/1795762100000-folded-names.ts';
 import { IndexesOfFoldedNames1795762100100 } from './migrations/1795762100100-indexes-of-folded-names.ts';
 import { LanguagesOfPeople1795765000000 } from './migrations/1795765000000-languages-of-people.ts';
@@ -502,6 +503,7 @@ export const migrations = [
   SourcesByReader1795753000100,
   PassagesByTime1795753000200,
   MediaTracks1795753000300,
+  SearchInEveryScript1795762000000,
   FoldedNames1795762100000,
   IndexesOfFoldedNames1795762100100,
   LanguagesOfPeople1795765000000,

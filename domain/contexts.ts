@@ -19,6 +19,7 @@ import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
 import { fillEmailKeys } from './identity/email-keys.ts';
 import { forgetNetwork } from './identity/pending-sign-ups.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions.ts';
+import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
 import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
 import { rollUpWords } from './knowledge/words.ts';
 import { moveCertificatesTo } from './learning/certificates/certificates.ts';
@@ -104,6 +105,13 @@ export interface ContextParts {
   factConsumers: readonly FactConsumer[];
 }
 
+const folding = (table: FoldedTable, columns: readonly string[]): RetentionJob => ({
+  async run({ db }) {
+    const { folded, more } = await foldOldNames(db, table, columns);
+    return { rows: { [`${table}Folded`]: folded }, more };
+  },
+});
+
 const rolledUpPerBatch = 5_000;
 const rollingUp = (name: string, rollUp: (db: Database, limit: number) => Promise<number>): RetentionJob => ({
   async run({ db }) {
@@ -141,6 +149,8 @@ export const contexts = {
     factConsumers: [],
   },
   watches: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
+  branding: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
+  language: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
   billing: {
     eraseStudent: null,
     changeEmail: null,
@@ -181,6 +191,7 @@ export const contexts = {
           return { rows: { emailKeysFilled: filled }, more };
         },
       },
+      folding('students', ['name']),
     ],
     factConsumers: [],
   },
@@ -210,6 +221,7 @@ export const contexts = {
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromLearning(tx, studentId, now),
     changeEmail: (tx, _vault, { studentId, after }) => moveCertificatesTo(tx, studentId, after),
     retention: [
+      folding('certificates', ['student_name']),
       {
         async run(deps, now) {
           const { erased, more } = await eraseDueFiles(deps, now);
@@ -242,6 +254,7 @@ export const contexts = {
           return { rows: { storageChanges: changes }, more };
         },
       },
+      folding('media', ['title', 'file_name']),
       {
         async run({ db }, now) {
           return { rows: { mediaProcessedLate: await processOldFiles(db, now) }, more: false };

@@ -186,6 +186,9 @@ import { ExaminedFiles1795752000000 } from './migrations/1795752000000-examined-
 import { UnexaminedFiles1795752100000 } from './migrations/1795752100000-unexamined-files.ts';
 import { LanguageOfCertificates1795761000000 } from './migrations/1795761000000-language-of-certificates.ts';
 import { MediaTracks1795753000300 } from './migrations/1795753000300-media-tracks.ts';
+import { SearchInEveryScript1795762000000 } from './migrations/1795762000000-search-in-every-script.ts';
+import { FoldedNames1795762100000 } from './migrations/1795762100000-folded-names.ts';
+import { IndexesOfFoldedNames1795762100100 } from './migrations/1795762100100-indexes-of-folded-names.ts';
 import { LanguagesOfPeople1795765000000 } from './migrations/1795765000000-languages-of-people.ts';
 import { ClubBranding1795765000100 } from './migrations/1795765000100-club-branding.ts';
 import { MailPictures1795751000000 } from './migrations/1795751000000-mail-pictures.ts';
@@ -506,6 +509,9 @@ export const migrations = [
   SourcesByReader1795753000100,
   PassagesByTime1795753000200,
   MediaTracks1795753000300,
+  SearchInEveryScript1795762000000,
+  FoldedNames1795762100000,
+  IndexesOfFoldedNames1795762100100,
   LanguagesOfPeople1795765000000,
   ClubBranding1795765000100,
   LanguageOfCertificates1795761000000,

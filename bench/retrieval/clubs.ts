@@ -1,8 +1,12 @@
 /** Clubs whose material is a corpus: indexed by the product's own reader and rules, or copied in bulk. */
 import type { DataSource } from 'typeorm';
 import { readFile } from '../../domain/knowledge/extraction/read-out.ts';
-import { cutPassages } from '../../domain/knowledge/indexing/passages.policy.ts';
+import { withWords } from '../../domain/knowledge/indexing/passage-words.policy.ts';
+import { cutPassages, type Passage } from '../../domain/knowledge/indexing/passages.policy.ts';
+import { insertPassages } from '../../domain/knowledge/indexing/record.ts';
+import type { Language } from '../../entities/clubs/values.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
+import { Database } from '../../platform/infra/postgres/database.ts';
 import { pdfOf, type CorpusDocument, type CorpusLanguage } from './corpus.ts';
 
 export interface BenchClub {
@@ -21,20 +25,16 @@ export async function indexClub(
   for (const document of documents) {
     const bytes = new Uint8Array(await pdfOf(document));
     const { sections } = await readFile(bytes, 'application/pdf', () => undefined);
-    const passages = [...cutPassages(sections, language)].map((passage, position) => ({ ...passage, position }));
+    const passages = [...cutPassages(sections, language)];
     const sourceId = await addFile(source, club, document.title, passages.length);
-    await source.query(
-      `INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language)
-       SELECT gen_random_uuid(), $1, $2, position, page, $3, headings, blocks, text, $4
-         FROM jsonb_to_recordset($5::jsonb) AS row (position int, page int, headings text[], blocks text[], text text)`,
-      [sourceId, club.clubId, document.title, language, JSON.stringify(passages)],
-    );
+    await addPassages(source, club, { sourceId, title: document.title, language, passages });
     club.passages += passages.length;
   }
   return club;
 }
 
-async function emptyClub(source: DataSource, language: CorpusLanguage): Promise<BenchClub> {
+/** A club without material, with a published agent. */
+export async function emptyClub(source: DataSource, language: Language): Promise<BenchClub> {
   const club = { clubId: newId(), agentId: newId(), passages: 0 };
   await source.query(`INSERT INTO clubs (id, name, slug, language, created_at) VALUES ($1, 'Club', $2, $3, now())`, [
     club.clubId,
@@ -49,7 +49,8 @@ async function emptyClub(source: DataSource, language: CorpusLanguage): Promise<
   return club;
 }
 
-async function addFile(
+/** Adds a file of the library to the material of the club's agent. @returns the id of its source */
+export async function addFile(
   source: DataSource,
   { clubId, agentId }: BenchClub,
   title: string,
@@ -72,6 +73,18 @@ async function addFile(
     mediaId,
   ]);
   return sourceId;
+}
+
+/** Writes the passages of a source as indexing does. */
+export async function addPassages(
+  source: DataSource,
+  { clubId }: BenchClub,
+  { sourceId, passages, ...indexed }: { sourceId: Id; title: string; language: Language; passages: readonly Passage[] },
+): Promise<void> {
+  const db = new Database(source, { notify() {} });
+  await db.transaction((tx) =>
+    insertPassages(tx, { sourceId, clubId }, { ...indexed, passages: passages.map(withWords) }),
+  );
 }
 
 /** Passages of a copied file. */
@@ -105,8 +118,8 @@ export async function copyClub(
          SELECT *, row_number() OVER () - 1 AS n
            FROM (SELECT passage.* FROM generate_series(1, $2::int / $5::int + 1) CROSS JOIN agent_passages passage
                   WHERE passage.club_id = $3 LIMIT $2) AS passage)
-       INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language, search)
-       SELECT gen_random_uuid(), file.id, $1, copied.n % ${fileLength}, page, title, headings, blocks, text, language, search
+       INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language, search, words)
+       SELECT gen_random_uuid(), file.id, $1, copied.n % ${fileLength}, page, title, headings, blocks, text, language, search, words
          FROM copied JOIN file ON file.n = copied.n / ${fileLength}`,
       [club.clubId, passages, original.clubId, club.agentId, original.passages],
     );

@@ -15,8 +15,8 @@ export async function searchPlainly(
   return source.query(
     `SELECT title AS "sourceTitle", page
        FROM agent_passages, websearch_to_tsquery('${configurations[language]}', $2) AS query,
-            to_tsvector('${configurations[language]}', concat_ws(' ', title, array_to_string(headings, ' '), text)) AS words
-      WHERE club_id = $1 AND words @@ query ORDER BY ts_rank(words, query) DESC, id LIMIT $3`,
+            to_tsvector('${configurations[language]}', concat_ws(' ', title, array_to_string(headings, ' '), text)) AS document
+      WHERE club_id = $1 AND document @@ query ORDER BY ts_rank(document, query) DESC, id LIMIT $3`,
     [clubId, question, limit],
   );
 }

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- retrieval`. `quality`: whether the page that answers a question is among the first eight passages, beside
- * Postgres's own `websearch_to_tsquery` over the same passages. `citations`: whether what answers cite stands on its page. `size`: what a search costs at 5,000 and 50,000 passages of a club,
+ * Postgres's own `websearch_to_tsquery` over the same passages. `scripts`: the same in six languages of other scripts. `citations`: whether what answers cite stands on its page. `size`: what a search costs at 5,000 and 50,000 passages of a club,
  * without and beside a million of other clubs. `removal`: what taking a file of 20,000 passages away costs.
  */
 import { Database, Queries } from '../../platform/infra/postgres/database.ts';
@@ -18,9 +18,10 @@ import { measureCitations } from './citations.ts';
 import { copyClub, indexClub, type BenchClub } from './clubs.ts';
 import { corpusLanguages, type CorpusLanguage, type GoldQuestion } from './corpus.ts';
 import { searchPlainly } from './plain-search.ts';
+import { measureScripts } from './scripts.ts';
 import { chooseSet, type RetrievalSet } from './set.ts';
 
-export const retrievalMeasurements = ['quality', 'citations', 'size', 'removal'];
+export const retrievalMeasurements = ['quality', 'scripts', 'citations', 'size', 'removal'];
 
 /** How many passages are looked at. */
 const shown = 8;
@@ -32,11 +33,14 @@ const others = { clubs: 200, passages: 5_000 };
 
 /** @param wanted the names of those to run, of `retrievalMeasurements` */
 export async function benchRetrieval(wanted: readonly string[]): Promise<void> {
-  const set = await chooseSet(process.env, progress);
+  const ofHandbooks = wanted.filter((name) => name !== 'scripts');
+  const set = ofHandbooks.length > 0 ? await chooseSet(process.env, progress) : undefined;
   await onFreshStack(['postgres'], async ({ env }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench', { patient: true }).initialize();
     try {
       await migrate(source);
+      if (wanted.includes('scripts')) await measureScripts(source);
+      if (!set) return;
       const clubs = await indexCorpus(source, set);
       if (wanted.includes('quality')) await measureQuality(source, clubs, set);
       if (wanted.includes('citations')) await measureCitations(source, clubs, set);

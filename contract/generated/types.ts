@@ -21277,7 +21277,7 @@ export interface operations {
     listStudents: {
         parameters: {
             query?: {
-                /** @description Search over name and e-mail; absent or empty finds all. A search finds the newest 1,000 that fit, and `total` counts those. A text without three letters or digits in a row is looked for among the newest 10,000 students. */
+                /** @description Search over name and e-mail, without regard to case, accents and width; absent or empty finds all. A search finds the newest 1,000 that fit, and `total` counts those. A text without three letters or digits in a row is looked for among the newest 10,000 students. */
                 q?: string;
                 /** @description Only students whose e-mail is (`true`) or is not (`false`) confirmed. */
                 verified?: boolean;
@@ -33764,7 +33764,7 @@ export interface operations {
     listCertificates: {
         parameters: {
             query?: {
-                /** @description Search over name, e-mail and code; absent or empty finds all. The code may be typed as printed in groups of four or run together, in any case; a part of it is looked for from four characters on. A search finds the newest 1,000 that fit, and `total` counts those. A text without three letters or digits in a row is looked for among the newest 10,000 certificates. */
+                /** @description Search over name, e-mail and code, without regard to case, accents and width; absent or empty finds all. The code may be typed as printed in groups of four or run together, in any case; a part of it is looked for from four characters on. A search finds the newest 1,000 that fit, and `total` counts those. A text without three letters or digits in a row is looked for among the newest 10,000 certificates. */
                 q?: string;
                 /** @description Only certificates of this course. */
                 course_id?: string;
@@ -41685,7 +41685,7 @@ export interface operations {
     listMedia: {
         parameters: {
             query?: {
-                /** @description Search over title and file name, in any case; absent or empty finds all. A search finds the newest 1,000 that fit, and `total` counts those. A text without three letters or digits in a row is looked for among the newest 10,000 files. */
+                /** @description Search over title and file name, without regard to case, accents and width; absent or empty finds all. A search finds the newest 1,000 that fit, and `total` counts those. A text without three letters or digits in a row is looked for among the newest 10,000 files. */
                 q?: string;
                 /** @description Only files of these screen types, separated by commas. */
                 types?: ("video" | "image" | "audio" | "pdf" | "file" | "embed")[];

@@ -8,9 +8,10 @@ import { all, columns, sql, type Sql } from '../../platform/infra/postgres/sql.t
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
+import { nameMatches } from '../../platform/infra/postgres/lists/folded-names.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { pageOfIds, search } from '../../platform/infra/postgres/lists/search.ts';
-import { emailPattern, namePattern } from '../../platform/core/text.policy.ts';
+import { emailPattern, tidyName } from '../../platform/core/text.policy.ts';
 import { presentStudent, type StudentIdentity } from './student-identity.ts';
 
 /** A student who is shown has an address: only removal takes it. */
@@ -103,7 +104,7 @@ async function searchStudents(
     alias: 'student',
     orderedBy: 'created_at',
     conditions: shown(clubId, filter),
-    matching: sql`(student.name ILIKE ${namePattern(q)} OR student.email ILIKE ${emailPattern(q)})`,
+    matching: sql`(${nameMatches('student.name', tidyName(q))} OR student.email ILIKE ${emailPattern(q)})`,
   });
   const rows = await db.rows<StudentIdentity>(
     sql`SELECT ${studentColumns} ${studentsWithClub} WHERE student.id = ANY (${pageOfIds(ids, filter)}) ORDER BY ${newestFirst}`,

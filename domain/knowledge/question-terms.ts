@@ -1,8 +1,9 @@
 /** From a question to the stems of the club's material that it may mean: by its own stems, without accents, by likeness. */
 import type { Queries } from '../../platform/infra/postgres/database.ts';
-import { raw, sql } from '../../platform/infra/postgres/sql.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { rankingRules, type Term } from './retrieval.policy.ts';
+import { wordsOf } from './search-words/search-words.policy.ts';
 
 /**
  * Words that the language leaves out of a search (`the`, `how`) are left out. A word that the material does not have is looked
@@ -10,18 +11,26 @@ import { rankingRules, type Term } from './retrieval.policy.ts';
  * @param question any text: nothing of it is an operator
  */
 export async function termsOf(db: Queries, clubId: Id, question: string): Promise<Term[]> {
-  return db.rows<Term>(terms(clubId, question.replaceAll('\0', ' '))); // Postgres takes no NUL
+  return db.rows<Term>(terms(clubId, firstWords(question)));
 }
 
-const stem = (stems: string, word: string) =>
-  raw(`(SELECT one FROM unnest(tsvector_to_array(${stems}(language, ${word}))) AS one LIMIT 1)`);
+/** @returns the first words of the question, with blanks between them */
+function firstWords(question: string): string {
+  const words: string[] = [];
+  for (const word of wordsOf(question)) {
+    words.push(word);
+    if (words.length === rankingRules.words) break;
+  }
+  return words.join(' ');
+}
 
-const terms = (clubId: Id, question: string) => sql`
+/** @param words with blanks between them */
+const terms = (clubId: Id, words: string) => sql`
   WITH asked AS MATERIALIZED (
     SELECT (row_number() OVER (ORDER BY min(place)))::int - 1 AS word, spelled, unaccent(spelled) AS plain,
-           ${stem('agent_stems', 'spelled')} AS lexeme, ${stem('agent_plain_stems', 'spelled')} AS stem
-      FROM (SELECT * FROM string_to_table(agent_text(${question}), ' ') WITH ORDINALITY AS token (spelled, place)
-             WHERE length(spelled) <= 64 LIMIT ${rankingRules.words}) AS token
+           (agent_word_stems(language, spelled))[1] AS lexeme, agent_word_plain_stem(language, spelled) AS stem
+      FROM (SELECT * FROM string_to_table(${words}, ' ') WITH ORDINALITY AS token (spelled, place)
+             WHERE length(spelled) BETWEEN 1 AND 64) AS token
      CROSS JOIN (SELECT language FROM clubs WHERE id = ${clubId}) AS club
      GROUP BY spelled, language),
   meant AS MATERIALIZED (

@@ -4,9 +4,10 @@ import { screenTypes, type ScreenType } from '../../entities/media/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { hasVisible, likePattern, namePattern, tidyName } from '../../platform/core/text.policy.ts';
+import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countEach } from '../../platform/infra/postgres/lists/counts.ts';
+import { nameMatches } from '../../platform/infra/postgres/lists/folded-names.ts';
 import { listPage, windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { pageOfIds, search } from '../../platform/infra/postgres/lists/search.ts';
 import { all, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
@@ -147,7 +148,7 @@ async function searchLibrary(
     alias: 'media',
     orderedBy: 'created_at',
     conditions: all([shown(reader, filter), types && sql`media.type = ANY (${types}::text[])`]),
-    matching: sql`(media.title ILIKE ${namePattern(q)} OR media.file_name ILIKE ${likePattern(q.normalize('NFC').trim())})`,
+    matching: sql`(${nameMatches('media.title', tidyName(q))} OR ${nameMatches('media.file_name', q.normalize('NFC').trim())})`,
   });
   const rows = await db.rows<LibraryRow>(
     sql`SELECT ${columnsFor(reader)} FROM media WHERE media.id = ANY (${pageOfIds(ids, filter)}) ORDER BY ${newestFirst}`,

@@ -51,6 +51,13 @@ export class AgentPassage {
   @Column({ type: 'text' })
   language: Language;
 
+  /**
+   * The words of title, headings and text with blanks between them, as the application takes these apart; null for one that is written in
+   * Latin letters alone, which Postgres takes apart. Null as a whole: written by a release before this one.
+   */
+  @Column({ type: 'text', array: true, nullable: true, select: false })
+  words: (string | null)[] | null;
+
   /** Its words, of title (A), headings (B) and text (D): kept by a trigger, read by `retrieve` alone. */
   @Column({ type: 'tsvector', select: false, insert: false, update: false })
   search: string;

@@ -19,6 +19,8 @@ import { accountOpeners, type AccountOpener } from './values.ts';
 })
 @Index('students_without_key', ['id'], { where: 'email_key IS NULL AND email IS NOT NULL' })
 @Index('students_search', { synchronize: false })
+@Index('students_name_folded', { synchronize: false })
+@Index('students_to_fold', ['id'], { where: 'name_folded IS NULL AND searched_spelling(name) <> lower(name)' })
 @Check('students_opened_by', oneOf('opened_by', accountOpeners))
 @Check('students_removed_is_anonymous', `(removed_at IS NULL) = (email IS NOT NULL)`)
 @Check('students_removed_has_no_key', 'email IS NOT NULL OR email_key IS NULL')
@@ -31,6 +33,10 @@ export class Student {
 
   @Column({ type: 'text' })
   name: string;
+
+  /** Its usual spelling (docs/adr/0061-search-in-every-script.md), where that is not the same in small letters; a trigger writes it. */
+  @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
+  nameFolded: string | null;
 
   /** Case-folded, unique in the club; null once the student is removed. */
   @Column({ type: 'text', nullable: true })

@@ -24,6 +24,10 @@ import type { CertificateWarning } from './values.ts';
 @Index('certificates_course_valid', ['courseId', 'issuedAt', 'id'], { where: 'revoked_at IS NULL' })
 @Index('certificates_course_revoked', ['courseId', 'issuedAt', 'id'], { where: 'revoked_at IS NOT NULL' })
 @Index('certificates_search', { synchronize: false })
+@Index('certificates_student_name_folded', { synchronize: false })
+@Index('certificates_to_fold', ['id'], {
+  where: 'student_name_folded IS NULL AND searched_spelling(student_name) <> lower(student_name)',
+})
 export class Certificate {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
@@ -49,6 +53,10 @@ export class Certificate {
   /** As printed; null once the student is removed. */
   @Column({ type: 'text', nullable: true })
   studentName: string | null;
+
+  /** Its usual spelling (docs/adr/0061-search-in-every-script.md), where that is not the same in small letters; a trigger writes it. */
+  @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
+  studentNameFolded: string | null;
 
   /** Follows the student's own, for searching; null once the student is removed. */
   @Column({ type: 'text', nullable: true })

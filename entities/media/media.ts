@@ -46,6 +46,11 @@ import { MediaFolder } from './media-folder.ts';
   where: `purpose = 'library' AND removed_at IS NULL AND folder_id IS NULL`,
 })
 @Index('media_search', { synchronize: false })
+@Index('media_title_folded', { synchronize: false })
+@Index('media_file_name_folded', { synchronize: false })
+@Index('media_to_fold', ['id'], {
+  where: `(title_folded IS NULL AND searched_spelling(title) <> lower(title)) OR (file_name_folded IS NULL AND searched_spelling(file_name) <> lower(file_name))`,
+})
 @Index('media_folder', ['folderId', 'archived', 'type', 'createdAt', 'id'], { where: 'folder_id IS NOT NULL' })
 @Index('media_owner', ['ownerId'], { where: 'owner_id IS NOT NULL' })
 @Index('media_avatar', ['ownerId'], {
@@ -95,6 +100,10 @@ export class Media {
   @Column({ type: 'text' })
   title: string;
 
+  /** Its usual spelling (docs/adr/0061-search-in-every-script.md), where that is not the same in small letters; a trigger writes it. */
+  @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
+  titleFolded: string | null;
+
   @Column({ type: 'text' })
   provider: MediaProvider;
 
@@ -109,6 +118,10 @@ export class Media {
 
   @Column({ type: 'text', nullable: true })
   fileName: string | null;
+
+  /** Its usual spelling (docs/adr/0061-search-in-every-script.md), where that is not the same in small letters; a trigger writes it. */
+  @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
+  fileNameFolded: string | null;
 
   /** As announced, until the file has arrived; then by its content. */
   @Column({ type: 'text', nullable: true })

@@ -69,14 +69,9 @@ export function likePattern(search: string): string {
   return `%${search.replace(/[\\%_]/g, (character) => `\\${character}`)}%`;
 }
 
-/** @returns the pattern of LIKE that finds a search in names, which were folded by {@link tidyName} */
-export function namePattern(search: string): string {
-  return likePattern(tidyName(search));
-}
-
-/** @returns the pattern of LIKE that finds a search in addresses, which were folded by {@link foldEmail} */
+/** @returns the pattern of LIKE that finds a search in addresses, which were folded by {@link foldEmail}; full-width letters are plain ones */
 export function emailPattern(search: string): string {
-  return likePattern(foldEmail(search));
+  return likePattern(foldEmail(search.normalize('NFKC')));
 }
 
 const entityOf: Readonly<Record<string, string>> = {

@@ -108,7 +108,15 @@ describe('GET /v1/clubs/{clubId}/certificates', () => {
     });
 
     it('finds any part of name and e-mail in any case, and takes LIKE wildcards literally', async () => {
-      for (const q of ['zoë', 'ZOË 100%', '100% o', '@ELSEWHERE.example', certificate.student_email]) {
+      for (const q of [
+        'zoë',
+        'zoe 100%',
+        'ＺＯＥ',
+        'ZOË 100%',
+        '100% o',
+        '@ELSEWHERE.example',
+        certificate.student_email,
+      ]) {
         expect(await idsOf(club, { q }), q).to.deep.equal([certificate.id]);
       }
       for (const q of ['zo_', '1%0', 'nobody', certificate.code.split('').toReversed().join(''), '\\']) {

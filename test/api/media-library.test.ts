@@ -127,6 +127,10 @@ describe('the media library', () => {
       await edit(id, { folder_id: folder });
       await (await testDatabase()).query(`UPDATE media SET file_name = '100%_off.txt' WHERE id = $1`, [id]);
       expect(await titles('?q=marinheiro')).to.deep.equal([['Nós de MARINHEIRO'], 1]);
+      expect(await titles(`?q=${encodeURIComponent('nos de ｍａｒｉｎｈｅｉｒｏ')}`)).to.deep.equal([
+        ['Nós de MARINHEIRO'],
+        1,
+      ]);
       expect(await titles('?q=%20MARI')).to.deep.equal([['Nós de MARINHEIRO', 'marinha'], 2]);
       expect(await titles('?q=0%25_O')).to.deep.equal([['Nós de MARINHEIRO'], 1]);
       expect(await titles(`?q=mari&folder_id=top`)).to.deep.equal([['marinha'], 1]);

@@ -5,7 +5,8 @@
 import type { Language } from '../../../entities/clubs/values.ts';
 import { serveThread, type Orderer } from '../../../platform/infra/thread-work.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
-import { cutPassages, type Passage } from '../indexing/passages.policy.ts';
+import { withWords, type SearchedPassage } from '../indexing/passage-words.policy.ts';
+import { cutPassages } from '../indexing/passages.policy.ts';
 import { readFile, readLesson, readSubtitles } from './read-out.ts';
 import type { ReadOut } from './sections.ts';
 import { Unreadable } from './unreadable.ts';
@@ -22,7 +23,7 @@ export type Source = { language: Language } & (
 
 export type ThreadMessage =
   | { tells: 'progress'; done: number; total: number }
-  | { tells: 'passages'; passages: Passage[] };
+  | { tells: 'passages'; passages: SearchedPassage[] };
 
 export type ThreadResult =
   | { pageCount: number | null; warnings: SourceWarning[] }
@@ -35,11 +36,11 @@ async function extract(source: Source, orderer: Orderer): Promise<ThreadResult> 
   const onPage = (done: number, total: number) => tell({ tells: 'progress', done, total });
   const { pageCount, sections, warnings } = await readOut(source, onPage);
   let count = 0;
-  let passages: Passage[] = [];
+  let passages: SearchedPassage[] = [];
   for (const passage of cutPassages(sections, source.language)) {
     count += 1;
     if (count > indexingRules.maxPassages) throw new Unreadable('too_large');
-    passages.push(passage);
+    passages.push(withWords(passage));
     if (passages.length < passagesAMessage) continue;
     tell({ tells: 'passages', passages });
     passages = [];

@@ -3,11 +3,11 @@ import { moduleAt } from '../../../platform/core/modules.ts';
 import { createThreads } from '../../../platform/infra/bounded-thread.ts';
 import type { Source, ThreadMessage, ThreadResult } from './extraction-thread.ts';
 import { indexingRules, type IndexingError } from '../indexing/indexing.policy.ts';
-import type { Passage } from '../indexing/passages.policy.ts';
+import type { SearchedPassage } from '../indexing/passage-words.policy.ts';
 import type { SourceWarning } from '../../../entities/agents/values.ts';
 
 export type Extraction =
-  | { result: 'read'; pageCount: number | null; passages: Passage[]; warnings: SourceWarning[] }
+  | { result: 'read'; pageCount: number | null; passages: SearchedPassage[]; warnings: SourceWarning[] }
   /** The source itself is why, and would be the next time. */
   | { result: 'unreadable'; code: Exclude<IndexingError, 'indexing_failed'>; warnings: SourceWarning[] };
 
@@ -29,7 +29,7 @@ export async function extract(
   },
 ): Promise<Extraction> {
   const { extractionMs: workMs, maxHeapMb, maxBuffersMb } = options.rules ?? indexingRules;
-  const passages: Passage[] = [];
+  const passages: SearchedPassage[] = [];
   const module = moduleAt('./extraction-thread.ts', import.meta.url);
   const bounds = { workMs, maxHeapMb, maxBuffersMb };
   const ended = await createThreads(module, bounds, { uses: 1 }).run<ThreadResult>({

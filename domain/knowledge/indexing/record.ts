@@ -8,14 +8,14 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Claim } from './claims.ts';
 import { indexingRules, longestWaitMs, readerVersion, waitAfter, type IndexingError } from './indexing.policy.ts';
-import type { Passage } from './passages.policy.ts';
+import { storedWords, type SearchedPassage } from './passage-words.policy.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 
 export interface Indexed {
   title: string;
   language: Language;
   pageCount: number | null;
-  passages: readonly Passage[];
+  passages: readonly SearchedPassage[];
   warnings: readonly SourceWarning[];
 }
 
@@ -91,14 +91,16 @@ async function deletePassages(tx: Transaction, old: readonly { id: Id }[]): Prom
 /** Inserts them beside those that stand, and takes no lock of the source's row until the commit. */
 export async function insertPassages(
   tx: Transaction,
-  claim: Claim,
-  { title, language, passages }: Indexed,
+  claim: Pick<Claim, 'sourceId' | 'clubId'>,
+  { title, language, passages }: Pick<Indexed, 'title' | 'language' | 'passages'>,
 ): Promise<void> {
   await tx.run(sql`SET CONSTRAINTS "agent_passages_source", "FK_0e588396cb9d7d336b157e32724" DEFERRED`);
   const { passagesAStatement } = indexingRules;
+  const titleWords = storedWords(title);
   for (let from = 0; from < passages.length; from += passagesAStatement) {
-    const rows = passages.slice(from, from + passagesAStatement).map(({ seconds, ...passage }, at) => ({
+    const rows = passages.slice(from, from + passagesAStatement).map(({ seconds, words, ...passage }, at) => ({
       ...passage,
+      words: [titleWords, words.headings, words.text],
       id: newId(),
       position: from + at,
       from_seconds: seconds?.map((one) => one.from) ?? null,
@@ -106,12 +108,12 @@ export async function insertPassages(
     }));
     await tx.run(
       sql`INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language,
-                                      from_seconds, to_seconds)
+                                      from_seconds, to_seconds, words)
           SELECT row.id, ${claim.sourceId}, ${claim.clubId}, row.position, row.page, ${title}, row.headings, row.blocks, row.text,
-                 ${language}, row.from_seconds, row.to_seconds
+                 ${language}, row.from_seconds, row.to_seconds, row.words
             FROM json_to_recordset(${JSON.stringify(rows)})
                  AS row (id uuid, position int, page int, headings text[], blocks text[], text text, from_seconds int[],
-                         to_seconds int[])`,
+                         to_seconds int[], words text[])`,
     );
   }
 }

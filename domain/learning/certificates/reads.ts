@@ -9,9 +9,10 @@ import { all, columns, sql, type Sql } from '../../../platform/infra/postgres/sq
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { countListed } from '../../../platform/infra/postgres/lists/counts.ts';
+import { nameMatches } from '../../../platform/infra/postgres/lists/folded-names.ts';
 import { listPage, type Page, type PageRequest, type PagedList } from '../../../platform/infra/postgres/lists/page.ts';
 import { pageOfIds, search } from '../../../platform/infra/postgres/lists/search.ts';
-import { emailPattern, namePattern } from '../../../platform/core/text.policy.ts';
+import { emailPattern, tidyName } from '../../../platform/core/text.policy.ts';
 import { readCode, readPartOfCode } from './code.policy.ts';
 import {
   presentCertificate,
@@ -135,7 +136,7 @@ const certificatesWhere = (shown: Sql): PagedList<CertificateRow> => ({
 
 function matches(q: string): Sql {
   const part = readPartOfCode(q);
-  const inPerson = sql`certificate.student_name ILIKE ${namePattern(q)} OR certificate.student_email ILIKE ${emailPattern(q)}`;
+  const inPerson = sql`${nameMatches('certificate.student_name', tidyName(q))} OR certificate.student_email ILIKE ${emailPattern(q)}`;
   return part === undefined ? sql`(${inPerson})` : sql`(${inPerson} OR certificate.code LIKE ${`%${part}%`})`;
 }
 

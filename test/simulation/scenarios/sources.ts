@@ -1,4 +1,5 @@
 /** The index of the agents' material: lessons, files and agents change while it is read out, and it follows. */
+import { withWords } from '../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { updateAgent } from '../../../domain/agents/setup/agents.ts';
 import { setMaterial } from '../../../domain/agents/setup/material.ts';
 import { reindexSource } from '../../../domain/agents/setup/source-list.ts';
@@ -107,7 +108,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
     onPage(1, 1);
     if (lines.length === 0) return { result: 'unreadable', code: 'no_text', warnings: [] };
     said.add(lines.join('\n'));
-    return { result: 'read', pageCount: null, passages: lines.map(passageOf), warnings: [] };
+    return { result: 'read', pageCount: null, passages: lines.map(passageOf).map(withWords), warnings: [] };
   };
 
   const turn = (next: ReaderMood): Command => ({

@@ -1,6 +1,7 @@
 /** Sources in a club's index of agents' material, and the passages in them. */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { SourceStatus } from '../../../entities/agents/values.ts';
+import { storedWords } from '../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { readerVersion } from '../../../domain/knowledge/indexing/indexing.policy.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -16,7 +17,15 @@ export interface TestSource {
 }
 
 /** A passage, or a text alone. */
-export type NewPassage = string | { text: string; headings?: string[]; page?: number | null };
+export type NewPassage =
+  | string
+  | {
+      text: string;
+      headings?: string[];
+      page?: number | null;
+      /** As a release wrote it that stored no words. */
+      isFormer?: boolean;
+    };
 
 interface SourceOptions {
   lessonId?: Id;
@@ -64,13 +73,19 @@ export async function buildPassages(
 ): Promise<void> {
   const source = await testDatabase();
   const rows = passages.map((passage, position) => {
-    const { text, headings = [], page = 1 } = typeof passage === 'string' ? { text: passage } : passage;
-    return { id: newId(), position, page, headings, blocks: [text], text };
+    const {
+      text,
+      headings = [],
+      page = 1,
+      isFormer = false,
+    }: Exclude<NewPassage, string> = typeof passage === 'string' ? { text: passage } : passage;
+    const words = isFormer ? null : [title, headings.join(' '), text].map(storedWords);
+    return { id: newId(), position, page, headings, blocks: [text], text, words };
   });
   await source.query(
-    `INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, language)
-     SELECT id, $1, $2, position, page, $3, headings, blocks, text, (SELECT language FROM clubs WHERE id = $2)
-       FROM jsonb_to_recordset($4::jsonb) AS row (id uuid, position int, page int, headings text[], blocks text[], text text)`,
+    `INSERT INTO agent_passages (id, source_id, club_id, position, page, title, headings, blocks, text, words, language)
+     SELECT id, $1, $2, position, page, $3, headings, blocks, text, words, (SELECT language FROM clubs WHERE id = $2)
+       FROM jsonb_to_recordset($4::jsonb) AS row (id uuid, position int, page int, headings text[], blocks text[], text text, words text[])`,
     [sourceId, clubId, title, JSON.stringify(rows)],
   );
   await source.query(

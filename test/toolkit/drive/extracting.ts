@@ -1,4 +1,5 @@
 /** Reading files out in tests: in the thread, as the worker does. */
+import { withWords } from '../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { extract, type Extraction, type ThreadRules } from '../../../domain/knowledge/extraction/extraction.ts';
 import { readFile } from '../../../domain/knowledge/extraction/read-out.ts';
 import { cutPassages } from '../../../domain/knowledge/indexing/passages.policy.ts';
@@ -40,7 +41,7 @@ export async function readFrom(
 /** Without a thread, for many small files. @throws Unreadable */
 export async function readHere(bytes: Uint8Array, says: string | null = null): Promise<Omit<Read, 'result'>> {
   const { sections, ...rest } = await readFile(bytes, says, () => {});
-  return { ...rest, passages: [...cutPassages(sections, 'en')] };
+  return { ...rest, passages: Array.from(cutPassages(sections, 'en'), withWords) };
 }
 
 /** The passages in short: where they stand, and their blocks without the white space after them. */

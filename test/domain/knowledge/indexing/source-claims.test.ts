@@ -1,4 +1,5 @@
 /** Who may index a source: claims under a lease, and what happens to one whose source changes or goes meanwhile. */
+import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { holdClaim } from '../../../../domain/knowledge/indexing/claims.ts';
@@ -150,13 +151,11 @@ describe('the claim of a source', function () {
     await wantAnew(source);
     const { db } = await testDeps();
     const claim = await claimOf(source);
-    const passages = [{ page: null, headings: [], blocks: ['New.'], text: 'New.', seconds: null }];
+    const passages = [withWords({ page: null, headings: [], blocks: ['New.'], text: 'New.', seconds: null })];
     const recording = db.source.transaction(async (tx) => {
       await insertPassages(new Transaction(tx), claim, {
         title: 'T',
         language: 'en',
-        pageCount: null,
-        warnings: [],
         passages,
       });
       await alterSource(source, `updated_at = now()`); // by another connection: it would wait for ever
@@ -169,13 +168,9 @@ describe('the claim of a source', function () {
   });
 
   describe('of a source that is taken away while its passages are replaced', () => {
-    const passages = Array.from({ length: 400 }, (_, page) => ({
-      page,
-      headings: [],
-      blocks: ['New.'],
-      text: 'New.',
-      seconds: null,
-    }));
+    const passages = Array.from({ length: 400 }, (_, page) =>
+      withWords({ page, headings: [], blocks: ['New.'], text: 'New.', seconds: null }),
+    );
     const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, warnings: [], passages };
     /** A source of 40 pages whose text is wanted anew, claimed. */
     const claimed = async () => {

@@ -64,6 +64,24 @@ describe('indexing', function () {
       expect(row.indexedAt).to.be.instanceOf(Date);
     });
 
+    it('in a script without blanks is recorded with its words; Latin letters need none', async () => {
+      const source = await buildLessonSource('## 放松\n前帆。\n\n## Ropes\nMade fast.', 'pt');
+      await stepSource(source);
+      const rows = await (
+        await testDatabase()
+      ).query<{ words: unknown; search: string }[]>(
+        `SELECT words, search FROM agent_passages WHERE source_id = $1 ORDER BY position`,
+        [source.id],
+      );
+      expect(rows.map(({ words }) => words)).to.deep.equal([
+        [null, '放松 放 松 放松', '前 帆 前 帆 前帆'],
+        [null, null, null],
+      ]);
+      expect(rows[0]?.search)
+        .to.include(`'前帆'`)
+        .and.match(/'放松':\d+B,\d+B/);
+    });
+
     it('without text is ready, and records no passage', async () => {
       const source = await buildLessonSource('');
       expect(await stepSource(source)).to.deep.equal(ready(0));

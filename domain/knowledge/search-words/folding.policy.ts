@@ -1,0 +1,102 @@
+/**
+ * One spelling for each word of a search, whatever keyboard, font or habit wrote it (docs/adr/0061-search-in-every-script.md). Marks that make
+ * another word, such as accents of Latin letters and vowels of Indic scripts, stay with their letter.
+ */
+
+/** Letters that are typed for one another, and the one that stands for them. */
+const variants: Readonly<Record<string, string>> = {
+  // Arabic: alef with hamza or madda, Persian yeh and kaf, Urdu and Kurdish heh
+  آ: 'ا',
+  أ: 'ا',
+  إ: 'ا',
+  ٱ: 'ا',
+  ى: 'ي',
+  ی: 'ي',
+  ې: 'ي',
+  ے: 'ي',
+  ک: 'ك',
+  ڪ: 'ك',
+  ہ: 'ه',
+  ۀ: 'ه',
+  ھ: 'ه',
+  ە: 'ه',
+  ۃ: 'ة',
+  // Devanagari with a nukta in one character, and chandrabindu
+  ऩ: 'न',
+  ऱ: 'र',
+  ऴ: 'ळ',
+  '\u0901': '\u0902',
+  // Greek at the end of a word; Russian yo
+  ς: 'σ',
+  ё: 'е',
+};
+/** Letters of the blocks that have such. */
+// oxlint-disable-next-line no-misleading-character-class
+const variant = /[ςё\u0620-\u06D5\u0901\u0929\u0931\u0934]/gu;
+
+/** Heh at the end of a word of three letters and more: most often a teh marbuta without its dots, which the stems of Arabic need. */
+const finalHeh = /(?<=\p{L}{2})ه(?!\p{L})/gu;
+
+/** Marks that many writers leave out: vowels of Arabic and Hebrew, nuktas, stress of Cyrillic, and the stroke that only stretches a word. */
+const optionalMarks =
+  // oxlint-disable-next-line no-misleading-character-class
+  /[\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0610-\u061A\u0640\u064B-\u065F\u0670\u06D6-\u06DC\u06DF-\u06E8\u06EA-\u06ED\u08D3-\u08FF\u093C\u09BC\u0A3C\u0ABC\u0B3C\u0CBC]/gu;
+const stressed = /(\p{Script=Cyrillic})[\u0300\u0301\u0308]+/gu;
+const invisible = /\p{Default_Ignorable_Code_Point}/gu;
+
+/** A nasal consonant before one of its own row, which is written as a dot as well: हिन्दी and हिंदी. */
+const nasals = /ङ\u094D(?=[क-घ])|ञ\u094D(?=[च-झ])|ण\u094D(?=[ट-ढ])|न\u094D(?=[त-ध])|म\u094D(?=[प-भ])/gu;
+
+/** Thai and Lao vowels that NFKC takes apart, or that are typed as two. The dictionaries of the segmenter have them whole. */
+const composed: readonly (readonly [RegExp, string])[] = [
+  [/\u0E4D([\u0E48-\u0E4B]?)\u0E32/gu, '$1\u0E33'],
+  [/\u0ECD([\u0EC8-\u0ECB]?)\u0EB2/gu, '$1\u0EB3'],
+  [/\u0E40\u0E40/gu, '\u0E41'],
+];
+
+const foreignDigit = /(?![0-9])\p{Nd}/gu;
+const digit = /\p{Nd}/u;
+
+/** @returns the same digit as ASCII: Unicode has those of each script in ascending order, from 0 */
+function asciiDigit(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  let value = 0;
+  while (value < 9 && digit.test(String.fromCodePoint(code - value - 1))) value++;
+  return String(value);
+}
+
+/** Rounds of folding. Only texts of marks that no script combines need a second one, when a removed mark lets two others compose. */
+const rounds = 8;
+
+/**
+ * Folds width and compatibility forms, case, decomposed letters, digits of every script, and spellings that readers take for the same word.
+ * Folding a folded text changes nothing.
+ * @param text any text, also with lone surrogates, which become U+FFFD
+ */
+export function foldSearched(text: string): string {
+  let folded = foldOnce(text.toWellFormed());
+  for (let round = 1; round < rounds; round++) {
+    const again = foldOnce(folded);
+    if (again === folded) break;
+    folded = again;
+  }
+  return folded;
+}
+
+function foldOnce(text: string): string {
+  let folded = text
+    .replace(invisible, '')
+    .normalize('NFKC')
+    .replaceAll('İ', 'i')
+    .toLowerCase()
+    .normalize('NFKC')
+    .replace(optionalMarks, '')
+    .replace(stressed, '$1');
+  for (const [parts, whole] of composed) folded = folded.replace(parts, whole);
+  return folded
+    .replace(variant, (letter) => variants[letter] ?? letter)
+    .replace(finalHeh, 'ة')
+    .replace(nasals, '\u0902')
+    .replace(foreignDigit, asciiDigit)
+    .normalize('NFC');
+}

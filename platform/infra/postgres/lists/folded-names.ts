@@ -1,0 +1,42 @@
+/** Names and titles by their usual spelling, in any script and width (docs/adr/0061-search-in-every-script.md). Triggers fold what is written. */
+import { likePattern } from '../../../core/text.policy.ts';
+import type { Database } from '../database.ts';
+import { raw, sql, type Sql } from '../sql.ts';
+
+// oxlint-disable-next-line no-control-regex
+const ascii = /^[\u0000-\u007F]*$/;
+
+/**
+ * The condition that a name holds a text, as it is typed or in its usual spelling.
+ * @param column with its alias, such as `student.name`; `student.name_folded` stands beside it
+ * @param typed tidied as such names are before they are written
+ */
+export function nameMatches(column: string, typed: string): Sql {
+  const asTyped = sql`${raw(column)} ILIKE ${likePattern(typed)} OR ${raw(column)}_folded LIKE searched_pattern(${typed})`;
+  // A name that is its own usual spelling has no other beside it.
+  return ascii.test(typed) ? sql`(${asTyped})` : sql`(${asTyped} OR ${raw(column)} ILIKE searched_pattern(${typed}))`;
+}
+
+export type FoldedTable = 'students' | 'certificates' | 'media';
+
+/** Rows of a batch. */
+const batch = 1_000;
+
+/**
+ * Folds one batch of the names that were written before triggers did. Safe to repeat and to run twice at the same time.
+ * @param columns of names, each with a column `…_folded` and a trigger that writes it
+ * @returns how many rows were folded, and whether there may be more
+ */
+export async function foldOldNames(
+  db: Database,
+  table: FoldedTable,
+  columns: readonly string[],
+): Promise<{ folded: number; more: boolean }> {
+  const unfolded = columns
+    .map((name) => `(${name}_folded IS NULL AND searched_spelling(${name}) <> lower(${name}))`)
+    .join(' OR ');
+  const folded = await db.run(sql`
+    UPDATE ${raw(table)} SET ${raw(columns.map((name) => `${name} = ${name}`).join(', '))}
+     WHERE id IN (SELECT id FROM ${raw(table)} WHERE ${raw(unfolded)} ORDER BY id LIMIT ${batch} FOR UPDATE SKIP LOCKED)`);
+  return { folded, more: folded === batch };
+}

@@ -44,7 +44,7 @@ export const indexingRules = {
  * Of the readers of files and lessons. Raise it where they read a file otherwise than before: every source is then read again, as
  * bulk work (reading-again.ts).
  */
-export const readerVersion = 2;
+export const readerVersion = 3;
 
 /** The waits after attempts that failed by a fault of ours: an outage of the store of an hour and more is outlived. */
 const waitsMs = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];

@@ -155,8 +155,6 @@ describe('the claim of a source', function () {
       await insertPassages(new Transaction(tx), claim, {
         title: 'T',
         language: 'en',
-        pageCount: null,
-        warnings: [],
         passages,
       });
       await alterSource(source, `updated_at = now()`); // by another connection: it would wait for ever
@@ -176,7 +174,7 @@ describe('the claim of a source', function () {
       text: 'New.',
       seconds: null,
     }));
-    const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, warnings: [], passages };
+    const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, warnings: [], passages, ocrDueAt: null };
     /** A source of 40 pages whose text is wanted anew, claimed. */
     const claimed = async () => {
       const source = await buildFileSource(await book(40));

@@ -160,7 +160,7 @@ async function runFor(
     const bounds = { ...indexingRules, extractionMs: rules.extractionMs };
     const source = { kind: 'media', language, bytes, says: 'application/pdf', pages } as const;
     const read = await readOut(source, { onPage: () => undefined, signal, rules: bounds });
-    if (read.result === 'unreadable') return read.code === 'no_text' && read.scanned ? [] : undefined;
+    if (read.result === 'unreadable') return read.code === 'no_text' ? [] : undefined;
     if (read.pageCount !== pageCount) return undefined;
     return read.passages;
   });

@@ -392,7 +392,10 @@ async function prepareWork(workDirectory: string): Promise<void> {
 }
 
 /** @returns undefined if the deployment has no OCR */
-function createOcr({ ocr: { command, languages }, video: { workDirectory } }: Config, log: Logger): OcrDeps | undefined {
+function createOcr(
+  { ocr: { command, languages }, video: { workDirectory } }: Config,
+  log: Logger,
+): OcrDeps | undefined {
   if (command === undefined) return undefined;
   return {
     program: ocrProgramAt(command, workDirectory),

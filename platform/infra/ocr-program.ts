@@ -132,8 +132,7 @@ async function isPdf(file: string): Promise<boolean> {
 function trialPdf(): Buffer {
   const [width, height] = [400, 200];
   const dots = Buffer.alloc(width * height, 0xff);
-  for (let y = 40; y < height - 40; y++)
-    for (let x = 40; x < width - 40; x++) if (x % 40 < 12) dots[y * width + x] = 0;
+  for (let y = 40; y < height - 40; y++) for (let x = 40; x < width - 40; x++) if (x % 40 < 12) dots[y * width + x] = 0;
   const content = 'q 192 0 0 96 0 0 cm /Im0 Do Q';
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',

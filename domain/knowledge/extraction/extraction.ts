@@ -50,7 +50,5 @@ export async function extract(
     },
   });
   if (typeof ended === 'string') return { result: 'unreadable', code: ended, warnings: [] };
-  return 'code' in ended
-    ? { result: 'unreadable', ...ended }
-    : { result: 'read', ...ended, passages };
+  return 'code' in ended ? { result: 'unreadable', ...ended } : { result: 'read', ...ended, passages };
 }

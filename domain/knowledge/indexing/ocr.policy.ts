@@ -78,7 +78,10 @@ export function withOcr(
   const others = first.warnings.filter(({ code }) => code !== 'page_is_a_picture');
   const changed = [
     warningOf('page_is_a_picture', pictures),
-    warningOf('read_by_ocr', scanned.filter((page) => read.has(page))),
+    warningOf(
+      'read_by_ocr',
+      scanned.filter((page) => read.has(page)),
+    ),
     warningOf('ocr_failed', failed),
   ];
   const [picture, ...rest] = changed.map((warning) => (warning.count > 0 ? [warning] : []));

@@ -1,10 +1,21 @@
 import { expect } from 'chai';
-import { allOcrLanguages, ocrLanguagesOf, pageRanges, withOcr } from '../../../../domain/knowledge/indexing/ocr.policy.ts';
+import {
+  allOcrLanguages,
+  ocrLanguagesOf,
+  pageRanges,
+  withOcr,
+} from '../../../../domain/knowledge/indexing/ocr.policy.ts';
 import type { SourceWarning } from '../../../../entities/agents/values.ts';
 import type { Passage } from '../../../../domain/knowledge/indexing/passages.policy.ts';
 
 describe('domain/knowledge/indexing/ocr.policy', () => {
-  const passage = (page: number, text: string): Passage => ({ page, headings: [], blocks: [text], text, seconds: null });
+  const passage = (page: number, text: string): Passage => ({
+    page,
+    headings: [],
+    blocks: [text],
+    text,
+    seconds: null,
+  });
 
   it('names the language of the club first, then those of the deployment, each once', () => {
     expect([

@@ -10,7 +10,8 @@ import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 
 describe('reading sources again that older readers have read', () => {
   const now = new Date('2027-03-01T12:00:00Z');
-  const again = async (version?: number) => readOldSourcesAgain((await testDeps()).db, now, { readsScans: false, ...(version !== undefined && { version }) });
+  const again = async (version?: number) =>
+    readOldSourcesAgain((await testDeps()).db, now, { readsScans: false, ...(version !== undefined && { version }) });
   const rowsOf = async (clubId: Id) =>
     (await testDatabase()).query<{ id: Id; status: string; due: boolean }[]>(
       `SELECT id, status, looks_at IS NOT NULL AS due FROM agent_sources WHERE club_id = $1 ORDER BY id`,

@@ -6,7 +6,6 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
-import PDFDocument from 'pdfkit';
 import { PDFiumLibrary } from '@hyzyla/pdfium';
 import sharp from 'sharp';
 import { ocrProgramAt } from '../../../../platform/infra/ocr-program.ts';
@@ -20,7 +19,7 @@ import type { Language } from '../../../../entities/clubs/values.ts';
 
 /** A page of these lines, as a scanner makes it: 200 dots an inch, in grey, a little askew and blurred. */
 async function scanOf(lines: readonly string[]): Promise<Buffer> {
-  const page = await pdfOf(1, (pdf: typeof PDFDocument.prototype) => {
+  const page = await pdfOf(1, (pdf) => {
     pdf.fontSize(13);
     for (const line of lines) pdf.text(line).moveDown();
   });

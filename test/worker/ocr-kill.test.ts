@@ -7,7 +7,7 @@ import { sourceRow, textsOf } from '../toolkit/assert/sources.ts';
 import { scannedPdf } from '../toolkit/builders/scanned-files.ts';
 import { buildFileSource, type TestSource } from '../toolkit/builders/sources.ts';
 import { wantAnew } from '../toolkit/drive/indexing.ts';
-import { fakeOcrCommand } from '../toolkit/drive/ocr.ts';
+import { ocrCommand } from '../toolkit/drive/ocr.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
@@ -27,7 +27,7 @@ describe('a worker is killed while scanned pages are read for it', function () {
     return lines.filter((line) => line.includes(mark)).length;
   };
   const settings = (mode: string) => ({
-    OCR_COMMAND: fakeOcrCommand(mode).join(' '),
+    OCR_COMMAND: ocrCommand(mode).join(' '),
     MEDIA_WORK_DIRECTORY: work,
   });
 

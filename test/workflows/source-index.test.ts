@@ -10,7 +10,7 @@ import { book } from '../toolkit/builders/office-files.ts';
 import { buildFileSource, buildLessonSource, type TestSource } from '../toolkit/builders/sources.ts';
 import { changeLesson, indexingDeps } from '../toolkit/drive/indexing.ts';
 import { scannedPdf } from '../toolkit/builders/scanned-files.ts';
-import { fakeOcrCommand, ocrDeps } from '../toolkit/drive/ocr.ts';
+import { ocrCommand, ocrDeps } from '../toolkit/drive/ocr.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { runWorkerHere, useTemporal } from '../toolkit/stack/worker.ts';
@@ -26,7 +26,7 @@ describe('source-index, on the real server', function () {
   let connection: NativeConnection;
   let client: WorkflowClient;
   let worker: { stop(): Promise<void> };
-  const ocr = ocrDeps(fakeOcrCommand('read'));
+  const ocr = ocrDeps(ocrCommand('read'));
   /** What happens when the next source is read out, or is claimed. */
   let meanwhile: Partial<Record<Parameters<IndexingDeps['failpoint']>[0], () => Promise<void>>> = {};
 

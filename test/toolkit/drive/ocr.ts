@@ -9,7 +9,7 @@ import { freeBytes } from '../../../platform/infra/work-directory.ts';
 const fake = fileURLToPath(new URL('../fakes/ocr-program.mjs', import.meta.url));
 
 /** @param mode how it behaves: test/toolkit/fakes/ocr-program.mjs */
-export const fakeOcrCommand = (mode: string, { takesPages = true } = {}): string[] => [
+export const ocrCommand = (mode: string, { takesPages = true } = {}): string[] => [
   process.execPath,
   fake,
   mode,
@@ -19,7 +19,7 @@ export const fakeOcrCommand = (mode: string, { takesPages = true } = {}): string
   ...(takesPages ? ['{pages}'] : []),
 ];
 
-/** @param command {@link fakeOcrCommand}, or a real one */
+/** @param command {@link ocrCommand}, or a real one */
 export function ocrDeps(command: readonly string[], changed: Partial<OcrDeps> = {}): OcrDeps {
   const { workDirectory = tmpdir() } = changed;
   return {

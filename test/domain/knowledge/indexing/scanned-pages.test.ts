@@ -10,7 +10,7 @@ import { passagesOf, sourceRow } from '../../../toolkit/assert/sources.ts';
 import { buildFileSource, type TestSource } from '../../../toolkit/builders/sources.ts';
 import { scannedPdf } from '../../../toolkit/builders/scanned-files.ts';
 import { alterSource, stepSource, wantAnew } from '../../../toolkit/drive/indexing.ts';
-import { fakeOcrCommand, ocrDeps } from '../../../toolkit/drive/ocr.ts';
+import { ocrCommand, ocrDeps } from '../../../toolkit/drive/ocr.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 
 describe('indexing of scanned pages', function () {
@@ -37,7 +37,7 @@ describe('indexing of scanned pages', function () {
   /** @param mode of the fake @returns the step's answer, and how OCR ended */
   async function indexed(source: TestSource, mode: string, changed: Partial<OcrDeps> = {}, takesPages = true) {
     const outcomes: OcrOutcome[] = [];
-    const ocr = ocrDeps(fakeOcrCommand(mode, { takesPages }), {
+    const ocr = ocrDeps(ocrCommand(mode, { takesPages }), {
       workDirectory,
       onOutcome: (one) => outcomes.push(one),
       ...changed,
@@ -136,7 +136,7 @@ describe('indexing of scanned pages', function () {
     const beat = (words: string) => {
       if (words.startsWith('OCR: 0 of')) stop.abort(new Error('The worker stops'));
     };
-    const ocr = ocrDeps(fakeOcrCommand(`hang=${mark}`), { workDirectory });
+    const ocr = ocrDeps(ocrCommand(`hang=${mark}`), { workDirectory });
     const step = await stepSource(source, { ocr }, { beat, stop: stop.signal });
     expect(step).to.include({ done: false, attempt: 1 });
     expect(await sourceRow(source)).to.include({ status: 'pending', attempts: 0, leaseUntil: null });
@@ -218,7 +218,7 @@ describe('indexing of scanned pages', function () {
     expect(first.beats).to.deep.equal(['about to read']);
     await alterSource(source, `looks_at = now() - interval '1 second'`);
     const reads: string[] = [];
-    const ocr = ocrDeps(fakeOcrCommand('read'), { workDirectory, permit });
+    const ocr = ocrDeps(ocrCommand('read'), { workDirectory, permit });
     const storage = { read: (key: string) => Promise.reject(new Error(`${reads.push(key)} reads`)) };
     expect(await stepSource(source, { ocr, storage })).to.include({ done: false, for: 'ocr' });
     expect(reads).to.deep.equal([]);

@@ -257,10 +257,13 @@ describe('a page of a PDF, read as people see it', function () {
       });
       const { onPage, pages } = { onPage: () => undefined, pages: [3, 4, 9] };
       const { signal } = new AbortController();
-      const read = await extract({ kind: 'media', language: 'en', bytes: file, says: null, pages }, { onPage, signal });
-      expect(read).to.include({ result: 'read', pageCount: 4 });
-      expect(read.warnings).to.deep.equal([{ code: 'page_is_a_picture', count: 1, pages: [3] }]);
-      expect(read.result === 'read' && read.passages.map(({ page }) => page)).to.deep.equal([4]);
+      const extraction = await extract(
+        { kind: 'media', language: 'en', bytes: file, says: null, pages },
+        { onPage, signal },
+      );
+      expect(extraction).to.include({ result: 'read', pageCount: 4 });
+      expect(extraction.warnings).to.deep.equal([{ code: 'page_is_a_picture', count: 1, pages: [3] }]);
+      expect(extraction.result === 'read' && extraction.passages.map(({ page }) => page)).to.deep.equal([4]);
     });
 
     it('is told of pictures beside text, but for ornaments and the paper of a scan', async () => {

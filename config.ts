@@ -7,6 +7,7 @@ import ipaddr from 'ipaddr.js';
 import { pricedModels } from './domain/agents/prompt/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
 import { planNames } from './entities/billing/values.ts';
+import { ocrPlaceholders } from './platform/infra/ocr-program.ts';
 import { usualFfmpeg } from './platform/infra/video/ffmpeg.ts';
 import { taskQueues } from './platform/engine/workflow-types.ts';
 import { Secret } from './platform/core/secret.ts';
@@ -15,6 +16,7 @@ import { telemetryVariables } from './platform/infra/telemetry/settings.ts';
 import { temporalMistakes } from './platform/infra/temporal-settings.ts';
 import {
   anyOf,
+  command,
   counts,
   fileOf,
   filePath,
@@ -174,8 +176,24 @@ export const declarations = {
     ),
     workDirectory: text(
       'MEDIA_WORK_DIRECTORY',
-      'A directory for videos that the worker works on: it must exist, with room for the largest of them and what is made of it.',
+      'A directory for videos and scanned PDFs that the worker works on: it must exist, with room for the largest of them and what is made of it.',
       { default: '/tmp' },
+    ),
+  },
+  ocr: {
+    command: optional(
+      command(
+        'OCR_COMMAND',
+        'Reads scanned pages of PDFs for agents: a program, which writes a PDF with their text, and its arguments, without a shell. `{input}` and `{output}` become paths, `{languages}` such as `por+eng`, `{pages}` such as `1-3,7`. For example `ocrmypdf --skip-text --output-type pdf --jobs 1 --pages {pages} -l {languages} {input} {output}`. Without it scanned pages are not read (docs/how-to/operate.md, Scanned pages).',
+        { needs: ['input', 'output'], knows: ocrPlaceholders },
+      ),
+    ),
+    languages: optional(
+      text(
+        'OCR_LANGUAGES',
+        "Languages that scanned pages may have beside their club's, as the program of `OCR_COMMAND` names them, such as `eng+jpn`. Each makes OCR slower.",
+        { pattern: /^\w+(?:\+\w+)*$/ },
+      ),
     ),
   },
   classroomUrl: text(

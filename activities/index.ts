@@ -122,7 +122,8 @@ export const activities = {
     beginDigests: (now: number) => beginDigests(db, new Date(timeOfStep(now))),
   }),
   sweep: ({ db, onRescued }: Given<'db' | 'onRescued'>) => sweepActivities(db, onRescued),
-  retention: (deps: Given<'db' | 'vault' | 'storage'>) => retentionActivities(deps),
+  retention: ({ sources, ...deps }: Given<'db' | 'vault' | 'storage'> & { sources?: Pick<IndexingDeps, 'ocr'> }) =>
+    retentionActivities({ ...deps, readsScans: sources?.ocr !== undefined }),
 } satisfies Record<WorkflowType | 'beginDigests' | 'sweep' | 'retention', (deps: ActivityDeps) => object>;
 
 /** By workflow type: what workflows call. */

@@ -7,7 +7,8 @@ import type { MediaDeps } from '../domain/media/media.ts';
 /** How many rows one batch of each kind changed. */
 export type RetentionRound = { more: boolean } & Readonly<Record<string, number | boolean>>;
 
-export function retentionActivities(deps: MediaDeps & VaultDeps) {
+/** @param deps.readsScans whether the deployment has OCR */
+export function retentionActivities(deps: MediaDeps & VaultDeps & { readsScans?: boolean }) {
   return {
     /**
      * A job that fails keeps none from running.

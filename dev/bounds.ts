@@ -20,12 +20,14 @@ import { codeTries, withheldTriesADay, wrongCodesADay } from '../domain/mail/cod
 import { tokenLifetimeMs } from '../domain/mail/one-time-tokens.ts';
 import { requestRules } from '../domain/mail/request-bounds.policy.ts';
 import { suppressionsPerClub } from '../domain/mail/suppressions.ts';
+import { ocrRules } from '../domain/knowledge/indexing/ocr.policy.ts';
 import { folderRules } from '../domain/media/folders.ts';
 import { mediaRules, mostBytes, resumableRules } from '../domain/media/media.policy.ts';
 import { maxMentorships } from '../domain/mentorships/mentorships.ts';
 import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts';
 import { jsonBounds, noticeBounds } from '../platform/core/json.ts';
 import { mailPictureRules } from '../platform/infra/images/mail-picture.ts';
+import { ocrBounds } from '../platform/infra/ocr-program.ts';
 import { maxInFlight, maxPerClub } from '../worker/relay.ts';
 import { slots } from '../worker/task-queues.ts';
 import { variablesIn } from '../platform/infra/variables.ts';
@@ -148,6 +150,15 @@ const places: Section = {
       most: number(slots[queue].activities),
       beyond: 'waits',
     })),
+    { what: 'Files that OCR reads', of: 'process', most: '1, clubs in turn (ENG-21)', beyond: 'waits' },
+    { what: 'Pages of a file that OCR reads', of: 'file', most: number(ocrRules.maxPages), beyond: '`ocr_failed`' },
+    {
+      what: 'Memory of each process of OCR',
+      of: 'file',
+      most: `${ocrBounds.memoryMb} MB`,
+      beyond: '`ocr_failed`',
+    },
+    { what: 'Minutes of OCR', of: 'file', most: number(ocrRules.timeMs / 60_000), beyond: '`ocr_failed`' },
     { what: 'Steps on the queue `media`', of: 'process', most: '4 to 8, by its cores (DEC-54)', beyond: 'waits' },
   ],
 };

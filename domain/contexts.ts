@@ -67,7 +67,7 @@ export type ChangeEmail = (
 export interface RetentionJob {
   /** @returns how many rows of each kind it touched, and whether there may be more to do at once */
   run: (
-    deps: { db: Database; vault: Vault; storage: ObjectStore },
+    deps: { db: Database; vault: Vault; storage: ObjectStore; readsScans?: boolean },
     now: Date,
   ) => Promise<{ rows: Readonly<Record<string, number>>; more: boolean }>;
   /** It waits for another service, so it runs after the jobs that do not. */
@@ -170,8 +170,8 @@ export const contexts = {
     retention: [
       rollingUp('wordChanges', rollUpWords),
       {
-        async run({ db }, now) {
-          return { rows: { sourcesReadAgain: await readOldSourcesAgain(db, now) }, more: false };
+        async run({ db, readsScans = false }, now) {
+          return { rows: { sourcesReadAgain: await readOldSourcesAgain(db, now, { readsScans }) }, more: false };
         },
       },
     ],

@@ -223,6 +223,8 @@ import { Assignments1795378414000 } from './migrations/1795378414000-assignments
 import { MediaLists1795378500000 } from './migrations/1795378500000-media-lists.ts';
 import { MediaPlaces1795378510000 } from './migrations/1795378510000-media-places.ts';
 import { AssignmentMedia1795385000000 } from './migrations/1795385000000-assignment-media.ts';
+import { OcrOfSources1795763000000 } from './migrations/1795763000000-ocr-of-sources.ts';
+import { SourcesByOcr1795763000100 } from './migrations/1795763000100-sources-by-ocr.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -474,6 +476,8 @@ export const migrations = [
   MediaLists1795378500000,
   MediaPlaces1795378510000,
   AssignmentMedia1795385000000,
+  OcrOfSources1795763000000,
+  SourcesByOcr1795763000100,
   MediaRenditions1795385030000,
   VideoRenditions1795387197000,
   MediaUploads1795388500000,

@@ -213,6 +213,14 @@ describe('the configuration', () => {
     MAIL_NOTICE_TOKEN: ['too-short', 'with/a/slash/in/it', 'x'.repeat(129)],
     SES_TOPIC_ARN: ['mails', 'arn:aws:sqs:eu-west-1:123456789012:mails', 'arn:aws:sns:eu-west-1:12:mails'],
     MAIL_WARM_UP: ['0', '10,', '10, 20', 'none', '-1'],
+    OCR_COMMAND: [
+      'ocrmypdf {input}',
+      'ocrmypdf {output}',
+      'ocrmypdf {input} {output} {password}',
+      "ocrmypdf --title 'a b' {input} {output}",
+      '{input} {output}',
+    ],
+    OCR_LANGUAGES: ['eng por', 'eng,por', '+eng', 'eng+', '-l'],
     WORKER_TASK_QUEUES: ['nothing', 'webhooks,Mail'],
     WEBHOOK_FIRST_ATTEMPT: ['eager', 'Direct', 'workflow,direct'],
     WEBHOOK_DIRECT_ATTEMPTS: ['0', '901', 'x', '1.5', '-1'],
@@ -256,6 +264,15 @@ describe('the configuration', () => {
     expect(readConfig(required).mail.warmUp).to.deep.equal([200, 400, 800, 1_600, 3_200, 6_400, 12_800]);
     expect(readConfig({ ...required, MAIL_WARM_UP: 'off' }).mail.warmUp).to.deep.equal([]);
     expect(readConfig({ ...required, MAIL_WARM_UP: '5,10' }).mail.warmUp).to.deep.equal([5, 10]);
+  });
+
+  it('splits the command for OCR into arguments, and has none unless it is set', () => {
+    expect(readConfig(required).ocr).to.deep.equal({ command: undefined, languages: undefined });
+    const set = { OCR_COMMAND: ' ocrmypdf  -l {languages} {input} --to={output} ', OCR_LANGUAGES: 'eng+chi_sim' };
+    expect(readConfig({ ...required, ...set }).ocr).to.deep.equal({
+      command: ['ocrmypdf', '-l', '{languages}', '{input}', '--to={output}'],
+      languages: 'eng+chi_sim',
+    });
   });
 
   it('gives a worker all task queues unless it names some', () => {

@@ -1,5 +1,5 @@
 /**
- * The command `doctor`: tries every connection as the service uses it, and ffmpeg, and says what to do where one will not serve. It
+ * The command `doctor`: tries every connection as the service uses it, ffmpeg and OCR, and says what to do where one will not serve. It
  * leaves nothing behind but closed runs of Temporal, which the namespace forgets.
  */
 import { readConfig, type Config } from '../config.ts';
@@ -12,6 +12,8 @@ import { runOnce } from '../platform/infra/process.ts';
 import { publicFilesMistakes } from '../platform/infra/public-files-check.ts';
 import { smtpMistakes } from '../platform/infra/smtp.ts';
 import { ffmpegAt, usualFfmpeg } from '../platform/infra/video/ffmpeg.ts';
+import { allOcrLanguages } from '../domain/knowledge/indexing/ocr.policy.ts';
+import { ocrProgramAt } from '../platform/infra/ocr-program.ts';
 import { lookForFairness } from './fairness.ts';
 import { engineMistakes } from './start-checks.ts';
 import { connectCommand, connectWorkers } from './temporal.ts';
@@ -57,6 +59,10 @@ function checksOf(config: Config): readonly Check[] {
     ...(config.worker.taskQueues.length === 0 || config.worker.taskQueues.includes('media')
       ? [{ title: 'ffmpeg: it makes renditions of videos', look: ffmpegLook(config.video.ffmpeg) }]
       : []),
+    ...(config.ocr.command !== undefined &&
+    (config.worker.taskQueues.length === 0 || config.worker.taskQueues.includes('indexing'))
+      ? [{ title: 'OCR: it reads a trial page', look: ocrLook(config.ocr, config.video.workDirectory) }]
+      : []),
   ];
 }
 
@@ -79,6 +85,22 @@ const ffmpegLook =
     notes.forEach(note);
     if (file !== undefined || executable !== usualFfmpeg) return mistakes;
     mistakes.forEach(note);
+    return [];
+  };
+
+/** A club's language that is not installed is a note: perhaps no club has it. None at all is a mistake. */
+const ocrLook =
+  ({ command = [], languages }: Config['ocr'], workDirectory: string): Check['look'] =>
+  async (note) => {
+    const program = ocrProgramAt(command, workDirectory);
+    const flaws: string[] = [];
+    const tried = allOcrLanguages(languages);
+    for (const one of tried) {
+      const flaw = await program.flawFor(one);
+      if (flaw !== undefined) flaws.push(flaw);
+    }
+    if (flaws.length === tried.length) return flaws.slice(0, 1);
+    flaws.forEach(note);
     return [];
   };
 

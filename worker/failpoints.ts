@@ -5,7 +5,7 @@
  * - the relay: `fanned_out`, `wake_sent`, `handed_over` (lost direct attempts, to runs)
  * - a step of an answer: `answer_claimed`, `answer_called` (the stream is there, and not yet recorded), `answer_begun`, `answer_delta`
  *   (some words are committed), `answer_ending`, `answer_ended`
- * - a step of an indexing: `source_claimed`, `source_read`, `source_recorded`, `source_batch_removed`
+ * - a step of an indexing: `source_claimed`, `source_ocr` (before OCR), `source_read`, `source_recorded`, `source_batch_removed`
  * - a step of a file: `file_claimed`, `file_identified`, `file_rendered` (stored, and not recorded), `file_recorded`
  * - a step of a file that changes its bucket: `move_claimed`, `move_copied`, `move_recorded`
  * - a step of a sales notice: `notice_claimed`, `notice_recorded`

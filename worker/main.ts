@@ -41,8 +41,12 @@ import { freeBytes, removeAbandoned } from '../platform/infra/work-directory.ts'
 import { taskQueues, type TaskQueue } from '../platform/engine/workflow-types.ts';
 import { createEgress } from '../platform/infra/egress/egress.ts';
 import { extract } from '../domain/knowledge/extraction/extraction.ts';
+import { ocrLanguagesOf } from '../domain/knowledge/indexing/ocr.policy.ts';
+import type { OcrDeps } from '../domain/knowledge/indexing/scanned-pages.ts';
 import { videoPlaces } from '../domain/media/media.policy.ts';
 import { createClubPermits } from '../platform/engine/club-permits.ts';
+import { createSinglePermit } from '../platform/engine/single-permit.ts';
+import { ocrProgramAt, type OcrProgram } from '../platform/infra/ocr-program.ts';
 import { fileReaders } from '../domain/media/processing/readers.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
@@ -64,6 +68,7 @@ import {
   mediaFiles,
   mediaMoves,
   notices,
+  ocrRuns,
   recordBatches,
   registerBacklogGauges,
   registerFfmpegGauge,
@@ -124,10 +129,10 @@ export async function startWorker(
   const failpoint = failpointFrom(env);
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
   const ffmpeg = ffmpegAt(config.video.ffmpeg, (finding) => logFfmpeg(finding, log));
-  if (served.includes('media')) {
-    await prepareVideo(config.video.workDirectory);
-    await ffmpeg.look();
-  }
+  const ocr = createOcr(config, log);
+  if (served.includes('media') || (served.includes('indexing') && ocr)) await prepareWork(config.video.workDirectory);
+  if (served.includes('media')) await ffmpeg.look();
+  if (served.includes('indexing') && ocr) await logOcr(config, ocr.program, log);
   const answers = createAnswerDeps(config, db, storage, log, failpoint);
   const links = {
     classroomUrl: config.classroomUrl,
@@ -215,6 +220,7 @@ export async function startWorker(
       db,
       storage,
       extract,
+      ocr,
       onFault: (error) => log.warn({ error: describeError(error) }, 'a source was not indexed; it is tried again'),
       onOutcome: (outcome) => sources.inc({ outcome }),
       failpoint,
@@ -383,10 +389,34 @@ async function createWorkers(
 }
 
 /** @throws StartProblem */
-async function prepareVideo(workDirectory: string): Promise<void> {
+async function prepareWork(workDirectory: string): Promise<void> {
   await removeAbandoned(workDirectory).catch((error: unknown) => {
     throw new StartProblem(`MEDIA_WORK_DIRECTORY cannot be used (${describeError(error).code ?? 'no code'}).`);
   });
+}
+
+/** @returns undefined if the deployment has no OCR */
+function createOcr(
+  { ocr: { command, languages }, video: { workDirectory } }: Config,
+  log: Logger,
+): OcrDeps | undefined {
+  if (command === undefined) return undefined;
+  return {
+    program: ocrProgramAt(command, workDirectory),
+    furtherLanguages: languages,
+    workDirectory,
+    freeBytes,
+    permit: createSinglePermit(),
+    onOutcome: (outcome) => ocrRuns.inc({ outcome }),
+    onFlaw: (flaw) => log.warn(`${flaw} Scanned pages are not read meanwhile.`),
+  };
+}
+
+/** Once at the start: a look takes a few seconds. Each language is looked at before its first file. */
+async function logOcr({ ocr: { languages } }: Config, program: OcrProgram, log: Logger): Promise<void> {
+  const flaw = await program.flawFor(ocrLanguagesOf('en', languages));
+  if (flaw === undefined) log.info('scanned pages are read by OCR');
+  else log.warn(`${flaw} Scanned pages are not read meanwhile.`);
 }
 
 /** Once at the start, and again each time that a look finds something else. */

@@ -123,6 +123,12 @@ export const sources = new Counter({
   labelNames: ['outcome'],
 });
 
+export const ocrRuns = new Counter({
+  name: 'agent_sources_ocr_total',
+  help: 'Files whose scanned pages were given to OCR, by outcome: read (at least one page), failed, unavailable (no program that works, or no room).',
+  labelNames: ['outcome'],
+});
+
 export const mediaFiles = new Counter({
   name: 'media_files_total',
   help: 'Files that came to an end of their processing, by outcome: ready, failed, removed.',

@@ -192,12 +192,13 @@ export const studentImport = stepWorkflow<Activities['studentImport'], 'importRo
 export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'>(
   'indexSource',
   {
-    startToCloseTimeout: '10m', // two minutes to read, and the time of store and Postgres for a large file
+    startToCloseTimeout: '10m', // two minutes to read, six for OCR, and the time of store and Postgres for a large file
     heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts as long
   },
   {
     during: 'Indexing: the pending activity says how far it is',
-    waitingFor: nextAttempt,
+    waitingFor: (waiting) =>
+      waiting.for === 'ocr' ? `a permit for OCR; it asks ${inAbout(waiting.at - Date.now())}` : nextAttempt(waiting),
     ended({ outcome, error, pages, passages }) {
       if (error !== undefined) return `${outcome}: ${error}`;
       if (passages === undefined) return outcome;

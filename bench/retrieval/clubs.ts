@@ -24,7 +24,7 @@ export async function indexClub(
   const club = await emptyClub(source, language);
   for (const document of documents) {
     const bytes = new Uint8Array(await pdfOf(document));
-    const { sections } = await readFile(bytes, 'application/pdf', () => undefined);
+    const { sections } = await readFile(bytes, 'application/pdf', { onPage: () => undefined });
     const passages = [...cutPassages(sections, language)];
     const sourceId = await addFile(source, club, document.title, passages.length);
     await addPassages(source, club, { sourceId, title: document.title, language, passages });

@@ -190,6 +190,7 @@ async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
     db,
     storage: { read: () => Promise.reject(new Error('A removal reads no file.')) },
     extract: () => Promise.reject(new Error('A removal reads nothing out.')),
+    ocr: undefined,
     onFault(error) {
       throw error;
     },

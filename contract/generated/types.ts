@@ -11402,8 +11402,8 @@ export interface components {
          * @enum {string}
          */
         AgentSourceStatusInput: "pending" | "indexing" | "ready" | "failed";
-        /** @description `page_is_a_picture`: a page or slide that shows something and has no letters, such as scanned paper. `picture_without_text`: a picture without an alternative text. `part_skipped`: a part that is not read, such as an embedded document, or a broken one. `part_encrypted`: a part that opens by a password alone. `letters_unmapped`: letters of which the file does not say which ones they are. `hidden_left_out`: text that people do not see, such as a hidden slide; it is left out. A later version may add values: accept those that you do not know. */
-        AgentSourceWarningCode: "page_is_a_picture" | "picture_without_text" | "part_skipped" | "part_encrypted" | "letters_unmapped" | "hidden_left_out";
+        /** @description `page_is_a_picture`: a page or slide that shows something and has no letters, such as scanned paper. `picture_without_text`: a picture without an alternative text. `part_skipped`: a part that is not read, such as an embedded document, or a broken one. `part_encrypted`: a part that opens by a password alone. `letters_unmapped`: letters of which the file does not say which ones they are. `hidden_left_out`: text that people do not see, such as a hidden slide; it is left out. `read_by_ocr`: a scanned page whose words were recognized (OCR), with the mistakes that this makes; nothing is missing. `ocr_failed`: a scanned page that OCR did not read, because it failed or reached a bound, such as 100 pages of a file. A later version may add values: accept those that you do not know. */
+        AgentSourceWarningCode: "page_is_a_picture" | "picture_without_text" | "part_skipped" | "part_encrypted" | "letters_unmapped" | "hidden_left_out" | "read_by_ocr" | "ocr_failed";
         /**
          * @description What could not be read of a source; every field is always present.
          * @example {
@@ -28200,7 +28200,7 @@ export interface operations {
                 /** @description Only sources in this state. */
                 status?: components["schemas"]["AgentSourceStatusInput"];
                 /** @description Only sources with this warning, or with `any`. */
-                warning?: "any" | "page_is_a_picture" | "picture_without_text" | "part_skipped" | "part_encrypted" | "letters_unmapped" | "hidden_left_out";
+                warning?: "any" | "page_is_a_picture" | "picture_without_text" | "part_skipped" | "part_encrypted" | "letters_unmapped" | "hidden_left_out" | "read_by_ocr" | "ocr_failed";
                 /** @description Number of the page, from 1. */
                 page?: components["parameters"]["Page"];
                 /** @description Records a page. */

@@ -170,6 +170,11 @@ export const boards: Readonly<Record<string, Board>> = {
       },
       { title: 'Sources indexed, a minute', unit: perMinute, queries: [pace('agent_sources_total', 'outcome')] },
       {
+        title: 'Scanned files read by OCR, a minute',
+        unit: perMinute,
+        queries: [pace('agent_sources_ocr_total', 'outcome')],
+      },
+      {
         title: 'Notices of sales platforms, a minute',
         unit: perMinute,
         queries: [pace('sales_notices_total', 'outcome')],

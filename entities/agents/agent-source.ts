@@ -20,6 +20,7 @@ import { oneOf } from '../one-of.ts';
 @Check('agent_sources_error', `(error_code IS NOT NULL) = (status = 'failed')`)
 @Index('agent_sources_club', ['clubId', 'createdAt', 'id'])
 @Index('agent_sources_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })
+@Index('agent_sources_ocr', ['ocrDueAt'], { where: 'ocr_due_at IS NOT NULL AND looks_at IS NULL' })
 @Index('agent_sources_reader', ['readerVersion', 'clubId', 'id'], { where: 'looks_at IS NULL' })
 export class AgentSource {
   @PrimaryColumn({ type: 'uuid' })
@@ -84,6 +85,10 @@ export class AgentSource {
   /** Of the readers that read it last (`readerVersion`); 0 before the first time. */
   @Column({ type: 'integer', default: 0 })
   readerVersion: number;
+
+  /** When OCR is to be tried for its scanned pages; null if it has been, or there are none. */
+  @Column({ type: 'timestamptz', nullable: true })
+  ocrDueAt: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   indexedAt: Date | null;

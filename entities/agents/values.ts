@@ -23,6 +23,10 @@ export const sourceWarningCodes = [
   'letters_unmapped',
   /** Text that people do not see: hidden slides, hidden words. It is left out. */
   'hidden_left_out',
+  /** Not missing: a scanned page whose words OCR has recognized, with the faults of OCR. */
+  'read_by_ocr',
+  /** A scanned page that OCR did not read: the program failed, is not there, or reached a bound. */
+  'ocr_failed',
 ] as const;
 export type SourceWarningCode = (typeof sourceWarningCodes)[number];
 

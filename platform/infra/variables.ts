@@ -167,6 +167,33 @@ export function filePath(name: string, meaning: string): Variable<string> {
   return { ...text(name, meaning), kind: 'path' };
 }
 
+interface CommandOptions {
+  /** Placeholders that the command must have, and all that it may have. */
+  readonly needs: readonly string[];
+  readonly knows: readonly string[];
+}
+
+/** A program and its arguments, separated by blanks. No shell reads them, so quotes are refused. A placeholder is a name in braces. */
+export function command(name: string, meaning: string, { needs, knows }: CommandOptions): Variable<readonly string[]> {
+  return declared<readonly string[]>(name, meaning, {
+    kind: `command with ${codes(needs.map((one) => `{${one}}`))}`,
+    standIn: [],
+    parse(given) {
+      const value = given.split(' ').filter((word) => word !== '');
+      const placeholders = [...given.matchAll(/\{(\w*)\}/g)].map(([, one = '']) => one);
+      const missing = needs.filter((one) => !placeholders.includes(one));
+      const unknown = placeholders.filter((one) => !knows.includes(one));
+      const isFit = missing.length === 0 && unknown.length === 0 && !/['"]/.test(given) && !value[0]?.includes('{');
+      return isFit
+        ? { value }
+        : {
+            value,
+            mistake: `must be a program and its arguments without quotes, with ${needs.map((one) => `{${one}}`).join(' and ')}, and no placeholders but ${knows.map((one) => `{${one}}`).join(', ')}`,
+          };
+    },
+  });
+}
+
 interface UrlOptions {
   readonly default?: string;
   /** Such as `https:`. */

@@ -1,5 +1,5 @@
 /** Directories for files that a process works on: each goes with its work, or with the start of the next process. */
-import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
+import { lstat, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
 /** The number of the process follows, and what makes the name unique. */
@@ -20,6 +20,20 @@ export async function inWorkDirectory<T>(root: string, work: (directory: string)
 export async function freeBytes(root: string): Promise<number> {
   const { bavail, bsize } = await statfs(root);
   return bavail * bsize;
+}
+
+/** @returns how many bytes all files below a directory have; a file that goes meanwhile counts as none */
+export async function bytesIn(directory: string): Promise<number> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const sizes = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      lstat(path.join(entry.parentPath, entry.name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
 /** Removes what killed processes have left, at the start of this one. A directory names its process; other directories are not ours. */

@@ -1,5 +1,7 @@
 import { mock } from 'node:test';
 import { expect } from 'chai';
+import { activities } from '../../activities/index.ts';
+import { ocrDeps } from '../toolkit/drive/ocr.ts';
 import { retentionActivities } from '../../activities/retention.ts';
 import { contextsInLockOrder } from '../../domain/contexts.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
@@ -21,5 +23,19 @@ describe('a round of retention', () => {
     const failure: unknown = await retain(Date.now()).catch((error: unknown) => error);
     expect(ran.toSorted((a, b) => a - b)).to.deep.equal(jobs.map((_, place) => place));
     expect(failure).to.be.an.instanceOf(Error).with.property('message', 'job 3');
+  });
+
+  it('tells every job whether the deployment has OCR', async () => {
+    const told: (boolean | undefined)[] = [];
+    for (const job of contextsInLockOrder.flatMap(({ retention }) => retention))
+      mock.method(job, 'run', async ({ readsScans }: { readsScans?: boolean }) => {
+        told.push(readsScans);
+        return { rows: {}, more: false };
+      });
+    const deps = { ...(await testDeps()), storage: await testObjectStore() };
+    await activities.retention({ ...deps, sources: { ocr: undefined } }).retain(Date.now());
+    await activities.retention({ ...deps, sources: { ocr: ocrDeps(['ocr']) } }).retain(Date.now());
+    expect(new Set(told.slice(0, told.length / 2))).to.deep.equal(new Set([false]));
+    expect(new Set(told.slice(told.length / 2))).to.deep.equal(new Set([true]));
   });
 });

@@ -147,6 +147,38 @@ describe('worker/doctor', function () {
     }
   });
 
+  it('lets the program of OCR read a trial page in each language of clubs, if workers have one', async () => {
+    const ofOcr = async (command: string, env: Record<string, string> = {}) => {
+      const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', TEMPORAL_ADDRESS: '127.0.0.1:9', ...env };
+      const servers = { S3_ENDPOINT: 'http://127.0.0.1:9', SMTP_URL: 'smtp://127.0.0.1:9' };
+      const { lines } = await run({ ...away, ...servers, OCR_COMMAND: command });
+      const at = lines.findIndex((line) => line.includes('OCR'));
+      return at < 0 ? [] : lines.slice(at);
+    };
+    const title = 'OCR: it reads a trial page';
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
+    const program = path.join(directory, 'ocr');
+    const args = '{input} {output} {languages}';
+    const write = (words: string) => writeFile(program, `#!/bin/sh\n${words}\n`, { mode: 0o755 });
+    const flaw = (languages: string) =>
+      `         ${program} reads no trial page in ${languages} within its bounds (1536 MB of memory, 60 s): is it complete, and are these languages installed?`;
+    try {
+      await write('cp "$1" "$2"');
+      expect(await ofOcr(`${program} ${args}`)).to.deep.equal([`ok     ${title}`]);
+      expect(await ofOcr(`${program} ${args}`, { WORKER_TASK_QUEUES: 'media' })).to.deep.equal([]);
+      await write('case "$3" in spa|ita) exit 3;; esac; cp "$1" "$2"');
+      expect(await ofOcr(`${program} ${args}`)).to.deep.equal([`warn   ${title}`, flaw('spa'), flaw('ita')]);
+      await write('exit 3');
+      expect(await ofOcr(`${program} ${args}`)).to.deep.equal([`WRONG  ${title}`, flaw('eng')]);
+      expect(await ofOcr(`/nowhere/ocr ${args}`)).to.deep.equal([
+        `WRONG  ${title}`,
+        '         There is no program /nowhere/ocr: install it, or name another in OCR_COMMAND.',
+      ]);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
   it('says that workers find no authorities on a machine where commands reach Temporal by those of Node', async () => {
     const authority = await makeAuthority();
     const terminator = await startTemporalTerminator({ to: readConfig().temporal.address, authority });

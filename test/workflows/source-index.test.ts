@@ -9,6 +9,8 @@ import { sourceRow, textsOf } from '../toolkit/assert/sources.ts';
 import { book } from '../toolkit/builders/office-files.ts';
 import { buildFileSource, buildLessonSource, type TestSource } from '../toolkit/builders/sources.ts';
 import { changeLesson, indexingDeps } from '../toolkit/drive/indexing.ts';
+import { scannedPdf } from '../toolkit/builders/scanned-files.ts';
+import { ocrCommand, ocrDeps } from '../toolkit/drive/ocr.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { runWorkerHere, useTemporal } from '../toolkit/stack/worker.ts';
@@ -24,6 +26,7 @@ describe('source-index, on the real server', function () {
   let connection: NativeConnection;
   let client: WorkflowClient;
   let worker: { stop(): Promise<void> };
+  const ocr = ocrDeps(ocrCommand('read'));
   /** What happens when the next source is read out, or is claimed. */
   let meanwhile: Partial<Record<Parameters<IndexingDeps['failpoint']>[0], () => Promise<void>>> = {};
 
@@ -36,7 +39,7 @@ describe('source-index, on the real server', function () {
       delete meanwhile[name];
       await happens?.();
     };
-    const activities = all.sourceIndex({ sources: await indexingDeps({ failpoint }) });
+    const activities = all.sourceIndex({ sources: await indexingDeps({ failpoint, ocr }) });
     worker = await runWorkerHere(connection, { taskQueue: 'indexing', namespace, activities });
   });
   after('stop the worker', async () => {
@@ -59,6 +62,16 @@ describe('source-index, on the real server', function () {
     expect(await handleOf(source).result()).to.equal('ready');
     const { passageCount } = await sourceRow(source);
     expect(await detailsOf(handleOf(source))).to.equal(`ready: 20 pages, ${passageCount} passages`);
+  });
+
+  it('says that it waits for a permit for OCR', async () => {
+    const giveBack = ocr.permit.take('another club');
+    const source = await buildFileSource(await scannedPdf([1], 1));
+    await wake(source);
+    await until('its wait', { timeoutMs: 30 * second }, async () => (await sourceRow(source)).ocrDueAt !== null);
+    giveBack?.();
+    expect(await handleOf(source).result()).to.equal('ready');
+    expect((await summariesOf(handleOf(source))).timers[0]).to.match(/^a permit for OCR; it asks in about \d+ s$/);
   });
 
   it('reports the page that it reads', async () => {

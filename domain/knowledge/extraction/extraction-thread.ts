@@ -8,15 +8,15 @@ import { indexingRules } from '../indexing/indexing.policy.ts';
 import { withWords, type SearchedPassage } from '../indexing/passage-words.policy.ts';
 import { cutPassages } from '../indexing/passages.policy.ts';
 import { readFile, readLesson, readSubtitles } from './read-out.ts';
-import type { ReadOut } from './sections.ts';
+import type { ReadOut, Scanned } from './sections.ts';
 import { Unreadable } from './unreadable.ts';
 import type { SourceWarning } from '../../../entities/agents/values.ts';
 
 /** What is to be read out. */
 export type Source = { language: Language } & (
   | { kind: 'lesson'; markdown: string }
-  /** `says`: its type as announced. */
-  | { kind: 'media'; bytes: Uint8Array; says: string | null }
+  /** `says`: its type as announced. `pages`: of a PDF, only these, from 1 and in order. */
+  | { kind: 'media'; bytes: Uint8Array; says: string | null; pages?: readonly number[] }
   /** Of a video or sound: WebVTT. */
   | { kind: 'subtitles'; bytes: Uint8Array }
 );
@@ -26,15 +26,15 @@ export type ThreadMessage =
   | { tells: 'passages'; passages: SearchedPassage[] };
 
 export type ThreadResult =
-  | { pageCount: number | null; warnings: SourceWarning[] }
-  | Pick<Unreadable, 'code' | 'warnings'>;
+  | { pageCount: number | null; warnings: SourceWarning[]; scanned?: Scanned }
+  | (Pick<Unreadable, 'code' | 'warnings'> & { scanned?: Scanned });
 
 const passagesAMessage = 500;
 
 async function extract(source: Source, orderer: Orderer): Promise<ThreadResult> {
   const tell = (message: ThreadMessage) => orderer.tell(message);
   const onPage = (done: number, total: number) => tell({ tells: 'progress', done, total });
-  const { pageCount, sections, warnings } = await readOut(source, onPage);
+  const { sections, ...read } = await readOut(source, onPage);
   let count = 0;
   let passages: SearchedPassage[] = [];
   for (const passage of cutPassages(sections, source.language)) {
@@ -46,12 +46,13 @@ async function extract(source: Source, orderer: Orderer): Promise<ThreadResult> 
     passages = [];
   }
   tell({ tells: 'passages', passages });
-  return { pageCount, warnings };
+  return read;
 }
 
 function readOut(source: Source, onPage: (done: number, total: number) => void): Promise<ReadOut> | ReadOut {
   if (source.kind === 'lesson') return readLesson(source.markdown);
-  return source.kind === 'media' ? readFile(source.bytes, source.says, onPage) : readSubtitles(source.bytes);
+  if (source.kind === 'subtitles') return readSubtitles(source.bytes);
+  return readFile(source.bytes, source.says, { onPage, pages: source.pages });
 }
 
 serveThread(async (source, orderer) => {
@@ -59,6 +60,7 @@ serveThread(async (source, orderer) => {
     return await extract(source as Source, orderer);
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    return { code: error.code, warnings: error.warnings };
+    const { code, warnings, scanned } = error;
+    return { code, warnings, ...(scanned && { scanned }) };
   }
 });

@@ -4,12 +4,25 @@ import { createThreads } from '../../../platform/infra/bounded-thread.ts';
 import type { Source, ThreadMessage, ThreadResult } from './extraction-thread.ts';
 import { indexingRules, type IndexingError } from '../indexing/indexing.policy.ts';
 import type { SearchedPassage } from '../indexing/passage-words.policy.ts';
+import type { Scanned } from './sections.ts';
 import type { SourceWarning } from '../../../entities/agents/values.ts';
 
+/** `scanned`: of a PDF, the pages that are pictures; absent if there are none. */
 export type Extraction =
-  | { result: 'read'; pageCount: number | null; passages: SearchedPassage[]; warnings: SourceWarning[] }
+  | {
+      result: 'read';
+      pageCount: number | null;
+      passages: SearchedPassage[];
+      warnings: SourceWarning[];
+      scanned?: Scanned;
+    }
   /** The source itself is why, and would be the next time. */
-  | { result: 'unreadable'; code: Exclude<IndexingError, 'indexing_failed'>; warnings: SourceWarning[] };
+  | {
+      result: 'unreadable';
+      code: Exclude<IndexingError, 'indexing_failed'>;
+      warnings: SourceWarning[];
+      scanned?: Scanned;
+    };
 
 export type ThreadRules = Record<'extractionMs' | 'maxHeapMb' | 'maxBuffersMb', number>;
 
@@ -43,7 +56,5 @@ export async function extract(
     },
   });
   if (typeof ended === 'string') return { result: 'unreadable', code: ended, warnings: [] };
-  return 'code' in ended
-    ? { result: 'unreadable', ...ended }
-    : { result: 'read', pageCount: ended.pageCount, passages, warnings: ended.warnings };
+  return 'code' in ended ? { result: 'unreadable', ...ended } : { result: 'read', ...ended, passages };
 }

@@ -18,21 +18,30 @@ export async function readLesson(markdown: string): Promise<ReadOut> {
 /**
  * @param bytes given away: a reader may take them over
  * @param says its type as announced, for texts that could be one or the other
- * @param onPage called with how many pages are read, and how many there are
+ * @param options.onPage called with how many pages are read, and how many there are
+ * @param options.pages of a PDF: only these are read; all if absent
  * @throws Unreadable
  */
 export async function readFile(
   bytes: Uint8Array,
   says: string | null,
-  onPage: (done: number, total: number) => void,
+  { onPage, pages }: PageOptions,
 ): Promise<ReadOut> {
   if (bytes.length === 0) throw new Unreadable('no_text');
   const into = new SectionBuilder();
-  const pageCount = await readInto(into, bytes, says, onPage);
+  const type = await typeOf(bytes, says);
+  const pageCount = await readInto(into, type, bytes, { says, onPage, pages });
   const sections = into.end();
+  const pictures = type === 'pdf' ? into.pagesWith('page_is_a_picture') : [];
+  const scanned = pageCount !== null && pictures.length > 0 ? { pages: pictures, pageCount } : undefined;
   if (!sections.some(({ paragraphs }) => paragraphs.some(({ text }) => hasWords(text))))
-    throw new Unreadable('no_text', into.warnings());
-  return { pageCount, sections, warnings: into.warnings() };
+    throw new Unreadable('no_text', into.warnings(), scanned);
+  return { pageCount, sections, warnings: into.warnings(), ...(scanned && { scanned }) };
+}
+
+export interface PageOptions {
+  onPage: (done: number, total: number) => void;
+  pages?: readonly number[] | undefined;
 }
 
 /** @param bytes as they are stored, of WebVTT @throws Unreadable too_large, file_corrupt */
@@ -48,13 +57,12 @@ export function readSubtitles(bytes: Uint8Array): ReadOut {
 
 async function readInto(
   into: SectionBuilder,
+  type: FileType,
   bytes: Uint8Array,
-  says: string | null,
-  onPage: (done: number, total: number) => void,
+  { says, onPage, pages }: PageOptions & { says: string | null },
 ): Promise<number | null> {
   // The readers are loaded when they are needed: a lesson needs none of them.
-  const type = await typeOf(bytes, says);
-  if (type === 'pdf') return (await import('./pdf/read-pdf.ts')).readPdf(bytes, into, onPage);
+  if (type === 'pdf') return (await import('./pdf/read-pdf.ts')).readPdf(bytes, into, { onPage, pages });
   if (type === 'zip') {
     const { OfficeFile } = await import('./office/office-file.ts');
     const file = new OfficeFile(await openArchive(bytes), into);
@@ -80,8 +88,10 @@ async function readInto(
 /** Texts in their own right, in forms that are not for readers. */
 const notForReaders = /rtf|postscript|eps|x-mif|vcard|calendar/;
 
+type FileType = 'pdf' | 'zip' | 'text';
+
 /** @throws Unreadable unsupported_type, file_encrypted */
-async function typeOf(bytes: Uint8Array, says: string | null): Promise<'pdf' | 'zip' | 'text'> {
+async function typeOf(bytes: Uint8Array, says: string | null): Promise<FileType> {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
   const isSaidText = says?.startsWith('text/') && !/^(?:%PDF-|\{\\rtf)/.test(start) && isPlainUtf8(bytes);
   if (isSaidText) return 'text'; // it may be about a PDF

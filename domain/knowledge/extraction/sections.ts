@@ -35,6 +35,15 @@ export interface ReadOut {
   pageCount: number | null;
   sections: Section[];
   warnings: SourceWarning[];
+  /** Of a PDF with pages that are pictures, such as scanned paper. */
+  scanned?: Scanned;
+}
+
+export interface Scanned {
+  /** Those pages, in order. */
+  pages: readonly number[];
+  /** Of the file. */
+  pageCount: number;
 }
 
 /** Longer ones are paragraphs that somebody has set in large letters. */
@@ -62,6 +71,11 @@ export class SectionBuilder {
   /** @returns what could not be read, by kind; to be called at the end */
   warnings(): SourceWarning[] {
     return this.#warnings.all();
+  }
+
+  /** @returns all pages with this warning, in order */
+  pagesWith(code: SourceWarningCode): number[] {
+    return this.#warnings.pagesWith(code);
   }
 
   /** What follows stands on this page. @param keepsHeadings whether headings of earlier pages go on to count */

@@ -1,16 +1,20 @@
 /** Thrown where a source itself is why it cannot be indexed: a result, not a fault of ours. */
 import type { SourceWarning } from '../../../entities/agents/values.ts';
+import type { Scanned } from './sections.ts';
 import type { IndexingError } from '../indexing/indexing.policy.ts';
 
 export class Unreadable extends Error {
   readonly code: Exclude<IndexingError, 'indexing_failed'>;
   /** What was found on the way, which may say why. */
   readonly warnings: SourceWarning[];
+  /** Of a PDF without text: the pages that are pictures. */
+  readonly scanned: Scanned | undefined;
 
-  constructor(code: Exclude<IndexingError, 'indexing_failed'>, warnings: SourceWarning[] = []) {
+  constructor(code: Exclude<IndexingError, 'indexing_failed'>, warnings: SourceWarning[] = [], scanned?: Scanned) {
     super(code);
     this.code = code;
     this.warnings = warnings;
+    this.scanned = scanned;
   }
 }
 

@@ -12,14 +12,24 @@ export class Warnings {
   add(code: SourceWarningCode, page: number | null): void {
     const found = this.#found.get(code) ?? { count: 0, pages: new Set() };
     found.count += 1;
-    if (page !== null && found.pages.size < placesAWarning) found.pages.add(page);
+    if (page !== null) found.pages.add(page);
     this.#found.set(code, found);
   }
 
   all(): SourceWarning[] {
     return sourceWarningCodes.flatMap((code) => {
       const found = this.#found.get(code);
-      return found ? [{ code, count: found.count, pages: [...found.pages].toSorted((a, b) => a - b) }] : [];
+      return found ? [{ ...warningOf(code, this.pagesWith(code)), count: found.count }] : [];
     });
   }
+
+  /** @returns all pages with this warning, in order */
+  pagesWith(code: SourceWarningCode): number[] {
+    return [...(this.#found.get(code)?.pages ?? [])].toSorted((a, b) => a - b);
+  }
+}
+
+/** @param pages in order, each once @returns a warning for each, with the first of them as places */
+export function warningOf(code: SourceWarningCode, pages: readonly number[]): SourceWarning {
+  return { code, count: pages.length, pages: pages.slice(0, placesAWarning) };
 }

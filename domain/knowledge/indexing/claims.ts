@@ -4,7 +4,7 @@ import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { SourceKind } from '../../../entities/agents/values.ts';
 import { AgentSource } from '../../../entities/agents/agent-source.ts';
-import { defineLease, holdLease, type HeldLease } from '../../../platform/engine/lease.ts';
+import { defineLease, holdLease, LeaseLost, type HeldLease } from '../../../platform/engine/lease.ts';
 import { indexingRules } from './indexing.policy.ts';
 
 export interface Claim {
@@ -19,6 +19,8 @@ export interface Claim {
   attempt: number;
   /** It has left the index: there is nothing to read, and rows to remove. */
   isRemoved: boolean;
+  /** Pages of it were found to be pictures that OCR has not been tried for. */
+  waitsForOcr: boolean;
 }
 
 const lease = defineLease(AgentSource, {
@@ -37,7 +39,9 @@ const claimColumns = columns(AgentSource, {
   fence: 'fence',
   version: 'wantedVersion',
   attempt: 'attempts',
-}).and<Pick<Claim, 'isRemoved'>>(sql`removed_at IS NOT NULL AS "isRemoved"`);
+}).and<Pick<Claim, 'isRemoved' | 'waitsForOcr'>>(
+  sql`removed_at IS NOT NULL AS "isRemoved", ocr_due_at IS NOT NULL AS "waitsForOcr"`,
+);
 
 /** @param now Unix milliseconds @returns undefined where it is not due, or claimed by a worker that lives */
 export function claimSource(db: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
@@ -72,4 +76,18 @@ export async function releaseClaim(db: Queries, { sourceId, fence, version }: Cl
                attempts = CASE WHEN wanted_version = ${version} THEN attempts - 1 ELSE attempts END
          WHERE id = ${sourceId} AND fence = ${fence} AND lease_until IS NOT NULL`,
   );
+}
+
+/**
+ * Gives a claim back that has found no permit for OCR: it is due later, and has cost no attempt. From then on it asks for the permit
+ * before anything is read.
+ * @throws LeaseLost
+ */
+export async function waitForOcr(db: Queries, { sourceId, fence, version }: Claim, at: Date): Promise<void> {
+  const changed = await db.run(
+    sql`UPDATE agent_sources
+           SET lease_until = NULL, status = 'pending', attempts = attempts - 1, looks_at = ${at}, ocr_due_at = ${at}
+         WHERE id = ${sourceId} AND fence = ${fence} AND wanted_version = ${version} AND lease_until IS NOT NULL`,
+  );
+  if (changed === 0) throw new LeaseLost();
 }

@@ -17,6 +17,8 @@ export interface Indexed {
   pageCount: number | null;
   passages: readonly SearchedPassage[];
   warnings: readonly SourceWarning[];
+  /** When OCR is to be tried for its scanned pages; null if it was, or there are none. */
+  ocrDueAt: Date | null;
 }
 
 /**
@@ -43,6 +45,7 @@ export async function recordPassages(db: Database, claim: Claim, indexed: Indexe
         passageCount: indexed.passages.length,
         warnings: [...indexed.warnings],
         readerVersion,
+        ocrDueAt: indexed.ocrDueAt,
       },
       now,
     );
@@ -53,10 +56,10 @@ export async function recordPassages(db: Database, claim: Claim, indexed: Indexe
 export async function recordFailure(
   db: Database,
   claim: Claim,
-  { code, warnings = [] }: { code: IndexingError; warnings?: SourceWarning[] },
+  { code, warnings = [], ocrDueAt = null }: { code: IndexingError; warnings?: SourceWarning[]; ocrDueAt?: Date | null },
   now: Date,
 ): Promise<void> {
-  const failed = { status: 'failed', errorCode: code, looksAt: null, warnings, readerVersion } as const;
+  const failed = { status: 'failed', errorCode: code, looksAt: null, warnings, readerVersion, ocrDueAt } as const;
   await db.transaction((tx) => endClaim(tx, claim, failed, now));
 }
 

@@ -3,12 +3,14 @@ import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import { claimSource, holdClaim, releaseClaim, type Claim } from './claims.ts';
+import { claimSource, holdClaim, releaseClaim, waitForOcr, type Claim } from './claims.ts';
 import type { extract, Extraction } from '../extraction/extraction.ts';
 import { maxAttempts, type IndexingError } from './indexing.policy.ts';
 import { loadSource, type LoadedSource } from './load.ts';
+import { ocrRules } from './ocr.policy.ts';
 import { recordFailure, recordFault, recordPassages } from './record.ts';
 import { removeSource } from './removal.ts';
+import { readScannedPages, type OcrDeps } from './scanned-pages.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 
 export interface IndexingDeps {
@@ -16,6 +18,8 @@ export interface IndexingDeps {
   storage: Pick<ObjectStore, 'read'>;
   /** Reads a source out: in a thread of its own (extraction.ts). */
   extract: typeof extract;
+  /** Reads scanned pages; undefined if the deployment has no OCR. */
+  ocr: OcrDeps | undefined;
   /** Called with each fault of ours, before it is tried again, and how each source ended. */
   onFault: (error: unknown) => void;
   onOutcome: (outcome: SourceOutcome) => void;
@@ -24,14 +28,15 @@ export interface IndexingDeps {
   /** Another one, for tests. */
   removalBatch?: number;
 }
-type SourceFailpoint = 'source_claimed' | 'source_read' | 'source_recorded' | 'source_batch_removed';
+type SourceFailpoint = 'source_claimed' | 'source_ocr' | 'source_read' | 'source_recorded' | 'source_batch_removed';
 
 /** `gone`: no agent's material names it any more. */
 export type SourceOutcome = 'ready' | 'failed' | 'gone';
 
 export type SourceStep =
   | { done: true; outcome: SourceOutcome; pages?: number; passages?: number; error?: IndexingError }
-  | { done: false; at: number; attempt: number };
+  /** `for`: what it waits for beside the time. */
+  | { done: false; at: number; attempt: number; for?: 'ocr' };
 
 /** Whoever runs the step: hears that it lives and how far it is, and may stop it. */
 export interface StepWatcher {
@@ -94,13 +99,67 @@ async function workOn(
   if (claim.isRemoved) return removeSource(deps, claim, signal, tell);
   // Whoever tried before has died of it each time.
   if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, { code: 'indexing_failed' }, now);
-  const loaded = await loadSource(deps, claim, signal);
-  if (loaded === undefined) throw new LeaseLost();
-  const read = await readOut(deps, loaded, signal, tell);
-  await deps.failpoint('source_read');
-  if (read.result === 'unreadable') return recordFailure(deps.db, claim, read, now);
-  tell(`writing ${read.passages.length} passages`);
-  await recordPassages(deps.db, claim, { ...loaded, ...read }, now);
+  const { ocr } = deps;
+  // It was found to need the permit before, and reading it again until there is one would be in vain.
+  let giveBack = claim.waitsForOcr ? ocr?.permit.take(claim.clubId) : undefined;
+  try {
+    if (ocr && claim.waitsForOcr && !giveBack) return await putOffForOcr(deps, ocr, claim, now);
+    const loaded = await loadSource(deps, claim, signal);
+    if (loaded === undefined) throw new LeaseLost();
+    const first = await readOut(deps, loaded, signal, tell);
+    if (ocr && first.scanned) {
+      giveBack ??= ocr.permit.take(claim.clubId);
+      if (!giveBack) return await putOffForOcr(deps, ocr, claim, now);
+    }
+    const { read, ocrDueAt } = await withScannedPages(deps, claim, { loaded, first, signal, tell, now });
+    await deps.failpoint('source_read');
+    if (read.result === 'unreadable') return await recordFailure(deps.db, claim, { ...read, ocrDueAt }, now);
+    tell(`writing ${read.passages.length} passages`);
+    await recordPassages(deps.db, claim, { ...loaded, ...read, ocrDueAt }, now);
+  } finally {
+    giveBack?.();
+  }
+}
+
+async function putOffForOcr({ db }: IndexingDeps, ocr: OcrDeps, claim: Claim, now: Date): Promise<void> {
+  await waitForOcr(db, claim, new Date(ocr.permit.comeAgainAt(claim.clubId, now.getTime())));
+}
+
+interface FirstReading {
+  loaded: LoadedSource;
+  first: Extraction;
+  signal: AbortSignal;
+  tell: (words: string) => void;
+  now: Date;
+}
+
+/** @returns the first reading, with what OCR has read of its scanned pages, and when OCR is to be tried again */
+async function withScannedPages(
+  deps: IndexingDeps,
+  claim: Claim,
+  { loaded, first, signal, tell, now }: FirstReading,
+): Promise<{ read: Extraction; ocrDueAt: Date | null }> {
+  const { scanned } = first;
+  if (!scanned) return { read: first, ocrDueAt: null };
+  const again = new Date(now.getTime() + ocrRules.againMs);
+  if (!deps.ocr) return { read: first, ocrDueAt: again };
+  await deps.failpoint('source_ocr');
+  const { reading, isUnavailable } = await readScannedPages(
+    deps.ocr,
+    { ...first, scanned },
+    {
+      language: loaded.language,
+      attempt: claim.attempt,
+      extract: deps.extract,
+      signal,
+      tell,
+      async load() {
+        const anew = await loadSource(deps, claim, signal); // the first reading has taken the bytes over
+        return anew && 'source' in anew && anew.source.kind === 'media' ? anew.source.bytes : undefined;
+      },
+    },
+  );
+  return { read: reading, ocrDueAt: isUnavailable ? again : null };
 }
 
 async function readOut(
@@ -123,13 +182,17 @@ async function readState(db: Database, sourceId: Id, now: number): Promise<Sourc
     pages: number | null;
     passages: number;
     error: IndexingError | null;
+    waitsForOcr: boolean;
   }>(
     sql`SELECT CASE WHEN looks_at IS NOT NULL THEN greatest(looks_at, lease_until) END AS at, attempts,
-               page_count AS pages, passage_count AS passages, error_code AS error
+               page_count AS pages, passage_count AS passages, error_code AS error, coalesce(ocr_due_at = looks_at, false) AS "waitsForOcr"
           FROM agent_sources WHERE id = ${sourceId}`,
   );
   if (!row) return { done: true, outcome: 'gone' };
-  if (row.at !== null) return { done: false, at: Math.max(row.at.getTime(), now), attempt: row.attempts + 1 };
+  if (row.at !== null) {
+    const waiting = { done: false, at: Math.max(row.at.getTime(), now), attempt: row.attempts + 1 } as const;
+    return row.waitsForOcr ? { ...waiting, for: 'ocr' } : waiting;
+  }
   if (row.error !== null) return { done: true, outcome: 'failed', error: row.error };
   return { done: true, outcome: 'ready', passages: row.passages, ...(row.pages !== null && { pages: row.pages }) };
 }

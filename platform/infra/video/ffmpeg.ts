@@ -1,40 +1,16 @@
 /** ffmpeg as a child process: bounded in time, memory and disk, without network, and ended with this process. */
-import { spawn } from 'node:child_process';
 import { isDeepStrictEqual } from 'node:util';
+import { runBounded, type ProgramBounds } from '../bounded-program.ts';
 import { lookUp } from '../programs.ts';
 import { lookAtFfmpeg, type FfmpegFinding } from './ffmpeg-look.ts';
 
-export interface FfmpegBounds {
-  timeMs: number;
-  /** Memory that the process may write and shares with no other: heap, stacks of threads, data of libraries (ADR 57). */
-  memoryMb: number;
-  /** Of each file that it writes. */
-  fileBytes: number;
-}
+export type FfmpegBounds = Pick<ProgramBounds, 'timeMs' | 'memoryMb' | 'fileBytes'>;
 
 /** `failed`: ffmpeg could not do it, or reached a bound. `absent`: there is no such file that may be executed. */
 export type FfmpegOutcome = 'done' | 'failed' | 'absent';
 
-/**
- * Starts ffmpeg below other work, within bounds that it inherits. Two cases end it early: this process closes the pipe, or has ended
- * itself and so cannot. The kernel closes the pipe then. A bound of memory that cannot be set is looser than one that holds already.
- */
-const script = `
-ulimit -d "$1" 2>/dev/null
-ulimit -f "$2" && ulimit -c 0 || exit 1
-shift 2
-exec 3<&0
-nice -n 10 "$@" </dev/null &
-program=$!
-{ cat <&3; kill -9 "$program"; } >/dev/null 2>&1 &
-exec 3<&-
-wait "$program"`;
-
 /** Looked up on the PATH unless a deployment names another. */
 export const usualFfmpeg = 'ffmpeg';
-
-/** A shell counts the size of a file in blocks. */
-const blockBytes = 512;
 
 /** What ffmpeg inherits of our environment: no secret of ours. */
 const ffmpegEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'] });
@@ -59,31 +35,16 @@ export async function runFfmpeg(
   const [file] = (await lookUp(executable, process.env['PATH'] ?? '')).files;
   signal.throwIfAborted();
   if (file === undefined) return 'absent';
-  const limits = [bounds.memoryMb * 1_024, Math.ceil(bounds.fileBytes / blockBytes)].map(String);
   const quiet = ['-nostdin', '-hide_banner', '-loglevel', 'quiet', '-progress', 'pipe:1'];
-  const running = spawn('/bin/sh', ['-c', script, 'sh', ...limits, file, ...quiet, ...args], {
+  return runBounded(file, [...quiet, ...args], {
+    bounds,
     env: ffmpegEnvironment(),
-    stdio: ['pipe', 'pipe', 'ignore'], // what it complains about may quote the file
+    signal,
+    onOutput(text) {
+      const [, microseconds] = /out_time_ms=(\d+)/.exec(text) ?? [];
+      if (microseconds !== undefined) onProgress(Number(microseconds) / 1_000);
+    },
   });
-  const end = () => void running.stdin.destroy();
-  const limit = setTimeout(end, bounds.timeMs);
-  signal.addEventListener('abort', end, { once: true });
-  running.stdin.on('error', () => undefined);
-  running.stdout.setEncoding('latin1').on('data', (text: string) => {
-    const [, microseconds] = /out_time_ms=(\d+)/.exec(text) ?? [];
-    if (microseconds !== undefined) onProgress(Number(microseconds) / 1_000);
-  });
-  try {
-    const code = await new Promise<number | null>((resolve, reject) => {
-      running.once('error', reject);
-      running.once('close', resolve);
-    });
-    signal.throwIfAborted();
-    return code === 0 ? 'done' : 'failed';
-  } finally {
-    clearTimeout(limit);
-    signal.removeEventListener('abort', end);
-  }
 }
 
 /** What processes files with ffmpeg, and whether one on this machine can. */

@@ -210,6 +210,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
         db,
         storage: store.storage,
         extract,
+        ocr: undefined,
         onFault(error) {
           if (!isCutOff(error) && String(error) !== 'Error: The thread has ended') faults.push(error);
         },

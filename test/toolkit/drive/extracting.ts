@@ -40,7 +40,7 @@ export async function readFrom(
 
 /** Without a thread, for many small files. @throws Unreadable */
 export async function readHere(bytes: Uint8Array, says: string | null = null): Promise<Omit<Read, 'result'>> {
-  const { sections, ...rest } = await readFile(bytes, says, () => {});
+  const { sections, ...rest } = await readFile(bytes, says, { onPage() {} });
   return { ...rest, passages: Array.from(cutPassages(sections, 'en'), withWords) };
 }
 

@@ -16,6 +16,7 @@ export async function indexingDeps(replaced: Partial<IndexingDeps> = {}): Promis
     db,
     storage: await testObjectStore(),
     extract,
+    ocr: undefined,
     onFault() {},
     onOutcome() {},
     failpoint: async () => {},

@@ -1,5 +1,6 @@
 /** PDF files, read out page by page. */
 import { indexingRules } from '../../indexing/indexing.policy.ts';
+import type { PageOptions } from '../read-out.ts';
 import type { SectionBuilder } from '../sections.ts';
 import type { TableHeader } from '../table.ts';
 import { readingTheFile, Unreadable } from '../unreadable.ts';
@@ -13,13 +14,14 @@ import { pdfReader, type Page } from './pdf-page.ts';
 
 /**
  * @param bytes given away: the reader may take them over
- * @param onPage called with how many pages are read, and how many there are
- * @returns the number of pages @throws Unreadable too_many_pages, too_large, file_corrupt, file_encrypted
+ * @param options.onPage called with how many pages are read, and how many there are
+ * @param options.pages from 1, in order: only these are read; all if absent
+ * @returns the number of pages of the file @throws Unreadable too_many_pages, too_large, file_corrupt, file_encrypted
  */
 export async function readPdf(
   bytes: Uint8Array,
   into: SectionBuilder,
-  onPage: (done: number, total: number) => void,
+  { onPage, pages: wanted }: PageOptions,
 ): Promise<number> {
   // A part may be encrypted by itself, which pdf.js takes for a broken one.
   const broken = hasEncryptedParts(bytes) ? 'part_encrypted' : 'part_skipped';
@@ -31,13 +33,14 @@ export async function readPdf(
   const reader = await readingTheFile(() => pdfReader(document));
   const attached = (await readingTheFile(() => document.getAttachments())) as Map<string, unknown> | null;
   for (let left = attached?.size ?? 0; left > 0; left--) into.warn('part_skipped');
-  const pages: Page[] = [];
+  const numbers = wanted?.filter((number) => number <= numPages) ?? Array.from({ length: numPages }, (_, at) => at + 1);
+  const pages: NumberedPage[] = [];
   let length = 0;
-  for (let number = 1; number <= numPages; number++) {
+  for (const number of numbers) {
     isPageBroken = false;
     const page = await readingTheFile(() => reader.readPage(number));
     if (isPageBroken) page.warnings.push(broken);
-    pages.push(page);
+    pages.push({ ...page, number });
     length += page.length;
     if (length > indexingRules.maxText) throw new Unreadable('too_large');
     onPage(number, numPages);
@@ -59,15 +62,17 @@ function codeOf(error: unknown): Unreadable['code'] {
   return error instanceof Error && error.name === 'PasswordException' ? 'file_encrypted' : 'file_corrupt';
 }
 
+type NumberedPage = Page & { number: number };
+
 /** @throws Unreadable too_large */
-function writePages(pages: readonly Page[], into: SectionBuilder): void {
+function writePages(pages: readonly NumberedPage[], into: SectionBuilder): void {
   const { size } = mannerOf(pages.map(({ blocks }) => blocks));
   const kept = withoutRepeated(pages, size);
   const manner = mannerOf(kept.map(({ blocks }) => blocks));
   const isUsual = usualPictures(pages);
   let header: TableHeader | undefined;
-  for (const [at, { blocks, asides, pictures, warnings }] of kept.entries()) {
-    into.startPage(at + 1, true);
+  for (const { number, blocks, asides, pictures, warnings } of kept) {
+    into.startPage(number, true);
     for (const code of warnings) into.warn(code);
     for (const picture of pictures) if (!isUsual(picture)) into.warn('picture_without_text');
     const all: Block[] = asides.length > 0 ? [...blocks, { kind: 'lines', lines: asides }] : blocks;

@@ -35,7 +35,7 @@ async function readHere(gold: Gold): Promise<Reading> {
     const out =
       gold.kind === 'lesson'
         ? await readLesson(Buffer.from(bytes).toString('utf8'))
-        : await readFile(bytes, gold.says, () => {});
+        : await readFile(bytes, gold.says, { onPage() {} });
     const passages = [...cutPassages(out.sections, gold.language.startsWith('pt') ? 'pt' : 'en')];
     return { result: 'read', passages, warnings: out.warnings };
   } catch (error) {

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { extract } from '../../../../domain/knowledge/extraction/extraction.ts';
 import { handPdf, streamOf, written, type HandPage } from '../../../toolkit/builders/hand-pdf.ts';
+import { scannedPdf } from '../../../toolkit/builders/scanned-files.ts';
 import { extracted, readFrom } from '../../../toolkit/drive/extracting.ts';
 
 async function read(pages: readonly HandPage[] | string, options?: Parameters<typeof handPdf>[1]) {
@@ -237,7 +239,31 @@ describe('a page of a PDF, read as people see it', function () {
         result: 'unreadable',
         code: 'no_text',
         warnings: [{ code: 'page_is_a_picture', count: 1, pages: [1] }],
+        scanned: { pages: [1], pageCount: 1 },
       });
+    });
+
+    it('is told of all pages that are pictures, to OCR', async () => {
+      const pictures = Array.from({ length: 102 }, (_, at) => at + 1).filter((page) => page !== 50);
+      const { scanned, warnings } = await readFrom(await scannedPdf(pictures, 102));
+      expect([scanned?.pageCount, scanned?.pages.length, scanned?.pages.at(-1)]).to.deep.equal([102, 101, 102]);
+      expect(warnings.map(({ count, pages: named }) => [count, named.length])).to.deep.equal([[101, 100]]);
+    });
+
+    it('concerns only the pages that are asked for', async () => {
+      const picture = { content: 'q 500 0 0 700 50 50 cm /I Do Q', ...withImage };
+      const file = handPdf([picture, { content: prose(700, 'two') }, picture, { content: prose(700, 'four') }], {
+        objects: [image],
+      });
+      const { onPage, pages } = { onPage: () => undefined, pages: [3, 4, 9] };
+      const { signal } = new AbortController();
+      const extraction = await extract(
+        { kind: 'media', language: 'en', bytes: file, says: null, pages },
+        { onPage, signal },
+      );
+      expect(extraction).to.include({ result: 'read', pageCount: 4 });
+      expect(extraction.warnings).to.deep.equal([{ code: 'page_is_a_picture', count: 1, pages: [3] }]);
+      expect(extraction.result === 'read' && extraction.passages.map(({ page }) => page)).to.deep.equal([4]);
     });
 
     it('is told of pictures beside text, but for ornaments and the paper of a scan', async () => {

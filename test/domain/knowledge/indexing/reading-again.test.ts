@@ -10,7 +10,8 @@ import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 
 describe('reading sources again that older readers have read', () => {
   const now = new Date('2027-03-01T12:00:00Z');
-  const again = async (version?: number) => readOldSourcesAgain((await testDeps()).db, now, version);
+  const again = async (version?: number) =>
+    readOldSourcesAgain((await testDeps()).db, now, { readsScans: false, ...(version !== undefined && { version }) });
   const rowsOf = async (clubId: Id) =>
     (await testDatabase()).query<{ id: Id; status: string; due: boolean }[]>(
       `SELECT id, status, looks_at IS NOT NULL AS due FROM agent_sources WHERE club_id = $1 ORDER BY id`,
@@ -20,7 +21,7 @@ describe('reading sources again that older readers have read', () => {
     await (
       await testDatabase()
     ).query(
-      `UPDATE agent_sources SET looks_at = NULL, status = 'ready', error_code = NULL, reader_version = 1000000 WHERE removed_at IS NULL`,
+      `UPDATE agent_sources SET looks_at = NULL, ocr_due_at = NULL, status = 'ready', error_code = NULL, reader_version = 1000000 WHERE removed_at IS NULL`,
     );
   };
   beforeEach(settle);
@@ -53,6 +54,38 @@ describe('reading sources again that older readers have read', () => {
     const { id } = await buildSource(clubId);
     expect(await again()).to.equal(0);
     expect(await rowsOf(clubId)).to.deep.equal([{ id, status: 'ready', due: false }]);
+  });
+
+  describe('because they wait for OCR', () => {
+    const withOcr = async () => readOldSourcesAgain((await testDeps()).db, now, { readsScans: true });
+    const waiting = async (dueAt: string) => {
+      const { id: clubId } = await buildClub();
+      const { id } = await buildSource(clubId, { passages: ['A bowline.'] });
+      await (await testDatabase()).query(`UPDATE agent_sources SET ocr_due_at = $2 WHERE id = $1`, [id, dueAt]);
+      return { clubId, id };
+    };
+
+    it('makes those that are due wait again, as bulk, where the deployment has OCR', async () => {
+      const { clubId, id } = await waiting('2027-03-01T11:59:00Z');
+      expect([await again(), await withOcr()]).to.deep.equal([0, 1]);
+      expect(await rowsOf(clubId)).to.deep.equal([{ id, status: 'pending', due: true }]);
+      const wakes = await (
+        await testDatabase()
+      ).query<object[]>(`SELECT workflow_id, priority FROM wakes WHERE club_id = $1`, [clubId]);
+      expect(wakes).to.deep.equal([{ workflow_id: workflowIdOf('sourceIndex', id), priority: 2 }]);
+      expect(await withOcr(), 'once').to.equal(0);
+    });
+
+    it('leaves those alone that are to be tried later', async () => {
+      await waiting('2027-03-01T12:00:01Z');
+      expect(await withOcr()).to.equal(0);
+    });
+
+    it('begins no more than a hundred, with those of older readers', async () => {
+      await oldSources(70);
+      for (let at = 0; at < 40; at++) await waiting('2027-03-01T11:59:00Z');
+      expect(await withOcr()).to.equal(100);
+    });
   });
 
   it('begins no more than a hundred, those that wait anyway included, and one club after the other', async () => {

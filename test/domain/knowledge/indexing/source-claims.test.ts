@@ -171,7 +171,7 @@ describe('the claim of a source', function () {
     const passages = Array.from({ length: 400 }, (_, page) =>
       withWords({ page, headings: [], blocks: ['New.'], text: 'New.', seconds: null }),
     );
-    const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, warnings: [], passages };
+    const indexed: Indexed = { title: 'T', language: 'en', pageCount: 400, warnings: [], passages, ocrDueAt: null };
     /** A source of 40 pages whose text is wanted anew, claimed. */
     const claimed = async () => {
       const source = await buildFileSource(await book(40));

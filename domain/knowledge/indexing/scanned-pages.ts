@@ -1,0 +1,179 @@
+/** Reads the scanned pages of a PDF by OCR, after its first reading (ADR 62). */
+import { constants } from 'node:fs';
+import { open, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { SinglePermit } from '../../../platform/engine/single-permit.ts';
+import type { Language } from '../../../entities/clubs/values.ts';
+import type { OcrProgram } from '../../../platform/infra/ocr-program.ts';
+import { inWorkDirectory } from '../../../platform/infra/work-directory.ts';
+import type { Extraction, extract } from '../extraction/extraction.ts';
+import type { Scanned } from '../extraction/sections.ts';
+import { indexingRules } from './indexing.policy.ts';
+import { ocrLanguagesOf, ocrRules, pageRanges, withOcr } from './ocr.policy.ts';
+import type { SearchedPassage } from './passage-words.policy.ts';
+
+export interface OcrDeps {
+  program: OcrProgram;
+  /** Beside the club's: such as `eng+jpn`. */
+  furtherLanguages: string | undefined;
+  /** A directory for files that are worked on. */
+  workDirectory: string;
+  /** Bytes that may still be written there. */
+  freeBytes: (directory: string) => Promise<number>;
+  permit: SinglePermit;
+  /** Called with how OCR of a file ended. */
+  onOutcome: (outcome: OcrOutcome) => void;
+  /** Called with what is wrong with the program. */
+  onFlaw: (flaw: string) => void;
+  /** Other bounds, for tests. */
+  rules?: Partial<Record<keyof typeof ocrRules, number>>;
+}
+
+/** `read`: some pages at least. `failed`: none, and the file is why. `unavailable`: no program that works, or no room on the disk. */
+export type OcrOutcome = 'read' | 'failed' | 'unavailable';
+
+interface Work {
+  language: Language;
+  /** Of the step. */
+  attempt: number;
+  /** @returns the bytes of the file; undefined if it has gone @throws faults of the store */
+  load: () => Promise<Uint8Array | undefined>;
+  extract: typeof extract;
+  signal: AbortSignal;
+  /** Hears how far it is. */
+  tell: (words: string) => void;
+}
+
+type Given = Extraction & { scanned: Scanned };
+
+/**
+ * @param first the first reading of the file. It stands wherever OCR reads nothing
+ * @returns the reading, and whether OCR is to be tried again later, because the file is not why it was not read
+ * @throws the signal's reason, and faults of ours
+ */
+export async function readScannedPages(
+  ocr: OcrDeps,
+  first: Given,
+  work: Work,
+): Promise<{ reading: Extraction; isUnavailable: boolean }> {
+  const outcome = await ocrOf(ocr, first.scanned, work);
+  ocr.onOutcome(outcome.result);
+  return { reading: reading(first, outcome), isUnavailable: outcome.result === 'unavailable' };
+}
+
+interface Outcome {
+  result: OcrOutcome;
+  passages: SearchedPassage[];
+  failed: readonly number[];
+}
+
+function reading(first: Given, { passages, failed }: Outcome): Extraction {
+  const { scanned } = first;
+  const before = first.result === 'read' ? first.passages : [];
+  const merged = withOcr({ passages: before, warnings: first.warnings }, scanned.pages, { passages, failed });
+  if (merged.passages.length > indexingRules.maxPassages)
+    return { result: 'unreadable', code: 'too_large', warnings: merged.warnings };
+  return merged.passages.length === 0 && first.result === 'unreadable'
+    ? { ...first, warnings: merged.warnings }
+    : { result: 'read', pageCount: scanned.pageCount, ...merged };
+}
+
+async function ocrOf(ocr: OcrDeps, scanned: Scanned, work: Work): Promise<Outcome> {
+  const rules = { ...ocrRules, ...ocr.rules };
+  const none = (result: OcrOutcome): Outcome => ({ result, passages: [], failed: scanned.pages });
+  if (work.attempt > rules.attempts) return none('failed');
+  const languages = ocrLanguagesOf(work.language, ocr.furtherLanguages);
+  work.tell('OCR: a look at the program');
+  if (!(await isRight(ocr, languages))) return none('unavailable');
+  const bytes = await work.load();
+  work.signal.throwIfAborted();
+  if (!bytes) return none('failed');
+  if ((await ocr.freeBytes(ocr.workDirectory)) < bytes.length + rules.reserveBytes) return none('unavailable');
+  try {
+    return await inWorkDirectory(ocr.workDirectory, async (directory) => {
+      await writeFile(path.join(directory, input), bytes, { mode: 0o600 });
+      return runs(ocr, scanned, work, { directory, languages, rules });
+    });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return none('unavailable');
+    throw error;
+  }
+}
+
+const input = 'input.pdf';
+
+async function isRight({ program, onFlaw }: OcrDeps, languages: string, options?: { anew: boolean }): Promise<boolean> {
+  const flaw = await program.flawFor(languages, options);
+  if (flaw !== undefined) onFlaw(flaw);
+  return flaw === undefined;
+}
+
+interface Place {
+  directory: string;
+  languages: string;
+  rules: Record<keyof typeof ocrRules, number>;
+}
+
+/** Runs the program for some pages after the other, until all are read or the time is over. */
+async function runs(ocr: OcrDeps, scanned: Scanned, work: Work, place: Place): Promise<Outcome> {
+  const { rules, languages } = place;
+  const wanted = scanned.pages.slice(0, rules.maxPages);
+  const atATime = ocr.program.takesPages ? rules.pagesARun : wanted.length;
+  const until = performance.now() + rules.timeMs;
+  const passages: SearchedPassage[] = [];
+  let readTo = 0;
+  const failed: number[] = [];
+  let isUnavailable = false;
+  while (readTo < wanted.length && !isUnavailable) {
+    const leftMs = until - performance.now();
+    if (leftMs < rules.leastMs) break;
+    const pages = wanted.slice(readTo, readTo + atATime);
+    work.tell(`OCR: ${readTo} of ${wanted.length} pages`);
+    const timeMs = Math.min(leftMs, ocr.program.takesPages ? rules.runMs : rules.timeMs);
+    const found = await runFor(ocr, { ...scanned, pages }, work, { ...place, timeMs });
+    if (found) passages.push(...found);
+    else {
+      failed.push(...pages);
+      // A program that has gone meanwhile, or that an update has broken, is no fault of the file.
+      isUnavailable = !(await isRight(ocr, languages, { anew: true }));
+    }
+    readTo += pages.length;
+  }
+  failed.push(...scanned.pages.slice(readTo));
+  const result = isUnavailable ? 'unavailable' : failed.length < scanned.pages.length ? 'read' : 'failed';
+  return { result, passages, failed };
+}
+
+/** @returns the passages of these pages; undefined if they could not be read */
+async function runFor(
+  { program }: OcrDeps,
+  { pages, pageCount }: Scanned,
+  { language, extract: readOut, signal }: Work,
+  { directory, languages, timeMs, rules }: Place & { timeMs: number },
+): Promise<SearchedPassage[] | undefined> {
+  return inWorkDirectory(directory, async (scratch) => {
+    const output = path.join(scratch, 'output.pdf');
+    const task = { input: path.join(directory, input), output, languages, pages: pageRanges(pages) };
+    const outcome = await program.run(task, { directory: scratch, timeMs, signal });
+    const bytes = outcome === 'done' ? await readBounded(output, rules.maxOutputBytes) : undefined;
+    if (!bytes) return undefined;
+    const bounds = { ...indexingRules, extractionMs: rules.extractionMs };
+    const source = { kind: 'media', language, bytes, says: 'application/pdf', pages } as const;
+    const read = await readOut(source, { onPage: () => undefined, signal, rules: bounds });
+    if (read.result === 'unreadable') return read.code === 'no_text' ? [] : undefined;
+    if (read.pageCount !== pageCount) return undefined;
+    return read.passages;
+  });
+}
+
+/** @returns undefined if there is no such file, or it is larger */
+async function readBounded(file: string, mostBytes: number): Promise<Uint8Array | undefined> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
+  if (!handle) return undefined;
+  try {
+    const found = await handle.stat();
+    return found.isFile() && found.size <= mostBytes ? new Uint8Array(await handle.readFile()) : undefined;
+  } finally {
+    await handle.close();
+  }
+}

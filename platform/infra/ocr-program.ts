@@ -1,0 +1,153 @@
+/** The program that writes the text of scanned pages into a PDF, such as ocrmypdf: how it is started, and whether it works (DEC-172). */
+import { open, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { runBounded, type ProgramBounds } from './bounded-program.ts';
+import { lookUp } from './programs.ts';
+import { inWorkDirectory } from './work-directory.ts';
+
+/** What stands for each placeholder of the command: paths, languages as tesseract names them, and pages such as `1-3,7`. */
+export interface OcrTask {
+  input: string;
+  output: string;
+  languages: string;
+  pages: string;
+}
+
+export const ocrPlaceholders = ['input', 'output', 'languages', 'pages'] as const satisfies (keyof OcrTask)[];
+
+export interface OcrProgram {
+  /** Whether the command takes pages: else it works on the whole file. */
+  readonly takesPages: boolean;
+  /**
+   * @param directory where it works: its files are bounded together, and it has no other for its own
+   * @returns `absent`: there is no such file that may be executed. `failed`: it could not do it, or reached a bound
+   * @throws the signal's reason
+   */
+  run(
+    task: OcrTask,
+    options: { directory: string; timeMs: number; signal: AbortSignal },
+  ): Promise<'done' | 'failed' | 'absent'>;
+  /**
+   * Lets the program read a trial page within its bounds, unless it has with these languages since its file changed.
+   * @param options.anew in any case, as after a failure
+   * @returns what is wrong, and what to do; undefined if nothing is
+   */
+  flawFor(languages: string, options?: { anew: boolean }): Promise<string | undefined>;
+}
+
+/** Its processes work one after another; python, ghostscript and tesseract need 0.2 to 0.5 GB for a page of paper. */
+export const ocrBounds = {
+  memoryMb: 1_536,
+  fileBytes: 512 * 1_024 * 1_024,
+  directoryBytes: 2 * 1_024 * 1_024 * 1_024,
+  trialMs: 60_000,
+} as const;
+
+/**
+ * @param command the program and its arguments, with placeholders
+ * @param workDirectory for the trial
+ */
+export function ocrProgramAt(command: readonly string[], workDirectory: string): OcrProgram {
+  const [executable = '', ...template] = command;
+  /** By languages: the file that has read the trial page. */
+  const right = new Map<string, string>();
+
+  const run: OcrProgram['run'] = async (task, { directory, timeMs, signal }) => {
+    const [file] = (await lookUp(executable, process.env['PATH'] ?? '')).files;
+    signal.throwIfAborted();
+    if (file === undefined) return 'absent';
+    const bounds: ProgramBounds = {
+      timeMs,
+      memoryMb: ocrBounds.memoryMb,
+      fileBytes: ocrBounds.fileBytes,
+      cpuSeconds: timeMs / 1_000,
+      directory: { path: directory, bytes: ocrBounds.directoryBytes },
+    };
+    const args = template.map((word) => filled(word, task));
+    return runBounded(file, args, { bounds, env: environmentIn(directory), signal, cwd: directory });
+  };
+
+  async function trialFlaw(languages: string): Promise<string | undefined> {
+    const { signal } = new AbortController();
+    return inWorkDirectory(workDirectory, async (directory) => {
+      const [input, output] = [path.join(directory, 'trial.pdf'), path.join(directory, 'read.pdf')];
+      await writeFile(input, trialPdf());
+      const outcome = await run(
+        { input, output, languages, pages: '1' },
+        { directory, timeMs: ocrBounds.trialMs, signal },
+      );
+      if (outcome === 'done' && (await isPdf(output))) return undefined;
+      const bounds = `${ocrBounds.memoryMb} MB of memory, ${ocrBounds.trialMs / 1_000} s`;
+      return `reads no trial page in ${languages} within its bounds (${bounds}): is it complete, and are these languages installed?`;
+    });
+  }
+
+  return {
+    takesPages: template.some((word) => word.includes('{pages}')),
+    run,
+    async flawFor(languages, { anew } = { anew: false }) {
+      const [file] = (await lookUp(executable, process.env['PATH'] ?? '')).files;
+      if (file === undefined) return `There is no program ${executable}: install it, or name another in OCR_COMMAND.`;
+      const identity = await identityOf(file);
+      if (!anew && right.get(languages) === identity) return undefined;
+      const flaw = await trialFlaw(languages);
+      if (flaw === undefined) right.set(languages, identity);
+      else right.delete(languages);
+      return flaw && `${file} ${flaw}`;
+    },
+  };
+}
+
+/** No secret of ours. Its own files stand in the directory that goes with the work; several threads would only slow other work down. */
+const environmentIn = (directory: string): NodeJS.ProcessEnv => ({
+  PATH: process.env['PATH'],
+  HOME: directory,
+  TMPDIR: directory,
+  LANG: 'C.UTF-8',
+  OMP_THREAD_LIMIT: '1',
+});
+
+function filled(word: string, task: OcrTask): string {
+  return word.replace(/\{(\w+)\}/g, (whole, name: string) => task[name as keyof OcrTask] ?? whole);
+}
+
+/** @returns what changes with the file that it leads to */
+async function identityOf(file: string): Promise<string> {
+  const found = await stat(file).catch(() => undefined);
+  return [file, found?.dev, found?.ino, found?.size, found?.mtimeMs].join(' ');
+}
+
+async function isPdf(file: string): Promise<boolean> {
+  const handle = await open(file).catch(() => undefined);
+  if (!handle) return false;
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(5), 0, 5, 0);
+    return buffer.toString('latin1', 0, bytesRead) === '%PDF-';
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A page with a picture of bars, 400 by 200 dots in grey, and no letter. */
+function trialPdf(): Buffer {
+  const [width, height] = [400, 200];
+  const dots = Buffer.alloc(width * height, 0xff);
+  for (let y = 40; y < height - 40; y++) for (let x = 40; x < width - 40; x++) if (x % 40 < 12) dots[y * width + x] = 0;
+  const content = 'q 192 0 0 96 0 0 cm /Im0 Do Q';
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 192 96] /Contents 4 0 R /Resources << /XObject << /Im0 5 0 R >> >> >>',
+    `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+    `<< /Type /XObject /Subtype /Image /Width ${width} /Height ${height} /ColorSpace /DeviceGray /BitsPerComponent 8 /Length ${dots.length} >>\nstream\n${dots.toString('latin1')}\nendstream`,
+  ];
+  let text = '%PDF-1.4\n';
+  const places = objects.map((object, at) => {
+    const place = text.length;
+    text += `${at + 1} 0 obj\n${object}\nendobj\n`;
+    return `${String(place).padStart(10, '0')} 00000 n \n`;
+  });
+  const table = `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${places.join('')}`;
+  const end = `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${text.length}\n%%EOF\n`;
+  return Buffer.from(text + table + end, 'latin1');
+}

@@ -1,0 +1,90 @@
+/**
+ * Scanned pages, read by ocrmypdf and tesseract themselves, if this machine has both with the languages `eng` and `por`: on the PATH, or
+ * ocrmypdf named by OCRMYPDF_BINARY. They are no components of the project, because no package of npm brings them.
+ */
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect } from 'chai';
+import { PDFiumLibrary } from '@hyzyla/pdfium';
+import sharp from 'sharp';
+import { ocrProgramAt } from '../../../../platform/infra/ocr-program.ts';
+import { passagesOf, sourceRow } from '../../../toolkit/assert/sources.ts';
+import { pdfOf } from '../../../toolkit/builders/office-files.ts';
+import { buildFileSource } from '../../../toolkit/builders/sources.ts';
+import { stepSource } from '../../../toolkit/drive/indexing.ts';
+import { ocrDeps } from '../../../toolkit/drive/ocr.ts';
+import { testDatabase } from '../../../toolkit/stack/database.ts';
+import type { Language } from '../../../../entities/clubs/values.ts';
+
+/** A page of these lines, as a scanner makes it: 200 dots an inch, in grey, a little askew and blurred. */
+async function scanOf(lines: readonly string[]): Promise<Buffer> {
+  const page = await pdfOf(1, (pdf) => {
+    pdf.fontSize(13);
+    for (const line of lines) pdf.text(line).moveDown();
+  });
+  const library = await PDFiumLibrary.init();
+  try {
+    const document = await library.loadDocument(page);
+    const { data, width, height } = await document.getPage(0).render({ scale: 200 / 72, render: 'bitmap' });
+    return await sharp(data, { raw: { width, height, channels: 4 } })
+      .flatten({ background: '#f6f6f2' })
+      .greyscale()
+      .rotate(0.5, { background: '#f6f6f2' })
+      .blur(0.7)
+      .jpeg({ quality: 70 })
+      .toBuffer();
+  } finally {
+    library.destroy();
+  }
+}
+
+describe('indexing of scanned pages by ocrmypdf', function () {
+  this.timeout(300_000);
+  const program = process.env['OCRMYPDF_BINARY'] ?? 'ocrmypdf';
+  const command = [program, ...'--skip-text --output-type pdf --jobs 1 --pages {pages} -l {languages} {input} {output}'.split(' ')]; // prettier-ignore
+  let workDirectory: string;
+
+  before(async function () {
+    workDirectory = await mkdtemp(path.join(process.env['OCR_WORK_DIRECTORY'] ?? tmpdir(), 'ocr-real-'));
+    const flaw = await ocrProgramAt(command, workDirectory).flawFor('eng+por');
+    if (flaw === undefined) return;
+    process.stdout.write(`Skipped: ${flaw}\n`);
+    this.skip();
+  });
+  after(async () => {
+    const left = await readdir(workDirectory);
+    await rm(workDirectory, { recursive: true });
+    expect(left).to.deep.equal([]);
+  });
+
+  /** A scanned page behind one with text. @returns the pages with their texts, as they are indexed */
+  async function indexed(line: string, language: Language): Promise<(readonly [number | null, string])[]> {
+    const scan = await scanOf([line]);
+    const file = await pdfOf(2, (pdf, page) => {
+      if (page === 2) pdf.image(scan, 0, 0, { width: pdf.page.width, height: pdf.page.height });
+      else pdf.text('This page has text of its own.');
+    });
+    const source = await buildFileSource(file);
+    await (await testDatabase()).query(`UPDATE clubs SET language = $2 WHERE id = $1`, [source.clubId, language]);
+    const step = await stepSource(source, { ocr: ocrDeps(command, { workDirectory }) });
+    expect(step).to.deep.equal({ done: true, outcome: 'ready', pages: 2, passages: 2 });
+    const { warnings, ocrDueAt } = await sourceRow(source);
+    expect(warnings).to.deep.equal([{ code: 'read_by_ocr', count: 1, pages: [2] }]);
+    expect(ocrDueAt).to.equal(null);
+    return (await passagesOf(source)).map(({ page, text }) => [page, text] as const);
+  }
+
+  it('reads English beside a page with text, which stays', async () => {
+    const text = [1, 'This page has text of its own.'];
+    expect(await indexed('A bowline makes a fixed loop at the end of a rope.', 'en')).to.deep.equal([
+      text,
+      [2, 'A bowline makes a fixed loop at the end of a rope.'],
+    ]);
+  });
+
+  it('reads Portuguese with its letters in a club that speaks it', async () => {
+    const [, scanned] = await indexed('As inscrições são feitas até o dia 30 de março.', 'pt');
+    expect(scanned?.[1]).to.match(/^As inscrições são feitas até o dia 30 de mar/);
+  });
+});

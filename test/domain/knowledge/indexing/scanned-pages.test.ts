@@ -1,0 +1,243 @@
+/** What indexing records of scanned pages, with OCR by a program that speaks as a real one (ADR 62). */
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect } from 'chai';
+import { ocrRules } from '../../../../domain/knowledge/indexing/ocr.policy.ts';
+import type { OcrDeps, OcrOutcome } from '../../../../domain/knowledge/indexing/scanned-pages.ts';
+import { createSinglePermit } from '../../../../platform/engine/single-permit.ts';
+import { passagesOf, sourceRow } from '../../../toolkit/assert/sources.ts';
+import { buildFileSource, type TestSource } from '../../../toolkit/builders/sources.ts';
+import { scannedPdf } from '../../../toolkit/builders/scanned-files.ts';
+import { alterSource, stepSource, wantAnew } from '../../../toolkit/drive/indexing.ts';
+import { ocrCommand, ocrDeps } from '../../../toolkit/drive/ocr.ts';
+import { testDatabase } from '../../../toolkit/stack/database.ts';
+
+describe('indexing of scanned pages', function () {
+  this.timeout(120_000);
+  let workDirectory: string;
+  beforeEach(async () => {
+    workDirectory = await mkdtemp(path.join(tmpdir(), 'ocr-test-'));
+  });
+  afterEach(async () => {
+    expect(await readdir(workDirectory), 'left behind').to.deep.equal([]);
+    await rm(workDirectory, { recursive: true });
+  });
+
+  const inFile = (page: number) => `The text of page ${page} stands in the file itself.`;
+  const byOcr = (page: number, languages = 'eng') => `The words of page ${page} were read in ${languages}.`;
+  const warned = (code: string, ...pages: number[]) => ({ code, count: pages.length, pages });
+  const ready = (pages: number, passages: number) => ({ done: true, outcome: 'ready', pages, passages });
+
+  const linesOf = async (source: TestSource) => {
+    const passages = await passagesOf(source);
+    return passages.map(({ page, text }) => [page, text] as const);
+  };
+
+  /** @param mode of the fake @returns the step's answer, and how OCR ended */
+  async function indexed(source: TestSource, mode: string, changed: Partial<OcrDeps> = {}, takesPages = true) {
+    const outcomes: OcrOutcome[] = [];
+    const ocr = ocrDeps(ocrCommand(mode, { takesPages }), {
+      workDirectory,
+      onOutcome: (one) => outcomes.push(one),
+      ...changed,
+    });
+    const beats = new Set<string>();
+    const step = await stepSource(source, { ocr }, { beat: (words) => void beats.add(words) });
+    return { step, outcomes, row: await sourceRow(source), beats: [...beats] };
+  }
+
+  it('reads them, says so, and leaves pages with text as they are', async () => {
+    const source = await buildFileSource(await scannedPdf([2, 4], 5));
+    const { step, outcomes, row } = await indexed(source, 'read');
+    expect([step, outcomes]).to.deep.equal([ready(5, 5), ['read']]);
+    expect(await linesOf(source)).to.deep.equal([
+      [1, inFile(1)],
+      [2, byOcr(2)],
+      [3, inFile(3)],
+      [4, byOcr(4)],
+      [5, inFile(5)],
+    ]);
+    expect(row.warnings).to.deep.equal([warned('read_by_ocr', 2, 4)]);
+    expect(row.ocrDueAt).to.equal(null);
+  });
+
+  it('reads a file of pictures alone, in the languages of the club and the deployment', async () => {
+    const source = await buildFileSource(await scannedPdf([1, 2], 2));
+    await (await testDatabase()).query(`UPDATE clubs SET language = 'pt' WHERE id = $1`, [source.clubId]);
+    const { step } = await indexed(source, 'read', { furtherLanguages: 'eng' });
+    expect(step).to.deep.equal(ready(2, 2));
+    expect(await linesOf(source)).to.deep.equal([
+      [1, byOcr(1, 'por+eng')],
+      [2, byOcr(2, 'por+eng')],
+    ]);
+  });
+
+  it('without OCR stay pictures, and are wanted in an hour', async () => {
+    const source = await buildFileSource(await scannedPdf([1], 1));
+    const began = Date.now();
+    expect(await stepSource(source)).to.deep.equal({ done: true, outcome: 'failed', error: 'no_text' });
+    const row = await sourceRow(source);
+    expect(row.warnings).to.deep.equal([warned('page_is_a_picture', 1)]);
+    expect(row.ocrDueAt?.getTime()).to.be.within(began + ocrRules.againMs, Date.now() + ocrRules.againMs);
+  });
+
+  it('without words stay pictures, and are not tried again', async () => {
+    const source = await buildFileSource(await scannedPdf([2], 2));
+    const { outcomes, row } = await indexed(source, 'no-words');
+    expect(outcomes).to.deep.equal(['read']);
+    expect(row).to.include({ status: 'ready', ocrDueAt: null });
+    expect(row.warnings).to.deep.equal([warned('page_is_a_picture', 2)]);
+  });
+
+  const failures = [
+    { mode: 'fail', what: 'ends with another code' },
+    { mode: 'no-file', what: 'writes nothing' },
+    { mode: 'no-pdf', what: 'writes no PDF' },
+    { mode: 'other-pages', what: 'writes another number of pages' },
+    { mode: 'hoard', what: 'takes more memory than it may' },
+  ];
+  for (const { mode, what } of failures)
+    it(`keeps the first reading if the program ${what}, and does not try again`, async () => {
+      const source = await buildFileSource(await scannedPdf([2], 2));
+      const { step, outcomes, row } = await indexed(source, mode);
+      expect([step, outcomes]).to.deep.equal([ready(2, 1), ['failed']]);
+      expect(await linesOf(source)).to.deep.equal([[1, inFile(1)]]);
+      expect(row.warnings).to.deep.equal([warned('page_is_a_picture', 2), warned('ocr_failed', 2)]);
+      expect(row.ocrDueAt).to.equal(null);
+    });
+
+  it('keeps the first reading if the program writes a file that is too large', async () => {
+    const source = await buildFileSource(await scannedPdf([2], 2));
+    const { outcomes, row } = await indexed(source, 'read', { rules: { maxOutputBytes: 500 } });
+    expect(outcomes).to.deep.equal(['failed']);
+    expect(row.warnings).to.deep.equal([warned('page_is_a_picture', 2), warned('ocr_failed', 2)]);
+  });
+
+  it('ends a program that hangs, with its child', async () => {
+    const directory = await mkdtemp(path.join(tmpdir(), 'ocr-hang-'));
+    const mark = path.join(directory, 'mark');
+    const source = await buildFileSource(await scannedPdf([1], 1));
+    const { step, outcomes, row } = await indexed(source, `hang=${mark}`, { rules: { runMs: 2_000 } });
+    expect([step, outcomes]).to.deep.equal([{ done: true, outcome: 'failed', error: 'no_text' }, ['failed']]);
+    expect(row.warnings).to.deep.equal([warned('page_is_a_picture', 1), warned('ocr_failed', 1)]);
+    expect(await readFile(mark, 'utf8')).to.equal('begun');
+    const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+    const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));
+    expect(lines.filter((line) => line.includes(mark))).to.deep.equal([]);
+    await rm(directory, { recursive: true });
+  });
+
+  it('is a step that ends, and costs no attempt, if the worker stops meanwhile', async () => {
+    const directory = await mkdtemp(path.join(tmpdir(), 'ocr-stop-'));
+    const mark = path.join(directory, 'mark');
+    const source = await buildFileSource(await scannedPdf([1], 1));
+    const stop = new AbortController();
+    const beat = (words: string) => {
+      if (words.startsWith('OCR: 0 of')) stop.abort(new Error('The worker stops'));
+    };
+    const ocr = ocrDeps(ocrCommand(`hang=${mark}`), { workDirectory });
+    const step = await stepSource(source, { ocr }, { beat, stop: stop.signal });
+    expect(step).to.include({ done: false, attempt: 1 });
+    expect(await sourceRow(source)).to.include({ status: 'pending', attempts: 0, leaseUntil: null });
+    await rm(directory, { recursive: true });
+  });
+
+  it('gives the program some pages at a time, the first hundred of a file, and tells how far it is', async () => {
+    const logged = path.join(workDirectory, 'log');
+    const scanned = Array.from({ length: 9 }, (_, at) => at + 2);
+    const source = await buildFileSource(await scannedPdf(scanned, 10));
+    const rules = { pagesARun: 3, maxPages: 7 };
+    const { row, outcomes } = await indexed(source, `log=${logged}`, { rules });
+    expect((await readFile(logged, 'utf8')).trim().split('\n')).to.deep.equal(['eng 2-4', 'eng 5-7', 'eng 8']);
+    expect(outcomes).to.deep.equal(['read']);
+    expect(row.warnings).to.deep.equal([
+      warned('page_is_a_picture', 9, 10),
+      warned('read_by_ocr', 2, 3, 4, 5, 6, 7, 8),
+      warned('ocr_failed', 9, 10),
+    ]);
+    await rm(logged);
+    expect(ocrRules.maxPages).to.equal(100);
+  });
+
+  it('loses only the pages that are given with a page that fails', async () => {
+    const source = await buildFileSource(await scannedPdf([1, 2, 3, 4], 4));
+    const { row, outcomes } = await indexed(source, 'fail-on=2', { rules: { pagesARun: 2 } });
+    expect(outcomes).to.deep.equal(['read']);
+    expect(row.warnings).to.deep.equal([
+      warned('page_is_a_picture', 1, 2),
+      warned('read_by_ocr', 3, 4),
+      warned('ocr_failed', 1, 2),
+    ]);
+  });
+
+  it('gives the whole file once to a program that takes no pages', async () => {
+    const source = await buildFileSource(await scannedPdf([1, 2], 2));
+    const { outcomes } = await indexed(source, 'no-words', { rules: { pagesARun: 1 } }, false);
+    expect(outcomes).to.deep.equal(['read']);
+  });
+
+  it('begins no run when the time is nearly over', async () => {
+    const source = await buildFileSource(await scannedPdf([1, 2], 2));
+    const { row } = await indexed(source, 'read', { rules: { timeMs: ocrRules.leastMs - 1 } });
+    expect(row.warnings).to.deep.equal([warned('page_is_a_picture', 1, 2), warned('ocr_failed', 1, 2)]);
+  });
+
+  const unavailable: { what: string; mode: string; changed?: Partial<OcrDeps> }[] = [
+    { what: 'the program reads no trial page', mode: 'no-trial' },
+    { what: 'there is no room on the disk', mode: 'read', changed: { freeBytes: async () => 400_000_000 } },
+  ];
+  for (const { what, mode, changed } of unavailable)
+    it(`is tried again in an hour if ${what}`, async () => {
+      const source = await buildFileSource(await scannedPdf([2], 2));
+      const { step, outcomes, row } = await indexed(source, mode, changed);
+      expect([step, outcomes]).to.deep.equal([ready(2, 1), ['unavailable']]);
+      expect(row.warnings).to.deep.equal([warned('page_is_a_picture', 2), warned('ocr_failed', 2)]);
+      expect(row.ocrDueAt).to.be.instanceOf(Date);
+      expect((await indexed(await again(source), 'read')).outcomes).to.deep.equal(['read']);
+      const read = await sourceRow(source);
+      expect(read.warnings).to.deep.equal([warned('read_by_ocr', 2)]);
+      expect(read.ocrDueAt).to.equal(null);
+    });
+
+  it('is not tried a third time by workers that die of it', async () => {
+    const source = await buildFileSource(await scannedPdf([2], 2));
+    await alterSource(source, `attempts = 2`);
+    const { step, outcomes, row } = await indexed(source, 'read');
+    expect([step, outcomes]).to.deep.equal([ready(2, 1), ['failed']]);
+    expect(row).to.include({ attempts: 3, ocrDueAt: null });
+  });
+
+  it('waits for a permit without costing an attempt, and reads nothing until it has one', async () => {
+    const permit = createSinglePermit();
+    const giveBack = permit.take('another club');
+    const source = await buildFileSource(await scannedPdf([1], 1));
+    const first = await indexed(source, 'read', { permit });
+    expect(first.step).to.include({ done: false, for: 'ocr', attempt: 1 });
+    expect(first.row).to.include({ status: 'pending', attempts: 0, leaseUntil: null });
+    expect(first.beats).to.deep.equal(['about to read']);
+    await alterSource(source, `looks_at = now() - interval '1 second'`);
+    const reads: string[] = [];
+    const ocr = ocrDeps(ocrCommand('read'), { workDirectory, permit });
+    const storage = { read: (key: string) => Promise.reject(new Error(`${reads.push(key)} reads`)) };
+    expect(await stepSource(source, { ocr, storage })).to.include({ done: false, for: 'ocr' });
+    expect(reads).to.deep.equal([]);
+    giveBack?.();
+    await alterSource(source, `looks_at = now() - interval '1 second'`);
+    expect((await indexed(source, 'read', { permit })).step).to.deep.equal(ready(1, 1));
+    expect(permit.take('another club')).to.be.a('function');
+  });
+
+  it('asks no permit and no program for a file without scanned pages', async () => {
+    const permit = createSinglePermit();
+    permit.take('another club');
+    const source = await buildFileSource(await scannedPdf([], 2));
+    const { step, outcomes } = await indexed(source, 'fail', { permit });
+    expect([step, outcomes]).to.deep.equal([ready(2, 2), []]);
+  });
+
+  async function again(source: TestSource): Promise<TestSource> {
+    await wantAnew(source);
+    return source;
+  }
+});

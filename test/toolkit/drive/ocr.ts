@@ -1,0 +1,35 @@
+/** OCR in tests, by a program that speaks as a real one. */
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { OcrDeps } from '../../../domain/knowledge/indexing/scanned-pages.ts';
+import { createSinglePermit } from '../../../platform/engine/single-permit.ts';
+import { ocrProgramAt } from '../../../platform/infra/ocr-program.ts';
+import { freeBytes } from '../../../platform/infra/work-directory.ts';
+
+const fake = fileURLToPath(new URL('../fakes/ocr-program.mjs', import.meta.url));
+
+/** @param mode how it behaves: test/toolkit/fakes/ocr-program.mjs */
+export const ocrCommand = (mode: string, { takesPages = true } = {}): string[] => [
+  process.execPath,
+  fake,
+  mode,
+  '{input}',
+  '{output}',
+  '{languages}',
+  ...(takesPages ? ['{pages}'] : []),
+];
+
+/** @param command {@link ocrCommand}, or a real one */
+export function ocrDeps(command: readonly string[], changed: Partial<OcrDeps> = {}): OcrDeps {
+  const { workDirectory = tmpdir() } = changed;
+  return {
+    program: ocrProgramAt(command, workDirectory),
+    furtherLanguages: undefined,
+    workDirectory,
+    freeBytes,
+    permit: createSinglePermit(),
+    onOutcome() {},
+    onFlaw() {},
+    ...changed,
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * A program that speaks as ocrmypdf is started: it writes a PDF that has words on the pages that it was told to read, by pdfkit. Its
+ * first argument says how it misbehaves.
+ *   node ocr-program.mjs MODE INPUT OUTPUT LANGUAGES PAGES
+ */
+import { spawn } from 'node:child_process';
+import { appendFileSync, createWriteStream, readFileSync, writeFileSync } from 'node:fs';
+import process from 'node:process';
+import PDFDocument from 'pdfkit';
+
+const [mode, input, output, languages, pages = ''] = process.argv.slice(2);
+const [behavior, detail] = mode.split('=');
+const wanted = pages.split(',').flatMap((range) => {
+  const [from, to = from] = range.split('-').map(Number);
+  return Array.from({ length: to - from + 1 }, (_, at) => from + at);
+});
+const isTrial = input.endsWith('trial.pdf');
+const count = (readFileSync(input, 'latin1').match(/\/Type \/Page\b/g) ?? []).length;
+const hang = () => setInterval(() => undefined, 1_000);
+
+/** @param pageCount of the file @param read the pages that get words */
+function write(pageCount, read) {
+  const pdf = new PDFDocument({ autoFirstPage: false, size: 'A5' });
+  pdf.pipe(createWriteStream(output));
+  for (let page = 1; page <= pageCount; page++) {
+    pdf.addPage();
+    if (read.includes(page)) pdf.text(`The words of page ${page} were read in ${languages}.`);
+    else pdf.rect(10, 10, 100, 100).fill();
+  }
+  pdf.end();
+}
+
+if (isTrial && behavior !== 'no-trial') write(1, []);
+else if (behavior === 'no-trial') process.exitCode = 3;
+else if (behavior === 'read') write(count, wanted);
+else if (behavior === 'log') {
+  appendFileSync(detail, `${languages} ${pages}\n`);
+  write(count, wanted);
+} else if (behavior === 'no-words') write(count, []);
+else if (behavior === 'other-pages') write(count + 1, wanted);
+else if (behavior === 'fail') process.exitCode = 6;
+else if (behavior === 'fail-on') {
+  if (wanted.includes(Number(detail))) process.exitCode = 2;
+  else write(count, wanted);
+} else if (behavior === 'no-file') process.exitCode = 0;
+else if (behavior === 'no-pdf') writeFileSync(output, 'These are words, and no PDF.');
+else if (behavior === 'hang') {
+  // A child that outlives it, in its group, as of ocrmypdf.
+  spawn(process.execPath, ['-e', `setInterval(() => {}, 1000) // ${detail}`], { stdio: 'ignore' });
+  appendFileSync(detail, 'begun');
+  hang();
+} else if (behavior === 'hoard') {
+  const kept = [];
+  setInterval(() => kept.push(Buffer.alloc(50_000_000, 1)), 1);
+} else throw new Error(`There is no mode ${mode}`);

@@ -27,8 +27,10 @@ export function createOperationRouter(): OperationRouter {
 
 /** @returns the same for a path and for its pattern: the words that stand where no pattern has a parameter */
 function groupOf(path: string): string {
-  const [, version, area = '', , resource = '', part = ''] = path.split('/', 6);
+  const [, version, area = '', club, resource = '', part] = path.split('/', 6);
   if (version !== 'v1') return `${version}`;
   if (area !== 'clubs') return area;
-  return resource === 'classroom' ? `classroom ${part}` : `club ${resource}`;
+  // A slug may be the name of a resource: `/v1/clubs/by-slug/students` is no list of students.
+  if (club === 'by-slug' && resource !== '' && part === undefined) return 'by-slug';
+  return resource === 'classroom' ? `classroom ${part ?? ''}` : `club ${resource}`;
 }

@@ -34,8 +34,8 @@ export function codesByRule(traits: OperationTraits): ErrorCode[] {
   return rules.filter(({ holds }) => holds(traits)).flatMap(({ codes }) => codes);
 }
 
-/** Names in paths that are not judged by their form: what names no club of the caller gets the same 403, what names no certificate the same 404. */
-const unjudged: readonly string[] = ['clubId', 'certificateCode'];
+/** Names in paths that are not judged by their form: what names no club of the caller gets the same 403, what names no certificate and no slug the same 404. */
+const unjudged: readonly string[] = ['clubId', 'certificateCode', 'slug'];
 
 export function isJudged(parameter: { readonly name: string }): boolean {
   return !unjudged.includes(parameter.name);

@@ -12,6 +12,7 @@ import { mostOfAClub as automationsOfAClub } from '../domain/automations/drafts.
 import { plans } from '../domain/billing/plans.policy.ts';
 import { campaignsPerClub } from '../domain/campaigns/drafts.ts';
 import { mostRows as rowsOfASuppressionImport } from '../domain/campaigns/suppression-import.ts';
+import { slugRules } from '../domain/clubs/slugs.ts';
 import { maxSpaces } from '../domain/community/spaces.ts';
 import { pendingSignUpRules } from '../domain/identity/pending-sign-ups.policy.ts';
 import { administratorSessionMaxMs, sessionLifetimeMs } from '../domain/identity/sessions.ts';
@@ -180,6 +181,7 @@ const rows: Section = {
       'person (administrator)',
       '`409 organization_limit_reached`',
     ),
+    ofClub('Former slugs that answer', slugRules.former, 'slug_limit_reached'),
     ofClub('Webhook endpoints', deliveryRules.endpointsPerClub, 'endpoint_limit_reached'),
     ofClub('Campaigns', campaignsPerClub, 'campaign_limit_reached'),
     ofClub('Automations that are not archived', automationsOfAClub, 'automation_limit_reached'),

@@ -63,6 +63,7 @@ import { Campaign } from './campaigns/campaign.ts';
 import { TestMail } from './campaigns/test-mail.ts';
 import { Club } from './clubs/club.ts';
 import { ClubBranding } from './clubs/club-branding.ts';
+import { ClubSlug } from './clubs/club-slug.ts';
 import { Invitation } from './clubs/invitation.ts';
 import { Membership } from './clubs/membership.ts';
 import { FailingStep } from './facts/failing-step.ts';
@@ -189,6 +190,7 @@ import { MediaTracks1795753000300 } from './migrations/1795753000300-media-track
 import { SearchInEveryScript1795762000000 } from './migrations/1795762000000-search-in-every-script.ts';
 import { FoldedNames1795762100000 } from './migrations/1795762100000-folded-names.ts';
 import { IndexesOfFoldedNames1795762100100 } from './migrations/1795762100100-indexes-of-folded-names.ts';
+import { ClubSlugs1795764000000 } from './migrations/1795764000000-club-slugs.ts';
 import { LanguagesOfPeople1795765000000 } from './migrations/1795765000000-languages-of-people.ts';
 import { ClubBranding1795765000100 } from './migrations/1795765000100-club-branding.ts';
 import { MailPictures1795751000000 } from './migrations/1795751000000-mail-pictures.ts';
@@ -321,6 +323,7 @@ const entities = [
   Club,
   ClubBranding,
   ClubMailText,
+  ClubSlug,
   ClubAiMonth,
   ClubFeatureChange,
   ClubPlan,
@@ -516,6 +519,7 @@ export const migrations = [
   SearchInEveryScript1795762000000,
   FoldedNames1795762100000,
   IndexesOfFoldedNames1795762100100,
+  ClubSlugs1795764000000,
   LanguagesOfPeople1795765000000,
   ClubBranding1795765000100,
   LanguageOfCertificates1795761000000,

@@ -30,6 +30,12 @@ function fits({ parts }: KnownPath, path: string): boolean {
   );
 }
 
+/** Whether a path has a literal part where the other has its first parameter that differs: `by-slug/{slug}` and `{clubId}/students`. */
+function isBefore(one: KnownPath, other: KnownPath): boolean {
+  const at = one.parts.findIndex((part, index) => part.startsWith('{') !== other.parts[index]?.startsWith('{'));
+  return at >= 0 && !one.parts[at]?.startsWith('{');
+}
+
 /** Whether every request to the special path would fit the general one too: `…/media/storage` and `…/media/{mediaId}`. */
 const covers = (general: KnownPath, special: KnownPath) =>
   general.path !== special.path && fits(general, special.path) && !fits(special, general.path);
@@ -53,10 +59,10 @@ export function answerUnmatched(operations: readonly ContractOperation[]): Middl
   const known = pathsOf(operations);
   return async (context) => {
     const fitting = known.filter((one) => fits(one, context.path));
-    const special = fitting.filter((path) => !fitting.some((other) => covers(path, other)));
-    const methods = new Set(special.flatMap((path) => [...path.methods]));
-    if (methods.size > 0) {
-      context.set('Allow', [...methods].map((method) => method.toUpperCase()).join(', '));
+    // Of paths that fit, two differ only where one has a literal and the other a parameter.
+    const special = fitting.find((path) => !fitting.some((other) => isBefore(other, path)));
+    if (special) {
+      context.set('Allow', [...special.methods].map((method) => method.toUpperCase()).join(', '));
       throw new DomainError('method_not_allowed', `This path has no ${context.method}.`);
     }
     throw new DomainError('not_found', 'There is no such path.');

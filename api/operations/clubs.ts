@@ -1,6 +1,7 @@
-/** A club's own settings. */
+/** A club's own settings, and what anybody learns of it by its slug. */
 import * as branding from '../../domain/clubs/branding.ts';
 import * as settings from '../../domain/clubs/settings.ts';
+import * as slugs from '../../domain/clubs/slugs.ts';
 import type { Operation } from '../operation.ts';
 import { data } from './answers.ts';
 
@@ -14,3 +15,12 @@ export const getBranding: Operation<'getBranding'> = async ({ params, db, deps }
 
 export const setBranding: Operation<'setBranding'> = async ({ params, body, deps, now }) =>
   data(await branding.setBranding(deps, params.clubId, body, now));
+
+/** For so long front ends and proxies may keep the answer. The host of a former slug answers far longer. */
+const frontSeconds = 60;
+
+export const getClubBySlug: Operation<'getClubBySlug'> = async ({ params, db, deps, now, answerWith }) => {
+  const front = await slugs.findClubFront({ db, publicUrl: deps.publicUrl }, params.slug, now);
+  answerWith('Cache-Control', `public, max-age=${frontSeconds}`);
+  return data(front);
+};

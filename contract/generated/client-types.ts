@@ -500,6 +500,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/clubs/by-slug/{slug}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find a club by its slug
+         * @description For a front end that knows its host name alone. `slug` of the answer is the current one, also when a former one was asked for: lead the browser there. An unknown, a malformed and an expired slug get the same `404`. The answer may be kept for a minute.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         */
+        get: operations["getClubBySlug"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}": {
         parameters: {
             query?: never;
@@ -519,9 +545,16 @@ export interface paths {
         head?: never;
         /**
          * Change the club
-         * @description Changes what is given; what is absent stays, and so does the `slug`. Another time zone counts from now on, for the month of the AI budget as well. Another `language` changes the words of later mails and pages, and has the material of all agents indexed anew. Mails of automations that are published already keep their footer until the next version.
+         * @description Changes what is given; what is absent stays. The `slug` that the club leaves answers for 90 days, and it may be taken back. A `slug` that is reserved, or that another club has or left less than 90 days ago: `409 slug_taken`. At most 3 former slugs answer at a time; beyond: `409 slug_limit_reached`. Another time zone counts from now on, for the month of the AI budget as well. Another `language` changes the words of later mails and pages, and has the material of all agents indexed anew. Mails of automations that are published already keep their footer until the next version.
          *
          *     Roles: `owner`, `admin`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `slug_taken` | 409 | The slug is reserved, or another club has it or left it less than 90 days ago. |
+         *     | `slug_limit_reached` | 409 | The club has as many former slugs that answer as a club may have. |
          */
         patch: operations["updateClub"];
         trace?: never;
@@ -8055,6 +8088,8 @@ export interface components {
          *     | `delivery_archived` | 409 | The delivery is archived; it is not granted any more. |
          *     | `product_exists` | 409 | The club has a product with this platform and `external_id` already. |
          *     | `code_taken` | 409 | Another registration link of the club has this code. |
+         *     | `slug_taken` | 409 | The slug is reserved, or another club has it or left it less than 90 days ago. |
+         *     | `slug_limit_reached` | 409 | The club has as many former slugs that answer as a club may have. |
          *     | `registration_link_used_up` | 409 | The registration link has reached its limit of claims. |
          *     | `enrollment_revoked` | 409 | The enrollment is revoked; it can be restored. |
          *     | `enrollment_not_revoked` | 409 | The enrollment is not revoked, so there is nothing to restore. |
@@ -8132,7 +8167,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy" | string;
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy" | string;
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -8616,53 +8651,6 @@ export interface components {
         ProfileChange: {
             language: components["schemas"]["SpokenLanguageInput"];
         };
-        /** @description BCP 47 tag. The service writes to the club's people in this language (`en`, `pt-BR`, `es`, `de`, `ar`; `pt` is read as `pt-BR`, `fr` and `it` are written in English), and searches the club's material by its rules. A tag that is not offered answers `422` with the offered ones. */
-        Language: string;
-        /**
-         * @description A club; every field is always present.
-         * @example {
-         *       "id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
-         *       "name": "Harbour Sailing Club",
-         *       "slug": "harbour-sailing-club",
-         *       "time_zone": "Europe/Lisbon",
-         *       "language": "pt-BR",
-         *       "created_at": "2026-02-01T09:00:00.000Z"
-         *     }
-         */
-        Club: {
-            /**
-             * Format: uuid
-             * @description Public id of the club: `{clubId}` in paths.
-             */
-            id: string;
-            /** @description 1 to 120 characters; students see it in the classroom and in mails. */
-            name: string;
-            /** @description Part of the classroom's address. */
-            slug: string;
-            /** @description IANA name; in it the month of the AI budget is counted. */
-            time_zone: string;
-            language: components["schemas"]["Language"];
-            /**
-             * Format: date-time
-             * @description When the club was created (UTC).
-             */
-            created_at: string;
-        };
-        /** @description A name of the IANA time zone database, written as there. */
-        TimeZone: string;
-        /**
-         * @description At least one of them.
-         * @example {
-         *       "time_zone": "Europe/Lisbon",
-         *       "language": "pt-BR"
-         *     }
-         */
-        ClubChange: {
-            /** @description 1 to 120 characters, not only blanks. */
-            name?: string;
-            time_zone?: components["schemas"]["TimeZone"];
-            language?: components["schemas"]["Language"];
-        };
         /** @description Of buttons and links: `#` and six hexadecimal digits. White words on it need a contrast of 4.5 : 1 (WCAG 2.2 AA). */
         Color: string;
         /** @description A link at the foot of mails and pages. */
@@ -8684,6 +8672,112 @@ export interface components {
              * @description An `https` address.
              */
             url: string;
+        };
+        /**
+         * @description What anybody may see of a club's look. Always present are `accent_color` and `links`.
+         * @example {
+         *       "accent_color": "#0b6e4f",
+         *       "links": []
+         *     }
+         */
+        PublicBranding: {
+            /**
+             * Format: uri
+             * @description Lasting address of the logo; absent for none.
+             */
+            logo_url?: string;
+            accent_color: components["schemas"]["Color"];
+            /** @description Lines under each page; absent for none. */
+            legal_footer?: string;
+            /** @description Under each page, in this order. */
+            links: components["schemas"]["BrandingLink"][];
+        };
+        /**
+         * @description What anybody may know of a club; every field is always present.
+         * @example {
+         *       "id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
+         *       "name": "Harbour Sailing Club",
+         *       "slug": "harbour-sailing",
+         *       "language": "pt-BR",
+         *       "languages": [
+         *         "en",
+         *         "pt-BR",
+         *         "es",
+         *         "de",
+         *         "ar"
+         *       ],
+         *       "branding": {
+         *         "accent_color": "#0b6e4f",
+         *         "links": []
+         *       }
+         *     }
+         */
+        ClubFront: {
+            /**
+             * Format: uuid
+             * @description Public id of the club: `{clubId}` in paths.
+             */
+            id: string;
+            /** @description 1 to 120 characters. */
+            name: string;
+            /** @description The current slug, also when a former one was asked for. */
+            slug: string;
+            language: components["schemas"]["SpokenLanguage"];
+            /** @description The languages that the service speaks; each person may choose one of them. */
+            languages: components["schemas"]["SpokenLanguage"][];
+            branding: components["schemas"]["PublicBranding"];
+        };
+        /** @description BCP 47 tag. The service writes to the club's people in this language (`en`, `pt-BR`, `es`, `de`, `ar`; `pt` is read as `pt-BR`, `fr` and `it` are written in English), and searches the club's material by its rules. A tag that is not offered answers `422` with the offered ones. */
+        Language: string;
+        /**
+         * @description A club; every field is always present.
+         * @example {
+         *       "id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
+         *       "name": "Harbour Sailing Club",
+         *       "slug": "harbour-sailing-club",
+         *       "time_zone": "Europe/Lisbon",
+         *       "language": "pt-BR",
+         *       "created_at": "2026-02-01T09:00:00.000Z"
+         *     }
+         */
+        Club: {
+            /**
+             * Format: uuid
+             * @description Public id of the club: `{clubId}` in paths.
+             */
+            id: string;
+            /** @description 1 to 120 characters; students see it in the classroom and in mails. */
+            name: string;
+            /** @description The label of the club in the address of its classroom; unique in the service. */
+            slug: string;
+            /** @description IANA name; in it the month of the AI budget is counted. */
+            time_zone: string;
+            language: components["schemas"]["Language"];
+            /**
+             * Format: date-time
+             * @description When the club was created (UTC).
+             */
+            created_at: string;
+        };
+        /** @description A name of the IANA time zone database, written as there. */
+        TimeZone: string;
+        /**
+         * @description At least one of them.
+         * @example {
+         *       "time_zone": "Europe/Lisbon",
+         *       "language": "pt-BR"
+         *     }
+         * @example {
+         *       "slug": "harbour-sailing"
+         *     }
+         */
+        ClubChange: {
+            /** @description 1 to 120 characters, not only blanks. */
+            name?: string;
+            /** @description The label of the club in the address of its classroom: 3 to 40 lower-case letters, digits and single hyphens between them. */
+            slug?: string;
+            time_zone?: components["schemas"]["TimeZone"];
+            language?: components["schemas"]["Language"];
         };
         /**
          * @description How a club's mails, pages and certificates look. Always present are `accent_color` and `links`.
@@ -13518,25 +13612,6 @@ export interface components {
             automations?: boolean;
             /** @description The daily mail of the spaces for which the student has switched it on. Leaving switches `digest` of each space off, and coming back switches on what was on. */
             digests?: boolean;
-        };
-        /**
-         * @description What anybody may see of a club's look. Always present are `accent_color` and `links`.
-         * @example {
-         *       "accent_color": "#0b6e4f",
-         *       "links": []
-         *     }
-         */
-        PublicBranding: {
-            /**
-             * Format: uri
-             * @description Lasting address of the logo; absent for none.
-             */
-            logo_url?: string;
-            accent_color: components["schemas"]["Color"];
-            /** @description Lines under each page; absent for none. */
-            legal_footer?: string;
-            /** @description Under each page, in this order. */
-            links: components["schemas"]["BrandingLink"][];
         };
         /** @description What the student gets of another kind of mail. */
         OtherMailPreference: {
@@ -19119,6 +19194,11 @@ export interface components {
          * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
          */
         ClubId: string;
+        /**
+         * @description A slug of a club, in any case: the current one, or one that the club left less than 90 days ago. A text that is no slug answers with the same `404` as an unknown one.
+         * @example harbour-sailing-club
+         */
+        ClubSlug: string;
         /** @description Number of the page, from 1. */
         Page: number;
         /** @description Records a page. */
@@ -20716,6 +20796,66 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    getClubBySlug: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A slug of a club, in any case: the current one, or one that the club left less than 90 days ago. A text that is no slug answers with the same `404` as an unknown one.
+                 * @example harbour-sailing-club
+                 */
+                slug: components["parameters"]["ClubSlug"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What a front end shows before anybody signs in. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11",
+                     *         "name": "Harbour Sailing Club",
+                     *         "slug": "harbour-sailing",
+                     *         "language": "pt-BR",
+                     *         "languages": [
+                     *           "en",
+                     *           "pt-BR",
+                     *           "es",
+                     *           "de",
+                     *           "ar"
+                     *         ],
+                     *         "branding": {
+                     *           "accent_color": "#0b6e4f",
+                     *           "links": []
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ClubFront"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
     getClub: {
         parameters: {
             query?: never;
@@ -20806,6 +20946,15 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             /** @description The session does not act in this organization, or what it asks is not permitted to it. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

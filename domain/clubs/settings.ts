@@ -1,4 +1,4 @@
-/** A club's own settings: its name, its time zone and its language. */
+/** A club's own settings: its name, its slug, its time zone and its language. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import { requireClubLanguage } from '../language/chosen.ts';
@@ -10,6 +10,7 @@ import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { plainName } from '../../platform/core/names.ts';
 import { isZoneName } from '../../platform/core/time-zones.ts';
+import { changeSlug } from './slugs.ts';
 
 type ClubRecord = RecordOf<'Club'>;
 
@@ -23,7 +24,7 @@ export async function findClub(db: Queries, clubId: Id): Promise<ClubRecord> {
 
 /**
  * Changes what is given; what is absent stays. Another language has everything in the club's index read anew.
- * @throws DomainError invalid_request (a time zone that is none, a language that is not offered)
+ * @throws DomainError invalid_request (a time zone that is none, a language that is not offered), slug_taken, slug_limit_reached
  */
 export async function updateClub(
   { db }: DatabaseDeps,
@@ -32,12 +33,15 @@ export async function updateClub(
   now: Date,
 ): Promise<ClubRecord> {
   return db.transaction(async (tx) => {
-    const before = await readClub(tx, clubId, sql`FOR NO KEY UPDATE`);
+    // The slug is a key: its change needs the stronger lock, and to ask for it later could deadlock.
+    const lock = input.slug === undefined ? sql`FOR NO KEY UPDATE` : sql`FOR UPDATE`;
+    const before = await readClub(tx, clubId, lock);
     if (input.time_zone !== undefined) requireTimeZone(input.time_zone);
     const language = input.language === undefined ? before.language : requireClubLanguage(input.language);
     await tx.run(
       sql`UPDATE clubs SET name = coalesce(${input.name === undefined ? null : plainName(input.name)}, name), time_zone = coalesce(${input.time_zone ?? null}, time_zone), language = ${language} WHERE id = ${clubId}`,
     );
+    if (input.slug !== undefined) await changeSlug(tx, clubId, { from: before.slug, to: input.slug }, now);
     if (language !== before.language) await syncSources(tx, clubId, { wholeClub: true, contentChanged: true }, now);
     return findClub(tx, clubId);
   });

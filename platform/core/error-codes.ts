@@ -27,6 +27,8 @@ export const errorStatus = {
   delivery_archived: 409,
   product_exists: 409,
   code_taken: 409,
+  slug_taken: 409,
+  slug_limit_reached: 409,
   registration_link_used_up: 409,
   enrollment_revoked: 409,
   enrollment_not_revoked: 409,

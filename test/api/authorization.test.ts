@@ -259,6 +259,8 @@ const table: Record<OperationId, Row> = {
   getCertificatePdf: { sessions: admin, roles, answer: 'not_found' },
   listOwnCertificates: { sessions: student, answer: 200 },
   getOwnCertificatePdf: { sessions: student, answer: 'not_found' },
+  getClubBySlug: { sessions: nobody, answer: 'not_found' },
+
   verifyCertificate: { sessions: nobody, answer: 'not_found' },
 
   listMedia: { sessions: admin, roles, answer: 200 },

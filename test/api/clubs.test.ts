@@ -121,7 +121,7 @@ describe('clubs', () => {
         ],
         async (body) => expectError(await change(body), 'invalid_request'),
       );
-      expectError(await change({ slug: 'mine' }), 'malformed_request');
+      expectError(await change({ motto: 'Ahoy' }), 'malformed_request');
       expect(await read()).to.deep.equal(before);
       expect(await rowCounts()).to.deep.equal(counts);
     });

@@ -60,7 +60,7 @@ describe('405: a known path, another method', () => {
   it('needs no session', async () => {
     const answer = await call('PUT', '/v1/me');
     expectError(answer, 'method_not_allowed');
-    expect(answer.headers.get('allow')).to.equal('GET');
+    expect(answer.headers.get('allow')).to.equal('GET, PATCH');
   });
 });
 
@@ -268,7 +268,7 @@ describe('CORS', () => {
   it('OPTIONS without an origin is 405 with Allow', async () => {
     const answer = await call('OPTIONS', '/v1/auth/session');
     expectError(answer, 'method_not_allowed');
-    expect(answer.headers.get('allow')?.split(', ')).to.have.members(['GET', 'DELETE']);
+    expect(answer.headers.get('allow')?.split(', ')).to.have.members(['GET', 'PATCH', 'DELETE']);
   });
 });
 

@@ -53,6 +53,6 @@ describe('the router of operations', () => {
       '//v1/clubs',
     ];
     await eachCase(paths, async (path) => expect(await called('GET', path)).to.equal('next'));
-    expect(await called('PATCH', '/v1/auth/session')).to.equal('next');
+    expect(await called('PUT', '/v1/auth/session')).to.equal('next');
   });
 });

@@ -20,6 +20,9 @@ const records: Readonly<Record<string, string>> = {
   AdministratorProfile:
     'id! uuid, name! string, email! email, verified! boolean, phone_verified! boolean, has_password! boolean, phone string, language SpokenLanguage, organizations! [OrganizationMembership]',
   OrganizationMembership: 'organization_id! uuid, name! string, slug! string, role! Role',
+  Club: 'id! uuid, name! string, slug! string, time_zone! string, language! Language, created_at! datetime',
+  ClubFront:
+    'id! uuid, name! string, slug! string, language! SpokenLanguage, languages! [SpokenLanguage], branding! PublicBranding',
   AgentConversation: 'id! uuid, title! string, last_message_at! datetime, created_at! datetime',
   AgentMessage:
     'id! uuid, role! AgentMessageRole, content! string, status! AgentMessageStatus, error_code string, reply_to uuid, images! [Media], citations! [AgentCitation], created_at! datetime, completed_at datetime',

@@ -159,6 +159,11 @@ describe('the upgrade from the first release', () => {
   const scheduled = (attempts: OldDelivery['attempts']) =>
     attempts.map(([number, outcome]) => [number, 'schedule', outcome]);
 
+  it('has a row of slugs for each club, which is current', async () => {
+    const slugs = await source.query<object[]>('SELECT slug, club_id, answers_until FROM club_slugs');
+    expect(slugs).to.deep.equal([{ slug: 'club', club_id: clubId, answers_until: null }]);
+  });
+
   describe('a delivery that waits for its fourth attempt', () => {
     it('waits until then', async () => {
       await eachCase([upgradedAt, upgradedAt + 10 * minute - 1], async (now) =>

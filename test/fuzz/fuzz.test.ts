@@ -17,11 +17,11 @@ describe('contract fuzzing', function () {
   });
   after(() => ground.close());
 
-  it('finds no fault in 1,300 requests of seed 1, which call every operation', async () => {
-    const tally = await fuzz(ground, { seed: 1, requests: 1_300 });
+  it('finds no fault in 1,300 requests of seed 3, which call every operation', async () => {
+    const tally = await fuzz(ground, { seed: 3, requests: 1_300 });
     const told = tally.failures.map(({ kind, what, sent }) => `${kind}\n${what}\n${sent ?? ''}`);
-    expect(told, linesOf(tally, 1).join('\n')).to.deep.equal([]);
-    expect(linesOf(tally, 1).at(-1)).to.match(
+    expect(told, linesOf(tally, 3).join('\n')).to.deep.equal([]);
+    expect(linesOf(tally, 3).at(-1)).to.match(
       /^requests \d+, operations (\d+) of \1, failures 0, longest hold ms \d+ \(operation \w+\)$/,
     );
     // So many calls of each reach what they can reach, of which some name records of others.

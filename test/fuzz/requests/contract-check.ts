@@ -11,7 +11,7 @@ addFormats.default(ajv);
 ajv.addSchema(contractDocument, 'contract');
 
 /** The contract says of these that their form is not judged: what names nothing answers as what is not there. */
-const unjudged: readonly string[] = ['clubId', 'certificateCode'];
+const unjudged: readonly string[] = ['clubId', 'certificateCode', 'slug'];
 
 /** @param step its templates replaced @returns what the contract does not allow in it, in words; nothing where it is valid */
 export function faultsOf(operation: ContractOperation, step: RequestStep): string[] {

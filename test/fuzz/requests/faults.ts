@@ -42,7 +42,7 @@ function inPath(operation: ContractOperation, valid: RequestStep): RequestStep[]
   });
 }
 
-const isJudged = (name: string) => name !== 'clubId' && name !== 'certificateCode';
+const isJudged = (name: string) => !['clubId', 'certificateCode', 'slug'].includes(name);
 
 function inQuery(operation: ContractOperation, valid: RequestStep): RequestStep[] {
   const parameters = operation.parameters.filter(({ in: at }) => at === 'query');

@@ -162,8 +162,29 @@ function pathFor(
   for (const name of operation.pathParameters.toReversed()) {
     if (name === 'clubId') path[name] = permitted === 100 ? '{{own.club}}' : clubFor(draw, caller);
     else if (name === 'platform') path[name] ??= draw.pick(['generic', 'hotmart', 'kiwify', 'unheard-of']);
-    else if (name === 'language') path[name] ??= draw.pick(['en', 'pt-BR', 'zh-Hant-TW', 'qaa']);
-    else if (name === 'template') path[name] ??= draw.pick(['student_invitation', 'student_code', 'unheard_of']);
+    else if (name === 'language') path[name] ??= draw.pick(['en', 'pt-BR', 'en', 'pt-BR', 'zh-Hant-TW', 'qaa']);
+    else if (name === 'template')
+      path[name] ??= draw.pick([
+        'student_invitation',
+        'student_invitation',
+        'student_code',
+        'media_expiring',
+        'unheard_of',
+      ]);
+    else if (name === 'slug')
+      path[name] ??= draw.pick([
+        '{{own.slug}}',
+        '{{own.slug}}',
+        '{{own.slug}}',
+        '{{upper:own.slug}}',
+        'students',
+        'a-club',
+        'HARBOUR.',
+        'xn--a',
+        '%00',
+        '%2F',
+        '%zz',
+      ]);
     else if (name === 'reaction') path[name] ??= draw.pick(permitted === 100 ? ['like'] : ['like', 'laugh', 'seventh']);
     else if (path[name] === undefined || draw.chance(0.05)) {
       const reference = someReference(draw, pool, kindOfParameter(operation, name), inPath);

@@ -28,6 +28,7 @@ const spelled: Readonly<Record<string, string>> = {
 
 /** Operations that answer with another record than their path names. */
 const answered: Partial<Record<OperationId, string>> = {
+  getClubBySlug: 'club',
   sendTestWebhook: 'webhook_delivery',
   reserveAgentImage: 'media',
   reserveAvatar: 'media',

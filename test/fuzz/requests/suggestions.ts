@@ -52,6 +52,7 @@ const byName: Readonly<Record<string, (draw: Draw, pool: Pool) => Json | undefin
     draw.chance(0.1) ? oneOf('course.public_id', 'lesson.public_id', 'agent.public_id')(draw, pool) : undefined,
   registration_code: oneOf('link.code'),
   token: oneOf('mail.student_verify_email', 'mail.administrator_verify_email', 'mail.student_reset_password'),
+  language: (draw) => (draw.chance(0.9) ? draw.pick(['en', 'pt-BR', 'es', 'de', 'ar']) : undefined),
   time_zone: (draw) => (draw.chance(0.9) ? draw.pick(timeZones) : undefined),
   url: (draw) => (draw.chance(0.5) ? 'https://hooks.example.com/club' : draw.pick(urls)),
   platform: (draw) => (draw.chance(0.7) ? 'generic' : undefined),

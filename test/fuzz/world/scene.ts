@@ -52,6 +52,10 @@ export async function buildScene(ground: FuzzGround, club: ClubName): Promise<Sc
   await subscribe(scene);
   const { student, visitor, callers } = await addPeople(scene);
   const course = await addCourse(scene);
+  const [row] = await (
+    await testDatabase()
+  ).query<{ slug: string }[]>(`SELECT slug FROM clubs WHERE id = $1`, [clubId]);
+  scene.name('slug', row?.slug ?? '');
   const agent = await buildOpenAgent(clubId);
   const opened = await addAccess(scene, course, agent);
   await enroll(scene, student.id, opened);

@@ -140,17 +140,18 @@ export function visible({ status, text, headers }: Answer): string {
 
 const contract = contractOperations().map((operation) => ({
   operation,
+  shape: operation.path.replaceAll(/\{\w+\}/g, '{}'),
   pattern: new RegExp(`^${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   validators: compileValidators(operation),
 }));
 
 function holdAgainstContract(method: string, path: string, status: number, body: unknown, type?: string): void {
   const [pathname = ''] = path.split('?');
-  // Of `media/storage` and `media/{mediaId}` the path without a parameter answers.
+  // Of `media/storage` and `media/{mediaId}` the path answers that has its first parameter later. A brace sorts behind letters.
   const fitting = contract.filter(({ pattern }) => pattern.test(pathname));
-  const fewest = Math.min(...fitting.map(({ operation }) => operation.pathParameters.length));
+  const [answering] = fitting.map(({ shape }) => shape).toSorted();
   const known = fitting.find(
-    ({ operation }) => operation.method === method.toLowerCase() && operation.pathParameters.length === fewest,
+    ({ operation, shape }) => operation.method === method.toLowerCase() && shape === answering,
   );
   if (!known) return;
   const faults = known.validators.response(status, body, type);

@@ -1,0 +1,22 @@
+/** A slug under which a club answers: its current one, or a former one for some time. Triggers of `clubs` write it for a new club. */
+import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { Relation } from 'typeorm';
+import { Club } from './club.ts';
+
+@Entity('club_slugs')
+@Index('club_slugs_current', ['clubId'], { unique: true, where: 'answers_until IS NULL' })
+export class ClubSlug {
+  @PrimaryColumn({ type: 'text' })
+  slug: string;
+
+  @Column({ type: 'uuid' })
+  @Index('club_slugs_club')
+  clubId: string;
+
+  /** Null for the current one. From this time on another club may take the slug. */
+  @Column({ type: 'timestamptz', nullable: true })
+  answersUntil: Date | null;
+
+  @ManyToOne(() => Club, { onDelete: 'CASCADE' })
+  club: Relation<Club>;
+}

@@ -1,0 +1,64 @@
+/**
+ * Every slug under which a club answers. Processes of the former release insert clubs and know nothing of the table, so two triggers
+ * serve them: a new club gets its row, and it does not get a slug that another club has left and still answers by.
+ */
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * The row is skipped as if `ON CONFLICT (slug) DO NOTHING` had met it, so the caller tries another slug. The lock waits for a club that
+ * leaves the slug, or takes it, at this moment.
+ */
+const skipFormer = `
+  CREATE FUNCTION "club_slug_skip_former"() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE
+    free_at timestamptz;
+  BEGIN
+    SELECT answers_until INTO free_at FROM club_slugs WHERE slug = NEW.slug FOR SHARE;
+    IF free_at > NEW.created_at THEN
+      RETURN NULL;
+    END IF;
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER "clubs_skip_former_slug" BEFORE INSERT ON "clubs"
+    FOR EACH ROW EXECUTE FUNCTION "club_slug_skip_former"();`;
+
+/** Takes the place of an expired row. A row that still answers is another club's: then the insertion fails as by a unique key. */
+const recordCurrent = `
+  CREATE FUNCTION "club_slug_record"() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO club_slugs AS held (slug, club_id) VALUES (NEW.slug, NEW.id)
+      ON CONFLICT (slug) DO UPDATE SET club_id = NEW.id, answers_until = NULL WHERE held.answers_until <= NEW.created_at;
+    IF NOT FOUND THEN
+      RAISE unique_violation USING MESSAGE = 'the slug belongs to another club', CONSTRAINT = 'club_slugs_held', TABLE = 'club_slugs';
+    END IF;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER "clubs_record_slug" AFTER INSERT ON "clubs"
+    FOR EACH ROW EXECUTE FUNCTION "club_slug_record"();`;
+
+export class ClubSlugs1795764000000 implements MigrationInterface {
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`
+      CREATE TABLE "club_slugs" (
+        "slug" text NOT NULL,
+        "club_id" uuid NOT NULL,
+        "answers_until" timestamptz,
+        CONSTRAINT "PK_30ad84059888a9fc1d793b717cc" PRIMARY KEY ("slug"),
+        CONSTRAINT "FK_46a854a9af76e02baf0ae94bbd7" FOREIGN KEY ("club_id") REFERENCES "clubs"("id") ON DELETE CASCADE
+      );
+      CREATE INDEX "club_slugs_club" ON "club_slugs" ("club_id");
+      CREATE UNIQUE INDEX "club_slugs_current" ON "club_slugs" ("club_id") WHERE answers_until IS NULL;
+      ${skipFormer}
+      ${recordCurrent}
+      INSERT INTO club_slugs (slug, club_id) SELECT slug, id FROM clubs`);
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`
+      DROP TRIGGER "clubs_record_slug" ON "clubs";
+      DROP TRIGGER "clubs_skip_former_slug" ON "clubs";
+      DROP FUNCTION "club_slug_record";
+      DROP FUNCTION "club_slug_skip_former";
+      DROP TABLE "club_slugs"`);
+  }
+}

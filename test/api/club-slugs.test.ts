@@ -1,0 +1,364 @@
+/** The slugs of clubs: what anybody finds by one, how a club gets another one, and for how long a former one answers (ACC-8, ACC-9). */
+import { expect } from 'chai';
+import { createOrganization } from '../../domain/clubs/organizations.ts';
+import { updateClub } from '../../domain/clubs/settings.ts';
+import { slugRules } from '../../domain/clubs/slugs.ts';
+import { openSession } from '../../domain/identity/sessions.ts';
+import { newId, type Id } from '../../platform/core/ids.ts';
+import { Transaction } from '../../platform/infra/postgres/database.ts';
+import { eachCase } from '../toolkit/assert/each-case.ts';
+import { buildAccessDelivery } from '../toolkit/builders/access.ts';
+import { buildAdministrator, buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { call, clock, expectError, visible } from '../toolkit/drive/api.ts';
+import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';
+import { databaseOf } from '../toolkit/fakes/databases.ts';
+import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
+
+const termMs = slugRules.answersForDays * 86_400_000;
+const newSlug = () => `club-${newId().slice(-12)}`;
+const find = (slug: string) => call('GET', `/v1/clubs/by-slug/${slug}`);
+const slugOf = async ({ id }: { id: Id }) => {
+  const [row] = await (await testDatabase()).query<{ slug: string }[]>(`SELECT slug FROM clubs WHERE id = $1`, [id]);
+  return row?.slug ?? '';
+};
+/** @returns each slug of the club, and whether it is a former one */
+const slugsOf = async ({ id }: { id: Id }): Promise<Record<string, boolean>> => {
+  const rows = await (
+    await testDatabase()
+  ).query<{ slug: string; former: boolean }[]>(
+    `SELECT slug, answers_until IS NOT NULL AS former FROM club_slugs WHERE club_id = $1`,
+    [id],
+  );
+  return Object.fromEntries(rows.map(({ slug, former }) => [slug, former]));
+};
+const change = (club: TestClub, slug: string, more: object = {}) => callsOf(club)('PATCH', '', { slug, ...more });
+/** The same at any time: sessions do not last for 90 days. */
+const changeAt = async ({ id }: TestClub, slug: string, at: number): Promise<string> => {
+  const deps = await testDeps();
+  return updateClub(deps, id, { slug }, new Date(at)).then(
+    (club) => club.slug,
+    (error: { code: string }) => error.code,
+  );
+};
+
+describe('club slugs', () => {
+  let club: TestClub;
+  let slug: string;
+  beforeEach(async () => {
+    club = await buildClub();
+    slug = await slugOf(club);
+  });
+
+  describe('GET /v1/clubs/by-slug/{slug}', () => {
+    it('200: shows the whole record to anybody, and may be kept for a minute', async () => {
+      const { status, body, headers } = await find(slug);
+      expect(status).to.equal(200);
+      expect(body).to.deep.equal({
+        data: {
+          id: club.id,
+          name: `Club ${club.owner.id}`,
+          slug,
+          language: 'en',
+          languages: ['en', 'pt-BR', 'es', 'de', 'ar'],
+          branding: { accent_color: '#1f4fd8', links: [] },
+        },
+      });
+      expect(headers.get('cache-control')).to.equal('public, max-age=60');
+    });
+
+    it('200: shows the language in which the service writes, not that of the index', async () => {
+      const languages = { pt: 'pt-BR', fr: 'en', de: 'de', ar: 'ar' };
+      await eachCase(Object.entries(languages), async ([language, spoken]) => {
+        await callsOf(club)('PATCH', '', { language });
+        expect((await find(slug)).body.data.language).to.equal(spoken);
+      });
+    });
+
+    it('200: reads the slug in any case, and with dots around it', async () => {
+      await eachCase([slug.toUpperCase(), `.${slug}`, `${slug}.`], async (typed) =>
+        expect((await find(typed)).body.data).to.include({ id: club.id, slug }),
+      );
+    });
+
+    it('200: finds a club whose slug is the name of a resource', async () => {
+      const taken = await change(club, 'students');
+      expect(taken.status).to.equal(200);
+      expect((await find('students')).body.data).to.include({ id: club.id, slug: 'students' });
+      const other = await call('POST', '/v1/clubs/by-slug/students', { token: club.owner.token, body: {} });
+      expectError(other, 'method_not_allowed');
+      expect(other.headers.get('allow')).to.equal('GET');
+    });
+
+    it('200: shows the current slug by a former one, until 90 days have passed', async () => {
+      const [former, current] = [slug, newSlug()];
+      const before = clock.now().getTime();
+      await change(club, current);
+      const after = clock.now().getTime();
+      const shown = (await find(former)).body.data;
+      expect(shown).to.deep.equal((await find(current)).body.data);
+      expect(shown).to.include({ id: club.id, slug: current });
+      clock.advance(before + termMs - 1_000 - clock.now().getTime());
+      expect((await find(former)).status).to.equal(200);
+      clock.advance(after + termMs - clock.now().getTime());
+      expectError(await find(former), 'not_found');
+      expect((await find(current)).status).to.equal(200);
+    });
+
+    it('404: the same for what is no slug, unknown, reserved, expired', async () => {
+      await change(club, newSlug());
+      const expired = slug;
+      clock.advance(termMs + 1_000);
+      const unknown = await find(newSlug());
+      expectError(unknown, 'not_found');
+      const typed = [
+        expired,
+        'admin',
+        'no%20slug',
+        'xn--mnchen-3ya',
+        'm%C3%BCnchen',
+        `${(await slugOf(club)).replace('k', '')}%E2%84%AA`,
+        `${await slugOf(club)}%2F`,
+        `${await slugOf(club)}%00`,
+        '%zz',
+        '%FF',
+        "'",
+        'x'.repeat(64),
+        'x'.repeat(2_000),
+      ];
+      await eachCase(typed, async (one) => expect(visible(await find(one)), one).to.equal(visible(unknown)));
+    });
+
+    it('is no club id: `by-slug` alone names no club', async () => {
+      expectError(await call('GET', '/v1/clubs/by-slug'), 'unauthenticated');
+      expectError(await call('GET', '/v1/clubs/by-slug', { token: club.owner.token }), 'forbidden');
+      expectError(
+        await call('GET', '/v1/clubs/by-slug/classroom/courses', { token: club.owner.token }),
+        'unauthenticated',
+      );
+      expectError(await find(`${slug}/`), 'not_found');
+    });
+  });
+
+  describe('PATCH /v1/clubs/{clubId} with a slug', () => {
+    it('200: changes what everybody reads from then on', async () => {
+      const student = await buildStudent(club.id);
+      const delivery = await buildAccessDelivery(club.id);
+      const link = await callsOf(club)('POST', '/registration-links', { name: 'Spring', delivery_ids: [delivery.id] });
+      const current = newSlug();
+      const { status, body } = await change(club, current, { name: 'Harbour' });
+      expect(status).to.equal(200);
+      expect(body.data).to.include({ id: club.id, slug: current, name: 'Harbour' });
+      const [session, profile, address] = await Promise.all([
+        call('GET', '/v1/auth/session', { token: student.token }),
+        call('GET', '/v1/me', { token: club.owner.token }),
+        callsOf(club)('GET', `/registration-links/${link.body.data.id}`),
+      ]);
+      expect(session.body.data.club_slug).to.equal(current);
+      expect(profile.body.data.organizations[0].slug).to.equal(current);
+      expect(new URL(address.body.data.url).hostname).to.equal(`${current}.classroom.localhost`);
+    });
+
+    it('200: the current slug again changes nothing', async () => {
+      expect((await change(club, slug)).body.data.slug).to.equal(slug);
+      expect(await slugsOf(club)).to.deep.equal({ [slug]: false });
+    });
+
+    it('200: a club takes a former slug back at any time, also with three of them', async () => {
+      const taken = [slug, newSlug(), newSlug(), newSlug()];
+      for (const next of taken.slice(1)) expect((await change(club, next)).status).to.equal(200);
+      await eachCase(taken, async (back) => {
+        expect((await change(club, back)).body.data.slug).to.equal(back);
+        expect(await slugsOf(club)).to.deep.equal(Object.fromEntries(taken.map((each) => [each, each !== back])));
+      });
+    });
+
+    it('200: takes 3 and 40 letters, digits and single hyphens', async () => {
+      const tag = newId().slice(-12);
+      await eachCase(['k2x', `a-b-${tag}`.padEnd(40, 'x')], async (good) =>
+        expect((await change(club, good)).body.data.slug).to.equal(good),
+      );
+    });
+
+    it('422: any other form; changes nothing', async () => {
+      const bad = [
+        'ab',
+        'x'.repeat(41),
+        'Harbour',
+        'a--b',
+        'xn--mnchen-3ya',
+        '-abc',
+        'abc-',
+        'a.bc',
+        'a_bc',
+        'münchen',
+      ];
+      await eachCase([...bad, 'abc\n', ' abc', 'ab\u212a', ''], async (typed) =>
+        expectError(await change(club, typed, { name: 'Harbour' }), 'invalid_request'),
+      );
+      expect((await find(slug)).body.data).to.include({ name: `Club ${club.owner.id}`, slug });
+      expect(await slugsOf(club)).to.deep.equal({ [slug]: false });
+    });
+
+    it('403 role_not_permitted: an editor', async () => {
+      const editor = callsOf(club, (await buildMember(club.id, 'editor')).token);
+      expectError(await editor('PATCH', '', { slug: newSlug() }), 'role_not_permitted');
+    });
+
+    it('409 slug_taken: reserved, of another club, or left by one; refuses the whole change', async () => {
+      const other = await buildClub();
+      const left = await slugOf(other);
+      await change(other, newSlug());
+      await eachCase(['admin', 'www', 'wpad', await slugOf(other), left], async (taken) =>
+        expectError(await change(club, taken, { name: 'Harbour' }), 'slug_taken'),
+      );
+      expect((await find(slug)).body.data).to.include({ name: `Club ${club.owner.id}`, slug });
+      expect(await slugsOf(club)).to.deep.equal({ [slug]: false });
+    });
+
+    it('another club may take a former slug when 90 days have passed, and not before', async () => {
+      const [other, leftAt] = [await buildClub(), Date.now()];
+      expect(await changeAt(club, newSlug(), leftAt)).to.match(/^club-/);
+      expect(await changeAt(other, slug, leftAt + termMs - 1)).to.equal('slug_taken');
+      expect(await changeAt(other, slug, leftAt + termMs)).to.equal(slug);
+      expect(await slugsOf(other)).to.have.property(slug, false);
+      expect(await slugsOf(club)).to.deep.equal({ [await slugOf(club)]: false });
+      expect(await changeAt(club, slug, leftAt + termMs)).to.equal('slug_taken');
+    });
+
+    it('409 slug_limit_reached: a fourth former slug, until the first one has ended', async () => {
+      const startedAt = Date.now();
+      const day = (count: number) => startedAt + count * 86_400_000;
+      for (const count of [0, 1, 2]) expect(await changeAt(club, newSlug(), day(count))).to.match(/^club-/);
+      expectError(await change(club, newSlug()), 'slug_limit_reached');
+      expect(await changeAt(club, newSlug(), startedAt + termMs - 1)).to.equal('slug_limit_reached');
+      expect(await changeAt(club, newSlug(), startedAt + termMs)).to.match(/^club-/);
+      expect(await slugsOf(club), 'the expired one is gone').to.not.have.property(slug);
+      expect(Object.keys(await slugsOf(club))).to.have.length(4);
+    });
+  });
+
+  describe('at the same time', () => {
+    const codes = (answers: readonly { body: { error?: { code: string } } }[]) =>
+      answers.map(({ body }) => body.error?.code ?? 'changed').toSorted();
+    const five = () => Promise.all([1, 2, 3, 4, 5].map(() => buildClub()));
+    const oneWins = ['changed', 'slug_taken', 'slug_taken', 'slug_taken', 'slug_taken'];
+
+    it('one of five clubs gets a new slug, the others get 409', async () => {
+      const wanted = newSlug();
+      const answers = await Promise.all((await five()).map((one) => change(one, wanted)));
+      expect(codes(answers)).to.deep.equal(oneWins);
+    });
+
+    it('one of five clubs gets an expired slug, the others get 409', async () => {
+      await changeAt(club, newSlug(), Date.now() - termMs);
+      const answers = await Promise.all((await five()).map((one) => change(one, slug)));
+      expect(codes(answers)).to.deep.equal(oneWins);
+    });
+
+    it('two clubs cannot exchange their slugs', async () => {
+      const other = await buildClub();
+      const answers = await Promise.all([change(club, await slugOf(other)), change(other, slug)]);
+      expect(codes(answers)).to.deep.equal(['slug_taken', 'slug_taken']);
+    });
+
+    it('one club that asks for five slugs keeps to three former ones', async () => {
+      const answers = await Promise.all([1, 2, 3, 4, 5].map(() => change(club, newSlug())));
+      expect(codes(answers)).to.deep.equal([...Array(3).fill('changed'), ...Array(2).fill('slug_limit_reached')]);
+      expect(Object.values(await slugsOf(club)).filter((former) => former)).to.have.length(3);
+    });
+
+    it('a change waits for others that name the club, and does not hold them up', async () => {
+      let changed: ReturnType<typeof change> | undefined;
+      await withOpenTransaction(
+        (tx) => tx.manager.query(`SELECT FROM clubs WHERE id = $1 FOR KEY SHARE`, [club.id]), // as the insertion of a student
+        async (tx) => {
+          changed = change(club, newSlug());
+          await untilWaitingForLocks(1);
+          await tx.manager.query(`SET LOCAL lock_timeout = '300ms'`);
+          await tx.manager.query(`SELECT FROM clubs WHERE id = $1 FOR NO KEY UPDATE`, [club.id]);
+        },
+      );
+      expect((await changed)?.status).to.equal(200);
+    });
+
+    it('a new club waits for a club that leaves its slug, and gets another one', async () => {
+      const { id } = await buildAdministrator();
+      const { db } = await testDeps();
+      let opened: Promise<{ slug: string }> | undefined;
+      await withOpenTransaction(
+        (tx) => updateClub({ db: databaseOf(tx) }, club.id, { slug: newSlug() }, new Date()),
+        async () => {
+          opened = db.transaction((tx) => createOrganization(tx, id, { name: slug, plan: 'trial' }, new Date()));
+          await untilWaitingForLocks(1);
+        },
+      );
+      expect((await opened)?.slug).to.match(new RegExp(`^${slug}-[0-9a-f]{6}$`));
+    });
+
+    it('a club that wants the slug of a new club waits for it, and gets 409', async () => {
+      const [{ id }, name] = [await buildAdministrator(), newSlug()];
+      let wanted: ReturnType<typeof change> | undefined;
+      await withOpenTransaction(
+        (tx) => createOrganization(tx, id, { name, plan: 'trial' }, new Date()),
+        async () => {
+          wanted = change(club, name);
+          await untilWaitingForLocks(1);
+        },
+      );
+      if (wanted) expectError(await wanted, 'slug_taken');
+      expect(await slugOf(club)).to.equal(slug);
+    });
+  });
+
+  describe('a new club', () => {
+    const open = async (name: string, at: number) => {
+      const [{ id }, { db }] = await Promise.all([buildAdministrator(), testDeps()]);
+      return db.transaction((tx) => createOrganization(tx, id, { name, plan: 'trial' }, new Date(at)));
+    };
+
+    it('gets no slug that another club left less than 90 days ago', async () => {
+      const leftAt = Date.now();
+      await changeAt(club, newSlug(), leftAt);
+      expect((await open(slug, leftAt + termMs - 1)).slug).to.match(new RegExp(`^${slug}-[0-9a-f]{6}$`));
+      const opened = await open(slug, leftAt + termMs);
+      expect(opened.slug).to.equal(slug);
+      expect(await slugsOf({ id: opened.organization_id })).to.deep.equal({ [slug]: false });
+    });
+
+    it('of a process of the former release has its row of slugs, and no slug of these 90 days', async () => {
+      const source = await testDatabase();
+      const insert = (name: string) =>
+        source.query<object[]>(
+          `INSERT INTO clubs (id, name, slug, opening_plan, created_at) VALUES ($1, 'Club', $2, 'trial', now())
+             ON CONFLICT (slug) DO NOTHING RETURNING slug`,
+          [newId(), name],
+        );
+      await change(club, newSlug());
+      const free = newSlug();
+      expect(await insert(slug)).to.deep.equal([]);
+      expect(await insert(await slugOf(club))).to.deep.equal([]);
+      expect(await insert(free)).to.deep.equal([{ slug: free }]);
+      expect((await find(free)).body.data.slug).to.equal(free);
+      expectError(await change(club, free), 'slug_taken');
+    });
+  });
+
+  it('of a club that is deleted answer no more, and are free', async () => {
+    await change(club, newSlug());
+    const current = await slugOf(club);
+    await (await testDatabase()).query(`DELETE FROM clubs WHERE id = $1`, [club.id]);
+    await eachCase([slug, current], async (gone) => expectError(await find(gone), 'not_found'));
+    expect((await change(await buildClub(), slug)).status).to.equal(200);
+  });
+
+  it('an owner changes the slug again after 90 days, with a session of that time', async () => {
+    await change(club, newSlug());
+    clock.advance(termMs);
+    const source = await testDatabase();
+    const { token } = await source.transaction((tx) =>
+      openSession(new Transaction(tx), 'admin', club.owner.id, clock.now()),
+    );
+    expect((await callsOf(club, token)('PATCH', '', { slug })).body.data.slug).to.equal(slug);
+  });
+});

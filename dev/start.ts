@@ -34,7 +34,8 @@ const waitSpeed = 3_600;
 const isOfThisMachine = (env: Environment) => !env['API_HOST'] && !env['WORKER_HOST'] && !env['PUBLIC_URL'];
 
 async function start(): Promise<number> {
-  const wanted = startArguments(process.argv.slice(2));
+  const { LC_ALL, LC_MESSAGES, LANG } = process.env;
+  const wanted = startArguments(process.argv.slice(2), LC_ALL || LC_MESSAGES || LANG);
   const interrupted = interruption();
   const stops: Stop[] = [];
   let fail: (problem: Problem) => void = () => undefined;
@@ -61,7 +62,7 @@ async function start(): Promise<number> {
 
 /** @returns whether the tour came to its end; everything is up in any case */
 async function bringUp(
-  { fakeModel }: StartArguments,
+  { fakeModel, language }: StartArguments,
   stops: Stop[],
   dependOn: (child: Child) => void,
 ): Promise<boolean> {
@@ -111,7 +112,7 @@ async function bringUp(
 
   try {
     const { authority } = await authorityIn(path.join(dataDirectory, 'certificates'));
-    const tour = await runTour({ environment, authority, say });
+    const tour = await runTour({ environment, authority, language, say });
     stops.splice(-1, 0, tour.stop);
     say('\nAll of this stays up until Ctrl-C.');
     return true;

@@ -5,6 +5,7 @@
  * waits and tags; an agent answers from a PDF, and cites its page; a sale opens a folder, a space and an hour with a mentor. Told as it
  * happens, with links to look closer.
  */
+import { defaultLanguage, type OfferedLanguage } from '../domain/language/languages.ts';
 import type { Authority } from './certificates.ts';
 import { host } from './ports.ts';
 import { startReceiver } from './receiver.ts';
@@ -23,6 +24,8 @@ export interface TourOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** An authority that the worker trusts (EGRESS_EXTRA_CA_FILE). */
   readonly authority: Authority;
+  /** Of the club and its people; English if absent. */
+  readonly language?: OfferedLanguage;
   readonly say: Say;
 }
 
@@ -31,7 +34,12 @@ export interface TourOptions {
  * @returns once it is over; `stop` ends its receiver, which goes on accepting deliveries of the tour's club until then
  * @throws Problem saying which step did not do what it should
  */
-export async function runTour({ environment, authority, say }: TourOptions): Promise<{ stop(): Promise<void> }> {
+export async function runTour({
+  environment,
+  authority,
+  language = defaultLanguage,
+  say,
+}: TourOptions): Promise<{ stop(): Promise<void> }> {
   const receiver = await startReceiver({
     certificate: await authority.issue([host, 'localhost']),
     respond(request, number) {
@@ -39,7 +47,7 @@ export async function runTour({ environment, authority, say }: TourOptions): Pro
       return number === 1 ? { status: 503, body: 'not today' } : { status: 200, body: 'thank you' };
     },
   });
-  const scene: Scene = setScene({ environment, say, receiver });
+  const scene: Scene = setScene({ environment, language, say, receiver });
   try {
     await tell(scene);
     return receiver;

@@ -1,4 +1,5 @@
 /** What the scenes of the tour share: whom it is about, the ways to call, to wait and to tell. */
+import { defaultLanguage, type OfferedLanguage } from '../../domain/language/languages.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createContractClient, type ContractClient } from '../../contract/generated/client.ts';
 import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
@@ -10,6 +11,8 @@ import { isSignedWith, type ReceivedRequest, type Receiver } from '../receiver.t
 export type Say = (line: string) => void;
 
 export interface Scene {
+  /** Of the club and its people. */
+  readonly language: OfferedLanguage;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly say: Say;
   /** Ours for the tour: `/hooks/club` refuses its first request, `/hooks/shaky` as long as `isBroken`. */
@@ -37,9 +40,12 @@ export interface Asker {
 /** How long the tour waits for a mail, for an attempt, or for the API to show what has happened. */
 export const patienceMs = 20_000;
 
-export function setScene(given: Pick<Scene, 'environment' | 'say' | 'receiver'>): Scene {
+export function setScene(
+  given: Pick<Scene, 'environment' | 'say' | 'receiver'> & Partial<Pick<Scene, 'language'>>,
+): Scene {
   const base = `http://${host}:${given.environment['API_PORT']}`;
   return {
+    language: defaultLanguage,
     ...given,
     isBroken: true,
     mailbox: mailboxAt(given.environment['MAILBOX_URL']),
@@ -80,8 +86,8 @@ export function tellAttempt(
 
 interface Mailbox {
   linkTo(message: Message): string;
-  /** @param subject of the mail; any if absent */
-  waitFor(to: string, subject?: RegExp): Promise<Message>;
+  /** @param isMeant judges the subject of a mail; any mail is meant if absent */
+  waitFor(to: string, isMeant?: (subject: string) => boolean): Promise<Message>;
   /** @returns the mail as it came, with its attachments */
   sourceOf(message: Message): Promise<string>;
 }
@@ -97,10 +103,10 @@ function mailboxAt(url: string | undefined): Mailbox {
   return {
     linkTo: (message: Message) => `${url}/messages/${message.id}`,
     sourceOf: async (message: Message) => (await fetch(`${url}/messages/${message.id}/source`)).text(),
-    waitFor: (to: string, subject = /^/) =>
+    waitFor: (to: string, isMeant = () => true) =>
       until(`The mail to ${to}`, async () => {
         const summaries = await get<Summary[]>(`/api/messages?to=${encodeURIComponent(to)}`);
-        const newest = summaries.find((summary) => subject.test(summary.subject));
+        const newest = summaries.find(({ subject }) => isMeant(subject));
         return newest && get<Message>(`/api/messages/${newest.id}`);
       }),
   };

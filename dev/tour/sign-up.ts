@@ -1,5 +1,6 @@
 /** A student signs up, and becomes a signed HTTPS delivery that is refused, waits in a durable timer, is tried again and is accepted. */
 import { randomBytes } from 'node:crypto';
+import { defaultLanguage } from '../../domain/language/languages.ts';
 import type { Message } from '../mailbox.ts';
 import { Problem } from '../problem.ts';
 import {
@@ -18,7 +19,8 @@ import {
 export async function fromSignUpToDelivery(
   scene: Scene,
 ): Promise<{ club: Club; studentId: string; studentToken: string; studentMail: Message; run: string }> {
-  const { say, mailbox, receiver } = scene;
+  const { say, mailbox, receiver, language } = scene;
+  const headers = { 'accept-language': language };
   const tag = randomBytes(3).toString('hex');
   const password = randomBytes(12).toString('base64url');
   const owner = { name: 'Grace Harbour', email: `grace.${tag}@example.com`, password };
@@ -28,6 +30,7 @@ export async function fromSignUpToDelivery(
   const anonymous = scene.client();
   requireOk(
     await anonymous.POST('/v1/auth/admin/sign-up', {
+      headers,
       body: { ...owner, organization: { name: `Harbour Academy ${tag}` } },
     }),
   );
@@ -40,9 +43,12 @@ export async function fromSignUpToDelivery(
   if (club === undefined) throw new Problem('The new owner has no organization.');
   say(`   ${owner.name} owns the club “${club.name}” (${club.organization_id})\n`);
 
-  say('2. A webhook endpoint');
   const administrator = scene.client(session.token);
   const clubId = club.organization_id;
+  if (language !== defaultLanguage)
+    requireOk(await administrator.PATCH('/v1/clubs/{clubId}', { params: { path: { clubId } }, body: { language } }));
+
+  say('2. A webhook endpoint');
   const registered = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/webhook-endpoints', {
       params: { path: { clubId } },

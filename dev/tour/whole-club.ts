@@ -7,6 +7,7 @@ import type { Message } from '../mailbox.ts';
 import { Problem } from '../problem.ts';
 import { picture } from './handout.ts';
 import { archiveIsDownloaded, folderIsFilled } from './repository.ts';
+import { wordingIn } from '../../domain/language/wording.ts';
 import { requireOk, runPage, until, type Club, type Scene } from './scene.ts';
 import { sendAndComplete } from './upload.ts';
 
@@ -141,7 +142,7 @@ async function hourIsBooked(
   student: Club,
   email: string,
 ): Promise<{ run: string; mail: Message }> {
-  const { say, mailbox } = scene;
+  const { say, mailbox, language } = scene;
   const administrator = scene.client(token);
   const mentor = requireOk(await administrator.GET('/v1/me')).data;
   const mentorship = requireOk(
@@ -176,7 +177,9 @@ async function hourIsBooked(
   ).data;
   say(`   booked with ${session.mentor_name}: ${session.starts_at}; until ${session.cancel_until} it can be moved`);
 
-  const mail = await mailbox.waitFor(email, /^Your session at /);
+  const clubName = mentor.organizations.find((one) => one.organization_id === clubId)?.name ?? '';
+  const subject = wordingIn(language).say('mail.mentorship_booked.subject', { club: clubName, at: '' });
+  const mail = await mailbox.waitFor(email, (each) => each.startsWith(subject.trim()));
   if (!/filename="?session\.ics/.test(await mailbox.sourceOf(mail)))
     throw new Problem('The confirmation has no entry for the calendar.');
   say(`   “${mail.subject}” has arrived, with session.ics: ${mailbox.linkTo(mail)}`);

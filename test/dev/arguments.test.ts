@@ -5,16 +5,29 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 
 describe('dev/arguments', () => {
   it('reads --fake-model, which is off by default', () => {
-    expect(startArguments([])).to.deep.equal({ fakeModel: false });
-    expect(startArguments(['--fake-model'])).to.deep.equal({ fakeModel: true });
+    expect(startArguments([])).to.deep.equal({ fakeModel: false, language: 'en' });
+    expect(startArguments(['--fake-model'])).to.deep.equal({ fakeModel: true, language: 'en' });
+  });
+
+  it('takes the language of the tour from --language, else from the locale, else English', () => {
+    const languageOf = (args: string[], locale?: string) => startArguments(args, locale).language;
+    expect(languageOf(['--language', 'pt-BR'], 'de_DE.UTF-8')).to.equal('pt-BR');
+    expect(
+      ['pt_BR.UTF-8', 'pt_PT', 'ar_EG.utf8', 'de_AT@euro', 'C', 'C.UTF-8', 'fr_FR.UTF-8', ''].map((locale) =>
+        languageOf([], locale),
+      ),
+    ).to.deep.equal(['pt-BR', 'pt-BR', 'ar', 'de', 'en', 'en', 'en', 'en']);
   });
 
   it('names an unknown argument and lists the known ones', async () => {
-    const there = 'There is: npm start, and npm start -- --fake-model (agents ask a fake model on this machine).';
+    const there =
+      'There is: npm start, npm start -- --fake-model (agents ask a fake model on this machine), and ' +
+      'npm start -- --language TAG (the club of the tour speaks en, pt-BR, es, de, ar).';
     const wrong: Record<string, string> = {
       '--fake': "Unknown option '--fake'.",
       '--fake-model=yes': "Option '--fake-model' does not take an argument.",
       'fake-model': "Unexpected argument 'fake-model'.",
+      '--language=fr': 'The service does not speak "fr".',
     };
     await eachCase(Object.entries(wrong), async ([given, says]) =>
       expect(await problemOf(Promise.resolve().then(() => startArguments([given])))).to.equal(`${says}\n${there}`),

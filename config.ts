@@ -4,6 +4,7 @@
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { subtitlePlaceholders } from './domain/media/transcriptions/speech.ts';
 import { pricedModels } from './domain/agents/prompt/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
 import { planNames } from './entities/billing/values.ts';
@@ -196,6 +197,13 @@ export const declarations = {
       ),
     ),
   },
+  subtitlesCommand: optional(
+    command(
+      'SUBTITLES_COMMAND',
+      'Makes subtitles of speech: a program and its arguments, without a shell. `{input}` becomes the path of a WAV (16 kHz, mono), `{output}` the path that WebVTT or SRT is written to (an ending `.vtt` or `.srt` may be added), `{language}` such as `pt`. For example `whisper-cli --model /models/ggml-small.bin --no-prints --output-vtt --language {language} --output-file {output} {input}`. Without it subtitles are only uploaded (docs/how-to/operate.md, Subtitles of speech).',
+      { needs: ['input', 'output'], knows: subtitlePlaceholders },
+    ),
+  ),
   classroomUrl: text(
     'CLASSROOM_URL',
     "Where students' e-mails link to; not this service. `{slug}` becomes the club's slug.",

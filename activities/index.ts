@@ -23,6 +23,7 @@ import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import { sendTransactionalMail, type MailDeps } from '../domain/mail/send.ts';
 import { tellOfSession } from '../domain/mentorships/telling.ts';
 import { moveFile, type MovingDeps } from '../domain/media/moving.ts';
+import { transcribeFile, type TranscriptionDeps } from '../domain/media/transcriptions/step.ts';
 import { lookAtExpiry } from '../domain/media/expiry.ts';
 import { processNotice, type NoticeDeps } from '../domain/sales/notices/processing.ts';
 import { lookAtSubscriptionEnd } from '../domain/sales/purchases/subscription-end.ts';
@@ -54,6 +55,7 @@ export interface ActivityDeps extends VaultDeps {
   sources: IndexingDeps;
   media: ProcessingDeps;
   moves: MovingDeps;
+  transcriptions: TranscriptionDeps;
   /** Gets how many workflows a round of the sweeper woke. */
   onRescued: (count: number) => void;
 }
@@ -108,6 +110,13 @@ export const activities = {
     moveFile(id: Id, now: number) {
       const { heartbeat, cancellationSignal: stop } = Context.current();
       return moveFile(moves, id, timeOfStep(now), { beat: heartbeat, stop });
+    },
+  }),
+  mediaTranscription: ({ transcriptions }: Given<'transcriptions'>) => ({
+    /** Sends heartbeats with its progress. When the worker stops, it releases the file. */
+    transcribeFile(id: Id, now: number) {
+      const { heartbeat, cancellationSignal: stop } = Context.current();
+      return transcribeFile(transcriptions, id, timeOfStep(now), { beat: heartbeat, stop });
     },
   }),
   courseCompletion: ({ completions }: Given<'completions'>) => ({

@@ -29,6 +29,8 @@ export interface Deps extends AddressedDeps {
   /** Milliseconds for which a call watches the file that it has completed. */
   completionWatchMs: number;
   mailDomains: MailDomainSettings;
+  /** Whether a program makes subtitles of speech. */
+  makesSubtitles: boolean;
   /** How many times faster waits of automations pass. */
   waitSpeed: number;
   /** The images of e-mails are published from here. */

@@ -123,6 +123,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       filesUrl: files.url,
       completionWatchMs,
       mailDomains: mailDomainSettings(config.mail),
+      makesSubtitles: config.subtitlesCommand !== undefined,
       waitSpeed: config.automations.waitSpeed,
       images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
       answers,

@@ -24,6 +24,7 @@ import { suppressionsPerClub } from '../domain/mail/suppressions.ts';
 import { ocrRules } from '../domain/knowledge/indexing/ocr.policy.ts';
 import { folderRules } from '../domain/media/folders.ts';
 import { mediaRules, mostBytes, resumableRules } from '../domain/media/media.policy.ts';
+import { transcriptionRules } from '../domain/media/transcriptions/transcription.policy.ts';
 import { maxMentorships } from '../domain/mentorships/mentorships.ts';
 import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts';
 import { jsonBounds, noticeBounds } from '../platform/core/json.ts';
@@ -160,6 +161,36 @@ const places: Section = {
       beyond: '`ocr_failed`',
     },
     { what: 'Minutes of OCR', of: 'file', most: number(ocrRules.timeMs / 60_000), beyond: '`ocr_failed`' },
+    {
+      what: 'Files whose subtitles are made of their speech (MED-34)',
+      of: 'process',
+      most: `${slots.subtitles.activities}, clubs in turn (ENG-9)`,
+      beyond: 'waits',
+    },
+    {
+      what: 'Languages in which subtitles are being made',
+      of: 'video or sound',
+      most: '1',
+      beyond: '`409 transcription_pending`',
+    },
+    {
+      what: 'Time of the command that makes subtitles',
+      of: 'file',
+      most: `${transcriptionRules.timesItsLength} times its length, ${transcriptionRules.leastMs / 60_000} minutes to ${transcriptionRules.mostMs / 3_600_000} hours`,
+      beyond: '`command_failed`',
+    },
+    {
+      what: 'Memory of each process of that command',
+      of: 'file',
+      most: `${transcriptionRules.memoryMb} MB`,
+      beyond: '`command_failed`',
+    },
+    {
+      what: 'Bytes of subtitles that it writes',
+      of: 'file',
+      most: number(transcriptionRules.maxOutputBytes),
+      beyond: '`command_failed`',
+    },
     { what: 'Steps on the queue `media`', of: 'process', most: '4 to 8, by its cores (DEC-54)', beyond: 'waits' },
   ],
 };

@@ -117,6 +117,7 @@ import { LeftoverObject } from './media/leftover-object.ts';
 import { MediaMove } from './media/media-move.ts';
 import { MediaRendition } from './media/media-rendition.ts';
 import { MediaTrack } from './media/media-track.ts';
+import { MediaTranscription } from './media/media-transcription.ts';
 import { MediaUpload } from './media/media-upload.ts';
 import { MediaUse } from './media/media-use.ts';
 import { ClubStorageChange } from './media/club-storage-change.ts';
@@ -227,6 +228,7 @@ import { MediaPlaces1795378510000 } from './migrations/1795378510000-media-place
 import { AssignmentMedia1795385000000 } from './migrations/1795385000000-assignment-media.ts';
 import { OcrOfSources1795763000000 } from './migrations/1795763000000-ocr-of-sources.ts';
 import { SourcesByOcr1795763000100 } from './migrations/1795763000100-sources-by-ocr.ts';
+import { MediaTranscriptions1795763000200 } from './migrations/1795763000200-media-transcriptions.ts';
 import { SnakeCaseNames } from './naming.ts';
 import { Product } from './sales/product.ts';
 import { ProductDelivery } from './sales/product-delivery.ts';
@@ -354,6 +356,7 @@ const entities = [
   MediaMove,
   MediaRendition,
   MediaTrack,
+  MediaTranscription,
   MediaUpload,
   MediaUse,
   Membership,
@@ -481,6 +484,7 @@ export const migrations = [
   AssignmentMedia1795385000000,
   OcrOfSources1795763000000,
   SourcesByOcr1795763000100,
+  MediaTranscriptions1795763000200,
   MediaRenditions1795385030000,
   VideoRenditions1795387197000,
   MediaUploads1795388500000,

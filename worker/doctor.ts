@@ -1,5 +1,5 @@
 /**
- * The command `doctor`: tries every connection as the service uses it, ffmpeg and OCR, and says what to do where one will not serve. It
+ * The command `doctor`: tries every connection as the service uses it, ffmpeg, OCR and the command of subtitles, and says what to do where one will not serve. It
  * leaves nothing behind but closed runs of Temporal, which the namespace forgets.
  */
 import { readConfig, type Config } from '../config.ts';
@@ -8,11 +8,13 @@ import { bucketMistakes } from '../platform/infra/bucket-checks.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { keyMistakes } from '../platform/infra/keys/open-vault.ts';
 import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
+import type { TaskQueue } from '../platform/engine/workflow-types.ts';
 import { runOnce } from '../platform/infra/process.ts';
 import { publicFilesMistakes } from '../platform/infra/public-files-check.ts';
 import { smtpMistakes } from '../platform/infra/smtp.ts';
 import { ffmpegAt, usualFfmpeg } from '../platform/infra/video/ffmpeg.ts';
 import { allOcrLanguages } from '../domain/knowledge/indexing/ocr.policy.ts';
+import { flawOfCommand } from '../domain/media/transcriptions/trial.ts';
 import { ocrProgramAt } from '../platform/infra/ocr-program.ts';
 import { lookForFairness } from './fairness.ts';
 import { engineMistakes } from './start-checks.ts';
@@ -32,6 +34,9 @@ interface Check {
 /** All that is looked at, in the order in which it is told. */
 function checksOf(config: Config): readonly Check[] {
   const { database, temporal, storage, api, mail } = config;
+  const { taskQueues } = config.worker;
+  const serves = (queue: TaskQueue) => taskQueues.length === 0 || taskQueues.includes(queue);
+  const makesSubtitles = config.subtitlesCommand !== undefined && serves('subtitles');
   return [
     {
       title: 'Postgres: clock, schema, time limits, prepared statements, LISTEN',
@@ -56,13 +61,13 @@ function checksOf(config: Config): readonly Check[] {
     ...(mail.bulkSmtpUrl.reveal() === mail.smtpUrl.reveal()
       ? []
       : [{ title: 'SMTP: BULK_SMTP_URL', look: () => smtpMistakes(mail.bulkSmtpUrl, 'BULK_SMTP_URL') }]),
-    ...(config.worker.taskQueues.length === 0 || config.worker.taskQueues.includes('media')
+    ...(serves('media') || makesSubtitles
       ? [{ title: 'ffmpeg: it makes renditions of videos', look: ffmpegLook(config.video.ffmpeg) }]
       : []),
-    ...(config.ocr.command !== undefined &&
-    (config.worker.taskQueues.length === 0 || config.worker.taskQueues.includes('indexing'))
+    ...(config.ocr.command !== undefined && serves('indexing')
       ? [{ title: 'OCR: it reads a trial page', look: ocrLook(config.ocr, config.video.workDirectory) }]
       : []),
+    ...(makesSubtitles ? [{ title: 'Subtitles: the command hears a trial sound', look: subtitlesLook(config) }] : []),
   ];
 }
 
@@ -102,6 +107,13 @@ const ocrLook =
     if (flaws.length === tried.length) return flaws.slice(0, 1);
     flaws.forEach(note);
     return [];
+  };
+
+const subtitlesLook =
+  ({ subtitlesCommand = [], video: { workDirectory } }: Config): Check['look'] =>
+  async () => {
+    const flaw = await flawOfCommand(subtitlesCommand, workDirectory);
+    return flaw === undefined ? [] : [flaw];
   };
 
 /** Workers reach Temporal in another way than commands do: by Rust, and the authorities of the system. @returns what only they would meet */

@@ -8,6 +8,7 @@
  * - a step of an indexing: `source_claimed`, `source_ocr` (before OCR), `source_read`, `source_recorded`, `source_batch_removed`
  * - a step of a file: `file_claimed`, `file_identified`, `file_rendered` (stored, and not recorded), `file_recorded`
  * - a step of a file that changes its bucket: `move_claimed`, `move_copied`, `move_recorded`
+ * - a step of subtitles: `speech_claimed`, `speech_made`, `speech_stored` (stored, and not recorded), `speech_recorded`
  * - a step of a sales notice: `notice_claimed`, `notice_recorded`
  * - a step of an import: `batch_read`, `batch_written` (not committed), `batch_recorded`
  * - a mail of a campaign: `mail_claimed`, `mail_handed_over`, `mail_recorded`

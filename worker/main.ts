@@ -43,10 +43,13 @@ import { createEgress } from '../platform/infra/egress/egress.ts';
 import { extract } from '../domain/knowledge/extraction/extraction.ts';
 import { ocrLanguagesOf } from '../domain/knowledge/indexing/ocr.policy.ts';
 import type { OcrDeps } from '../domain/knowledge/indexing/scanned-pages.ts';
+import { subtitlesOf } from '../domain/media/transcriptions/speech.ts';
+import { noProgram } from '../domain/media/transcriptions/trial.ts';
 import { videoPlaces } from '../domain/media/media.policy.ts';
 import { createClubPermits } from '../platform/engine/club-permits.ts';
 import { createSinglePermit } from '../platform/engine/single-permit.ts';
 import { ocrProgramAt, type OcrProgram } from '../platform/infra/ocr-program.ts';
+import { findProgram } from '../platform/infra/placeholder-command.ts';
 import { fileReaders } from '../domain/media/processing/readers.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { postThrough } from '../domain/webhooks/deliveries/post.ts';
@@ -74,6 +77,7 @@ import {
   registerFfmpegGauge,
   rescued,
   sources,
+  transcriptions,
 } from './metrics.ts';
 import { startRelay } from './relay.ts';
 import { createMissingSchedules, ensureSchedules, keepSchedules } from './schedules.ts';
@@ -130,8 +134,11 @@ export async function startWorker(
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
   const ffmpeg = ffmpegAt(config.video.ffmpeg, (finding) => logFfmpeg(finding, log));
   const ocr = createOcr(config, log);
-  if (served.includes('media') || (served.includes('indexing') && ocr)) await prepareWork(config.video.workDirectory);
+  const makesSubtitles = served.includes('subtitles') && config.subtitlesCommand !== undefined;
+  if (served.includes('media') || makesSubtitles || (served.includes('indexing') && ocr))
+    await prepareWork(config.video.workDirectory);
   if (served.includes('media')) await ffmpeg.look();
+  if (makesSubtitles) await logSubtitles(config, log);
   if (served.includes('indexing') && ocr) await logOcr(config, ocr.program, log);
   const answers = createAnswerDeps(config, db, storage, log, failpoint);
   const links = {
@@ -237,6 +244,18 @@ export async function startWorker(
         freeBytes,
         permits: createClubPermits(videoPlaces(availableParallelism())),
       },
+      failpoint,
+    },
+    transcriptions: {
+      db,
+      storage,
+      makeSubtitles(file, work) {
+        const { subtitlesCommand, video } = config;
+        const given = { command: subtitlesCommand, ffmpeg, workDirectory: video.workDirectory, freeBytes };
+        return subtitlesOf(given, file, work);
+      },
+      onFault: (error) => log.warn({ error: describeError(error) }, 'no subtitles were made; it is tried again'),
+      onOutcome: (outcome) => transcriptions.inc({ outcome }),
       failpoint,
     },
     moves: { db, storage, onOutcome: (outcome) => mediaMoves.inc({ outcome }), failpoint },
@@ -417,6 +436,13 @@ async function logOcr({ ocr: { languages } }: Config, program: OcrProgram, log: 
   const flaw = await program.flawFor(ocrLanguagesOf('en', languages));
   if (flaw === undefined) log.info('scanned pages are read by OCR');
   else log.warn(`${flaw} Scanned pages are not read meanwhile.`);
+}
+
+/** Once at the start. Only `doctor` tries the program: a large model takes minutes. */
+async function logSubtitles({ subtitlesCommand = [] }: Config, log: Logger): Promise<void> {
+  const file = await findProgram(subtitlesCommand);
+  if (file !== undefined) log.info({ file }, 'subtitles of speech are made');
+  else log.warn(`${noProgram(subtitlesCommand)} Subtitles of speech wait meanwhile.`);
 }
 
 /** Once at the start, and again each time that a look finds something else. */

@@ -135,6 +135,12 @@ export const mediaFiles = new Counter({
   labelNames: ['outcome'],
 });
 
+export const transcriptions = new Counter({
+  name: 'media_transcriptions_total',
+  help: 'Files whose subtitles a command was to make, by outcome: gone (made, or not wanted any more), failed, unavailable (no program, or no room: tried again).',
+  labelNames: ['outcome'],
+});
+
 export const mediaMoves = new Counter({
   name: 'media_moves_total',
   help: 'Files that came to the end of a change of their bucket, by what they are then: public, private, gone.',

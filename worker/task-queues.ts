@@ -21,6 +21,7 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   indexing: { workflowTasks: 4, activities: 3 }, // a file keeps a core busy: two of a club, and one is left to others (ENG-20)
   media: { workflowTasks: 10, activities: 2 * mediaPlaces(availableParallelism()) }, // a club holds half of them at most (ENG-20)
   moves: { workflowTasks: 4, activities: 8 }, // a move waits for the store, which copies the file; a club holds half of them at most (ENG-20)
+  subtitles: { workflowTasks: 4, activities: 1 }, // a command keeps cores busy for hours: one at a time, and fairness lets clubs take turns
   upkeep: { workflowTasks: 4, activities: 2 },
 };
 
@@ -45,6 +46,7 @@ const graceSeconds: Record<TaskQueue, number> = {
   indexing: 130, // two minutes to read a file; what takes longer is released, and begun again elsewhere
   media: 6 * hour, // a long video that is made smaller: begun again elsewhere, its hours would be lost
   moves: 6 * hour, // the largest file, with a slow store
+  subtitles: minute, // what takes longer is given back, and begun again elsewhere
   upkeep: minute, // a batch
 };
 

@@ -244,6 +244,20 @@ export const mediaMove = stepWorkflow<Activities['mediaMove'], 'moveFile'>(
   },
 );
 
+/** Subtitles of one file, from the request until they are made, cannot be made, or the file is gone. */
+export const mediaTranscription = stepWorkflow<Activities['mediaTranscription'], 'transcribeFile'>(
+  'transcribeFile',
+  {
+    startToCloseTimeout: '8h', // six hours for the command, one for the sound; a dead worker is noticed by its heartbeats
+    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts as long
+  },
+  {
+    during: 'Making subtitles: the pending activity says how far it is',
+    waitingFor: nextAttempt,
+    ended: ({ outcome, error }) => (error === undefined ? outcome : `${outcome}: ${error}`),
+  },
+);
+
 /** One answer, from its question to its end. Its outcome has model, tokens and cost, and no text. */
 export const agentAnswer = stepWorkflow<Activities['agentAnswer'], 'generateAnswer'>(
   'generateAnswer',

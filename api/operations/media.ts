@@ -10,6 +10,7 @@ import * as publishing from '../../domain/media/publishing.ts';
 import * as references from '../../domain/media/references.ts';
 import * as replacing from '../../domain/media/replacing.ts';
 import * as reservation from '../../domain/media/reservation.ts';
+import * as transcriptions from '../../domain/media/transcriptions/asking.ts';
 import * as tracks from '../../domain/media/tracks.ts';
 import * as uses from '../../domain/media/uses.ts';
 import * as storage from '../../domain/media/storage.ts';
@@ -72,6 +73,9 @@ export const listMediaUsage: Operation<'listMediaUsage'> = async ({ params, quer
 
 export const putMediaTrack: Operation<'putMediaTrack'> = async ({ params, body, deps, now }) =>
   data(await tracks.putTrack(deps, params, body, now));
+
+export const createMediaTrack: Operation<'createMediaTrack'> = async ({ params, body, deps, now }) =>
+  data(await transcriptions.askForTrack(deps, params, body, now));
 
 export const removeMediaTrack: Operation<'removeMediaTrack'> = async ({ params, deps, now }) =>
   noContent(await tracks.removeTrack(deps, params, now));

@@ -6495,6 +6495,39 @@ export interface paths {
         patch: operations["updateMedia"];
         trace?: never;
     };
+    "/v1/clubs/{clubId}/media/{mediaId}/tracks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have subtitles made of the speech
+         * @description Asks for a track in the language that is spoken. It is made by a program of this environment (`501 not_configured` without one), one file after another, and stands in `tracks` once it is made, with `made_by: command`. Until then, and if it fails, the record has `transcription`. Asking again while it is pending changes nothing; a failed one begins again. A language that has an uploaded track is `409 track_exists`; a made track is made anew.
+         *
+         *     Roles: `owner`, `admin`, `editor`.
+         *
+         *     Codes of its own:
+         *
+         *     | code | status | meaning |
+         *     |---|---|---|
+         *     | `not_found` | 404 | There is no such resource in this club. Ids of other clubs answer alike. |
+         *     | `invalid_file` | 422 | A file does not belong to this person, is not ready, or was sent already. |
+         *     | `too_many_tracks` | 409 | The video or sound has subtitles in as many languages as it may have. |
+         *     | `track_exists` | 409 | The video or sound has uploaded subtitles in this language. |
+         *     | `transcription_pending` | 409 | Subtitles in another language are being made of the file. |
+         *     | `not_configured` | 501 | This environment lacks the configuration that the operation needs. |
+         */
+        post: operations["createMediaTrack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/clubs/{clubId}/media/{mediaId}/tracks/{language}": {
         parameters: {
             query?: never;
@@ -8127,6 +8160,8 @@ export interface components {
          *     | `upload_offset` | 409 | The resumable upload stands elsewhere than `Upload-Offset` says: ask it with `HEAD`. |
          *     | `too_many_uploads` | 409 | The library has as many open uploads as a library may have. |
          *     | `too_many_tracks` | 409 | The video or sound has subtitles in as many languages as it may have. |
+         *     | `track_exists` | 409 | The video or sound has uploaded subtitles in this language. |
+         *     | `transcription_pending` | 409 | Subtitles in another language are being made of the file. |
          *     | `too_many_images` | 409 | The student has as many images that no question shows as a student may have. |
          *     | `too_many_files` | 409 | The student has as many files for assignments that are not sent as a student may have. |
          *     | `too_many_imports` | 409 | The club has as many imports that have not ended as a club may have. |
@@ -8167,7 +8202,7 @@ export interface components {
          *     | `rate_limit_unavailable` | 503 | The rate counter is down, and a credential route does not let uncounted calls through. |
          *     | `busy` | 503 | Other requests, most likely of the same club, hold what this one needs; nothing was changed. The header `Retry-After` says how many seconds to wait. | A later version may add values: accept those that you do not know.
          */
-        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
+        ErrorCode: "malformed_request" | "signature_invalid" | "unauthenticated" | "invalid_credentials" | "feature_not_in_plan" | "limit_reached" | "payment_failed" | "forbidden" | "role_not_permitted" | "email_not_verified" | "not_entitled" | "not_found" | "method_not_allowed" | "email_taken" | "password_exists" | "already_member" | "last_owner" | "organization_limit_reached" | "endpoint_limit_reached" | "endpoint_not_enabled" | "rotation_in_progress" | "payload_purged" | "notice_not_failed" | "already_enrolled" | "delivery_archived" | "product_exists" | "code_taken" | "slug_taken" | "slug_limit_reached" | "registration_link_used_up" | "enrollment_revoked" | "enrollment_not_revoked" | "certificate_exists" | "certificate_revoked" | "certificate_withdrawn" | "import_ended" | "in_use" | "media_archived" | "media_mismatch" | "media_not_ready" | "folder_not_empty" | "folder_cycle" | "folder_too_deep" | "folder_limit_reached" | "name_taken" | "public_id_taken" | "campaign_not_draft" | "campaign_has_problems" | "campaign_state" | "draft_changed" | "nothing_to_publish" | "automation_state" | "automation_not_manual" | "run_state" | "reentry_forbidden" | "automation_limit_reached" | "campaign_limit_reached" | "suppression_limit_reached" | "course_full" | "points_taken" | "add_on_exists" | "upload_missing" | "upload_ended" | "upload_offset" | "too_many_uploads" | "too_many_tracks" | "track_exists" | "transcription_pending" | "too_many_images" | "too_many_files" | "too_many_imports" | "space_limit_reached" | "mentorship_limit_reached" | "assignment_limit_reached" | "assignment_closed" | "assignment_open" | "submission_state" | "submission_changed" | "slot_taken" | "booking_limit_reached" | "too_late_to_cancel" | "session_state" | "post_exists" | "post_locked" | "already_reported" | "message_exists" | "generation_in_progress" | "token_gone" | "file_exists" | "tus_version" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "invalid_definition" | "weak_password" | "invalid_image" | "invalid_file" | "url_not_allowed" | "upload_locked" | "rate_limited" | "daily_limit_reached" | "club_budget_exhausted" | "headers_too_large" | "internal_error" | "not_configured" | "rate_limit_unavailable" | "busy";
         /**
          * @description The envelope of every error. `code` is the contract with the client, `message` is a diagnostic that may change.
          * @example {
@@ -8992,6 +9027,7 @@ export interface components {
          *       "language": "pt-BR",
          *       "label": "Português",
          *       "kind": "subtitles",
+         *       "made_by": "upload",
          *       "url": "https://files.example.com/media/7c9e6679?signature=abc"
          *     }
          */
@@ -9001,8 +9037,25 @@ export interface components {
             /** @description 1 to 100 characters; what players call it. */
             label: string;
             kind: components["schemas"]["MediaTrackKind"];
+            /** @description `upload`: somebody has sent it. `command`: it was made of the speech (`createMediaTrack`), with the mistakes that this makes; an uploaded one takes its place. A later version may add values: accept those that you do not know. */
+            made_by?: "upload" | "command";
             /** @description Its WebVTT file; signed, good for 15 minutes, never stored. */
             url: string;
+        };
+        /**
+         * @description Subtitles that are made of the speech of a video or sound. `error_code` is present only of one that failed.
+         * @example {
+         *       "language": "pt-BR",
+         *       "status": "pending"
+         *     }
+         */
+        MediaTranscription: {
+            /** @description Language tag (BCP 47), such as `pt-BR`: what is spoken. */
+            language: string;
+            /** @description `pending` until the track stands in `tracks`, which takes minutes to hours; then there is no such object. A later version may add values: accept those that you do not know. */
+            status: "pending" | "failed";
+            /** @description `no_sound`: no sound could be read. `no_speech`: no words were recognized. `subtitles_invalid`: what was made is no WebVTT or SRT that fits the file. `command_failed`: it could not be done within its bounds. It is not tried again until somebody asks. A later version may add values: accept those that you do not know. */
+            error_code?: "no_sound" | "no_speech" | "subtitles_invalid" | "command_failed" | "too_many_tracks" | "file_missing";
         };
         /**
          * @description A file or video of the club, or a reference to one elsewhere.
@@ -9073,6 +9126,7 @@ export interface components {
             download_url?: string;
             /** @description Subtitles, in the order in which they were added; only of a video or sound that has some. */
             tracks?: components["schemas"]["MediaTrack"][];
+            transcription?: components["schemas"]["MediaTranscription"];
             /**
              * Format: date-time
              * @description A video that the club's plan does not keep is removed on this date: a live or meeting recording, or any hosted video after the plan has lost `video_hosting`. Absent means that the media does not expire.
@@ -16571,6 +16625,16 @@ export interface components {
             archived?: boolean;
             /** @description Whether the caller marks it. */
             favorite?: boolean;
+        };
+        /**
+         * @description The language of the subtitles that are to be made of the speech of a video or sound.
+         * @example {
+         *       "language": "pt-BR"
+         *     }
+         */
+        MediaTranscriptionRequest: {
+            /** @description What is spoken: a language tag (BCP 47), such as `en` or `pt-BR`. */
+            language: string;
         };
         /**
          * @description The subtitles of a language.
@@ -42595,6 +42659,102 @@ export interface operations {
             default: components["responses"]["Otherwise"];
         };
     };
+    createMediaTrack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description Id of a file of this club.
+                 * @example 7c9e6679-7425-40de-944b-e07fc1f90ae7
+                 */
+                mediaId: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MediaTranscriptionRequest"];
+            };
+        };
+        responses: {
+            /** @description It will be made. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "language": "pt-BR",
+                     *         "status": "pending"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MediaTranscription"];
+                    };
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            /** @description The session does not act in this organization, or what it asks is not permitted to it. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such resource in this club. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request conflicts with the current state; `code` says how. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description A value breaks a rule; the message names its field. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            /** @description This environment lacks the configuration that the operation needs. */
+            501: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            default: components["responses"]["Otherwise"];
+        };
+    };
     putMediaTrack: {
         parameters: {
             query?: never;
@@ -42636,6 +42796,7 @@ export interface operations {
                      *         "language": "pt-BR",
                      *         "label": "Português",
                      *         "kind": "subtitles",
+                     *         "made_by": "upload",
                      *         "url": "https://files.example.com/media/7c9e6679?signature=abc"
                      *       }
                      *     }

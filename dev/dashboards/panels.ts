@@ -181,6 +181,11 @@ export const boards: Readonly<Record<string, Board>> = {
       },
       { title: 'Files processed, a minute', unit: perMinute, queries: [pace('media_files_total', 'outcome')] },
       { title: 'Files moved, a minute', unit: perMinute, queries: [pace('media_moves_total', 'outcome')] },
+      {
+        title: 'Files whose subtitles a command was to make, a minute',
+        unit: perMinute,
+        queries: [pace('media_transcriptions_total', 'outcome')],
+      },
       { title: 'ffmpeg is there', unit: 'short', queries: [['media_ffmpeg_there', '{{instance}}']] },
       {
         title: 'Writes of uploads',

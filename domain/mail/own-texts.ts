@@ -9,7 +9,7 @@ import { findBranding } from '../branding/branding.ts';
 import type { AddressedDeps } from '../deps.ts';
 import { requireOffered } from '../language/chosen.ts';
 import { wordingIn } from '../language/wording.ts';
-import { clubMailTemplates, problemsOf, variablesOf, type ClubMailTemplate, type OwnText } from './own-text.policy.ts';
+import { clubMailTemplates, problemsOf, variablesOf, type ClubMailTemplate, type OwnText } from './own-text.ts';
 import { renderMail, standardText, type MailContext } from './rendering.ts';
 
 type OwnTextDeps = Pick<AddressedDeps, 'db' | 'publicUrl'>;

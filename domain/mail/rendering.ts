@@ -7,7 +7,7 @@ import type { MessageArguments } from '../language/arguments.ts';
 import { dirAttribute, isolated } from '../language/bidi.policy.ts';
 import type { Wording } from '../language/wording.ts';
 import { parseVariables, type TemplatePart } from './content/variables.policy.ts';
-import { variablesOf, type MailVariable, type OwnText } from './own-text.policy.ts';
+import { variablesOf, type MailVariable, type OwnText } from './own-text.ts';
 import { mailTemplates } from './templates.ts';
 
 export interface MailContext {

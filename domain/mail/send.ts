@@ -23,7 +23,7 @@ import { takePlaceInDay } from './pace.ts';
 import type { PlanName } from '../../entities/billing/values.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
-import { isOfClub, type OwnText } from './own-text.policy.ts';
+import { isOfClub, type OwnText } from './own-text.ts';
 import { findOwnText } from './own-texts.ts';
 import { renderMail, type RenderedMail } from './rendering.ts';
 import { mailTemplates, type Template } from './templates.ts';

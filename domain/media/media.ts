@@ -1,5 +1,6 @@
 /** Files of a club and of its students as rows, and as the record that callers see (MED-1). */
 import { Media } from '../../entities/media/media.ts';
+import type { TranscriptionError } from './transcriptions/transcription.policy.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
@@ -15,6 +16,7 @@ import type {
   RenditionRole,
   ScreenType,
   TrackKind,
+  TrackMaker,
 } from '../../entities/media/values.ts';
 import {
   examinationVersion,
@@ -62,6 +64,7 @@ export interface StoredMedia {
   isUnfinished: boolean;
   /** In the order in which they were added; null where there is none. */
   tracks: StoredTrack[] | null;
+  transcription: StoredTranscription | null;
 }
 
 /** Subtitles, as they are stored. */
@@ -71,6 +74,14 @@ export interface StoredTrack {
   label: string;
   kind: TrackKind;
   key: string;
+  madeBy: TrackMaker;
+}
+
+/** Subtitles that are to be made of the speech, or were not made. */
+export interface StoredTranscription {
+  /** BCP 47. */
+  language: string;
+  error: TranscriptionError | null;
 }
 
 export const trackType = 'text/vtt; charset=utf-8';
@@ -102,13 +113,15 @@ export const mediaColumns = columns(
     'createdAt',
   ],
   'media',
-).and<Pick<StoredMedia, 'error' | 'renditions' | 'isUnfinished' | 'tracks'>>(sql`media.error,
+).and<Pick<StoredMedia, 'error' | 'renditions' | 'isUnfinished' | 'tracks' | 'transcription'>>(sql`media.error,
   media.processed_at IS NULL OR media.renditions_due_at IS NOT NULL OR media.examined < ${raw(String(examinationVersion))} AS "isUnfinished",
   (SELECT jsonb_object_agg(made.role, jsonb_build_object('key', made.object_key, 'mime', made.mime))
      FROM media_renditions made WHERE made.media_id = media.id AND made.version = ${raw(String(renditionVersion))}) AS renditions,
-  (SELECT jsonb_agg(jsonb_build_object('language', track.language, 'label', track.label, 'kind', track.kind, 'key', track.object_key)
+  (SELECT jsonb_agg(jsonb_build_object('language', track.language, 'label', track.label, 'kind', track.kind, 'key', track.object_key, 'madeBy', track.made_by)
                     ORDER BY track.created_at, track.language)
-     FROM media_tracks track WHERE track.media_id = media.id) AS tracks`);
+     FROM media_tracks track WHERE track.media_id = media.id) AS tracks,
+  (SELECT jsonb_build_object('language', asked.language, 'error', asked.error_code)
+     FROM media_transcriptions asked WHERE asked.id = media.id) AS transcription`);
 
 /** Whose file it is: one of the club's library, or one of its students'. */
 export interface MediaOwner {
@@ -152,6 +165,7 @@ export async function presentMedia(stored: StoredMedia, storage: ObjectStore): P
     ...(stored.folderId !== null && { folder_id: stored.folderId }),
     ...(stored.expiresAt !== null && { expires_at: stored.expiresAt.toISOString() }),
     ...(stored.tracks && { tracks: await Promise.all(stored.tracks.map((track) => presentTrack(track, storage))) }),
+    ...(stored.transcription && { transcription: presentTranscription(stored.transcription) }),
     ...(stored.status === 'ready' && (await addressesOf(stored, storage))),
   };
 }
@@ -165,11 +179,16 @@ function mp4Of({ status, renditions, isUnfinished }: StoredMedia): RecordOf<'Med
 
 /** The record of subtitles; its address is signed as those of files are. */
 export async function presentTrack(
-  { language, label, kind, key }: StoredTrack,
+  { language, label, kind, key, madeBy }: StoredTrack,
   storage: Pick<ObjectStore, 'signGet'>,
 ): Promise<RecordOf<'MediaTrack'>> {
   const disposition = dispositionOf('inline', `${language}.vtt`);
-  return { language, label, kind, url: await storage.signGet(key, { disposition, contentType: trackType }) };
+  const url = await storage.signGet(key, { disposition, contentType: trackType });
+  return { language, label, kind, made_by: madeBy, url };
+}
+
+export function presentTranscription({ language, error }: StoredTranscription): RecordOf<'MediaTranscription'> {
+  return error === null ? { language, status: 'pending' } : { language, status: 'failed', error_code: error };
 }
 
 async function addressesOf(

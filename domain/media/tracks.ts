@@ -39,7 +39,7 @@ export async function putTrack(
   { content, label, kind = 'subtitles' }: RecordOf<'MediaTrackChange'>,
   now: Date,
 ): Promise<RecordOf<'MediaTrack'>> {
-  const language = canonical(given);
+  const language = canonicalLanguage(given);
   if (label !== undefined && !hasVisible(label)) throw new DomainError('invalid_request', 'label must have a letter.');
   const key = `${keyPrefix.private}${clubId}/${newId()}`;
   const bytes = await db.transaction(async (tx) => {
@@ -58,6 +58,7 @@ export async function putTrack(
     label: label ? tidyName(label) : nameOf(language),
     objectKey: key,
     sizeBytes: bytes.length,
+    madeBy: 'upload' as const,
     updatedAt: now,
   };
   return db.transaction(async (tx) => {
@@ -67,14 +68,14 @@ export async function putTrack(
     else await tx.manager.insert(MediaTrack, { ...row, createdAt: now });
     await tx.run(sql`DELETE FROM leftover_objects WHERE object_key = ${key}`);
     await syncSources(tx, clubId, { mediaIds: [mediaId], contentChanged: true }, now);
-    return presentTrack({ language, kind, label: row.label, key }, storage);
+    return presentTrack({ language, kind, label: row.label, key, madeBy: 'upload' }, storage);
   });
 }
 
 /** @throws DomainError not_found */
 export async function removeTrack({ db }: Pick<MediaDeps, 'db'>, name: TrackName, now: Date): Promise<void> {
   const { clubId, mediaId } = name;
-  const language = canonical(name.language);
+  const language = canonicalLanguage(name.language);
   await db.transaction(async (tx) => {
     await lockPlayed(tx, clubId, mediaId);
     const { affected } = await tx.manager.delete(MediaTrack, { mediaId, language });
@@ -84,7 +85,7 @@ export async function removeTrack({ db }: Pick<MediaDeps, 'db'>, name: TrackName
 }
 
 /** @returns the track of this language, if there is one @throws DomainError too_many_tracks */
-async function findWithRoom(tx: Transaction, mediaId: Id, language: string): Promise<MediaTrack | undefined> {
+export async function findWithRoom(tx: Transaction, mediaId: Id, language: string): Promise<MediaTrack | undefined> {
   const tracks = await tx.manager.findBy(MediaTrack, { mediaId });
   const found = tracks.find((one) => one.language === language);
   if (!found && tracks.length >= mediaRules.maxTracks)
@@ -93,7 +94,7 @@ async function findWithRoom(tx: Transaction, mediaId: Id, language: string): Pro
 }
 
 /** Holds a video or sound of the library for a change. @throws DomainError not_found, invalid_file */
-async function lockPlayed(tx: Transaction, clubId: Id, mediaId: Id): Promise<{ durationMs: number | null }> {
+export async function lockPlayed(tx: Transaction, clubId: Id, mediaId: Id): Promise<{ durationMs: number | null }> {
   const held = await tx.one<{ isPlayed: boolean; durationMs: number | null }>(
     sql`SELECT duration_ms::float8 AS "durationMs", kind IN ('video', 'audio') AND status = 'ready' AND object_key IS NOT NULL AS "isPlayed" FROM media
          WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`,
@@ -103,7 +104,8 @@ async function lockPlayed(tx: Transaction, clubId: Id, mediaId: Id): Promise<{ d
   return held;
 }
 
-function canonical(language: string): string {
+/** @throws DomainError invalid_request */
+export function canonicalLanguage(language: string): string {
   try {
     const [found] = Intl.getCanonicalLocales(language);
     if (found !== undefined && found.length <= 35) return found;
@@ -114,7 +116,7 @@ function canonical(language: string): string {
 }
 
 /** @returns the language in its own words, such as `português (Brasil)`; its tag where nobody knows them */
-function nameOf(language: string): string {
+export function nameOf(language: string): string {
   return new Intl.DisplayNames([language], { type: 'language' }).of(language) ?? language;
 }
 

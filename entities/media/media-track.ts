@@ -3,11 +3,12 @@ import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { oneOf } from '../one-of.ts';
 import { Media } from './media.ts';
-import { trackKinds, type TrackKind } from './values.ts';
+import { trackKinds, trackMakers, type TrackKind, type TrackMaker } from './values.ts';
 
 /** A row that goes, or gets another object, leaves its object to be erased: a trigger writes it to `leftover_objects`. */
 @Entity('media_tracks')
 @Check('media_tracks_kind', oneOf('kind', trackKinds))
+@Check('media_tracks_made_by', oneOf('made_by', trackMakers))
 export class MediaTrack {
   @PrimaryColumn({ type: 'uuid' })
   mediaId: string;
@@ -32,6 +33,10 @@ export class MediaTrack {
 
   @Column({ type: 'integer' })
   sizeBytes: number;
+
+  /** Whether somebody has uploaded it, or a command has made it of the speech. A trigger keeps an uploaded one from the latter (MED-34). */
+  @Column({ type: 'text', default: 'upload' })
+  madeBy: TrackMaker;
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;

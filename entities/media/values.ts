@@ -55,6 +55,9 @@ export type RenditionRole = (typeof renditionRoles)[number];
 export const trackKinds = ['subtitles', 'captions'] as const;
 export type TrackKind = (typeof trackKinds)[number];
 
+export const trackMakers = ['upload', 'command'] as const;
+export type TrackMaker = (typeof trackMakers)[number];
+
 /** Why no picture for e-mails can be made of an image (DEC-157). */
 const mailPictureProblems = ['image_unreadable', 'image_too_large', 'image_too_heavy'] as const;
 export type MailPictureProblem = (typeof mailPictureProblems)[number];

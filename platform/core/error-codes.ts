@@ -66,6 +66,8 @@ export const errorStatus = {
   upload_offset: 409,
   too_many_uploads: 409,
   too_many_tracks: 409,
+  track_exists: 409,
+  transcription_pending: 409,
   too_many_images: 409,
   too_many_files: 409,
   too_many_imports: 409,

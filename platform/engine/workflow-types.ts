@@ -16,6 +16,7 @@ import { SpaceDigest } from '../../entities/community/space-digest.ts';
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { Media } from '../../entities/media/media.ts';
 import { MediaMove } from '../../entities/media/media-move.ts';
+import { MediaTranscription } from '../../entities/media/media-transcription.ts';
 import { MailDomain } from '../../entities/mail/mail-domain.ts';
 import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
@@ -38,6 +39,7 @@ export const taskQueues = [
   'indexing',
   'media',
   'moves',
+  'subtitles',
   'upkeep',
 ] as const;
 export type TaskQueue = (typeof taskQueues)[number];
@@ -263,6 +265,14 @@ export const workflowTypes = {
     taskQueue: 'moves',
     attributes: { ClubId: 'clubId' },
     summary: 'a file that becomes public or private',
+    due: [{ at: 'looksAt', where: null, leased: true }],
+  }),
+  mediaTranscription: row(MediaTranscription, {
+    id: 'media-transcription',
+    taskQueue: 'subtitles',
+    priority: bulk,
+    attributes: { ClubId: 'clubId' },
+    summary: 'subtitles that are made of the speech of a file',
     due: [{ at: 'looksAt', where: null, leased: true }],
   }),
   courseCompletion: row(CourseCompletionLook, {

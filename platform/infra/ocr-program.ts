@@ -1,8 +1,7 @@
 /** The program that writes the text of scanned pages into a PDF, such as ocrmypdf: how it is started, and whether it works (DEC-172). */
 import { open, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { runBounded, type ProgramBounds } from './bounded-program.ts';
-import { lookUp } from './programs.ts';
+import { findProgram, runCommand } from './placeholder-command.ts';
 import { inWorkDirectory } from './work-directory.ts';
 
 /** What stands for each placeholder of the command: paths, languages as tesseract names them, and pages such as `1-3,7`. */
@@ -52,19 +51,11 @@ export function ocrProgramAt(command: readonly string[], workDirectory: string):
   /** By languages: the file that has read the trial page. */
   const right = new Map<string, string>();
 
-  const run: OcrProgram['run'] = async (task, { directory, timeMs, signal }) => {
-    const [file] = (await lookUp(executable, process.env['PATH'] ?? '')).files;
-    signal.throwIfAborted();
-    if (file === undefined) return 'absent';
-    const bounds: ProgramBounds = {
-      timeMs,
-      memoryMb: ocrBounds.memoryMb,
-      fileBytes: ocrBounds.fileBytes,
-      cpuSeconds: timeMs / 1_000,
-      directory: { path: directory, bytes: ocrBounds.directoryBytes },
-    };
-    const args = template.map((word) => filled(word, task));
-    return runBounded(file, args, { bounds, env: environmentIn(directory), signal, cwd: directory });
+  const run: OcrProgram['run'] = (task, { directory, timeMs, signal }) => {
+    const { memoryMb, fileBytes, directoryBytes } = ocrBounds;
+    const size = { path: directory, bytes: directoryBytes };
+    const bounds = { timeMs, memoryMb, fileBytes, cpuSeconds: timeMs / 1_000, directory: size };
+    return runCommand(command, { ...task }, { directory, bounds, signal });
   };
 
   async function trialFlaw(languages: string): Promise<string | undefined> {
@@ -86,7 +77,7 @@ export function ocrProgramAt(command: readonly string[], workDirectory: string):
     takesPages: template.some((word) => word.includes('{pages}')),
     run,
     async flawFor(languages, { anew } = { anew: false }) {
-      const [file] = (await lookUp(executable, process.env['PATH'] ?? '')).files;
+      const file = await findProgram(command);
       if (file === undefined) return `There is no program ${executable}: install it, or name another in OCR_COMMAND.`;
       const identity = await identityOf(file);
       if (!anew && right.get(languages) === identity) return undefined;
@@ -96,19 +87,6 @@ export function ocrProgramAt(command: readonly string[], workDirectory: string):
       return flaw && `${file} ${flaw}`;
     },
   };
-}
-
-/** No secret of ours. Its own files stand in the directory that goes with the work; several threads would only slow other work down. */
-const environmentIn = (directory: string): NodeJS.ProcessEnv => ({
-  PATH: process.env['PATH'],
-  HOME: directory,
-  TMPDIR: directory,
-  LANG: 'C.UTF-8',
-  OMP_THREAD_LIMIT: '1',
-});
-
-function filled(word: string, task: OcrTask): string {
-  return word.replace(/\{(\w+)\}/g, (whole, name: string) => task[name as keyof OcrTask] ?? whole);
 }
 
 /** @returns what changes with the file that it leads to */

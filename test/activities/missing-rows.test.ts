@@ -29,6 +29,7 @@ const outcomes: Readonly<Record<WorkflowType, unknown>> = {
   sourceIndex: 'gone',
   mediaProcessing: 'removed',
   mediaMove: 'gone',
+  mediaTranscription: 'gone',
   courseCompletion: 'judged',
   spaceFill: 'filled',
   spaceDigest: 'gone',

@@ -278,6 +278,7 @@ const table: Record<OperationId, Row> = {
   openPublicMedia: { sessions: nobody, answer: 'not_found' },
   openPublicThumbnail: { sessions: nobody, answer: 'not_found' },
   listMediaUsage: { sessions: admin, roles, answer: 'not_found' },
+  createMediaTrack: { sessions: admin, roles: content, answer: 'not_found' },
   putMediaTrack: { sessions: admin, roles: content, answer: 'not_found' },
   removeMediaTrack: { sessions: admin, roles: content, answer: 'not_found' },
   removeMedia: { sessions: admin, roles: content, answer: 'not_found' },

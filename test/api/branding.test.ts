@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
-import { clubMailTemplates, variablesOf } from '../../domain/mail/own-text.policy.ts';
+import { clubMailTemplates, variablesOf } from '../../domain/mail/own-text.ts';
 import { offeredLanguages } from '../../domain/language/languages.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';

@@ -26,6 +26,7 @@ describe('statuses of success, as docs/reference/http-status-codes.md chooses th
   /** Those that answer something else than a new record, and why. */
   const others: Readonly<Record<string, number>> = {
     askAgent: 200, // the status stays 200 (AGT-17)
+    createMediaTrack: 202, // a run makes it later
     enrollInAutomation: 202, // runs begin later, and not for everybody
     followMailLink: 302, // it leads elsewhere
     importStudents: 202, // the file is taken; its rows become students later

@@ -31,7 +31,7 @@ const records: Readonly<Record<string, string>> = {
   AgentLimits: 'daily_limit! int, used! int, remaining! int, resets_at datetime, club_budget_exhausted! boolean',
   AgentMessageCreation: 'id! uuid, content! string, conversation_id uuid, image_ids [uuid]',
   Media:
-    'id! uuid, kind! MediaKind, title! string, provider! MediaProvider, status! MediaStatus, visibility! MediaVisibility, archived! boolean, created_at! datetime, file_name string, mime string, size_bytes int64, external_id string, error string, duration_seconds int, width int, height int, mp4 MediaMp4, preview_url string, thumbnail_url string, folder_id uuid, type MediaScreenType, download_url string, tracks [MediaTrack], expires_at datetime, favorite boolean, usage_count int',
+    'id! uuid, kind! MediaKind, title! string, provider! MediaProvider, status! MediaStatus, visibility! MediaVisibility, archived! boolean, created_at! datetime, file_name string, mime string, size_bytes int64, external_id string, error string, duration_seconds int, width int, height int, mp4 MediaMp4, preview_url string, thumbnail_url string, folder_id uuid, type MediaScreenType, download_url string, tracks [MediaTrack], transcription MediaTranscription, expires_at datetime, favorite boolean, usage_count int',
   UploadDescriptor: 'method! tus|put, url! string, headers! object, expires_at! datetime',
   AssignmentSubmission:
     'id! uuid, status! AssignmentSubmissionStatus, submitted_at! datetime, late! boolean, student! object, lesson_public_id! string, lesson_title! string, course_id! uuid, course_title! string, file_count! int, reviewed_at datetime, block_label string',

@@ -17,6 +17,7 @@ import { digestDeps } from '../toolkit/drive/digests.ts';
 import { importDeps } from '../toolkit/drive/imports.ts';
 import { indexingDeps } from '../toolkit/drive/indexing.ts';
 import { movingDeps } from '../toolkit/drive/moving.ts';
+import { transcriptionDeps } from '../toolkit/drive/transcribing.ts';
 import { processingDeps } from '../toolkit/drive/processing.ts';
 import { recorder as identity } from '../toolkit/drive/replay.ts';
 import { noticeDeps } from '../toolkit/drive/sales.ts';
@@ -234,6 +235,7 @@ export async function activitiesOf(
     indexing: all.sourceIndex({ sources }),
     media: all.mediaProcessing({ media }),
     moves: all.mediaMove({ moves: await movingDeps() }),
+    subtitles: all.mediaTranscription({ transcriptions: await transcriptionDeps() }),
     agents: all.agentAnswer({ answers }),
   };
 }

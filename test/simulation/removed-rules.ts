@@ -234,6 +234,12 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     changes: [['now.getTime() + movingRules.readableMs[file.visibility]', 'now.getTime()']],
     engine: 'media-moves',
   },
+  'uploaded-track-stays': {
+    rule: 'MED-34: an uploaded track is never replaced by a made one',
+    file: 'domain/media/transcriptions/step.ts',
+    changes: [["if (!isThere || before?.madeBy === 'upload') return;", 'if (!isThere) return;']],
+    engine: 'media-transcriptions',
+  },
   'refund-once': {
     rule: 'EVT-10: a purchase is refunded once, however often that is sent',
     file: 'domain/sales/purchases/purchases.ts',

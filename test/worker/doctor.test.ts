@@ -179,6 +179,47 @@ describe('worker/doctor', function () {
     }
   });
 
+  it('lets the command of subtitles hear a trial sound, if workers have one', async () => {
+    const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', TEMPORAL_ADDRESS: '127.0.0.1:9' };
+    const servers = { S3_ENDPOINT: 'http://127.0.0.1:9', SMTP_URL: 'smtp://127.0.0.1:9' };
+    const ofSubtitles = async (command: string, queues = 'subtitles') => {
+      const env = { SUBTITLES_COMMAND: command, WORKER_TASK_QUEUES: queues };
+      const { lines } = await run({ ...away, ...servers, ...env });
+      const at = lines.findIndex((line) => line.includes('ffmpeg'));
+      return at < 0 ? [] : lines.slice(at);
+    };
+    const title = 'Subtitles: the command hears a trial sound';
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'club-doctor-'));
+    const program = path.join(directory, 'speech');
+    const command = `${program} {input} {output} {language}`;
+    const write = (words: string) => writeFile(program, `#!/bin/sh\n${words}\n`, { mode: 0o755 });
+    const right = [`ok     ${titles[8]}`, `ok     ${title}`];
+    const wrong = [`ok     ${titles[8]}`, `WRONG  ${title}`];
+    try {
+      await write('[ "$(head -c 4 "$1")" = RIFF ] && [ "$3" = en ] && echo WEBVTT > "$2.vtt"');
+      expect(await ofSubtitles(command)).to.deep.equal(right);
+      expect(await ofSubtitles(command, 'moves')).to.deep.equal([]);
+      await write('printf "1\\n00:00:00,000 --> 00:00:01,000\\n(silence)\\n" > "$2"');
+      expect(await ofSubtitles(command)).to.deep.equal(right);
+      await write('echo "{}" > "$2"');
+      expect(await ofSubtitles(command)).to.deep.equal([
+        ...wrong,
+        `         ${program} writes no WebVTT or SRT to {output} for a trial sound: does its command name one of these formats?`,
+      ]);
+      await write('exit 3');
+      expect(await ofSubtitles(command)).to.deep.equal([
+        ...wrong,
+        `         ${program} makes no subtitles of a trial sound within its bounds (6144 MB of memory, 120 s): is it complete, with its model, and does it write to {output}?`,
+      ]);
+      expect(await ofSubtitles('/nowhere/speech {input} {output}')).to.deep.equal([
+        ...wrong,
+        '         There is no program /nowhere/speech: install it, or name another in SUBTITLES_COMMAND.',
+      ]);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
   it('says that workers find no authorities on a machine where commands reach Temporal by those of Node', async () => {
     const authority = await makeAuthority();
     const terminator = await startTemporalTerminator({ to: readConfig().temporal.address, authority });

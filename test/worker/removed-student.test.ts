@@ -57,6 +57,7 @@ const explained: Readonly<Record<string, string>> = {
   media_moves: 'of files of the library',
   media_renditions: 'of files of the library',
   media_tracks: 'subtitles of files of the library',
+  media_transcriptions: 'of files of the library',
   media_uses: 'ids of files of the library and of places that name them',
   test_mails: 'of administrators',
   repositories: 'of clubs: their own words, and ids of files of the library',

@@ -79,6 +79,8 @@ export const bodies: Partial<Record<OperationId, BodyMaker>> = {
   exchangeStudentCode: exchangedCode,
   receiveBillingNotice: billingNotice,
   receiveSalesNotice: salesNotice,
+  updateOwnStudent: (draw) => ({ language: draw.pick(['en', 'pt-BR', 'es', 'de', 'ar']) }),
+  updateProfile: (draw) => ({ language: draw.pick(['en', 'pt-BR', 'es', 'de', 'ar']) }),
   reserveMedia: announced(['text/plain', 'text/markdown', 'text/html']),
   reserveAgentImage: announced(['image/png']),
   reserveAvatar: announced(['image/png']),
@@ -101,6 +103,8 @@ export const bodies: Partial<Record<OperationId, BodyMaker>> = {
   reservePostFile: announced(['image/png']),
   markCommunitySpaceRead: () => ({ read_until: '2026-03-12T22:00:00.000Z' }),
   createMediaReference: (draw) => ({ provider: 'protectedvideo', external_id: 'b7a1c9', title: `${draw.below(1e6)}` }),
+  putMediaTrack: (draw) => ({ content: `WEBVTT\n\n00:01.000 --> 00:02.000\nTie knot ${draw.below(1e6)}\n` }),
+  createMediaTrack: (draw) => ({ language: draw.pick(['en', 'pt-BR', 'de']) }),
   setMailDomain: (draw) => ({ domain: `mail${draw.below(1e6)}.example` }),
   orderCourse: (draw) => (draw.chance(0.4) ? { modules: [] } : draw.chance(0.4) ? outlineOfScene : undefined),
   createDelivery: (draw, pool) => {

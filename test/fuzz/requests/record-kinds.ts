@@ -82,8 +82,9 @@ export function kindOfAnswer({ path, operationId }: Pick<ContractOperation, 'pat
   return parameter === undefined ? kindOfName(last) : kindOfParameter({ path }, parameter.slice(1, -1));
 }
 
-/** Kinds that share a segment: deliveries of access and those to a webhook endpoint, comments on lessons and on posts. */
+/** Kinds that share a segment: deliveries of access and those to a webhook endpoint, comments on lessons and on posts, files and those with subtitles. */
 function kindOfSegment(path: string, segment: string): string | undefined {
+  if (segment === 'media' && path.includes('/tracks')) return 'video';
   if (segment === 'comments' && path.includes('/posts/')) return 'post_comment';
   return segment === 'deliveries' && path.includes('/webhook-endpoints/') ? 'webhook_delivery' : undefined;
 }

@@ -232,7 +232,7 @@ async function addCommunity(scene: Furnishing, student: TestStudent, visitor: Te
   }
 }
 
-/** A file that has arrived and waits to be completed, one that is public, and a folder. */
+/** A file that has arrived and waits to be completed, one that is public, a video, and a folder. */
 async function addFiles(scene: Furnishing): Promise<void> {
   const announced = { file_name: `${scene.canary}.txt`, mime: 'text/plain', size_bytes: 9 };
   const file = await scene.make('POST', '/media', announced);
@@ -242,6 +242,10 @@ async function addFiles(scene: Furnishing): Promise<void> {
   await alter('media', id, { visibility: 'public', object_key: `public/${scene.clubId}/${id}` });
   scene.name('media', id, 'published');
   scene.name('public_media', id);
+  const video = await buildMedia(scene.clubId, { title: scene.canary, video: true, bytes: null, sizeBytes: 9 });
+  scene.name('video', video.id);
+  const track = { content: `WEBVTT\n\n00:01.000 --> 00:02.000\n${scene.canary}\n` };
+  for (const language of ['en', 'qaa']) await scene.make('PUT', `/media/${video.id}/tracks/${language}`, track);
   const folder = await scene.make('POST', '/media/folders', { name: scene.canary });
   scene.name('folder', folder.text('id'));
 }

@@ -1,5 +1,6 @@
 /** Files that have arrived. Videos that the plan does not keep: one that is removed in the end, and one that the next plan keeps. */
 import type { WorkflowHandle } from '@temporalio/client';
+import { MediaTranscription } from '../../../entities/media/media-transcription.ts';
 import { MediaMove } from '../../../entities/media/media-move.ts';
 import { Media } from '../../../entities/media/media.ts';
 import { buildPlan } from '../../toolkit/builders/billing.ts';
@@ -53,6 +54,15 @@ async function moving({ skipped }: Recorder, busy?: 'processed'): Promise<Workfl
   return handle;
 }
 
+/** A sound of which subtitles are to be made. */
+async function asked(looksAt = new Date()): Promise<{ id: string; clubId: string }> {
+  const { id: clubId } = await buildClub();
+  const { id } = await buildMedia(clubId, { video: true, bytes: 'a film' });
+  const { db } = await testDeps();
+  await db.manager.insert(MediaTranscription, { id, clubId, language: 'pt', looksAt, createdAt: looksAt });
+  return { id, clubId };
+}
+
 export const mediaScenarios: Scenarios = {
   mediaProcessing: {
     ready: (recorder) => processed(recorder, notes),
@@ -63,6 +73,17 @@ export const mediaScenarios: Scenarios = {
   mediaMove: {
     published: async (recorder) => moving(recorder),
     'processed-then-published': async (recorder) => moving(recorder, 'processed'),
+  },
+
+  mediaTranscription: {
+    async made(recorder) {
+      const { id, clubId } = await asked();
+      return recorder.by.startOrSignal('mediaTranscription', { id, clubId });
+    },
+    async 'later-then-made'({ skipped }) {
+      const { id } = await asked(new Date((await skipped.now()).getTime() + 3_600_000));
+      return skipped.start('mediaTranscription', 'subtitles', id);
+    },
   },
 
   mediaExpiry: {

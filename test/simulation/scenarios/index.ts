@@ -15,6 +15,7 @@ import { mails } from './mails.ts';
 import { mediaExpiry } from './media-expiry.ts';
 import { mediaMoves } from './media-moves.ts';
 import { mediaProcessing } from './media-processing.ts';
+import { mediaTranscriptions } from './media-transcriptions.ts';
 import { mentorships } from './mentorships.ts';
 import { salesOfPlatforms } from './sales.ts';
 import { sources } from './sources.ts';
@@ -33,6 +34,7 @@ export const scenarios = {
   'media-moves': mediaMoves,
   'media-expiry': mediaExpiry,
   'media-processing': mediaProcessing,
+  'media-transcriptions': mediaTranscriptions,
   campaigns,
   sales: salesOfPlatforms,
   'space-fills': spaceFills,
@@ -68,6 +70,7 @@ export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   sourceIndex: 'sources',
   mediaProcessing: 'media-processing',
   mediaMove: 'media-moves',
+  mediaTranscription: 'media-transcriptions',
   courseCompletion: 'course-completions',
   spaceFill: 'space-fills',
   spaceDigest: 'digests',

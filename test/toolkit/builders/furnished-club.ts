@@ -492,6 +492,13 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
   await (
     await testDatabase()
   ).query(`UPDATE media SET kind = 'image', mime = 'image/png', visibility = 'public' WHERE id = $1`, [logo]);
+  await insert('media_transcriptions', {
+    id: video,
+    club_id: clubId,
+    language: 'en',
+    error_code: 'no_speech',
+    created_at: now,
+  });
   const source = await insert('agent_sources', {
     ...made,
     kind: 'media',

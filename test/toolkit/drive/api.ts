@@ -60,6 +60,7 @@ export async function testConfig(overrides: Record<string, string> = {}): Promis
     EGRESS_ALLOWED_NETWORKS: '', // as in production: the stack's own would let receivers of this machine be registered
     TRUSTED_PROXIES: '127.0.0.0/8',
     CORS_ORIGINS: 'https://dashboard.example.com',
+    SUBTITLES_COMMAND: 'speech {input} {output} {language}', // requests are accepted; no worker that would run it is beside these tests
     ANTHROPIC_API_KEY: 'key-of-nobody', // questions are accepted; no worker that would ask runs beside these tests
     ...overrides,
   });

@@ -65,6 +65,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         filesUrl: config.files.publicUrl,
         completionWatchMs: 0,
         mailDomains: mailDomainSettings(config.mail),
+        makesSubtitles: config.subtitlesCommand !== undefined,
         waitSpeed: config.automations.waitSpeed,
         images: { storage, publicStorage, publicFilesUrl: config.storage.publicFilesUrl },
         answers,

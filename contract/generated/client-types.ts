@@ -8762,8 +8762,13 @@ export interface components {
             languages: components["schemas"]["SpokenLanguage"][];
             branding: components["schemas"]["PublicBranding"];
         };
-        /** @description BCP 47 tag. The service writes to the club's people in this language (`en`, `pt-BR`, `es`, `de`, `ar`; `pt` is read as `pt-BR`, `fr` and `it` are written in English), and searches the club's material by its rules. A tag that is not offered answers `422` with the offered ones. */
-        Language: string;
+        /** @description BCP 47 tag. The service writes to the club's people in this language (`en`, `pt-BR`, `es`, `de`, `ar`; `pt` is read as `pt-BR`, `fr` and `it` are written in English), and searches the club's material by its rules. A later version may add values: accept those that you do not know. */
+        Language: "en" | "pt" | "es" | "fr" | "de" | "it" | "pt-BR" | "ar" | string;
+        /**
+         * @description BCP 47 tag. The service writes to the club's people in this language (`en`, `pt-BR`, `es`, `de`, `ar`; `pt` is read as `pt-BR`, `fr` and `it` are written in English), and searches the club's material by its rules.
+         * @enum {string}
+         */
+        LanguageInput: "en" | "pt" | "es" | "fr" | "de" | "it" | "pt-BR" | "ar";
         /**
          * @description A club; every field is always present.
          * @example {
@@ -8812,7 +8817,7 @@ export interface components {
             /** @description The label of the club in the address of its classroom: 3 to 40 lower-case letters, digits and single hyphens between them. */
             slug?: string;
             time_zone?: components["schemas"]["TimeZone"];
-            language?: components["schemas"]["Language"];
+            language?: components["schemas"]["LanguageInput"];
         };
         /**
          * @description How a club's mails, pages and certificates look. Always present are `accent_color` and `links`.

@@ -1,7 +1,7 @@
 /** A club's own settings: its name, its slug, its time zone and its language. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Club } from '../../entities/clubs/club.ts';
-import { requireClubLanguage } from '../language/chosen.ts';
+import { clubLanguageOf } from '../language/chosen.ts';
 import { syncSources } from '../knowledge/sources.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
@@ -24,7 +24,7 @@ export async function findClub(db: Queries, clubId: Id): Promise<ClubRecord> {
 
 /**
  * Changes what is given; what is absent stays. Another language has everything in the club's index read anew.
- * @throws DomainError invalid_request (a time zone that is none, a language that is not offered), slug_taken, slug_limit_reached
+ * @throws DomainError invalid_request (a time zone that is none), slug_taken, slug_limit_reached
  */
 export async function updateClub(
   { db }: DatabaseDeps,
@@ -37,7 +37,7 @@ export async function updateClub(
     const lock = input.slug === undefined ? sql`FOR NO KEY UPDATE` : sql`FOR UPDATE`;
     const before = await readClub(tx, clubId, lock);
     if (input.time_zone !== undefined) requireTimeZone(input.time_zone);
-    const language = input.language === undefined ? before.language : requireClubLanguage(input.language);
+    const language = input.language ?? before.language;
     await tx.run(
       sql`UPDATE clubs SET name = coalesce(${input.name === undefined ? null : plainName(input.name)}, name), time_zone = coalesce(${input.time_zone ?? null}, time_zone), language = ${language} WHERE id = ${clubId}`,
     );
@@ -65,7 +65,7 @@ function presentClub(row: ClubRow): ClubRecord {
     name: row.name,
     slug: row.slug,
     time_zone: row.timeZone,
-    language: row.language,
+    language: clubLanguageOf(row.language),
     created_at: row.createdAt.toISOString(),
   };
 }

@@ -1,5 +1,6 @@
 /** Choosing a language: by a person, by a browser, by a club. */
 import Negotiator from 'negotiator';
+import type { RecordOf } from '../../contract/contract.ts';
 import { languages as searchedLanguages } from '../../entities/clubs/values.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { isOffered, nearestLanguage, offeredLanguages, type OfferedLanguage } from './languages.ts';
@@ -19,20 +20,18 @@ export function acceptedLanguage(acceptLanguage: string): OfferedLanguage | null
 /** @returns the tag as it is written in the catalogue @throws DomainError invalid_request, with the offered ones */
 export function requireOffered(tag: string): OfferedLanguage {
   if (isOffered(tag)) return tag;
-  throw unknownLanguage(tag, offeredLanguages);
-}
-
-/** The service speaks to a club's people in these; the first of the same main language stands in for one without a catalogue. */
-const ofClubs: readonly string[] = [...new Set<string>([...offeredLanguages, ...searchedLanguages])];
-
-/** @returns the tag @throws DomainError invalid_request, with the offered ones */
-export function requireClubLanguage(tag: string): string {
-  if (ofClubs.includes(tag)) return tag;
-  throw unknownLanguage(tag, ofClubs);
-}
-
-const unknownLanguage = (tag: string, offered: readonly string[]) =>
-  new DomainError(
+  throw new DomainError(
     'invalid_request',
-    `language ${JSON.stringify(tag)} is not offered. Send one of ${offered.join(', ')}.`,
+    `language ${JSON.stringify(tag)} is not offered. Send one of ${offeredLanguages.join(', ')}.`,
   );
+}
+
+/** BCP 47 tag of a language that a club may choose: the service speaks it, or searches by its rules. */
+export type ClubLanguage = RecordOf<'Club'>['language'];
+
+const clubLanguages = [...offeredLanguages, ...searchedLanguages] as const satisfies readonly ClubLanguage[];
+
+/** @param tag as it is stored @returns the club's language; English for one that a later release has written */
+export function clubLanguageOf(tag: string): ClubLanguage {
+  return clubLanguages.find((known) => known === tag) ?? 'en';
+}

@@ -62,11 +62,11 @@ describe('a club’s own face (DEC-184)', () => {
     await set({
       logo_media_id: await logo(),
       accent_color: '#0b6e4f',
-      legal_footer: 'Knots <b>Ltda.</b>',
+      legal_footer: 'Knots & "Ltda."',
       links: [{ label: 'A & B', url: 'https://knots.example/?a=1&b=2' }],
     });
     const branded = await wayOutPage();
-    expect(branded.text).to.contain('--accent:#0b6e4f').and.to.contain('Knots &lt;b&gt;Ltda.&lt;/b&gt;');
+    expect(branded.text).to.contain('--accent:#0b6e4f').and.to.contain('Knots &amp; &quot;Ltda.&quot;');
     expect(branded.text).to.contain('<a href="https://knots.example/?a=1&amp;b=2">A &amp; B</a>');
     expect(branded.text.match(/<img /g)).to.have.length(1);
     expect(branded.headers.get('content-security-policy')).to.contain('img-src http: https:');
@@ -178,7 +178,7 @@ describe('a club’s own face (DEC-184)', () => {
       await set({ accent_color: '#0b6e4f', legal_footer: 'Ltda.' });
       const own = {
         subject: '{{club}}: oi {{name|você}}',
-        text: 'Oi {{name}} <b>!\n\nVeja {{link}} já.\n\n{{link}}',
+        text: 'Oi {{name}} & "tu"!\n\nVeja {{link}} já.\n\n{{link}}',
         action: 'Entrar já',
       };
       const { data } = (await call('PUT', at(), own)).body;
@@ -186,9 +186,9 @@ describe('a club’s own face (DEC-184)', () => {
       expect(data.own).to.deep.equal(own);
       expect(data.preview.subject).to.match(/: oi Ana$/);
       expect(data.preview.text).to.equal(
-        'Oi Ana <b>!\n\nVeja https://classroom.example.com/ já.\n\nEntrar já: https://classroom.example.com/\n\nLtda.\n',
+        'Oi Ana & "tu"!\n\nVeja https://classroom.example.com/ já.\n\nEntrar já: https://classroom.example.com/\n\nLtda.\n',
       );
-      expect(data.preview.html).to.contain('Oi Ana &lt;b&gt;!').and.to.contain('background:#0b6e4f');
+      expect(data.preview.html).to.contain('Oi Ana &amp; &quot;tu&quot;!').and.to.contain('background:#0b6e4f');
       expect(data.preview.html.match(/href="https:\/\/classroom\.example\.com\/"/g)).to.have.length(2);
     });
 

@@ -22,12 +22,18 @@ import { ask, differences } from './reads.ts';
 
 const noticeBound = 'anybody may post a notice: 1 MiB cost more of the thread than a stranger may take (SALE-4)';
 
+const mailDirection = 'e-mails have the language and direction of their club, and text begins where it begins (ADR 59)';
 /** What today's code changes on purpose in rows and answers of older releases: `table.column`, `operation /place` or a line about the contract, and why. */
 const intended: Readonly<Record<string, string>> = {
   'asked now: post /webhooks/billing body application/json x-max-bytes 262144': noticeBound,
   'asked now: post /webhooks/mail/{token} body application/json x-max-bytes 262144': noticeBound,
   'asked now: post /webhooks/ses/{token} body text/plain x-max-bytes 262144': noticeBound,
   'asked now: post /webhooks/{platform}/{token} body application/json x-max-bytes 262144': noticeBound,
+  'checkCampaign /answer/data/html_bytes': mailDirection,
+  'previewCampaign /answer/data/html': mailDirection,
+  'previewCampaign /answer/data/html_bytes': mailDirection,
+  'previewContrastingCopies /answer/data/previews/0/html_bytes': mailDirection,
+  'previewContrastingCopies /answer/data/previews/1/html_bytes': mailDirection,
   'listCampaigns /answer/data/0/content/blocks':
     'a row of the list has no contents any more, because a page of them held the thread (CAMP-18, ADR 46)',
   'webhook_events.body':

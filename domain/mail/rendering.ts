@@ -8,7 +8,7 @@ import { dirAttribute, isolated } from '../language/bidi.policy.ts';
 import type { Wording } from '../language/wording.ts';
 import { parseVariables, type TemplatePart } from './content/variables.policy.ts';
 import { variablesOf, type MailVariable, type OwnText } from './own-text.ts';
-import { mailTemplates } from './templates.ts';
+import { mailTemplates, type Template } from './templates.ts';
 
 export interface MailContext {
   /** The recipient's name; empty for somebody who has no confirmed account. */
@@ -83,6 +83,7 @@ export function renderMail(
 
 /** @returns the text of the catalogue as a club would write it, with variables in place of values */
 export function standardText(template: MailTemplate, wording: Wording): OwnText {
+  const { aboutSession }: Template = mailTemplates[template];
   const named: MailContext = {
     name: '{{name}}',
     clubName: '{{club}}',
@@ -90,22 +91,29 @@ export function standardText(template: MailTemplate, wording: Wording): OwnText 
     code: '{{code}}',
     endpointUrl: '{{endpoint_url}}',
     lessonTitle: '{{lesson}}',
+    session: {
+      title: '{{session}}',
+      startsAt: new Date(0),
+      timeZone: 'UTC',
+      withWhom: '{{person}}',
+      reason: aboutSession === 'canceled' ? '{{reason}}' : '',
+    },
   };
-  const values = { ...valuesOf(named, wording), title: '{{session}}', has_title: 'yes' };
-  const words = wordsOfCatalogue(template, named, wording, {
-    ...values,
-    person: '{{person}}',
-    has_person: 'yes',
+  const { subject, paragraphs } = wordsOfCatalogue(template, named, wording, {
+    ...valuesOf(named, wording),
     at: '{{at}}',
   });
+  const withVariable = (paragraph: Paragraph) =>
+    paragraph.map((part) => (part === linkHere ? '{{link}}' : part)).join('');
   return {
-    subject: words.subject,
-    text: words.paragraphs
-      .map((paragraph) => paragraph.map((part) => (part === linkHere ? '{{link}}' : part)).join(''))
-      .join('\n\n'),
+    subject: withoutIsolates(subject),
+    text: withoutIsolates(paragraphs.map(withVariable).join('\n\n')),
     action: hasLink(template) ? wording.say(`mail.${template}.action`) : null,
   };
 }
+
+/** Variables are Latin letters, which stand in isolates among Arabic ones: their values get isolates of their own. */
+const withoutIsolates = (text: string) => text.replaceAll(/[\u2068\u2069]/g, '');
 
 /** The place of the link in a paragraph. */
 const linkHere: unique symbol = Symbol('link');
@@ -145,7 +153,11 @@ function wordsOfClub(template: MailTemplate, own: OwnText, context: MailContext,
     parseVariables(text, variablesOf(template), (name) => fallbackOf(name, wording)).parts.map((part) =>
       filled(part, values, wording),
     );
-  const paragraphs = own.text.split(/\n{2,}/).map((paragraph) => partsOf(paragraph));
+  // A paragraph of a variable alone goes with its value.
+  const paragraphs = own.text
+    .split(/\n{2,}/)
+    .map(partsOf)
+    .filter(hasWords);
   return {
     subject: partsOf(own.subject)
       .map((part) => (part === linkHere ? '' : part))
@@ -229,6 +241,8 @@ interface Link {
   url: string;
   action: string;
 }
+
+const hasWords = (paragraph: Paragraph) => paragraph.some((part) => part === linkHere || part.trim() !== '');
 
 /** A link that is a whole paragraph is a button. */
 const isButton = (paragraph: Paragraph) =>

@@ -192,6 +192,15 @@ describe('a club’s own face (DEC-184)', () => {
       expect(data.preview.html.match(/href="https:\/\/classroom\.example\.com\/"/g)).to.have.length(2);
     });
 
+    it('keep the reason of a cancelation, and leave no empty paragraph without one', async () => {
+      const { standard } = (await call('GET', at('mentorship_canceled', 'ar'))).body.data;
+      expect(standard.text)
+        .to.contain('{{reason}}')
+        .and.to.not.match(/[\u2068\u2069]/);
+      const { preview } = (await call('PUT', at('mentorship_canceled', 'ar'), standard)).body.data;
+      expect(preview.text).to.not.match(/\n{3}/);
+    });
+
     it('go back to the standard', async () => {
       await call('PUT', at(), { subject: 'Oi', text: '{{link}}' });
       const { data } = (await call('DELETE', at())).body;

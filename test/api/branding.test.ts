@@ -7,6 +7,7 @@ import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/club
 import { buildMedia } from '../toolkit/builders/media.ts';
 import { call as request, expectError } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
+import { certificateCalls, issueCertificateByHand } from '../toolkit/drive/certificates.ts';
 import { alter } from '../toolkit/drive/alter.ts';
 import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
 
@@ -71,6 +72,18 @@ describe('a club’s own face (DEC-184)', () => {
     expect(branded.text.match(/<img /g)).to.have.length(1);
     expect(branded.headers.get('content-security-policy')).to.contain('img-src http: https:');
     expect(page.headers.get('content-security-policy')).to.not.contain('img-src');
+  });
+
+  it('has its colour on certificates, those of before included', async () => {
+    const { id } = await issueCertificateByHand(club);
+    const print = async () => (await certificateCalls(club, id).print()).bytes;
+    const standard = await print();
+    await set({ accent_color: '#0b6e4f' });
+    const green = await print();
+    expect(green.equals(standard)).to.equal(false);
+    expect((await print()).equals(green)).to.equal(true);
+    await set({ accent_color: '#7a1f5c' });
+    expect((await print()).equals(green)).to.equal(false);
   });
 
   it('keeps the logo from being deleted, and says where it is used', async () => {

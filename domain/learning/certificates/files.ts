@@ -37,10 +37,10 @@ export async function printCertificate(
   return bytes;
 }
 
-/** All that is printed decides: the club's time zone does, too, of which a version knows nothing. */
+/** All that is printed decides: the club's time zone and colour do, too, of which a version knows nothing. */
 function keyOf(certificate: CertificateRow): string {
   const { id, code, studentName, courseTitle, clubName, language, timeZone, lessonCount, hours, version } = certificate;
-  const { clubId, issuedAt, completedAt, verifyUrl } = certificate;
+  const { clubId, issuedAt, completedAt, verifyUrl, accentColor } = certificate;
   const printed = [
     drawing,
     code,
@@ -53,6 +53,7 @@ function keyOf(certificate: CertificateRow): string {
     hours,
     version,
     issuedAt,
+    accentColor,
   ];
   const digest = createHash('sha256').update(JSON.stringify([...printed, completedAt, verifyUrl]));
   return `certificates/${clubId}/${id}/${version}-${digest.digest('hex').slice(0, 32)}.pdf`;

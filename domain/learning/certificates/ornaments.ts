@@ -12,12 +12,12 @@ export const paint = {
   white: '#ffffff',
 } as const;
 
-/** The paper with a faint rosette, and a double frame with a lozenge in each corner. */
-export function drawFrame(pdf: PDFKit.PDFDocument): void {
+/** The paper with a faint rosette, and a double frame with a lozenge in each corner. @param accent of the middle line */
+export function drawFrame(pdf: PDFKit.PDFDocument, accent: string): void {
   pdf.rect(0, 0, page.width, page.height).fill(paint.paper);
   drawRosette(pdf);
   drawBox(pdf, 24, 1.2, paint.ink);
-  drawBox(pdf, 30, 3, paint.bright);
+  drawBox(pdf, 30, 3, accent);
   drawBox(pdf, 37, 0.6, paint.ink);
   for (const x of [37, page.width - 37]) for (const y of [37, page.height - 37]) drawLozenge(pdf, x, y, 9);
 }
@@ -58,8 +58,8 @@ export function drawRule(pdf: PDFKit.PDFDocument, x: number, y: number, half: nu
   drawLozenge(pdf, x, y, 8);
 }
 
-/** A seal with a scalloped edge, two ribbons and a check mark. */
-export function drawSeal(pdf: PDFKit.PDFDocument, { x, y }: { x: number; y: number }): void {
+/** A seal with a scalloped edge, two ribbons and a check mark, in the accent. */
+export function drawSeal(pdf: PDFKit.PDFDocument, { x, y, accent }: { x: number; y: number; accent: string }): void {
   for (const side of [-1, 1]) {
     const [inner, outer] = [x + side * 4, x + side * 26];
     pdf.polygon(
@@ -77,7 +77,7 @@ export function drawSeal(pdf: PDFKit.PDFDocument, { x, y }: { x: number; y: numb
     const reach = index % 2 === 0 ? 42 : 37.5;
     return [x + reach * Math.cos(angle), y + reach * Math.sin(angle)];
   });
-  pdf.polygon(...edge).fill(paint.bright);
+  pdf.polygon(...edge).fill(accent);
   pdf.lineWidth(0.9).circle(x, y, 32).stroke(paint.paper);
   pdf.lineWidth(0.5).circle(x, y, 29).stroke(paint.paper);
   pdf.save().lineWidth(5).lineCap('round').lineJoin('round');

@@ -30,9 +30,18 @@ const permits = createClubPermits(pdfThreadRules.threads, { line: pdfThreadRules
 /** @returns the bytes of a PDF @throws DomainError busy if the club has too much of such work; Error beyond what a thread may use */
 export async function drawCertificate(clubId: Id, certificate: Printed): Promise<Buffer> {
   const { code, studentName, courseTitle, clubName, language, timeZone, lessonCount } = certificate;
-  const { hours, version, issuedAt, completedAt, verifyUrl } = certificate;
+  const { hours, version, issuedAt, completedAt, verifyUrl, accentColor } = certificate;
   const names = { code, studentName, courseTitle, clubName, language, timeZone };
-  const data = { ...names, lessonCount, hours, version, issuedAt, completedAt, verifyUrl } satisfies Printed;
+  const data = {
+    ...names,
+    lessonCount,
+    hours,
+    version,
+    issuedAt,
+    completedAt,
+    verifyUrl,
+    accentColor,
+  } satisfies Printed;
   const { signal } = new AbortController();
   const drawn = await permits.run({ clubId }, () => threads.run<{ bytes: Uint8Array }>({ data, signal }));
   if (typeof drawn === 'string') throw new Error(`A certificate was not drawn: ${drawn}.`);

@@ -23,6 +23,7 @@ export type Printed = Pick<
   | 'issuedAt'
   | 'completedAt'
   | 'verifyUrl'
+  | 'accentColor'
 >;
 
 /** What all parts of a page are drawn with. */
@@ -63,7 +64,7 @@ export async function certificatePdf(
   const isMirrored = directionOf(words.language) === 'rtl';
   const column = (x: number, width: number) => (isMirrored ? page.width - x - width : x);
   const sheet = { pdf, type, words, column };
-  drawOrnaments(sheet);
+  drawOrnaments(sheet, certificate.accentColor ?? paint.bright);
   await drawCitation(sheet, certificate);
   await drawIssue(sheet, certificate);
   await drawVerification(sheet, certificate.verifyUrl, code);
@@ -73,11 +74,11 @@ export async function certificatePdf(
 }
 
 /** What says nothing: the frame, the seal and the lines between the texts. */
-function drawOrnaments({ pdf, column }: Sheet): void {
+function drawOrnaments({ pdf, column }: Sheet, accent: string): void {
   pdf.markContent('Artifact', { type: 'Layout' });
-  drawFrame(pdf);
+  drawFrame(pdf, accent);
   drawRule(pdf, page.width / 2, 158, 110);
-  drawSeal(pdf, { x: page.width / 2, y: 478 });
+  drawSeal(pdf, { x: page.width / 2, y: 478, accent });
   drawLine(pdf, column(issue.x, issue.width) + 20, 490, issue.width - 40);
   pdf.endMarkedContent();
 }
@@ -87,7 +88,14 @@ async function drawCitation({ type, words }: Sheet, certificate: Printed): Promi
   const { studentName, courseTitle, clubName, lessonCount: lessons, hours, completedAt, timeZone } = certificate;
   const column = { x: 90, width: page.width - 180 };
   const small = { ...column, height: 20, style: 'italic', largest: 13, color: paint.soft } as const;
-  await type.draw(clubName, { ...column, y: 62, height: 30, style: 'bold', largest: 17, color: paint.gold });
+  await type.draw(clubName, {
+    ...column,
+    y: 62,
+    height: 30,
+    style: 'bold',
+    largest: 17,
+    color: certificate.accentColor ?? paint.gold,
+  });
   await type.draw(words.heading, { ...column, y: 96, height: 50, style: 'regular', largest: 36, role: 'H1' });
   await type.draw(words.certifies, { ...small, y: 172 });
   await type.draw(studentName ?? '', { ...column, y: 194, height: 62, style: 'italic', largest: 40 });

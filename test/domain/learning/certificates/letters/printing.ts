@@ -36,6 +36,7 @@ export const usualCertificate: Printed = {
   issuedAt: at,
   completedAt: at,
   verifyUrl: 'https://api.example.com/certificates/K7QM4XPA9T2F',
+  accentColor: null,
 };
 
 /** @returns a certificate with these texts, and with usual ones for the rest */

@@ -87,7 +87,7 @@ const selectStudentSessions = prepared<StudentIdentity & { place: number }>(
   'select_student_sessions',
   `SELECT asked.place::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",
           student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
-          student.avatar_key AS "avatarKey", student.language, student.club_id AS "clubId", club.slug AS "clubSlug"
+          student.avatar_key AS "avatarKey", student.language, student.club_id AS "clubId", club.slug AS "clubSlug", club.language AS "clubLanguage"
      FROM unnest($1::bytea[], $2::timestamptz[]) WITH ORDINALITY AS asked (token_hash, now, place)
      JOIN student_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
      JOIN students student ON student.id = session.student_id AND student.removed_at IS NULL

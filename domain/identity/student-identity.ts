@@ -16,6 +16,7 @@ export interface StudentIdentity {
   language: string | null;
   clubId: Id;
   clubSlug: string;
+  clubLanguage: string;
 }
 
 export async function presentStudent(student: StudentIdentity, storage: ObjectStore): Promise<RecordOf<'Student'>> {

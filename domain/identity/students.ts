@@ -20,7 +20,7 @@ const studentColumns = columns(
   ['id', 'name', 'verifiedAt', 'createdAt', 'avatarKey', 'language', 'clubId'],
   'student',
 )
-  .and(columns(Club, { clubSlug: 'slug' }, 'club'))
+  .and(columns(Club, { clubSlug: 'slug', clubLanguage: 'language' }, 'club'))
   .and<{ email: string; hasPassword: boolean }>(sql`student.email, student.password_hash IS NOT NULL AS "hasPassword"`);
 const studentsWithClub = sql`FROM students student JOIN clubs club ON club.id = student.club_id`;
 

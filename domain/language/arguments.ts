@@ -142,6 +142,14 @@ export interface MessageArguments {
   'preview.rate_limited.title': Record<never, never>;
   'preview.rate_limited.text': Record<never, never>;
   'preview.busy.text': Record<never, never>;
+  'answer.model_unavailable': Record<never, never>;
+  'answer.model_overloaded': Record<never, never>;
+  'answer.model_rejected': Record<never, never>;
+  'answer.interrupted': Record<never, never>;
+  'answer.model_silent': Record<never, never>;
+  'answer.internal_error': Record<never, never>;
+  'answer.conversation_deleted': Record<never, never>;
+  'answer.student_removed': Record<never, never>;
   'refusal.no_place_for_students': Record<never, never>;
   'refusal.no_room_for_files': Record<never, never>;
 }

@@ -203,6 +203,20 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
         expect(stream.events.filter(({ event }) => event === 'error')).to.deep.equal([]);
       });
 
+    it('error: says its message in the language of the student', async () => {
+      const { stream, answerId } = await classroom.ask();
+      await call('PATCH', '/v1/auth/session', { token: classroom.student.token, body: { language: 'pt-BR' } });
+      const later = await classroom.ask();
+      for (const id of [answerId, later.answerId]) await failAnswer(id, 'interrupted', { text: '' });
+      const messages = await Promise.all(
+        [stream, later.stream].map(async (one) => (await one.event('error')).data.error.message),
+      );
+      expect(messages).to.deep.equal([
+        'The answer broke off. Please ask again.',
+        'A resposta foi interrompida. Pergunte de novo.',
+      ]);
+    });
+
     it('error: holds the code, the message and the failed answer with its text; the status stays 200', async () => {
       const { stream, answerId } = await classroom.ask();
       await appendWords(answerId, 'A knot is ');

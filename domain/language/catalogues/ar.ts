@@ -213,6 +213,15 @@ export const ar: Catalogue = {
   'preview.rate_limited.text': 'نرجو الانتظار دقيقة ثم فتح هذه الصفحة مرة أخرى.',
   'preview.busy.text': 'هناك أعمال كثيرة جارية لهذا النادي. نرجو فتح هذه الصفحة مرة أخرى بعد قليل.',
 
+  'answer.model_unavailable': 'تعذّر الوصول إلى المساعد. نرجو طرح السؤال مرة أخرى.',
+  'answer.model_overloaded': 'المساعد مشغول جدًا. نرجو طرح السؤال مرة أخرى بعد قليل.',
+  'answer.model_rejected': 'لم يتمكن المساعد من قبول هذا السؤال.',
+  'answer.interrupted': 'انقطعت الإجابة. نرجو طرح السؤال مرة أخرى.',
+  'answer.model_silent': 'توقف المساعد عن الرد. نرجو طرح السؤال مرة أخرى.',
+  'answer.internal_error': 'تعذّر إكمال الإجابة. نرجو طرح السؤال مرة أخرى.',
+  'answer.conversation_deleted': 'حُذفت المحادثة.',
+  'answer.student_removed': 'حُذف الحساب.',
+
   'refusal.no_place_for_students': 'لا يستطيع هذا النادي قبول طلاب جدد في الوقت الحالي. نرجو سؤال النادي.',
   'refusal.no_room_for_files': 'لا يتسع هذا النادي لمزيد من الملفات في الوقت الحالي. نرجو سؤال النادي.',
 };

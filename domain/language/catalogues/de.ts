@@ -216,6 +216,15 @@ export const de: Catalogue = {
   'preview.rate_limited.text': 'Bitte warte eine Minute, und öffne diese Seite noch einmal.',
   'preview.busy.text': 'Für diesen Club ist gerade zu viel in Arbeit. Bitte öffne diese Seite gleich noch einmal.',
 
+  'answer.model_unavailable': 'Der Assistent war nicht zu erreichen. Bitte frage noch einmal.',
+  'answer.model_overloaded': 'Der Assistent ist überlastet. Bitte frage in einer Weile noch einmal.',
+  'answer.model_rejected': 'Der Assistent konnte diese Frage nicht annehmen.',
+  'answer.interrupted': 'Die Antwort brach ab. Bitte frage noch einmal.',
+  'answer.model_silent': 'Der Assistent antwortet nicht mehr. Bitte frage noch einmal.',
+  'answer.internal_error': 'Die Antwort konnte nicht abgeschlossen werden. Bitte frage noch einmal.',
+  'answer.conversation_deleted': 'Die Unterhaltung wurde gelöscht.',
+  'answer.student_removed': 'Das Konto wurde gelöscht.',
+
   'refusal.no_place_for_students': 'Dieser Club kann zurzeit niemanden mehr aufnehmen. Bitte frage den Club.',
   'refusal.no_room_for_files': 'Dieser Club hat zurzeit keinen Platz für weitere Dateien. Bitte frage den Club.',
 };

@@ -210,6 +210,15 @@ export const en = {
   'preview.rate_limited.text': 'Please wait a minute, and open this page again.',
   'preview.busy.text': 'Too much is under way for this club. Please open this page again shortly.',
 
+  'answer.model_unavailable': 'The assistant could not be reached. Please ask again.',
+  'answer.model_overloaded': 'The assistant is overloaded. Please ask again in a while.',
+  'answer.model_rejected': 'The assistant could not take this question.',
+  'answer.interrupted': 'The answer broke off. Please ask again.',
+  'answer.model_silent': 'The assistant fell silent. Please ask again.',
+  'answer.internal_error': 'The answer could not be finished. Please ask again.',
+  'answer.conversation_deleted': 'The conversation was deleted.',
+  'answer.student_removed': 'The account was removed.',
+
   'refusal.no_place_for_students': 'This club cannot take in new students at the moment. Please ask the club.',
   'refusal.no_room_for_files': 'This club has no room for more files at the moment. Please ask the club.',
 } as const;

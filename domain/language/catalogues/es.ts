@@ -215,6 +215,15 @@ export const es: Catalogue = {
   'preview.rate_limited.text': 'Espera un minuto y abre esta página de nuevo.',
   'preview.busy.text': 'Hay demasiado trabajo en curso en este club. Abre esta página de nuevo dentro de un momento.',
 
+  'answer.model_unavailable': 'No se ha podido contactar con el asistente. Pregunta de nuevo.',
+  'answer.model_overloaded': 'El asistente está saturado. Pregunta de nuevo dentro de un rato.',
+  'answer.model_rejected': 'El asistente no ha podido aceptar esta pregunta.',
+  'answer.interrupted': 'La respuesta se ha interrumpido. Pregunta de nuevo.',
+  'answer.model_silent': 'El asistente ha dejado de responder. Pregunta de nuevo.',
+  'answer.internal_error': 'No se ha podido terminar la respuesta. Pregunta de nuevo.',
+  'answer.conversation_deleted': 'La conversación se ha eliminado.',
+  'answer.student_removed': 'La cuenta se ha eliminado.',
+
   'refusal.no_place_for_students': 'Este club no puede admitir más estudiantes por ahora. Consulta al club.',
   'refusal.no_room_for_files': 'Este club no tiene espacio para más archivos por ahora. Consulta al club.',
 };

@@ -215,6 +215,15 @@ export const ptBR: Catalogue = {
   'preview.rate_limited.text': 'Espere um minuto e abra esta página de novo.',
   'preview.busy.text': 'Há muita coisa em andamento neste clube. Abra esta página de novo daqui a pouco.',
 
+  'answer.model_unavailable': 'Não foi possível falar com o assistente. Pergunte de novo.',
+  'answer.model_overloaded': 'O assistente está sobrecarregado. Pergunte de novo daqui a pouco.',
+  'answer.model_rejected': 'O assistente não pôde aceitar esta pergunta.',
+  'answer.interrupted': 'A resposta foi interrompida. Pergunte de novo.',
+  'answer.model_silent': 'O assistente parou de responder. Pergunte de novo.',
+  'answer.internal_error': 'Não foi possível concluir a resposta. Pergunte de novo.',
+  'answer.conversation_deleted': 'A conversa foi apagada.',
+  'answer.student_removed': 'A conta foi removida.',
+
   'refusal.no_place_for_students': 'Este clube não pode receber novos alunos no momento. Fale com o clube.',
   'refusal.no_room_for_files': 'Este clube não tem espaço para mais arquivos no momento. Fale com o clube.',
 };

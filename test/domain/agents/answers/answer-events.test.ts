@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { wordingIn } from '../../../../domain/language/wording.ts';
 import { answerEvents } from '../../../../domain/agents/answers/answer-events.ts';
 import type { AnswerFeed } from '../../../../domain/agents/answers/answer-feed.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
@@ -23,8 +24,8 @@ describe('events of an answer', () => {
       stop: async () => {},
     };
     const got = [];
-    for await (const event of answerEvents({ source, feed }, { answerId, from: 0 }, new AbortController().signal))
-      got.push(event);
+    const asked = { answerId, from: 0, wording: wordingIn('en') };
+    for await (const event of answerEvents({ source, feed }, asked, new AbortController().signal)) got.push(event);
     expect(got.map(({ event }) => event)).to.deep.equal(['delta', 'done']);
     expect(got[1]?.data).to.have.nested.property('answer.content', 'words');
     expect(failures).to.be.below(0);

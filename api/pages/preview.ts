@@ -22,9 +22,13 @@ const imageOrigins = ({ html }: Preview): string[] => [
   ...new Set([...html.matchAll(/<img\b[^<>]*? src="(https?:\/\/[^/"?#\s;,]+)/g)].flatMap(([, origin]) => origin ?? [])),
 ];
 
+/** A lasting address of a public file, such as the club's logo, leads on to wherever the store is: then any address may be loaded. */
+const imageSources = (preview: Preview): string[] =>
+  /<img\b[^<>]*? src="[^"]*\/public\/media\//.test(preview.html) ? ['http:', 'https:'] : imageOrigins(preview);
+
 /** The frame inherits it: an e-mail has its styles in its elements, and of all addresses only those of its own images. */
 function contentSecurityPolicy(body: { data: Preview } | undefined): string {
-  const origins = body ? imageOrigins(body.data) : [];
+  const origins = body ? imageSources(body.data) : [];
   return [
     "default-src 'none'",
     "style-src 'unsafe-inline'",

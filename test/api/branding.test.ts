@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { previewPage } from '../../api/pages/preview.ts';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
 import { clubMailTemplates, variablesOf } from '../../domain/mail/own-text.ts';
 import { offeredLanguages } from '../../domain/language/languages.ts';
@@ -84,6 +85,16 @@ describe('a club’s own face (DEC-184)', () => {
     expect((await print()).equals(green)).to.equal(true);
     await set({ accent_color: '#7a1f5c' });
     expect((await print()).equals(green)).to.equal(false);
+  });
+
+  it('may load the logo in a preview, whose address leads on to the store', () => {
+    const policy = (html: string) => {
+      const { contentSecurityPolicy } = previewPage;
+      return typeof contentSecurityPolicy === 'string' ? '' : contentSecurityPolicy({ data: { html } } as never);
+    };
+    expect(policy('<img src="https://api.example.com/public/media/x/preview">')).to.contain('img-src http: https:;');
+    expect(policy('<img src="https://store.example.com/x?y">')).to.contain('img-src https://store.example.com;');
+    expect(policy('<p>No image</p>')).to.not.contain('img-src');
   });
 
   it('keeps the logo from being deleted, and says where it is used', async () => {

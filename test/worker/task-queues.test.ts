@@ -19,6 +19,7 @@ describe('the options of a Temporal worker', () => {
       indexing: 130,
       media: 21_600,
       moves: 21_600,
+      subtitles: 60,
       upkeep: 60,
     });
   });

@@ -72,7 +72,7 @@ describe('test/fuzz/world/harvest', () => {
       `administrator agent agent.public_id assignment campaign certificate certificate.code cohort comment connection
        connection.token conversation course course.public_id delivery endpoint enrollment folder import invitation lesson
        lesson.public_id level link link.code mail_link mail_opening mail_preview media mentorship mentorship.public_id message module notice notice_token post.public_id post_comment
-       product public_media report repository repository.public_id run session source space student submission suppression tag version way_out
+       product public_media report repository repository.public_id run session slug source space student submission suppression tag template version video way_out
        webhook_delivery workflow`.split(/\s+/),
     );
   });

@@ -60,7 +60,7 @@ describe('domain/media/transcriptions/speech', function () {
     );
   const heard = 'WEBVTT\n\n00:00:00.000 --> 00:00:00.900\nHeard 1 channel at 16000 Hz in pt.\n';
 
-  it('gives the command a WAV of 16 kHz with one channel, and takes WebVTT or SRT, with an ending or without', async () => {
+  it('gives the command a mono WAV of 16 kHz, and takes WebVTT or SRT', async () => {
     for (const mode of ['vtt', 'srt']) {
       const speech = await make(mode);
       expect('vtt' in speech && speech.vtt.toString(), mode).to.equal(heard);

@@ -41,7 +41,7 @@ describe('the longest and worst names (CERT-4)', function () {
       expect(bytes.length).to.be.below(300_000);
     });
 
-  it('is drawn within the bounds of a thread if each Han character is in another slice of a font, time after time', async () => {
+  it('is drawn within the bounds of a thread, each Han character from another slice of a font', async () => {
     for (let first = 0; first < 6; first++) {
       const texts = textsOf((length) => hanFrom(first * 1_000 + length, length));
       const bytes = await drawCertificate(newId(), { ...usualCertificate, ...texts });

@@ -61,7 +61,7 @@ describe('the page of a certificate (CERT-6)', function () {
       .and.to.include('تشهد هذه الوثيقة بأن');
   });
 
-  it('puts the QR code at the left and the day of issue at the right if the language runs from right to left', async () => {
+  it('puts the QR code at the left if the language runs from right to left', async () => {
     const [english, mirrored] = [await printCertificate({}), await printCertificate({ language: 'ar' }, arabic)];
     expect(leftOfQrCode(english)).to.be.closeTo(841.89 - leftOfQrCode(mirrored) - 96, 0.01);
     expect(leftOfQrCode(mirrored)).to.be.below(300);

@@ -1,6 +1,6 @@
 /** Names and titles in all scripts that certificates print: what is drawn of them is read back and compared. */
 
-export interface Sample {
+interface SheetLine {
   /** In logical order. */
   text: string;
   kind: string;
@@ -42,6 +42,6 @@ const byKind: Record<string, readonly string[]> = {
   ],
 };
 
-export const sheet: readonly Sample[] = Object.entries(byKind).flatMap(([kind, texts]) =>
+export const sheet: readonly SheetLine[] = Object.entries(byKind).flatMap(([kind, texts]) =>
   texts.map((text) => ({ kind, text })),
 );

@@ -1,6 +1,6 @@
 /** What independent readers make of a PDF: PDFium, which is Chromium's, and pdf.js, which is Firefox's. */
 import { PDFiumLibrary, type PDFiumPage } from '@hyzyla/pdfium';
-import { getDocument, VerbosityLevel } from 'pdfjs-dist/legacy/build/pdf.mjs';
+import { loadPdfEngine } from '../../../domain/knowledge/extraction/pdf/pdf-engine.ts';
 
 let library: Promise<PDFiumLibrary> | undefined;
 
@@ -44,6 +44,8 @@ interface Tagged {
 
 /** @returns what a screen reader reads on the first page: each part of its structure, with its text and language */
 export async function taggedTexts(bytes: Buffer): Promise<{ role: string; text: string; language: string }[]> {
+  // As the product loads it: a process has one pdf.js, and the first to load it decides how it reads.
+  const { getDocument, VerbosityLevel } = await loadPdfEngine();
   const task = getDocument({ data: new Uint8Array(bytes), verbosity: VerbosityLevel.ERRORS });
   try {
     const page = await (await task.promise).getPage(1);

@@ -50,12 +50,13 @@ export async function setBranding(
   return db.transaction(async (tx) => {
     const logoMediaId = input.logo_media_id?.toLowerCase() ?? null;
     if (logoMediaId !== null) await requireLogo(tx, clubId, logoMediaId);
+    // Before the row, whose key locks the club's: files come before the club in the order of locks.
+    await setUses(tx, clubId, { kind: 'branding', id: clubId }, logoMediaId === null ? [] : [logoMediaId]);
     await tx.run(sql`
       INSERT INTO club_branding (club_id, logo_media_id, accent_color, reply_to, legal_footer, links, updated_at)
       VALUES (${clubId}, ${logoMediaId}, ${accentColor}, ${input.reply_to ?? null}, ${legalFooter}, ${JSON.stringify(links)}::jsonb, ${now})
       ON CONFLICT (club_id) DO UPDATE SET logo_media_id = excluded.logo_media_id, accent_color = excluded.accent_color,
         reply_to = excluded.reply_to, legal_footer = excluded.legal_footer, links = excluded.links, updated_at = excluded.updated_at`);
-    await setUses(tx, clubId, { kind: 'branding', id: clubId }, logoMediaId === null ? [] : [logoMediaId]);
     return readBranding(tx, publicUrl, clubId);
   });
 }

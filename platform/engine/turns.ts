@@ -166,7 +166,10 @@ export function deferring(table: Sql, row: Sql, failure: Failure): Sql {
 
 /** Candidates for each wanted row: several relays that claim at the same moment still get their rows. A further try has twice as many. */
 const candidatesARow = 4;
-/** Rows to read for each candidate, over all streams. */
+/**
+ * Rows to read for each candidate. All streams of one priority and of the more urgent ones share that many, so that many clubs with
+ * bulk work leave no urgent row of a club unread.
+ */
 const readACandidate = 2;
 
 /** The streams from the one whose turn it is to the last, and then those before it; the most urgent first. */
@@ -227,11 +230,11 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
        WHERE in_hand.count >= $3 OR in_hand.bulk >= $8),
     candidates AS (
       SELECT streams.club_id, waiting.key, streams.priority, waiting.turn, streams.place
-        FROM streams CROSS JOIN LATERAL (
+        FROM (SELECT *, count(*) OVER (ORDER BY priority) AS as_urgent FROM streams) streams CROSS JOIN LATERAL (
          SELECT first.key, row_number() OVER (ORDER BY ${order}) AS turn
            FROM (SELECT ${key} AS key, ${order} FROM ${table}
                   WHERE priority = streams.priority AND club_id = streams.club_id AND ${free} ORDER BY ${order}
-                  LIMIT (SELECT greatest(1, $11 * ${readACandidate} / count(*)) FROM streams)) first) waiting
+                  LIMIT greatest(1, $11 * ${readACandidate} / streams.as_urgent)) first) waiting
        -- Beyond the places of its club only where others hold the rows before them.
        ORDER BY turn > places, priority, turn, place LIMIT $11),
     locked AS (

@@ -12,6 +12,11 @@ const clubs: readonly Id[] = [noClub, ...Array.from({ length: 6 }, (_, index) =>
 
 type Queue = Map<Id, number>[];
 
+interface Row {
+  club: Id;
+  priority: Priority;
+}
+
 /** The model: so many steps, each to the next club that has a row of the most urgent priority of which there is any. */
 function stepsOf(queue: Queue, turn: Turn, limit: number): Record<string, number> {
   const taken: Record<string, number> = {};
@@ -30,6 +35,12 @@ function stepsOf(queue: Queue, turn: Turn, limit: number): Record<string, number
   }
   return taken;
 }
+
+/** Three urgent rows of one club beside eight streams of less urgent rows: a claim of three takes the urgent ones alone. */
+const urgentRowsOfOneClub: [Row[], (Row[] | number)[]] = [
+  [0, 0, 0].map((priority) => ({ club: clubs[1] ?? noClub, priority: priority as Priority })),
+  [clubs.slice(2, 6).flatMap((club) => ([1, 2] as const).map((priority) => ({ club, priority }))), 3],
+];
 
 describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
   const { source, recordMany, rowsRead, letLeasesRunOut } = useRelayQueue();
@@ -62,7 +73,7 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
             }
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 40, examples: [urgentRowsOfOneClub] },
     );
   });
 

@@ -92,7 +92,10 @@ export async function lostPlaces(source: DataSource, { name, columns, rows }: Re
   return [...lost, ...changed.map((column) => `${name}.${column.name}`)];
 }
 
-/** @returns all that makes a schema, a line for each: columns, constraints, indexes, triggers and functions. Sorted. Which partitions there are depends on the day. */
+/**
+ * @returns a line for each column, constraint, index, trigger and function, sorted. Partitions are left out, because they depend on
+ * the day. So are the names of NOT NULL constraints: Postgres 18 gives them the name that the column had at first.
+ */
 export async function schemaOf(source: DataSource): Promise<string[]> {
   const lines = await source.query<{ line: string }[]>(
     `SELECT concat_ws(' ', 'column', attrelid::regclass, attname, format_type(atttypid, atttypmod),
@@ -100,7 +103,7 @@ export async function schemaOf(source: DataSource): Promise<string[]> {
        FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
       WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'm', 'p') AND NOT relispartition AND attnum > 0 AND NOT attisdropped
      UNION ALL SELECT concat_ws(' ', 'constraint', conrelid::regclass, conname, pg_get_constraintdef(oid))
-       FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND NOT ${isPartition('conrelid')}
+       FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'n' AND NOT ${isPartition('conrelid')}
      UNION ALL SELECT concat_ws(' ', 'index', indexdef) FROM pg_indexes
       WHERE schemaname = 'public' AND NOT ${isPartition('tablename::regclass')}
      UNION ALL SELECT concat_ws(' ', 'trigger', pg_get_triggerdef(pg_trigger.oid)) FROM pg_trigger

@@ -9,10 +9,8 @@ import {
   type DeliverySelection,
 } from '../../../../domain/webhooks/deliveries/tallies.ts';
 import { list, sql } from '../../../../platform/infra/postgres/sql.ts';
-import { migrate } from '../../../../entities/migrate.ts';
-import { WebhookHistory1763730000000 } from '../../../../entities/migrations/1763730000000-webhook-history.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
-import { scratchDatabase, testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
+import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { eraseEndpoint } from '../../../toolkit/drive/erase-webhooks.ts';
 import { buildEndpoint } from '../../../toolkit/builders/webhooks.ts';
 import { withOpenTransaction } from '../../../toolkit/drive/races.ts';
@@ -268,45 +266,5 @@ describe('delivery tallies', () => {
       { endpoint_id: stands, span: 'day', starts_at: startsAt, ...common },
       { endpoint_id: stands, span: 'hour', starts_at: startsAt, ...common },
     ]);
-  });
-
-  it('start with the deliveries that exist at their migration', async () => {
-    const source = await scratchDatabase();
-    try {
-      await migrate(source);
-      const [club, endpointId] = [newId(), newId()];
-      await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, [club]);
-      await source.query(
-        `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, created_at, updated_at)
-         VALUES ($1, $2, '', '{student.created}', '', now(), now())`,
-        [endpointId, club],
-      );
-      for (const status of ['failed', 'failed', 'pending'] as const) {
-        await insert(source.manager, club, [endpointId], {
-          type: 'student.created',
-          createdAt: instants[3] ?? 0,
-          status,
-        });
-      }
-      for (const migration of source.migrations.toReversed()) {
-        await source.undoLastMigration();
-        if (migration instanceof WebhookHistory1763730000000) break;
-      }
-      await migrate(source);
-      const common = {
-        endpoint_id: endpointId,
-        event_type: 'student.created',
-        pending: 1,
-        succeeded: 0,
-        failed: 2,
-        canceled: 0,
-      };
-      expect(await source.query(`SELECT * FROM webhook_tallies ORDER BY span`)).to.deep.equal([
-        { ...common, span: 'day', starts_at: new Date(instants[0] ?? 0) },
-        { ...common, span: 'hour', starts_at: new Date(instants[3] ?? 0) },
-      ]);
-    } finally {
-      await source.destroy();
-    }
   });
 });

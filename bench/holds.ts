@@ -4,11 +4,11 @@
  */
 import type { ContractOperation, OperationId } from '../contract/contract.ts';
 import { messageOf } from '../dev/problem.ts';
-import { Draw } from '../test/fuzz/requests/draw.ts';
-import { generateRequest, type Wishes } from '../test/fuzz/requests/generate.ts';
-import { newest, ofScene } from '../test/fuzz/requests/references.ts';
-import type { RequestStep } from '../test/fuzz/requests/step.ts';
-import { buildWorld, type World } from '../test/fuzz/world/world.ts';
+import { Draw } from '../test/proofs/fuzz/requests/draw.ts';
+import { generateRequest, type Wishes } from '../test/proofs/fuzz/requests/generate.ts';
+import { newest, ofScene } from '../test/proofs/fuzz/requests/references.ts';
+import type { RequestStep } from '../test/proofs/fuzz/requests/step.ts';
+import { buildWorld, type World } from '../test/proofs/fuzz/world/world.ts';
 import { bodySchemaOf, everyOperation, withBody } from '../test/toolkit/drive/every-operation.ts';
 import { testDatabase } from '../test/toolkit/stack/database.ts';
 import { openHeldGround, type HeldGround, type Measured } from './holds/ground.ts';

@@ -1,7 +1,7 @@
 /** Contents that bounds allow and that generated bodies do not have: those that cost most to read. */
 import type { DataSource } from 'typeorm';
 import type { OperationId } from '../../contract/contract.ts';
-import type { World } from '../../test/fuzz/world/world.ts';
+import type { World } from '../../test/proofs/fuzz/world/world.ts';
 
 interface HeavyContent {
   name: string;

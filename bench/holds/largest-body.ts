@@ -1,7 +1,7 @@
 /** Makes a request's body as large as its schema and the bound of bodies allow. */
 import { isObject, type JsonObject } from '../../contract/openapi.ts';
-import { propertiesOf, schemaAt } from '../../test/fuzz/requests/values.ts';
-import { isRecord, type Json } from '../../test/fuzz/requests/step.ts';
+import { propertiesOf, schemaAt } from '../../test/proofs/fuzz/requests/values.ts';
+import { isRecord, type Json } from '../../test/proofs/fuzz/requests/step.ts';
 
 /** Of JSON; the rest of the default `BODY_LIMIT_BYTES` is for names and brackets. */
 const mostBytes = 900_000;

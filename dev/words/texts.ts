@@ -54,7 +54,7 @@ function proseOfCode(source: string): Text[] {
   return [...comments, ...strings].toSorted((a, b) => a.line - b.line);
 }
 
-const isSentence = (text: string): boolean => /[A-Za-z]+ [a-z]+ [a-z]+/.test(text);
+const isSentence = (text: string): boolean => /[A-Za-z]+ [a-z]+ [a-z]+/.test(text) && !text.includes('[--'); // a usage line is none
 const isStatement = (text: string): boolean =>
   /\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH|CREATE|ALTER|WHERE|JOIN)\b/.test(text);
 

@@ -1,4 +1,4 @@
-/** deploy/chart, as far as it can be held against the code without Helm; `npm run verify -- chart` renders it. */
+/** deploy/chart, as far as it can be held against the code without Helm; `npm run prove -- verify chart` renders it. */
 import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';

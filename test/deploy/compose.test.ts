@@ -1,4 +1,4 @@
-/** deploy/compose.yaml and what it reads, without Compose; `npm run verify -- chart` holds it against the specification. */
+/** deploy/compose.yaml and what it reads, without Compose; `npm run prove -- verify chart` holds it against the specification. */
 import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';

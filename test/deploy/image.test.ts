@@ -1,4 +1,4 @@
-/** deploy/Dockerfile, as far as it can be held against the code; `npm run verify -- image` builds and runs it. */
+/** deploy/Dockerfile, as far as it can be held against the code; `npm run prove -- verify image` builds and runs it. */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

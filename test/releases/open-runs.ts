@@ -1,6 +1,6 @@
 /**
  * Every row that waits for its run goes on to its end: the real workflows and activities over a Temporal without a network
- * (test/simulation), whose time passes as soon as nobody has anything to do.
+ * (test/proofs/simulation), whose time passes as soon as nobody has anything to do.
  */
 import { startsOf } from '../toolkit/drive/facts.ts';
 import { mock } from 'node:test';
@@ -18,9 +18,9 @@ import { removeWake, type ClaimedWake } from '../../platform/engine/wakes.ts';
 import { workflowTypeNames, type Run } from '../../platform/engine/workflow-types.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { activitiesOf, nothingInjected } from '../replay/recorder.ts';
-import { simulatedWorkflows } from '../simulation/temporal/module-hooks.ts';
-import { SimulatedTemporal, type ActivityTask } from '../simulation/temporal/server.ts';
-import { VirtualTime, type SimulatedProcess } from '../simulation/simulated-process.ts';
+import { simulatedWorkflows } from '../proofs/simulation/temporal/module-hooks.ts';
+import { SimulatedTemporal, type ActivityTask } from '../proofs/simulation/temporal/server.ts';
+import { VirtualTime, type SimulatedProcess } from '../proofs/simulation/simulated-process.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
 import { accepted } from '../toolkit/drive/attempts.ts';
 import { roomFor } from '../toolkit/drive/relay-queue.ts';

@@ -9,16 +9,16 @@ const foundWithoutImport = new Set([
   'test/run/hooks.ts mochaGlobalSetup', // by mocha, as the next two
   'test/run/hooks.ts mochaGlobalTeardown',
   'test/run/hooks.ts mochaHooks',
-  'test/mutation/mocha-runner.ts strykerPlugins', // by Stryker
+  'test/proofs/mutation/mocha-runner.ts strykerPlugins', // by Stryker
   'test/toolkit/stack/sleeping-workflow.ts sleepFor', // by the Temporal worker
-  'test/simulation/temporal/workflow.ts proxyActivities', // by the workflows of simulations, as the next seven
-  'test/simulation/temporal/workflow.ts proxyLocalActivities',
-  'test/simulation/temporal/workflow.ts defineSignal',
-  'test/simulation/temporal/workflow.ts setHandler',
-  'test/simulation/temporal/workflow.ts condition',
-  'test/simulation/temporal/workflow.ts setCurrentDetails',
-  'test/simulation/temporal/workflow.ts workflowInfo',
-  'test/simulation/temporal/workflow.ts continueAsNew',
+  'test/proofs/simulation/temporal/workflow.ts proxyActivities', // by the workflows of simulations, as the next seven
+  'test/proofs/simulation/temporal/workflow.ts proxyLocalActivities',
+  'test/proofs/simulation/temporal/workflow.ts defineSignal',
+  'test/proofs/simulation/temporal/workflow.ts setHandler',
+  'test/proofs/simulation/temporal/workflow.ts condition',
+  'test/proofs/simulation/temporal/workflow.ts setCurrentDetails',
+  'test/proofs/simulation/temporal/workflow.ts workflowInfo',
+  'test/proofs/simulation/temporal/workflow.ts continueAsNew',
 ]);
 
 /** Where a name with this prefix may stand in the toolkit. `expectError` answers for the API that it calls. */

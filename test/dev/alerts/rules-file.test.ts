@@ -5,7 +5,7 @@ import type { Alert } from '../../../dev/alerts/alert.ts';
 import { groupingLabelsIn, seriesIn } from '../../../dev/alerts/promql.ts';
 import { alerts, rulesFile, runbookOf, type AlertName } from '../../../dev/alerts/rules-file.ts';
 import { projectDirectory } from '../../../dev/project.ts';
-import { breaks, normalLife } from '../../verify/observe/worlds.ts';
+import { breaks, normalLife } from '../../proofs/verify/observe/worlds.ts';
 import { misuseIn, servedByPrometheus, toldByPostgres } from '../../toolkit/assert/promql.ts';
 import { eachCase } from '../../toolkit/assert/each-case.ts';
 

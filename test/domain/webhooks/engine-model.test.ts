@@ -12,7 +12,7 @@ import {
 } from '../../../domain/webhooks/endpoints/endpoint-states.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/deliveries/manual.ts';
 import { rotateSecret } from '../../../domain/webhooks/endpoints/rotation.ts';
-import { VirtualTime } from '../../simulation/simulated-process.ts';
+import { VirtualTime } from '../../proofs/simulation/simulated-process.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 import { simulateEngine } from '../../toolkit/model/engine-club.ts';
 import type { WebhookEngine } from '../../toolkit/model/webhook-engine.ts';

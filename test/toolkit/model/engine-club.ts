@@ -2,7 +2,7 @@
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../../domain/deps.ts';
 import { eraseWebhooks } from '../drive/erase-webhooks.ts';
-import type { VirtualTime } from '../../simulation/simulated-process.ts';
+import type { VirtualTime } from '../../proofs/simulation/simulated-process.ts';
 import { WebhookEngine } from './webhook-engine.ts';
 import { day } from './webhook-model.ts';
 

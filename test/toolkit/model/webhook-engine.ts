@@ -1,6 +1,6 @@
 /**
  * The webhook engine on a real Postgres, one event at a time: the real steps, in the real loop of workflows, over the
- * simulation's Temporal and time (test/simulation). Wakes are carried by hand and can be lost, and receivers answer when
+ * simulation's Temporal and time (test/proofs/simulation). Wakes are carried by hand and can be lost, and receivers answer when
  * they are told to.
  */
 import { createSuccessWriter } from '../../../domain/webhooks/deliveries/record.ts';
@@ -11,9 +11,9 @@ import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact, type FactToTell } from '../../../platform/engine/facts.ts';
 import { rescueOverdue } from '../../../platform/engine/sweeper.ts';
 import { workflowIdOf, type Run, type WorkflowType } from '../../../platform/engine/workflow-types.ts';
-import type { SimulatedProcess, VirtualTime } from '../../simulation/simulated-process.ts';
-import { simulatedWorkflows } from '../../simulation/temporal/module-hooks.ts';
-import { SimulatedTemporal, type ActivityTask } from '../../simulation/temporal/server.ts';
+import type { SimulatedProcess, VirtualTime } from '../../proofs/simulation/simulated-process.ts';
+import { simulatedWorkflows } from '../../proofs/simulation/temporal/module-hooks.ts';
+import { SimulatedTemporal, type ActivityTask } from '../../proofs/simulation/temporal/server.ts';
 import { fakePlaces } from '../fakes/attempt-places.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../../domain/webhooks/deliveries/attempts.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';

@@ -1,0 +1,121 @@
+/**
+ * `npm run prove -- faults agents`: students ask without a pause while the worker, the API, Temporal and Postgres are killed and started
+ * again in turn, and the model refuses, breaks off and falls silent. No question may be lost, none answered or charged twice,
+ * no text may have a gap or a repeat.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readConfig } from '../../../config.ts';
+import { startFakeModel, type FakeModel, type Script } from '../../../dev/fake-model.ts';
+import { createDataSource } from '../../../entities/data-source.ts';
+import { askOnce, type Seen } from './agents/asker.ts';
+import { buildClass, type Classroom } from './agents/class.ts';
+import { tallyAnswers, type AnswerTally } from './agents/tally.ts';
+import { elapsedSeconds, progress } from './progress.ts';
+import { between } from './ranges.ts';
+import { killInTurn } from './turns.ts';
+import { onGround, victims, type Ground, type Victim } from './victims.ts';
+
+/** Each asks one question after another; a student may ask 20 a minute. */
+const students = 24;
+const rounds = 3;
+/** How long things go well before a kill, and how long what was killed stays dead. */
+const aliveForMs = { least: 2_500, most: 6_000 };
+const deadForMs = { least: 0, most: 5_000 };
+/** How long the last answers may take: two minutes for one that cannot begin, and as long until the sweeper looks. */
+const deadlineMs = 6 * 60_000;
+/** An answer of some four seconds, so that most kills meet one in the middle. */
+const words = Array.from({ length: 80 }, (_, index) => `word${index} `);
+const delayMs = 50;
+const pauseMs = { least: 0, most: 2_000 };
+
+/** Of a hundred requests: what goes wrong at the model's end, beside what is killed. */
+const troubles: readonly { upTo: number; script: () => Script }[] = [
+  { upTo: 4, script: () => ({ refuse: 529 }) },
+  { upTo: 7, script: () => ({ refuse: 429, retryAfterS: 2 }) },
+  { upTo: 9, script: () => ({ drop: true }) },
+  { upTo: 13, script: () => ({ cutAfter: 1 + Math.floor(Math.random() * 80) }) },
+  { upTo: 15, script: () => ({ errorAfter: 1 + Math.floor(Math.random() * 80) }) },
+  { upTo: 16, script: () => ({ silentAfter: 40 }) },
+  { upTo: 18, script: () => ({ stopReason: 'max_tokens' }) },
+  { upTo: 20, script: () => ({ stopReason: 'refusal' }) },
+];
+
+/** @returns the exit code: 0 when nothing was lost, torn or miscounted */
+export async function agentFaults(interrupted: Promise<unknown>): Promise<number> {
+  const model = await startFakeModel();
+  model.rule(() => ({ answer: words, delayMs, ...trouble() }));
+  try {
+    const env = { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'unused' };
+    return (await onGround(interrupted, (ground) => askWhileKilling(ground, model), env)) ?? 130;
+  } finally {
+    await model.stop();
+  }
+}
+
+/** What goes wrong with the next answer, if anything. */
+export function trouble(): Script {
+  const draw = Math.random() * 100;
+  return troubles.find(({ upTo }) => draw < upTo)?.script() ?? {};
+}
+
+async function askWhileKilling(ground: Ground, model: FakeModel): Promise<number> {
+  const source = await createDataSource(readConfig(ground.env).database, 'club-faults').initialize();
+  const classroom = await buildClass(source, students);
+  const seen: Seen[] = [];
+  const over = new AbortController();
+  let asking = true;
+  const begin = elapsedSeconds();
+
+  const all = Promise.all(
+    classroom.tokens.map(async (token) => {
+      while (asking) {
+        seen.push(await askOnce(placeOf(classroom, ground), token, 'Which knot?', over.signal));
+        await sleep(between(pauseMs));
+      }
+    }),
+  );
+  all.catch(() => undefined); // told below
+  const kills = await killInTurn({
+    victims,
+    rounds,
+    deadForMs,
+    beforeKill: () => sleep(between(aliveForMs)),
+    kill: ground.kill,
+    startAgain: ground.startAgain,
+    standing: () => `${seen.length} questions answered, ${model.requests.length} calls`,
+  });
+  asking = false;
+  progress('everything is up again; waiting for the last answers');
+  const timer = setTimeout(() => over.abort(), deadlineMs);
+  await all;
+  clearTimeout(timer);
+
+  const result = await tallyAnswers(source, seen, model.requests);
+  await source.destroy();
+  report(ground, seen, kills, result, elapsedSeconds() - begin);
+  return result.lost.length + result.torn.length + result.miscounted.length === 0 ? 0 : 1;
+}
+
+const placeOf = ({ clubId, publicId }: Classroom, { urls }: Ground) => ({ clubId, publicId, apiUrl: urls.API });
+
+function report(
+  ground: Ground,
+  seen: readonly Seen[],
+  kills: readonly Victim[],
+  { byStatus, lost, torn, miscounted, begunAgain, calls }: AnswerTally,
+  seconds: number,
+): void {
+  const print = (line: string) => process.stdout.write(`${line}\n`);
+  const sum = (of: (one: Seen) => number) => seen.reduce((total, one) => total + of(one), 0);
+  print(
+    `${kills.length} kills in ${seconds.toFixed(0)} s; processes that ended by themselves: ${ground.endedByItself}`,
+  );
+  print(`sent ${sum(({ sent }) => sent)} times, reattached ${sum(({ reattached }) => reattached)} times`);
+  const ends = Object.entries(byStatus).map(([status, count]) => `${status} ${count}`);
+  print(`ended ${ends.join(', ')}`);
+  print(`${calls} calls of the model; begun again for ${begunAgain} questions, whose first event was not recorded`);
+  for (const line of lost) print(`lost: ${line}`);
+  for (const line of torn) print(`torn: ${line}`);
+  for (const line of miscounted) print(`miscounted: ${line}`);
+  print(`questions ${seen.length}, lost ${lost.length}, torn ${torn.length}, charged wrongly ${miscounted.length}`);
+}

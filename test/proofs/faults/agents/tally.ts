@@ -1,0 +1,82 @@
+/** What became of every question, by three accounts: what its student saw, what Postgres holds, what the model was asked. */
+import type { DataSource } from 'typeorm';
+import type { SeenRequest } from '../../../../dev/fake-model.ts';
+import type { Id } from '../../../../platform/core/ids.ts';
+import type { Seen } from './asker.ts';
+
+export interface AnswerTally {
+  /** How many ended so. */
+  byStatus: Readonly<Record<string, number>>;
+  /** Questions without an end, or whose student never saw one. */
+  lost: string[];
+  /** Students whose text is not the answer's, and answers whose log is not their text. */
+  torn: string[];
+  /** Answers that are not charged exactly once, and budgets that are not the sum of their answers. */
+  miscounted: string[];
+  /** Questions for which the model began to answer more than once: its first event was never recorded. */
+  begunAgain: number;
+  /** Requests to the model in all. */
+  calls: number;
+}
+
+/** The words of a question carry its id, and nothing else of a request is one. */
+const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/;
+
+interface Row {
+  questionId: Id;
+  status: string;
+  content: string;
+  log: string | null;
+  callNo: number;
+  charges: number;
+  settled: number;
+}
+
+export async function tallyAnswers(
+  source: DataSource,
+  seen: readonly Seen[],
+  requests: readonly SeenRequest[],
+): Promise<AnswerTally> {
+  const rows = await source.query<Row[]>(
+    `SELECT answer.question_id AS "questionId", answer.status, answer.content, answer.call_no AS "callNo",
+            (SELECT string_agg(text, '' ORDER BY starts_at) FROM agent_answer_deltas WHERE answer_id = answer.id) AS log,
+            (SELECT count(*)::int FROM agent_charges WHERE answer_id = answer.id) AS charges,
+            (SELECT count(*)::int FROM agent_charges WHERE answer_id = answer.id AND settled_at IS NOT NULL) AS settled
+       FROM agent_answers answer`,
+  );
+  const byQuestion = new Map(rows.map((row) => [row.questionId, row]));
+  const begun = new Map<string, number>();
+  for (const request of requests) {
+    const questionId = anyUuid.exec(JSON.stringify(request.body))?.[0];
+    if (questionId && request.events > 0) begun.set(questionId, (begun.get(questionId) ?? 0) + 1);
+  }
+  const lost: string[] = [];
+  const torn: string[] = [];
+  const miscounted: string[] = [];
+  for (const { questionId, received, final } of seen) {
+    const row = byQuestion.get(questionId);
+    if (!row || row.status === 'generating') lost.push(`${questionId} ${row?.status ?? 'was never accepted'}`);
+    else if (final === undefined) lost.push(`${questionId} ${row.status}, unseen`);
+    else if (received !== row.content || final !== row.content) torn.push(`${questionId} at its student`);
+    if (row && row.log !== null && row.log !== row.content) torn.push(`${questionId} in its log`);
+    if (row && (row.charges !== 1 || row.settled !== 1)) miscounted.push(`${questionId} settled ${row.settled} times`);
+  }
+  if (rows.length !== seen.length) miscounted.push(`${rows.length} answers for ${seen.length} questions`);
+  const [month] = await source.query<{ right: boolean }[]>(
+    `SELECT (SELECT sum(reserved_micros) FROM club_ai_months) = 0
+        AND (SELECT sum(spent_micros) FROM club_ai_months) = (SELECT sum(cost_micros) FROM agent_charges)
+        AND (SELECT sum(questions) FROM agent_months) = $1
+        AND (SELECT sum(complete + truncated + refused + failed) FROM agent_months) = $1 AS right`,
+    [rows.length],
+  );
+  if (!month?.right) miscounted.push('the month is not the sum of its answers');
+  const statuses = rows.map(({ status }) => status);
+  return {
+    byStatus: Object.fromEntries([...new Set(statuses)].map((one) => [one, statuses.filter((s) => s === one).length])),
+    lost,
+    torn,
+    miscounted,
+    begunAgain: [...begun.values()].filter((count) => count > 1).length,
+    calls: requests.length,
+  };
+}

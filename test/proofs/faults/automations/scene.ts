@@ -1,0 +1,104 @@
+/** An automation with every kind of step, and who goes through it: each student passes twelve of its fifteen steps. */
+import { createAutomation } from '../../../../domain/automations/drafts.ts';
+import type { Definition, Step } from '../../../../domain/automations/definition.policy.ts';
+import { publishAutomation } from '../../../../domain/automations/publishing.ts';
+import { setSender } from '../../../../domain/mail/sender.ts';
+import { newId, type Id } from '../../../../platform/core/ids.ts';
+import type { Database } from '../../../../platform/infra/postgres/database.ts';
+import type { Vault } from '../../../../platform/infra/vault.ts';
+
+/** A day of a wait passes in ten seconds. */
+export const waitSpeed = 8_640;
+
+/** `start` begins a run; `given` comes and goes; `keen` ends a wait; `seen` and points say how that wait ended. */
+export type Tags = Readonly<Record<'start' | 'given' | 'keen' | 'seen', Id>>;
+
+export const points = { begun: 5, has: 7, late: 3 } as const;
+/** Nobody gets them: the branch is not taken. */
+const never = 1_000;
+
+/** Steps that every run passes, in their order; after `wait` one more. */
+export const always = [
+  'welcome',
+  'give',
+  'begun',
+  'pause',
+  'check',
+  'has',
+  'take',
+  'morning',
+  'wait',
+  'goodbye',
+  'end',
+] as const;
+
+const hasTag = (tagId: Id) => ({
+  match: 'all' as const,
+  rules: [{ kind: 'has_tag' as const, negate: false, tag_ids: [tagId] }],
+});
+
+const email = (id: string): Step => ({
+  id,
+  kind: 'send_email',
+  email: { subject: 'Ahoy {{student_first_name|there}}', blocks: [{ kind: 'text', text: `This is the **${id}**.` }] },
+});
+
+function definitionOf({ start, given, keen, seen }: Tags): Definition {
+  return {
+    trigger: { kind: 'student_tagged', tag_ids: [start] },
+    reentry: 'once',
+    exit_on_access_lost: false,
+    steps: [
+      email('welcome'),
+      { id: 'give', kind: 'add_tag', tag_id: given },
+      { id: 'begun', kind: 'award_points', points: points.begun, note: 'Has begun' },
+      { id: 'pause', kind: 'wait', wait: { kind: 'delay', amount: 6, unit: 'hours' } },
+      {
+        id: 'check',
+        kind: 'condition',
+        condition: hasTag(given),
+        then: [{ id: 'has', kind: 'award_points', points: points.has }],
+        else: [{ id: 'has not', kind: 'award_points', points: never }],
+      },
+      { id: 'take', kind: 'remove_tag', tag_id: given },
+      { id: 'morning', kind: 'wait', wait: { kind: 'until_time', days: 0, amount: 540, unit: 'minutes' } },
+      {
+        id: 'wait',
+        kind: 'wait',
+        wait: { kind: 'until_condition', days: 3 },
+        condition: hasTag(keen),
+        then: [{ id: 'in time', kind: 'add_tag', tag_id: seen }],
+        else: [{ id: 'late', kind: 'award_points', points: points.late }],
+      },
+      email('goodbye'),
+      { id: 'end', kind: 'exit' },
+    ],
+  };
+}
+
+/** Publishes it. @returns its id, and the tags that it is about */
+export async function publishLongWay(
+  deps: { db: Database; vault: Vault },
+  clubId: Id,
+  mailsPerMinute: number,
+): Promise<{ automationId: Id; tags: Tags }> {
+  const now = new Date();
+  const tags: Tags = { start: newId(), given: newId(), keen: newId(), seen: newId() };
+  await deps.db.source.query(
+    `INSERT INTO tags (id, club_id, name, folded_name, created_at)
+     SELECT id, $2, name, name, now() FROM unnest($1::uuid[], $3::text[]) AS one (id, name)`,
+    [Object.values(tags), clubId, Object.keys(tags)],
+  );
+  const sender = { from_name: 'Harbour', postal_address: 'Quay 1', mails_per_minute: mailsPerMinute };
+  await setSender(deps, clubId, sender, now);
+  const draft = definitionOf(tags) as never;
+  const { record } = await createAutomation(deps, clubId, { name: 'A long way', draft }, now);
+  await publishAutomation(
+    { ...deps, publicUrl: 'https://api.example.com', images: undefined as never },
+    clubId,
+    record.id,
+    '*',
+    now,
+  ); // it has no images
+  return { automationId: record.id, tags };
+}

@@ -1,0 +1,193 @@
+/**
+ * `npm run prove -- faults campaigns`: 20,000 mails of one campaign, while the worker, the API, Temporal, Postgres and the mail server are
+ * killed and started again in turn, students leave, are removed, and the campaign is paused and resumed. Each row must say what the
+ * mail server received, and nobody may receive two.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
+import { readConfig } from '../../../config.ts';
+import { createDataSource } from '../../../entities/data-source.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { campaignConnections } from '../../../platform/infra/smtp-hand-over.ts';
+import { createVault, type Vault } from '../../../platform/infra/vault.ts';
+import { caller, type OwnerCall } from './mail/caller.ts';
+import { leaveByLink } from './mail/leaving.ts';
+import { onMailGround, victimsWithMail, type MailGround, type VictimWithMail } from './mail/place.ts';
+import { countedBy, holdMails, mailColumns, moreThanOnce, receivedIn, type MailRow } from './mail/received.ts';
+import { buildRecipients, type Recipients } from './mail/recipients.ts';
+import { elapsedSeconds, progress } from './progress.ts';
+import { between } from './ranges.ts';
+import { killInTurn } from './turns.ts';
+
+const recipients = 20_000;
+const rounds = 6;
+/** 100 a second, a rate of many providers: the mails last for all the kills. */
+const mailsPerMinute = 6_000;
+/** How many mails go out before a kill, or how long it waits for them, and how long what was killed stays dead. */
+const mailsBetweenKills = { least: 100, most: 1_100 };
+const deadForMs = { least: 0, most: 3_000 };
+/** A worker's mails flow again once Temporal misses its heartbeats, after 10 s; a mail server rests for 15 s. */
+const flowingWithinMs = 45_000;
+/** Pauses of those who leave, are removed, and of who pauses. */
+const [leavesEveryMs, removedEveryMs, pausedEveryMs] = [400, 900, 7_000];
+/** Leases of the last kill end after 90 s, an attempt's wait of a minute, and its round once more. */
+const deadlineMs = 8 * 60_000;
+const lookEveryMs = 1_000;
+
+interface Scene extends MailGround {
+  source: DataSource;
+  vault: Vault;
+  club: Recipients;
+  campaignId: Id;
+}
+
+/** @returns the exit code: 0 when every row is true, nobody has two, and no more are unknown than kills explain */
+export function campaignFaults(interrupted: Promise<unknown>): Promise<number> {
+  return onMailGround(interrupted, mailWhileKilling);
+}
+
+async function mailWhileKilling(place: MailGround): Promise<number> {
+  const { ground, log } = place;
+  const config = readConfig(ground.env);
+  const source = await createDataSource(config.database, 'club-faults').initialize();
+  const club = await buildRecipients(source, recipients);
+  const call = caller(ground, club);
+  await call('PUT', '/mail/sender', {
+    from_name: 'Harbour',
+    postal_address: 'Quay 1',
+    mails_per_minute: mailsPerMinute,
+  });
+  const campaignId = await newCampaign(call);
+  const scene: Scene = { ...place, source, vault: createVault(config.masterKey), club, campaignId };
+  await call('POST', `/campaigns/${campaignId}/schedule`, {});
+  // Whoever is removed before the freeze is no recipient.
+  while ((await call('GET', `/campaigns/${campaignId}`)).data.status !== 'sending') await sleep(100);
+
+  const beganAt = elapsedSeconds();
+  let killing = true;
+  const beside = meanwhile(scene, call, () => killing);
+  const kills = await killInTurn({
+    ...place,
+    victims: victimsWithMail,
+    rounds,
+    deadForMs,
+    beforeKill: () => untilFlowing(scene),
+    standing: () => `${receivedIn(log).length} mails received`,
+  });
+  killing = false;
+  const done = await beside;
+  progress('everything is up again; waiting for the last mails');
+  await untilSent(scene, call);
+  const tally = await tallyMails(scene);
+  await source.destroy();
+  report(scene, kills, done, tally, elapsedSeconds() - beganAt);
+  const { sent, skipped, refused, unknown } = tally;
+  const counted = sent.length + skipped.length + refused.length + unknown.length;
+  const isRight =
+    tally.recipients === recipients && counted === recipients && tally.mailedTwice === 0 && tally.untrue.length === 0;
+  return isRight && unknown.length <= kills.length * campaignConnections ? 0 : 1;
+}
+
+/** Nobody has two, neither of one mail nor of the campaign. */
+async function tallyMails({ source, campaignId, log }: Scene) {
+  const rows = await source.query<MailRow[]>(`SELECT ${mailColumns} FROM mails WHERE campaign_id = $1`, [campaignId]);
+  const received = receivedIn(log);
+  const held = holdMails(rows, received);
+  const addressedTwice = moreThanOnce(countedBy(received, ({ to }) => to));
+  return { ...held, recipients: rows.length, mailedTwice: Math.max(held.mailedTwice, addressedTwice) };
+}
+
+async function newCampaign(call: OwnerCall): Promise<Id> {
+  const blocks = [
+    { kind: 'heading', text: 'Ahoy {{student_first_name|there}}' },
+    { kind: 'text', text: 'The **spring** regatta begins. [Look](https://example.com/regatta).' },
+    { kind: 'button', text: 'Join', url: 'https://example.com/join' },
+  ];
+  const { status, data } = await call('POST', '/campaigns', {
+    name: 'Regatta',
+    content: { subject: 'Regatta', blocks },
+  });
+  if (status !== 201) throw new Error(`A campaign was not made: ${status}`);
+  return data.id;
+}
+
+/** What people do meanwhile. */
+interface Done {
+  left: number;
+  removed: number;
+  pauses: number;
+}
+
+/** Students leave by the link of their mail and are removed, some before their mail and some after; the owner pauses and resumes. */
+async function meanwhile(scene: Scene, call: OwnerCall, goesOn: () => boolean): Promise<Done> {
+  const { vault, club, campaignId, ground } = scene;
+  const done: Done = { left: 0, removed: 0, pauses: 0 };
+  const anybody = () => club.studentIds[Math.floor(Math.random() * club.studentIds.length)] ?? '';
+  const each = async (everyMs: number, act: () => Promise<boolean>, name: keyof Done) => {
+    while (goesOn()) {
+      await sleep(everyMs);
+      if (await act()) done[name] += 1;
+    }
+  };
+  const leaves = () => leaveByLink(ground, vault, club.clubId, { kind: 'campaigns', studentId: anybody() });
+  const pauses = async () => {
+    const { status } = await call('POST', `/campaigns/${campaignId}/pause`);
+    await sleep(500);
+    await call('POST', `/campaigns/${campaignId}/resume`);
+    return status === 200;
+  };
+  await Promise.all([
+    each(leavesEveryMs, leaves, 'left'),
+    each(removedEveryMs, async () => (await call('DELETE', `/students/${anybody()}`)).status === 204, 'removed'),
+    each(pausedEveryMs, pauses, 'pauses'),
+  ]);
+  return done;
+}
+
+/** Or until it has waited long enough: then the next is killed all the same. */
+async function untilFlowing({ log }: Scene): Promise<void> {
+  const before = receivedIn(log).length;
+  const enough = before + between(mailsBetweenKills);
+  const deadline = performance.now() + flowingWithinMs;
+  while (receivedIn(log).length < enough && performance.now() < deadline) await sleep(250);
+}
+
+/** Waits of an attempt beyond a minute are cut short: the run is about kills, the schedule has tests of its own. */
+async function untilSent({ source, campaignId, log }: Scene, call: OwnerCall): Promise<void> {
+  const deadline = performance.now() + deadlineMs;
+  for (let looks = 1; performance.now() < deadline; looks++) {
+    const { data } = await call('GET', `/campaigns/${campaignId}`);
+    if (data.status === 'sent') return;
+    if (data.status === 'paused') await call('POST', `/campaigns/${campaignId}/resume`);
+    const far = await source.query<[unknown[], number]>(
+      `UPDATE mails SET next_attempt_at = now() WHERE campaign_id = $1 AND status = 'pending' AND next_attempt_at > now() + interval '1 minute'`,
+      [campaignId],
+    );
+    if (far[1] > 0) await call('POST', `/campaigns/${campaignId}/pause`);
+    if (looks % 10 === 0) progress(`${data.status}: ${receivedIn(log).length} mails received`);
+    await sleep(lookEveryMs);
+  }
+  progress('the time is over');
+}
+
+function report(
+  { ground }: Scene,
+  kills: readonly VictimWithMail[],
+  done: Done,
+  tally: Awaited<ReturnType<typeof tallyMails>>,
+  seconds: number,
+): void {
+  const print = (line: string) => process.stdout.write(`${line}\n`);
+  print(
+    `${kills.length} kills in ${seconds.toFixed(0)} s; processes that ended by themselves: ${ground.endedByItself}`,
+  );
+  print(`meanwhile ${done.left} students left, ${done.removed} were removed, ${done.pauses} pauses`);
+  print(
+    `of the unknown, ${tally.unknownArrived} arrived; at most ${kills.length * campaignConnections} may be unknown`,
+  );
+  for (const line of tally.untrue.slice(0, 20)) print(`untrue: ${line}`);
+  print(
+    `recipients ${tally.recipients}, mailed once ${tally.sent.length}, skipped ${tally.skipped.length}, refused ${tally.refused.length}, ` +
+      `unknown ${tally.unknown.length} (each marked failed), mailed twice ${tally.mailedTwice}, rows untrue ${tally.untrue.length}`,
+  );
+}

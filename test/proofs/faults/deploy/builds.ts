@@ -1,0 +1,54 @@
+/** Two builds of this checkout, side by side: their code is the same, their ids are not. */
+import { readFileSync } from 'node:fs';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { buildInto } from '../../../../dev/build.ts';
+import { startChild, type Child } from '../../../../dev/children.ts';
+import { projectDirectory } from '../../../../dev/project.ts';
+import type { Build } from '../../../../platform/infra/build.ts';
+
+export const buildNames = ['port', 'starboard'] as const;
+export type BuildName = (typeof buildNames)[number];
+
+export interface InstalledBuild {
+  readonly name: BuildName;
+  readonly buildId: string;
+  /** Where it is installed. */
+  readonly place: string;
+  /** Starts a command of it, such as `api`. */
+  run(command: string, env: Readonly<Record<string, string>>): Child;
+}
+
+/** @param directory empty; gets both, and their logs */
+export async function installBuilds(directory: string): Promise<Record<BuildName, InstalledBuild>> {
+  const [first, second] = buildNames;
+  await mkdir(path.join(directory, first), { recursive: true });
+  const { version, buildId } = await buildInto(path.join(directory, first, 'dist'));
+  await cp(path.join(directory, first), path.join(directory, second), { recursive: true });
+  const other: Build = { version, buildId: buildId.split('').toReversed().join('') };
+  await writeFile(path.join(directory, second, 'dist', 'build.json'), JSON.stringify(other));
+  return { port: await installed(directory, 'port'), starboard: await installed(directory, 'starboard') };
+}
+
+/** An installation has the build, package.json and the packages. */
+async function installed(directory: string, name: BuildName): Promise<InstalledBuild> {
+  const place = path.join(directory, name);
+  await cp(path.join(projectDirectory, 'package.json'), path.join(place, 'package.json'));
+  await symlink(path.join(projectDirectory, 'node_modules'), path.join(place, 'node_modules'));
+  const { buildId } = JSON.parse(readFileSync(path.join(place, 'dist', 'build.json'), 'utf8')) as Build;
+  let runs = 0;
+  return {
+    name,
+    buildId,
+    place,
+    run: (command, env) =>
+      startChild({
+        name: `${command} of ${name}`,
+        command: process.execPath,
+        args: [path.join('dist', 'main.js'), command],
+        env,
+        cwd: place,
+        logFile: path.join(directory, 'logs', `${name}-${command}-${++runs}.log`),
+      }),
+  };
+}

@@ -1,0 +1,83 @@
+/** The mail server of a run as one more victim: at one port and with one log, however often it is killed. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { startChild, type Child } from '../../../../dev/children.ts';
+import { fixedPorts } from '../../../../dev/ports.ts';
+import { projectDirectory, scriptArguments } from '../../../../dev/project.ts';
+import { untilPortAnswers } from '../../../../dev/readiness.ts';
+import { onGround, victims as programs, type Ground, type Victim } from '../victims.ts';
+
+export const victimsWithMail = [...programs, 'mail server'] as const;
+export type VictimWithMail = (typeof victimsWithMail)[number];
+
+/** S3, too, where it is a part of the ground. */
+type VictimOfMailGround = Victim | 'mail server';
+
+/** A ground with a mail server. */
+export interface MailGround {
+  ground: Ground;
+  /** What the world received. */
+  log: string;
+  kill: (victim: VictimOfMailGround) => Promise<void>;
+  startAgain: (victim: VictimOfMailGround) => Promise<void>;
+}
+
+/** Runs `work` as `onGround` does, with a mail server that is up. @returns the exit code; 130 when it was interrupted */
+export async function onMailGround(
+  interrupted: Promise<unknown>,
+  work: (scene: MailGround) => Promise<number>,
+  more: Readonly<Record<string, string>> = {},
+  parts?: Parameters<typeof onGround>[3],
+): Promise<number> {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-mails-'));
+  try {
+    const code = await onGround(
+      interrupted,
+      async (ground) => {
+        const log = path.join(directory, 'received.jsonl');
+        const mailServer = mailServerIn(ground, directory, log);
+        await mailServer.start();
+        const ofGround = (victim: VictimOfMailGround): victim is Victim => victim !== 'mail server';
+        try {
+          return await work({
+            ground,
+            log,
+            kill: (victim) => (ofGround(victim) ? ground.kill(victim) : mailServer.kill()),
+            startAgain: (victim) => (ofGround(victim) ? ground.startAgain(victim) : mailServer.start()),
+          });
+        } finally {
+          await mailServer.kill();
+        }
+      },
+      more,
+      parts,
+    );
+    return code ?? 130;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function mailServerIn(ground: Ground, directory: string, log: string) {
+  const port = Number(ground.env[fixedPorts.smtp.variable]);
+  let running: Child | undefined;
+  return {
+    async kill() {
+      if (running?.pid !== undefined) process.kill(running.pid, 'SIGKILL');
+      await running?.exited;
+      running = undefined;
+    },
+    async start() {
+      running = startChild({
+        name: 'the mail server',
+        command: process.execPath,
+        args: scriptArguments('test/proofs/faults/mail/mail-server.ts'),
+        env: { ...ground.env, MAIL_LOG: log },
+        cwd: projectDirectory,
+        logFile: path.join(directory, 'mail-server.log'),
+      });
+      await untilPortAnswers(port, { timeoutMs: 60_000, child: running });
+    },
+  };
+}

@@ -1,0 +1,33 @@
+/** `npm run prove -- faults webhooks | agents | campaigns | automations | media | mentorships | digests | deploy | restore`: kills what can be killed while there is work, and counts what is lost. */
+import { interruption } from '../../../dev/interruption.ts';
+import { runScript } from '../../../dev/problem.ts';
+import { agentFaults } from './agents.ts';
+import { automationFaults } from './automations.ts';
+import { campaignFaults } from './campaigns.ts';
+import { deployFaults } from './deploy.ts';
+import { digestFaults } from './digests.ts';
+import { mediaFaults } from './media.ts';
+import { mentorshipFaults } from './mentorships.ts';
+import { restoreFaults } from './restore.ts';
+import { webhookFaults } from './webhooks.ts';
+
+/** Each runs until it is over or interrupted; `args` is what stands behind its name. @returns the exit code */
+const suites: Readonly<Record<string, (interrupted: Promise<unknown>, args: readonly string[]) => Promise<number>>> = {
+  webhooks: webhookFaults,
+  agents: agentFaults,
+  campaigns: campaignFaults,
+  automations: automationFaults,
+  media: mediaFaults,
+  mentorships: mentorshipFaults,
+  digests: digestFaults,
+  deploy: deployFaults,
+  restore: restoreFaults,
+};
+
+await runScript(async () => {
+  const [wanted = '', ...args] = process.argv.slice(2);
+  const suite = Object.entries(suites).find(([name]) => name === wanted)?.[1];
+  if (suite) return suite(interruption(), args);
+  process.stderr.write(`Say what to try: npm run prove -- faults ${Object.keys(suites).join(' | ')}\n`);
+  return 2;
+});

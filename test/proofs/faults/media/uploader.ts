@@ -1,0 +1,116 @@
+/** Uploads a file by the way that its reservation names; a resumable one is cut, again and again, and goes on where it stood. */
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Id } from '../../../../platform/core/ids.ts';
+import { between } from '../ranges.ts';
+import { answered, type Client, type Purpose } from './client.ts';
+
+export interface Arriving {
+  name: string;
+  mime: string;
+  bytes: Buffer;
+  purpose: Purpose;
+}
+
+interface Upload {
+  method: 'put' | 'tus';
+  url: string;
+  headers: Record<string, string>;
+}
+
+const pauseMs = 200;
+/** Of the requests that send, so many are cut. */
+const cutShare = 0.6;
+/** A request that is not cut may take so long. */
+const pieceWithinMs = 30_000;
+
+/** @returns the id of the record, and how often its sending was cut; a reservation whose answer was lost is left to expire */
+export async function uploadOnce(client: Client, file: Arriving): Promise<{ id: Id; cuts: number }> {
+  const { data, upload } = await reserve(client, file);
+  const cuts = upload.method === 'put' ? await put(upload, file.bytes) : await sendByTus(upload, file.bytes);
+  const answer = await client.call('POST', `/media/${data.id}/complete`);
+  await answer.arrayBuffer().catch(() => undefined); // its process may die in the middle
+  return { id: data.id, cuts };
+}
+
+/** Reserves a file, deletes it, and puts its bytes all the same, as often as the address takes them. @returns the id of the record */
+export async function writeAfterDeletion(client: Client, file: Arriving): Promise<Id> {
+  const { data, upload } = await reserve(client, file);
+  await client.call('DELETE', `/media/${data.id}`, { accepted: [404] }); // 404: the answer was lost
+  await put(upload, file.bytes);
+  return data.id;
+}
+
+const paths: Record<Purpose, string> = {
+  library: '/media',
+  'agent image': '/classroom/agent-images',
+  assignment: '/classroom/assignment-files',
+};
+
+function reserve(client: Client, { name, mime, bytes, purpose }: Arriving): ReturnType<typeof reservation> {
+  const size = purpose === 'assignment' ? {} : { size_bytes: bytes.length };
+  return reservation(client, paths[purpose], { file_name: name, mime, ...size });
+}
+
+async function reservation(client: Client, path: string, body: object): Promise<{ data: { id: Id }; upload: Upload }> {
+  for (;;) {
+    const answer = await client.call('POST', path, { body });
+    const reserved = (await answer.json().catch(() => undefined)) as { data: { id: Id }; upload: Upload } | undefined;
+    if (reserved) return reserved;
+  }
+}
+
+async function put({ url, headers }: Upload, bytes: Buffer): Promise<number> {
+  // 412: it had arrived, and the answer was lost.
+  await answered(url, { method: 'PUT', headers, body: new Uint8Array(bytes) }, [412]);
+  return 0;
+}
+
+/** @returns how often it was cut by the client itself */
+async function sendByTus({ url, headers: authorization }: Upload, bytes: Buffer): Promise<number> {
+  const headers = { ...authorization, 'tus-resumable': '1.0.0' };
+  const created = await answered(url, {
+    method: 'POST',
+    headers: { ...headers, 'upload-length': String(bytes.length) },
+  });
+  const location = created.headers.get('location') ?? '';
+  for (let cuts = 0; ;) {
+    const answer = await answered(location, { method: 'HEAD', headers });
+    const offset = Number(answer.headers.get('upload-offset'));
+    if (offset === bytes.length) return cuts;
+    const left = bytes.length - offset;
+    const isCut = Math.random() < cutShare;
+    cuts += isCut ? 1 : 0;
+    await sendPiece(
+      location,
+      { ...headers, 'upload-offset': String(offset) },
+      bytes.subarray(offset),
+      isCut ? left : 0,
+    );
+    await sleep(between({ least: 0, most: pauseMs }));
+  }
+}
+
+/** Whatever comes of it, the next HEAD tells. @param cutBefore of so many bytes some are sent before the line is cut; 0: all are sent */
+async function sendPiece(
+  location: string,
+  headers: Record<string, string>,
+  piece: Buffer,
+  cutBefore: number,
+): Promise<void> {
+  const sending = request(location, {
+    method: 'PATCH',
+    headers: { ...headers, 'content-type': 'application/offset+octet-stream', 'content-length': piece.length },
+  });
+  sending.on('error', () => {});
+  const ended = Promise.race([
+    once(sending, 'response').then(([answer]) => (answer as NodeJS.ReadableStream).resume()),
+    once(sending, 'close'),
+    sleep(pieceWithinMs),
+  ]).catch(() => undefined);
+  if (cutBefore === 0) sending.end(piece);
+  else sending.write(piece.subarray(0, Math.floor(Math.random() * cutBefore)), () => sending.destroy());
+  await ended;
+  sending.destroy();
+}

@@ -1,0 +1,242 @@
+/**
+ * `npm run prove -- faults restore`: facts are committed while Postgres archives its log and is copied; a point in time; more facts; then
+ * everything ends at once. Postgres is restored to the point (docs/how-to/back-up-and-restore.md) twice: with Temporal as it was,
+ * which is then ahead of it, and with an empty Temporal. All of before the point must be delivered, and nothing may stay behind.
+ * `--facts N` makes a shorter run.
+ */
+import { glob, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { DataSource } from 'typeorm';
+import { readConfig } from '../../../config.ts';
+import { runCommand } from '../../../dev/commands.ts';
+import { locate } from '../../../dev/components.ts';
+import { components } from '../../../dev/components/catalogue.ts';
+import { messageOf, Problem } from '../../../dev/problem.ts';
+import { startStack, type Stack } from '../../../dev/stack.ts';
+import { removeDataElsewhere } from '../../../dev/stack/postgres-place.ts';
+import { createDataSource } from '../../../entities/data-source.ts';
+import { Database } from '../../../platform/infra/postgres/database.ts';
+import { createNotifier } from '../../../platform/infra/postgres/notifications.ts';
+import { createVault } from '../../../platform/infra/vault.ts';
+import { pgBasebackup } from '../verify/programs.ts';
+import { buildAudience, type Subject } from './audience.ts';
+import { installBuilds, type InstalledBuild } from './deploy/builds.ts';
+import { startService } from './deploy/service.ts';
+import { bareEnvironment } from './environment.ts';
+import { factsAbout } from './facts.ts';
+import { repeated, toItsEnd } from './processes.ts';
+import { progress } from './progress.ts';
+import { startCounting, type Receipts } from './receipts.ts';
+import { backUp, type Backup } from './restore/backup.ts';
+import { rowsThatWait, runsWithoutRow } from './restore/stuck.ts';
+import { remainder, tallyDeliveries } from './tally.ts';
+
+const usualFacts = 1_000;
+/** So many more, of those before the point, come after it. */
+const shareAfter = 0.4;
+/** The base backup is made while the second half comes. */
+const shareBeforeBackup = 0.5;
+const everyMs = 30;
+/** An endpoint breaks down so long before the point: its breaker is armed then, and deliveries are parked. */
+const breaksDownBeforeMs = 6_000;
+/** What came after the point goes on for so long: deliveries end in Temporal and at receivers that Postgres will know nothing of. */
+const goesOnMs = 5_000;
+/** The sweeper's three minutes, an attempt's wait of half a minute and a breaker's of one; the rest is for slow machines. */
+const deadlineMs = 10 * 60_000;
+const lookEveryMs = 1_000;
+
+const waysBack = { ahead: 'Temporal as it was', empty: 'an empty Temporal' } as const;
+type WayBack = keyof typeof waysBack;
+
+type Environment = Readonly<Record<string, string>>;
+
+interface Scene {
+  build: InstalledBuild;
+  /** Of the stack. */
+  directory: string;
+  stack: Stack;
+  backup: Backup;
+  env: Environment;
+  receipts: Receipts;
+  /** Of facts before the point. */
+  subjects: readonly Subject[];
+  point: string;
+  stops: (() => Promise<unknown>)[];
+}
+
+/** @returns the exit code: 0 when nothing of before the point was lost, and nothing is stuck */
+export async function restoreFaults(interrupted: Promise<unknown>, args: readonly string[]): Promise<number> {
+  const facts = factsIn(args);
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-restores-'));
+  const stops: Scene['stops'] = [];
+  try {
+    return await Promise.race([run(directory, facts, stops), interrupted.then(() => 130)]);
+  } finally {
+    for (const stop of stops.toReversed()) await stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** @throws Problem for anything but `--facts` and a number */
+function factsIn(args: readonly string[]): number {
+  const usage =
+    'There is: npm run prove -- faults restore, and npm run prove -- faults restore --facts 300 (a whole number, from 100).';
+  let facts: number;
+  try {
+    facts = Number(parseArgs({ args: [...args], options: { facts: { type: 'string' } } }).values.facts ?? usualFacts);
+  } catch (error) {
+    throw new Problem(`${messageOf(error).split('. ')[0]}. ${usage}`);
+  }
+  if (!Number.isInteger(facts) || facts < 100) throw new Problem(usage);
+  return facts;
+}
+
+async function run(directory: string, facts: number, stops: Scene['stops']): Promise<number> {
+  const program = await pgBasebackup(path.join(directory, 'programs'));
+  const { port: build } = await installBuilds(path.join(directory, 'builds'));
+  const place = path.join(directory, 'stack');
+  const stack = await startStack({
+    directory: place,
+    ports: 'free',
+    durable: true,
+    parts: ['temporal', 'postgres'],
+    env: { PATH: process.env['PATH'] },
+    onUnexpectedEnd: progress,
+  });
+  stops.push(
+    () => removeDataElsewhere(path.join(place, 'postgres')),
+    () => stack.stop(),
+  );
+  const backup = await backUp(stack, path.join(place, 'postgres'), program);
+  const receipts = await startCounting(await stack.authority.issue(['127.0.0.1']));
+  stops.push(receipts.stop);
+  const env = {
+    ...bareEnvironment,
+    ...stack.environment,
+    TEMPORAL_NAMESPACE: 'made-by-setup',
+  };
+
+  const { subjects, point } = await load({ build, stack, backup, env, receipts, stops }, facts);
+  const scene: Scene = { build, directory: place, stack, backup, env, receipts, subjects, point, stops };
+  let isWhole = true;
+  for (const way of Object.keys(waysBack) as WayBack[]) {
+    const { lost, stuck } = await comeBack(scene, way);
+    for (const line of [...lost, ...stuck]) process.stdout.write(`${line}\n`);
+    process.stdout.write(
+      `with ${waysBack[way]}:\nfacts before the point ${facts}, lost ${lost.length}, rows stuck ${stuck.length}\n`,
+    );
+    isWhole &&= lost.length + stuck.length === 0;
+  }
+  return isWhole ? 0 : 1;
+}
+
+/** Everything up to the end of everything. @returns what the facts of before the point are about */
+async function load(
+  { build, stack, backup, env, receipts, stops }: Omit<Scene, 'directory' | 'subjects' | 'point'>,
+  facts: number,
+): Promise<Pick<Scene, 'subjects' | 'point'>> {
+  await install(build, env);
+  const service = await startService(build, env, stops);
+  await toItsEnd(build.run('promote', env));
+  const source = await sourceOf(env);
+  const db = new Database(
+    source,
+    createNotifier(source, () => {}),
+  );
+  const after = Math.round(facts * shareAfter);
+  const subjects = await buildAudience(source, createVault(readConfig(env).masterKey), facts + after, receipts.urlOf);
+  const author = factsAbout(subjects, { db, apiUrl: service.apiUrl, everyMs });
+  const first = Math.round(facts * shareBeforeBackup);
+  await author.commit(first);
+  await Promise.all([
+    author.commit(facts - first).then(() => progress(`${facts} facts are committed`)),
+    backup.copy().then(() => progress(`Postgres is copied; facts ${author.committed} committed`)),
+    sleep(Math.max(0, (facts - first) * everyMs - breaksDownBeforeMs)).then(() => {
+      const [endpoint] = subjects[0]?.endpoints ?? [];
+      if (endpoint !== undefined) receipts.breakDown(endpoint);
+    }),
+  ]);
+  const point = await backup.point();
+  const open = await remainder(source);
+  progress(`the point: ${point}; ${open.facts} facts and ${open.deliveries} deliveries are under way`);
+  await author.commit(after);
+  await sleep(goesOnMs);
+  await backup.archived();
+  const lost = await remainder(source);
+  progress(`${after} facts more are committed; ${lost.facts} facts and ${lost.deliveries} deliveries are under way`);
+  await source.destroy();
+  await service.kill();
+  await stack.kill('temporal');
+  await stack.kill('postgres');
+  progress('everything has ended');
+  return { subjects: subjects.slice(0, facts), point };
+}
+
+/** As docs/how-to/back-up-and-restore.md says; at the end everything is killed again. */
+async function comeBack(scene: Scene, way: WayBack): Promise<{ lost: string[]; stuck: string[] }> {
+  const { build, directory, stack, backup, env, receipts, subjects, point, stops } = scene;
+  await backup.restoreTo(point);
+  progress(`Postgres is restored to the point, with ${waysBack[way]}`);
+  if (way === 'empty')
+    for await (const file of glob(path.join(directory, 'temporal', 'temporal.sqlite*'))) await rm(file);
+  await repeated(() => stack.startAgain('temporal'));
+  await install(build, env);
+  const source = await sourceOf(env);
+  const { temporal } = readConfig(env);
+  const before = await remainder(source);
+  const rowless = await runsWithoutRow(source, temporal);
+  progress(
+    `${before.facts} facts and ${before.deliveries} deliveries are to go on; runs without a row: ${rowless.length}`,
+  );
+  const since = Date.now();
+  const service = await startService(build, env, stops);
+  await toItsEnd(build.run('promote', env));
+  if (way === 'ahead') await letRunsLook(env);
+
+  let stuck: string[] = [];
+  const deadline = performance.now() + deadlineMs;
+  for (let looks = 1; ; looks++) {
+    const { facts, deliveries } = await remainder(source);
+    stuck = [...(await rowsThatWait(source)), ...(await runsWithoutRow(source, temporal))];
+    if (deliveries > 0) stuck.push(`${deliveries} deliveries are pending`);
+    if (facts + stuck.length === 0) break;
+    if (performance.now() > deadline) {
+      progress('the time is over');
+      break;
+    }
+    if (looks % 20 === 0) progress(`${facts} facts, ${deliveries} deliveries, and ${stuck.length} lines that wait`);
+    await sleep(lookEveryMs);
+  }
+  progress(`all rests ${((Date.now() - since) / 1_000).toFixed(0)} s after the start`);
+  /** A delivery that is recorded was accepted before the point; any other must come again, whatever came between the two. */
+  const has: Receipts['has'] = (endpointId, eventId) =>
+    receipts.acceptedAt(endpointId, eventId).some((at) => at <= Date.parse(isoOf(point)) || at >= since);
+  const { facts, lost } = await tallyDeliveries(source, subjects, { has });
+  if (facts !== subjects.length)
+    lost.push(`Postgres knows ${facts} facts where ${subjects.length} were committed before the point`);
+  await source.destroy();
+  await service.kill();
+  await stack.kill('temporal');
+  await stack.kill('postgres');
+  return { lost, stuck };
+}
+
+/** The runbook's own command: a run whose row is gone may wait for weeks else. */
+async function letRunsLook(env: Environment): Promise<void> {
+  const temporal = await locate(components.temporal, { report: progress });
+  const query = ['--query', 'ExecutionStatus = "Running"', '--reason', 'Postgres was restored', '--yes'];
+  await runCommand(temporal, ['workflow', 'signal', '--name', 'lookAgain', '--rps', '50', ...query], { env });
+  progress('all runs are asked to look at their rows');
+}
+
+const isoOf = (point: string) => point.replace(' ', 'T').replace(/\+00$/, 'Z');
+
+async function install(build: InstalledBuild, env: Environment): Promise<void> {
+  for (const command of ['migrate', 'setup']) await toItsEnd(build.run(command, env));
+}
+
+const sourceOf = (env: Environment): Promise<DataSource> =>
+  createDataSource(readConfig(env).database, 'club-faults').initialize();

@@ -1,0 +1,93 @@
+/** The backup of a running Postgres, as docs/how-to/back-up-and-restore.md makes it: an archive of its log, a base backup, a point in time. */
+import { appendFile, chown, mkdir, rename, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import pg from 'pg';
+import { runCommand } from '../../../../dev/commands.ts';
+import { until } from '../../../../dev/readiness.ts';
+import type { Stack } from '../../../../dev/stack.ts';
+import { dataOf } from '../../../../dev/stack/postgres-place.ts';
+
+export interface Backup {
+  /** Copies the server while it works. */
+  copy(): Promise<void>;
+  /** @returns the time by the server's clock, with microseconds: what has committed by now is before it */
+  point(): Promise<string>;
+  /** Resolves once everything that was written so far is in the archive. */
+  archived(): Promise<void>;
+  /** Puts the copy in the place of the data, which are moved aside, and plays the archive up to the point. The server was killed before. */
+  restoreTo(point: string): Promise<void>;
+}
+
+const withinMs = 60_000;
+
+/**
+ * Has the server archive its log from now on; it is started again for that.
+ * @param directory the server's own, in the stack's
+ * @param pgBasebackup the program
+ */
+export async function backUp(stack: Stack, directory: string, pgBasebackup: string): Promise<Backup> {
+  const url = stack.environment['DATABASE_URL'] ?? '';
+  const data = await dataOf(directory);
+  const { uid, gid } = await stat(data);
+  const [archive, copied] = ['wal', 'base'].map((name) => path.join(path.dirname(data), name)) as [string, string];
+  let restores = 0;
+
+  await mkdir(archive, { mode: 0o700 });
+  await chown(archive, uid, gid);
+  await ask(url, `ALTER SYSTEM SET archive_mode = 'on'`);
+  await ask(url, `ALTER SYSTEM SET archive_command = 'test ! -f "${archive}/%f" && cp "%p" "${archive}/%f"'`);
+  await stack.kill('postgres');
+  await stack.startAgain('postgres');
+
+  return {
+    async copy() {
+      await runCommand(pgBasebackup, [`--dbname=${url}`, `--pgdata=${copied}`, '--checkpoint=fast']);
+      await runCommand('chown', ['-R', `${uid}:${gid}`, copied]);
+    },
+    async point() {
+      const [row] = await ask<{ at: string }>(
+        url,
+        `SELECT (clock_timestamp() AT TIME ZONE 'UTC')::text || '+00' AS at`,
+      );
+      if (!row) throw new Error('Postgres does not say what time it is.');
+      return row.at;
+    },
+    async archived() {
+      const [row] = await ask<{ file: string }>(url, 'SELECT pg_walfile_name(pg_switch_wal()) AS file');
+      const file = path.join(archive, row?.file ?? '');
+      await until('the archive', () => stat(file), { timeoutMs: withinMs });
+    },
+    async restoreTo(point) {
+      await rename(data, `${data}.lost-${++restores}`);
+      await runCommand('cp', ['-a', copied, data]);
+      const settings = [
+        `archive_mode = 'off'`,
+        `restore_command = 'cp "${archive}/%f" "%p"'`,
+        `recovery_target_time = '${point}'`,
+        `recovery_target_action = 'promote'`,
+      ];
+      await appendFile(path.join(data, 'postgresql.auto.conf'), `${settings.join('\n')}\n`);
+      const signal = path.join(data, 'recovery.signal');
+      await writeFile(signal, '');
+      await chown(signal, uid, gid);
+      await stack.startAgain('postgres');
+      await until('the end of the recovery', () => expectNoRecovery(url), { timeoutMs: withinMs });
+    },
+  };
+}
+
+async function expectNoRecovery(url: string): Promise<void> {
+  const [row] = await ask<{ recovers: boolean }>(url, 'SELECT pg_is_in_recovery() AS recovers');
+  if (row?.recovers !== false) throw new Error('It still recovers.');
+}
+
+async function ask<Row extends object>(connectionString: string, text: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Row>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}

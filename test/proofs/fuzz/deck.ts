@@ -1,0 +1,80 @@
+/** Which operation is next, and what its request should be: first every case once for each operation, then all of them mixed. */
+import type { ContractOperation, OperationId } from '../../../contract/contract.ts';
+import { everyOperation } from '../../toolkit/drive/every-operation.ts';
+import type { Draw } from './requests/draw.ts';
+import { usualWishes, type Wishes } from './requests/generate.ts';
+import { foreign, newest, ofScene } from './requests/references.ts';
+
+interface Card {
+  readonly operation: ContractOperation;
+  readonly wishes: Wishes;
+}
+
+const good: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: ofScene, inBody: ofScene };
+
+const namesRecordInPath = ({ pathParameters }: ContractOperation) => pathParameters.some((name) => name !== 'clubId');
+const isWrite = ({ method }: ContractOperation) => method !== 'get';
+
+interface Pass {
+  readonly of: (operation: ContractOperation) => boolean;
+  readonly wishes: Wishes;
+}
+
+/** Operations that need what others make first, and those that take it away. */
+const late = /confirm$|verify-email$|exchange$|accept$|restore$|enable$|unarchive$|reissue$|replay$|resend$|complete$/;
+const isLate = ({ path }: ContractOperation) => late.test(path);
+const takesAway = ({ method, path }: ContractOperation) =>
+  method === 'delete' || /revoke$|archive$|disable$|cancel$/.test(path);
+
+/** The cases that every run begins with, one after the other: the operations that each is for, and its requests. */
+const passes: readonly Pass[] = [
+  { of: (operation) => !isLate(operation) && !takesAway(operation), wishes: good },
+  { of: isLate, wishes: good },
+  { of: (operation) => takesAway(operation) && !isLate(operation), wishes: { ...good, inPath: newest } },
+  { of: namesRecordInPath, wishes: { ...good, inPath: foreign } },
+  { of: ({ hasBody }) => hasBody, wishes: { ...good, inBody: foreign } },
+  { of: () => true, wishes: { ...good, faulty: 100 } },
+  { of: isWrite, wishes: { ...good, beside: 100 } },
+  { of: () => true, wishes: { ...good, permitted: 0 } },
+];
+
+/** Of all requests, those to the operation that was asked for. */
+const wantedOf = 0.6;
+
+export class Deck {
+  readonly draw: Draw;
+  readonly wanted: OperationId | undefined;
+  #pass = 0;
+  #rest: Card[] = [];
+  readonly #succeeded = new Set<OperationId>();
+
+  constructor(draw: Draw, wanted: OperationId | undefined) {
+    this.draw = draw;
+    this.wanted = wanted;
+  }
+
+  next(): Card {
+    const wanted = everyOperation.find(({ operationId }) => operationId === this.wanted);
+    if (wanted && this.draw.chance(wantedOf)) return { operation: wanted, wishes: usualWishes };
+    for (;;) {
+      const card = this.#rest.pop();
+      if (card) return card;
+      this.#rest = this.draw.shuffled(this.#cards());
+    }
+  }
+
+  noteStatus({ operationId }: ContractOperation, status: number): void {
+    if (status >= 200 && status < 300) this.#succeeded.add(operationId);
+  }
+
+  /** Those of the next pass; after the last one, all operations, and more often those that never succeeded. */
+  #cards(): Card[] {
+    const pass = passes[this.#pass++];
+    if (pass) return everyOperation.filter(pass.of).map((operation) => ({ operation, wishes: pass.wishes }));
+    const lagging = everyOperation.filter(({ operationId }) => !this.#succeeded.has(operationId));
+    return [
+      ...everyOperation.map((operation) => ({ operation, wishes: usualWishes })),
+      ...lagging.flatMap((operation) => [good, usualWishes].map((wishes) => ({ operation, wishes }))),
+    ];
+  }
+}

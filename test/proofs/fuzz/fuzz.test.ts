@@ -1,0 +1,40 @@
+/** A short fuzz with a fixed seed, and the cases that longer runs have found: `npm run prove -- fuzz` is the long one. */
+import { expect } from 'chai';
+import { fuzz } from './fuzzing.ts';
+import { outcomeOf, replay, type FuzzCase } from './replay.ts';
+import { linesOf, neverSucceeded } from './report.ts';
+import regressions from './regressions.json' with { type: 'json' };
+import { openGround, type FuzzGround } from './world/ground.ts';
+
+/** Far more than it takes: who reaches it hangs. */
+const limitMs = 300_000;
+
+describe('contract fuzzing', function () {
+  this.timeout(limitMs);
+  let ground: FuzzGround;
+  before(async () => {
+    ground = await openGround();
+  });
+  after(() => ground.close());
+
+  it('finds no fault in 1,300 requests of seed 3, which call every operation', async () => {
+    const tally = await fuzz(ground, { seed: 3, requests: 1_300 });
+    const told = tally.failures.map(({ kind, what, sent }) => `${kind}\n${what}\n${sent ?? ''}`);
+    expect(told, linesOf(tally, 3).join('\n')).to.deep.equal([]);
+    expect(linesOf(tally, 3).at(-1)).to.match(
+      /^requests \d+, operations (\d+) of \1, failures 0, longest hold ms \d+ \(operation \w+\)$/,
+    );
+    // So many calls of each reach what they can reach, of which some name records of others.
+    expect(neverSucceeded(tally).length, 'operations that never succeeded').to.be.below(tally.byOperation.size / 7);
+  });
+
+  describe('keeps what was found once', () => {
+    for (const { name, steps, answers } of regressions as unknown as FuzzCase[]) {
+      it(name, async () => {
+        const { exchanges, failures } = await replay(ground, steps);
+        expect(failures).to.deep.equal([]);
+        expect(exchanges.map(outcomeOf).toSorted()).to.deep.equal(answers);
+      });
+    }
+  });
+});

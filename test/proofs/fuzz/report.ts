@@ -1,0 +1,37 @@
+/** The end of a run: totals by status, operations that never succeeded, and the line that says how it went. */
+import type { OperationId } from '../../../contract/contract.ts';
+import { everyOperation } from '../../toolkit/drive/every-operation.ts';
+import type { Tally } from './fuzzing.ts';
+
+export function linesOf(tally: Tally, seed: number): string[] {
+  const called = everyOperation.filter(({ operationId }) => tally.byOperation.has(operationId));
+  const never = neverSucceeded(tally);
+  return [
+    '',
+    `answers by status: ${inOrder(tally.byStatus)}`,
+    never.length === 0
+      ? 'every operation was answered with 2xx at least once'
+      : `${never.length} operations were never answered with 2xx:`,
+    ...never.map((operationId) => `  ${operationId}: ${inOrder(tally.byOperation.get(operationId) ?? new Map())}`),
+    ...(tally.repeated > 0 ? [`further failures of kinds that are told above: ${tally.repeated}`] : []),
+    ...(tally.longestHold ? [`the longest hold: ${tally.longestHold.sent}`] : []),
+    `seed ${seed}`,
+    `requests ${tally.requests}, operations ${called.length} of ${everyOperation.length}, failures ${tally.failures.length}, longest hold ms ${holdOf(tally)}`,
+  ];
+}
+
+function holdOf({ longestHold }: Tally): string {
+  return longestHold ? `${longestHold.ms.toFixed(0)} (operation ${longestHold.operation})` : 'unknown';
+}
+
+/** Operations that were called, but never with success: their rules are hardly tried. */
+export function neverSucceeded({ byOperation }: Tally): OperationId[] {
+  const succeeded = (operationId: OperationId) =>
+    [...(byOperation.get(operationId)?.keys() ?? [])].some((status) => status >= 200 && status < 400);
+  return everyOperation.map(({ operationId }) => operationId).filter((id) => byOperation.has(id) && !succeeded(id));
+}
+
+function inOrder(byStatus: ReadonlyMap<number, number>): string {
+  const statuses = [...byStatus].toSorted(([left], [right]) => left - right);
+  return statuses.map(([status, count]) => `${status === 0 ? 'none' : status} ${count}`).join(', ');
+}

@@ -1,0 +1,105 @@
+import { expect } from 'chai';
+import { compileValidators, type ContractOperation } from '../../../../contract/contract.ts';
+import { errorStatus } from '../../../../platform/core/error-codes.ts';
+import { everyOperation, nameOf, operationOf } from '../../../toolkit/drive/every-operation.ts';
+import { faultsOf } from './contract-check.ts';
+import { Draw } from './draw.ts';
+import { faultyVersions } from './faults.ts';
+import { generateRequest, usualWishes } from './generate.ts';
+import { Pool } from './pool.ts';
+import { resolved, type RequestStep } from './step.ts';
+
+const requestsEach = 20;
+
+/** Templates without a world: each is a text of the form that its place asks for. */
+function valueOf(name: string): string | undefined {
+  const [maker = '', argument = ''] = name.split(':');
+  if (maker === 'now') return new Date(Date.UTC(2026, 0, 1) + Number(argument) * 1_000).toISOString();
+  if (maker === 'fill' || maker === 'blanks') return 'x'.repeat(Number(argument));
+  if (maker === 'salt') return 'salt';
+  if (/^(uuid|upper|own|other|s1)/.test(maker))
+    return `00000000-0000-4000-8000-${argument.padStart(12, '0').slice(-12)}`;
+  return undefined;
+}
+
+function generated(operation: ContractOperation, seed: number, faulty: number): RequestStep {
+  const surroundings = { pool: new Pool(), valueOf };
+  return generateRequest(new Draw(seed), operation, 's1', surroundings, { ...usualWishes, faulty });
+}
+
+const sentOf = (step: RequestStep) => resolved(step as never, valueOf) as RequestStep;
+
+/** What the service's own check of requests says: the status and code, or 200. */
+function verdictOn(operation: ContractOperation, step: RequestStep): string {
+  const { path, query = [], body } = sentOf(step);
+  const { params, query: inQuery, body: inBody } = compileValidators(operation);
+  const asked: Record<string, string | string[]> = {};
+  for (const [name, value] of query) asked[name] = name in asked ? [asked[name] as string, value] : value;
+  const checks = [params(path), inQuery(asked), operation.hasBody ? inBody(body) : { value: undefined }];
+  const problem = checks.flatMap((checked) => ('problem' in checked ? [checked.problem] : []))[0];
+  if (problem === undefined) return '200';
+  return problem.kind === 'malformed' ? '400 malformed_request' : '422 invalid_request';
+}
+
+describe('test/proofs/fuzz/requests/generate', () => {
+  describe('valid requests', () => {
+    for (const operation of everyOperation) {
+      it(`pass the checks of ${nameOf(operation)}`, () => {
+        for (let seed = 0; seed < requestsEach; seed++) {
+          const step = generated(operation, seed, 0);
+          expect(faultsOf(operation, sentOf(step)), JSON.stringify(step)).to.deep.equal([]);
+          expect(verdictOn(operation, step), JSON.stringify(step)).to.equal('200');
+        }
+      });
+    }
+  });
+
+  describe('every version with one fault', () => {
+    for (const operation of everyOperation) {
+      it(`is refused by the checks of ${nameOf(operation)}, with the code that it names`, () => {
+        const valid = generated(operation, 1, 0);
+        const { path, query, body } = faultyVersions(operation, valid);
+        const judged = [...path, ...query, ...body].filter(
+          (step) => step.raw === undefined && faultsOf(operation, sentOf(step)).length > 0,
+        );
+        for (const step of judged) {
+          const { code = 'internal_error', what = '' } = step.fault ?? {};
+          expect(verdictOn(operation, step), what).to.equal(`${errorStatus[code]} ${code}`);
+        }
+      });
+    }
+  });
+
+  it('makes the same requests of the same seed, and others of another', () => {
+    const operation = operationOf('createCourse');
+    const made = (seed: number) => JSON.stringify(generated(operation, seed, 30));
+    expect(made(7)).to.equal(made(7));
+    expect(new Set([1, 2, 3, 4, 5].map(made))).to.have.length(5);
+  });
+
+  it('names ids of the pool mostly, and ids of another club, deleted and unknown ones now and then', () => {
+    const pool = new Pool();
+    for (const [template, club] of [
+      ['{{own.course}}', 'own'],
+      ['{{other.course}}', 'other'],
+      ['{{s1/data/id}}', 'own'],
+    ] as const)
+      pool.add({ kind: 'course', template, value: template, club });
+    pool.remove('{{s1/data/id}}');
+    const draw = new Draw(3);
+    const named = new Map<string, number>();
+    for (let count = 0; count < 400; count++) {
+      const { path } = generateRequest(
+        draw,
+        operationOf('getCourse'),
+        's2',
+        { pool, valueOf },
+        { ...usualWishes, faulty: 0 },
+      );
+      const id = path['courseId']?.startsWith('{{uuid') ? 'unknown' : (path['courseId'] ?? '');
+      named.set(id, (named.get(id) ?? 0) + 1);
+    }
+    expect([...named.keys()]).to.include.members(['{{own.course}}', '{{other.course}}', '{{s1/data/id}}', 'unknown']);
+    expect(named.get('{{own.course}}')).to.be.above(300);
+  });
+});

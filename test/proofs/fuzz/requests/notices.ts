@@ -1,0 +1,89 @@
+/** Bodies of notices, whose schema allows any object: good ones of each platform, and good ones with a part of them spoilt. */
+import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../../toolkit/builders/platform-notices.ts';
+import { billingEvents } from '../../../toolkit/builders/billing-events.ts';
+import type { Draw } from './draw.ts';
+import type { Pool } from './pool.ts';
+import { isRecord, type Json, type JsonRecord } from './step.ts';
+
+const spoilt: readonly Json[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  1e300,
+  '',
+  ' ',
+  'x',
+  '0000-00-00T00:00:00Z',
+  '9999-12-31T23:59:59Z',
+  '2026-02-30T00:00:00Z',
+  '99999999999999999999',
+  'a\u0000b',
+  '\ud800',
+  'x'.repeat(300),
+  [],
+  {},
+  [[]],
+  { id: { id: {} } },
+];
+
+/** A notice of one of the platforms about a product of the own club. */
+export function salesNotice(draw: Draw, pool: Pool): Json {
+  const notice = draw.weighted<() => JsonRecord>([
+    [6, () => genericNotice(draw, pool)],
+    [
+      2,
+      () => hotmartPurchase(draw.pick(['PURCHASE_APPROVED', 'PURCHASE_REFUNDED', 'PURCHASE_CHARGEBACK'])) as JsonRecord,
+    ],
+    [1, () => hotmartCancellation as JsonRecord],
+    [2, () => kiwifyOrder(draw.pick(['order_approved', 'order_refunded', 'subscription_canceled'])) as JsonRecord],
+  ])();
+  return draw.chance(0.35) ? withOneSpoilt(draw, notice) : notice;
+}
+
+/** An event of the payment processor; the world signs it. */
+export function billingNotice(draw: Draw): Json {
+  const clubId = draw.pick(['{{own.club}}', '{{other.club}}', '{{uuid:7}}', 'no club']);
+  const about = { clubId, customer: `cus_{{own.club}}`, subscription: 'sub_{{own.club}}', at: 1_790_000_000 };
+  const plan = draw.pick(['starter', 'professional', 'professional', 'business', 'unheard-of']);
+  const event = draw.weighted<() => object>([
+    [2, () => billingEvents.checkout(about)],
+    [3, () => billingEvents.subscription(draw.pick(['created', 'updated', 'deleted']), { ...about, plan })],
+    [1, () => billingEvents.invoice(draw.pick(['paid', 'payment_failed']), about)],
+  ])();
+  const notice = { ...(JSON.parse(JSON.stringify(event)) as JsonRecord), id: `evt_{{salt}}_${draw.below(200)}` };
+  return draw.chance(0.35) ? withOneSpoilt(draw, notice) : notice;
+}
+
+function genericNotice(draw: Draw, pool: Pool): JsonRecord {
+  const subscription = { id: `subscription-${draw.below(3)}`, lateness: 'the second month' };
+  return {
+    event: draw.pick([
+      'purchase.paid',
+      'purchase.paid',
+      'purchase.refunded',
+      'purchase.chargeback',
+      'subscription.past_due',
+      'subscription.canceled',
+      'unheard.of',
+    ]),
+    occurred_at: '{{now:-60}}',
+    product: { id: draw.pick(['{{own.product.external_id}}', 'unknown product']) },
+    buyer: { email: draw.pick([`buyer-${draw.below(5)}@example.com`, '{{own.student.email}}']), name: 'Bea Buyer' },
+    purchase: { id: `sale-${draw.below(5)}`, amount: 4_900, currency: 'EUR' },
+    ...(draw.chance(0.4) && { subscription }),
+    ...(draw.chance(0.1) && { canary: pool.living('canary')[0]?.template ?? '' }),
+  };
+}
+
+/** A copy in which one part, anywhere, has become something else or is gone. */
+function withOneSpoilt(draw: Draw, whole: JsonRecord): JsonRecord {
+  const names = Object.keys(whole);
+  if (names.length === 0) return whole;
+  const name = draw.pick(names);
+  const part = whole[name];
+  if (isRecord(part) && draw.chance(0.75)) return { ...whole, [name]: withOneSpoilt(draw, part) };
+  const { [name]: _, ...rest } = whole;
+  return draw.chance(0.3) ? rest : { ...rest, [name]: draw.pick(spoilt) };
+}

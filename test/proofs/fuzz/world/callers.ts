@@ -1,0 +1,90 @@
+/** Who sends requests: members and students of the fuzzed club, of another one, and those without a living session. */
+import { Transaction } from '../../../../platform/infra/postgres/database.ts';
+import type { CallerKind } from '../../../../contract/contract.ts';
+import type { Role } from '../../../../entities/clubs/values.ts';
+import type { Id } from '../../../../platform/core/ids.ts';
+import { sha256 } from '../../../../platform/infra/vault.ts';
+import { openSession } from '../../../../domain/identity/sessions.ts';
+import { clock } from '../../../toolkit/drive/api.ts';
+import { buildAdministrator, buildMember } from '../../../toolkit/builders/clubs.ts';
+import { endedSession, expiredSession } from '../../../toolkit/builders/sessions.ts';
+import { testDatabase } from '../../../toolkit/stack/database.ts';
+import type { ClubName } from '../requests/pool.ts';
+import type { CallerName } from '../requests/step.ts';
+
+export interface Caller {
+  readonly token?: string;
+  /** Whose session it is; absent where there is none that lives. */
+  readonly kind?: CallerKind;
+  readonly id?: Id;
+  /** Where they act. */
+  readonly club?: ClubName;
+  /** Of an administrator. */
+  readonly role?: Role;
+}
+
+export type Callers = Record<CallerName, Caller>;
+
+/** Those who have no living session: one of each for a whole run. */
+export async function buildStrangers(): Promise<Partial<Callers>> {
+  return {
+    nobody: {},
+    expiredStudent: { token: await expiredSession('student') },
+    expiredAdmin: { token: await expiredSession('admin') },
+    endedStudent: { token: await endedSession('student') },
+    endedAdmin: { token: await endedSession('admin') },
+    malformed: { token: 'no-token-of-ours' },
+    outsider: { ...(await buildAdministrator()), kind: 'admin' },
+  };
+}
+
+/**
+ * Requests end sessions, change roles and remove people. Who is not any more what their name says is replaced, so that each
+ * request comes from whom it names.
+ * @param rebuild makes a student like the one of this name
+ */
+export async function restoreCallers(
+  callers: Callers,
+  clubIds: Readonly<Record<ClubName, Id>>,
+  rebuild: (name: CallerName, club: ClubName) => Promise<Id>,
+): Promise<void> {
+  for (const [name, caller] of Object.entries(callers) as [CallerName, Caller][]) {
+    const { kind, id = '', club, role } = caller;
+    if (kind === undefined) continue;
+    const standing = await standingOf({ ...caller, kind }, club && clubIds[club]);
+    const isSame = standing.isSamePerson || club === undefined;
+    if (isSame && standing.hasSession) continue;
+    const personId = isSame ? id : await (role === undefined ? rebuild(name, club) : memberOf(clubIds[club], role));
+    callers[name] = { ...caller, id: personId, token: await newSession(kind, personId) };
+  }
+}
+
+/** Whether a caller is still there in this role, and still has the session. */
+async function standingOf(
+  { token = '', kind, id, role }: Caller & { kind: CallerKind },
+  clubId: Id | undefined,
+): Promise<{ isSamePerson: boolean; hasSession: boolean }> {
+  const source = await testDatabase();
+  const person =
+    kind === 'admin'
+      ? `$2::text IS NULL OR EXISTS (SELECT FROM memberships WHERE administrator_id = $3 AND club_id = $4 AND role = $2)`
+      : `$2::text IS NULL AND EXISTS (SELECT FROM students WHERE id = $3 AND club_id = $4 AND removed_at IS NULL)`;
+  const sessions = kind === 'admin' ? 'administrator_sessions' : 'student_sessions';
+  const [standing] = await source.query<{ isSamePerson: boolean; hasSession: boolean }[]>(
+    `SELECT (${person}) AS "isSamePerson",
+            EXISTS (SELECT FROM ${sessions} WHERE token_hash = $1 AND expires_at > $5) AS "hasSession"`,
+    [sha256(token), role ?? null, id, clubId ?? null, clock.now()],
+  );
+  if (!standing) throw new Error('A query of one row has one.');
+  return standing;
+}
+
+async function memberOf(clubId: Id, role: Role): Promise<Id> {
+  return (await buildMember(clubId, role)).id;
+}
+
+async function newSession(kind: CallerKind, ownerId: Id): Promise<string> {
+  const source = await testDatabase();
+  const { token } = await source.transaction((tx) => openSession(new Transaction(tx), kind, ownerId, clock.now()));
+  return token;
+}

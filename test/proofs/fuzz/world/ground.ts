@@ -1,0 +1,78 @@
+/** What every world of a fuzz stands on: the API on the real stack, a payment processor, and names that all lead to one public address. */
+import { callAt, type Answer, type Call } from '../../../toolkit/drive/api.ts';
+import { webhookSecret } from '../../../toolkit/drive/billing.ts';
+import { startStripe, type StripeServer } from '../../../toolkit/fakes/stripe-server.ts';
+import { buildStrangers, type Callers } from './callers.ts';
+import { watchHolds } from '../../../toolkit/drive/loop-holds.ts';
+import { serveApp, type ServedApp } from '../../../toolkit/stack/app.ts';
+
+export interface FuzzGround {
+  readonly strangers: Partial<Callers>;
+  readonly stripe: StripeServer;
+  /** Sends a request, and holds its answer against the contract. */
+  call(method: string, path: string, options?: Call): Promise<Answer>;
+  /** What the API has logged as an error since the last look. */
+  errors(): string[];
+  /** How long the thread was held while the last request was answered, in milliseconds; undefined if another one was under way beside it. */
+  lastHoldMs(): number | undefined;
+  close(): Promise<void>;
+}
+
+/** In the addresses of notices of mail providers. */
+export const noticeToken = 'a-token-of-the-operator';
+
+const publicAddress = '93.184.216.34';
+const errorLevel = 50;
+
+/** The caller closes it. */
+export async function openGround(): Promise<FuzzGround> {
+  const stripe = await startStripe();
+  const api: ServedApp = await serveApp({
+    resolve: async () => [publicAddress],
+    env: {
+      STRIPE_SECRET_KEY: stripe.secretKey,
+      STRIPE_API_URL: stripe.url,
+      STRIPE_WEBHOOK_SECRET: webhookSecret,
+      MAIL_NOTICE_TOKEN: noticeToken,
+    },
+  });
+  // The API runs in the thread of the fuzz, whose own work between two requests does not count.
+  const holds = watchHolds();
+  let underWay = 0;
+  let lastHoldMs: number | undefined;
+  const watched = async (method: string, path: string, options?: Call): Promise<Answer> => {
+    const isAlone = underWay++ === 0;
+    holds.begin();
+    try {
+      return await callAt(api.base, method, path, options, () => {
+        lastHoldMs = isAlone && underWay === 1 ? holds.longestMs() : undefined;
+      });
+    } finally {
+      underWay--;
+    }
+  };
+  return {
+    stripe,
+    strangers: await buildStrangers(),
+    call: (method, path, options) => onceMoreIfCut(() => watched(method, path, options)),
+    lastHoldMs: () => lastHoldMs,
+    errors() {
+      const lines = api.log.splice(0);
+      return lines.filter((line) => (JSON.parse(line) as { level: number }).level >= errorLevel);
+    },
+    async close() {
+      await Promise.all([api.close(), stripe.stop()]);
+    },
+  };
+}
+
+/** The server closes connections that were idle, and a request may be on its way then. One that is cut off for itself fails again. */
+async function onceMoreIfCut(send: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await send();
+  } catch (error) {
+    const { code } = ((error as Error).cause ?? {}) as { code?: string };
+    if (code !== 'ECONNRESET' && code !== 'UND_ERR_SOCKET') throw error;
+    return send();
+  }
+}

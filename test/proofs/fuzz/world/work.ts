@@ -1,0 +1,46 @@
+/** What the worker would do, done here at once and in a fixed order: notices, imports, and answers to questions. */
+import type { Id } from '../../../../platform/core/ids.ts';
+import { endAnswer } from '../../../toolkit/drive/answers.ts';
+import { runImport } from '../../../toolkit/drive/imports.ts';
+import { clock } from '../../../toolkit/drive/api.ts';
+import { stepNotice } from '../../../toolkit/drive/sales.ts';
+import { testDatabase } from '../../../toolkit/stack/database.ts';
+
+const answerLookMs = 5;
+
+/**
+ * Works through the notices and imports that are waiting in these clubs, the newest import excepted: it can still be canceled.
+ * @throws Error of a step that fails
+ */
+export async function workThrough(clubIds: readonly Id[]): Promise<void> {
+  for (const id of await idsOf(`sales_notices WHERE status = 'pending'`, clubIds)) await stepNotice(id, clock.now());
+  const imports = await idsOf(`student_imports WHERE status IN ('pending', 'running')`, clubIds);
+  for (const id of imports.slice(0, -1)) await runImport(id);
+}
+
+/**
+ * Answers the questions of these clubs as long as the request is under way: its stream ends with its answer.
+ * @returns what the request comes to
+ */
+export async function whileAnswering<T>(clubIds: readonly Id[], request: Promise<T>): Promise<T> {
+  let underWay = true;
+  const answering = (async () => {
+    while (underWay) {
+      for (const id of await idsOf(`agent_answers WHERE status = 'generating'`, clubIds))
+        await endAnswer(id, { text: 'A bowline, or two.', citations: [{ citedText: 'A bowline' }] });
+      await new Promise((resolve) => setTimeout(resolve, answerLookMs));
+    }
+  })();
+  try {
+    return await request;
+  } finally {
+    underWay = false;
+    await answering;
+  }
+}
+
+async function idsOf(where: string, clubIds: readonly Id[]): Promise<Id[]> {
+  const source = await testDatabase();
+  const rows = await source.query<{ id: Id }[]>(`SELECT id FROM ${where} AND club_id = ANY($1) ORDER BY id`, [clubIds]);
+  return rows.map(({ id }) => id);
+}

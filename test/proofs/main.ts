@@ -1,0 +1,20 @@
+/**
+ * `npm run prove -- NAME …` runs one of the proofs that take too long for `npm test`. Without a name it prints a table of them.
+ * The proof gets the arguments that follow the name: `npm run prove -- faults webhooks`.
+ */
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { projectDirectory } from '../../dev/project.ts';
+import { proofs, proofTable } from './names.ts';
+
+const [name = '', ...args] = process.argv.slice(2);
+const proof = Object.hasOwn(proofs, name) ? proofs[name] : undefined;
+if (proof) {
+  const script = path.join(projectDirectory, proof.script);
+  process.argv = [process.execPath, script, ...args];
+  await import(pathToFileURL(script).href);
+} else {
+  if (name !== '') process.stderr.write(`There is no proof ${name}.\n`);
+  process.stdout.write(proofTable());
+  process.exitCode = name === '' ? 0 : 2;
+}

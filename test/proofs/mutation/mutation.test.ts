@@ -1,0 +1,31 @@
+import { expect } from 'chai';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { projectDirectory } from '../../../dev/project.ts';
+import { isUnitTest } from '../../run/files.ts';
+import { mutationTargets } from './targets.ts';
+
+describe('npm run prove -- mutate', () => {
+  it('takes each file of pure rules in the target of its folder, once', () => {
+    const files = fs.globSync('{api,domain,platform}/**/*.policy.ts', { cwd: projectDirectory });
+    const taken = mutationTargets().flatMap(({ sources }) => sources);
+    expect(files.length).to.be.above(60);
+    expect(taken.toSorted()).to.deep.equal(files.toSorted());
+  });
+
+  it('tries them by unit tests alone, those that import a rule among them', () => {
+    const webhooks = mutationTargets().find(({ name }) => name === 'webhooks');
+    expect(webhooks?.sources).to.include('domain/webhooks/deliveries/schedule.policy.ts');
+    expect(webhooks?.tests).to.include('test/domain/webhooks/deliveries/schedule.policy.test.ts');
+    const all = mutationTargets().flatMap(({ tests }) => tests);
+    expect(all.filter((file) => !isUnitTest(file))).to.deep.equal([]);
+  });
+
+  it('refuses a context that is not there, names those that are, and changes nothing', () => {
+    const command = ['--import', './platform/load.mjs', path.join('test', 'mutation', 'main.ts'), 'webhook'];
+    const { status, stderr } = spawnSync(process.execPath, command, { cwd: projectDirectory, encoding: 'utf8' });
+    expect(status).to.equal(1);
+    expect(stderr).to.match(/^\nNo rules in webhook\. There are: .*\bwebhooks\b.*\.\n$/);
+  });
+});

@@ -1,0 +1,470 @@
+/** Automations and their gates: students enter and leave, versions follow each other, people pause, and a mail server does as it likes. */
+import { v5 } from 'uuid';
+import {
+  firstOf,
+  placedSteps,
+  type Definition,
+  type PlacedStep,
+} from '../../../../domain/automations/definition.policy.ts';
+import { createAutomation, updateAutomation } from '../../../../domain/automations/drafts.ts';
+import { enrollByHand } from '../../../../domain/automations/entering/by-hand.ts';
+import { publishAutomation } from '../../../../domain/automations/publishing.ts';
+import { settleLeftMails } from '../../../../domain/automations/running/left-mails.ts';
+import { exitRun, readCounts, resumeRun } from '../../../../domain/automations/runs.ts';
+import { archiveAutomation, pauseAutomation, resumeAutomation } from '../../../../domain/automations/states.ts';
+import { countRuns } from '../../../../domain/automations/tallies.ts';
+import { createTag } from '../../../../domain/learning/engagement/tags.ts';
+import { tagStudent, untagStudent } from '../../../../domain/learning/engagement/tagging.ts';
+import { setSender } from '../../../../domain/mail/sender.ts';
+import { newId, type Id } from '../../../../platform/core/ids.ts';
+import type { Simulation } from '../simulation.ts';
+import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
+import { addClub, addStudents, type Footing } from './ground.ts';
+import { anybody, loadCompiler, MailServer, recipients, type BulkMail } from './mail-server.ts';
+
+const email = { subject: 'News', blocks: [{ kind: 'heading' as const, text: 'Ahoy' }] };
+const mostRuns = 6;
+const mostVersions = 3;
+/** Mails of the club's first day; the day after has no bound. */
+const firstDay = 5;
+const dayMs = 86_400_000;
+
+/** A version: no step and no number of points is another version's. */
+function versionOf(number: number, { asked, given }: { asked: Id; given: Id }): Definition {
+  const of = (name: string) => `${name}${number}`;
+  const condition = { match: 'all' as const, rules: [{ kind: 'has_tag' as const, negate: false, tag_ids: [asked] }] };
+  return {
+    trigger: { kind: 'manual' },
+    reentry: 'always',
+    exit_on_access_lost: false,
+    steps: [
+      { id: of('points'), kind: 'award_points', points: number },
+      { id: of('mail'), kind: 'send_email', email },
+      { id: of('wait'), kind: 'wait', wait: { kind: 'delay', amount: 5, unit: 'minutes' } },
+      {
+        id: of('asks'),
+        kind: 'condition',
+        condition,
+        then: [{ id: of('more'), kind: 'award_points', points: 10 * number }],
+        else: [
+          { id: of('watches'), kind: 'wait', wait: { kind: 'until_condition', days: 1 }, condition },
+          { id: of('second'), kind: 'send_email', email },
+        ],
+      },
+      { id: of('tag'), kind: 'add_tag', tag_id: given },
+      { id: of('last'), kind: 'award_points', points: 100 * number },
+    ],
+  };
+}
+
+/** Students whom the other automation tags enter this one, by the fact. */
+const echoOf = (given: Id): Definition => ({
+  trigger: { kind: 'student_tagged', tag_ids: [given] },
+  reentry: 'always',
+  exit_on_access_lost: false,
+  steps: [{ id: 'echo', kind: 'award_points', points: 7_000 }],
+});
+
+interface RunRow {
+  id: Id;
+  automationId: Id;
+  causeId: Id;
+  studentId: Id;
+  versionId: Id;
+  status: string;
+  reason: string | null;
+  code: string | null;
+  cursor: string | null;
+  parked: boolean;
+}
+
+interface PathRow {
+  runId: Id;
+  versionId: Id;
+  stepId: string;
+  left: boolean;
+  outcome: string | null;
+  answers: boolean[] | null;
+}
+
+export async function automations(sim: Simulation, ground: Footing): Promise<Stage> {
+  const { vault } = ground;
+  await loadCompiler();
+  const clubId = await addClub(sim, ground);
+  const students = await addStudents(sim, ground, clubId, 3);
+  const now = () => new Date(sim.time.now);
+  const deps = { db: sim.db, vault };
+  await setSender(deps, clubId, { from_name: 'Knots', postal_address: 'Quay 1', mails_per_minute: 30 }, now());
+  const tags = {
+    asked: (await createTag(deps, clubId, { name: 'Asked' }, now())).id,
+    given: (await createTag(deps, clubId, { name: 'Given' }, now())).id,
+  };
+  const published = {
+    publicUrl: 'https://api.example.com',
+    ...deps,
+    images: { storage: { read: noStore }, publicStorage: { put: noStore }, publicFilesUrl: '' },
+  };
+  const begin = async (name: string, definition: Definition): Promise<Id> => {
+    const { record } = await createAutomation(deps, clubId, { name, draft: definition as never }, now());
+    await publishAutomation(published, clubId, record.id, '*', now());
+    return record.id;
+  };
+  const automationId = await begin('Welcome', versionOf(1, tags));
+  const echoId = await begin('Echo', echoOf(tags.given));
+  const server = new MailServer(sim);
+  const people = recipients(sim, ground, { server, clubId, kind: 'automations' });
+  const [first = ''] = students;
+  const causes = [newId()];
+  /** Students of whom somebody was told that they entered, and by which cause. */
+  const entered = new Set<string>();
+  let versions = 1;
+
+  const mailsOf = {
+    mails: 'run_id IN (SELECT id FROM automation_runs WHERE automation_id = $1)',
+    of: automationId,
+    to: anybody,
+  };
+  await enroll(first, causes[0] ?? '').run();
+  const resume: Command = {
+    label: 'resume the automation',
+    async run() {
+      try {
+        await resumeAutomation(deps, clubId, automationId, now());
+      } finally {
+        server.allow('paused'); // also where the commit was not answered
+      }
+    },
+  };
+
+  function enroll(studentId: Id, cause: Id): Command {
+    return {
+      label: `${studentId} enters by ${cause}`,
+      async run() {
+        if (!causes.includes(cause)) causes.push(cause);
+        const asked = { id: cause, student_ids: [studentId] };
+        const { results } = await enrollByHand(deps, clubId, automationId, asked, now());
+        if (results[0]?.result.startsWith('entered') === true) entered.add(`${studentId} by ${cause}`);
+      },
+    };
+  }
+
+  function withRun(label: string, lot: number, run: (id: Id, studentId: Id) => Promise<unknown>): Command {
+    return {
+      label,
+      async run() {
+        const mailId = lot % 4 === 0 ? undefined : await server.somethingUnderWay();
+        const rows = await sim.postgres.ask<{ id: Id; studentId: Id; sends: boolean }>(
+          `SELECT run.id, run.student_id AS "studentId", mail.id IS NOT NULL AS sends
+             FROM automation_runs run LEFT JOIN mails mail ON mail.run_id = run.id AND mail.id = $1 ORDER BY run.id`,
+          [mailId],
+        );
+        const row = rows.find(({ sends }) => sends) ?? rows[lot % Math.max(1, rows.length)];
+        if (row) await run(row.id, row.studentId);
+      },
+    };
+  }
+
+  return {
+    types: ['automationRun', 'automationGate'],
+    horizonMs: 4 * dayMs,
+    depsFor: (db) => ({
+      automations: {
+        db,
+        vault,
+        smtp: server.connect(),
+        fromAddress: 'news@platform.test',
+        warmUps: { clubs: [firstDay], domains: [] },
+        publicUrl: 'https://api.test',
+        onMail: () => {},
+        onStep: () => {},
+        failpoint: () => Promise.resolve(),
+      },
+    }),
+    command(decisions) {
+      const which = decisions.choose(20);
+      const studentId = decisions.pick(students);
+      if (which < 5) return enroll(studentId, causes.length < mostRuns ? newId() : decisions.pick(causes));
+      if (which < 9) return server.someMood(decisions);
+      if (which < 11) return people.command(decisions, studentId);
+      if (which === 11)
+        return withRun('remove a student with a run', decisions.choose(40), async (_, id) => people.remove(id).run());
+      if (which === 12)
+        return {
+          label: 'pause the automation',
+          async run() {
+            await pauseAutomation(deps, clubId, automationId, now());
+            await server.forbid('paused', 'its automation is paused', mailsOf);
+          },
+        };
+      if (which === 13) return resume;
+      if (which === 14 && decisions.happens(2)) {
+        return {
+          label: 'archive the automation',
+          async run() {
+            await archiveAutomation(deps, clubId, automationId, now());
+            await server.forbid('archived', 'its automation is archived', mailsOf);
+          },
+        };
+      }
+      if (which === 15)
+        return withRun('end a run', decisions.choose(40), async (id) => {
+          await exitRun(deps, clubId, automationId, id, now());
+          await server.forbid(`ended ${id}`, 'its run was ended', { mails: 'run_id = $1', of: id });
+        });
+      if (which === 16)
+        return withRun('resume a run', decisions.choose(40), (id) => resumeRun(deps, clubId, automationId, id, now()));
+      if (which === 17) {
+        if (versions >= mostVersions) return server.turn('accepts');
+        const number = ++versions;
+        return {
+          label: `publish version ${number}`,
+          async run() {
+            await updateAutomation(deps, clubId, automationId, { draft: versionOf(number, tags) as never }, '*', now());
+            await publishAutomation(published, clubId, automationId, '*', now());
+          },
+        };
+      }
+      const tagging = { clubId, studentId, tagId: tags.asked };
+      if (which === 18) return { label: `tag ${studentId}`, run: () => tagStudent(deps, tagging, now()) };
+      return { label: `untag ${studentId}`, run: () => untagStudent(deps, tagging, now()) };
+    },
+    calm: () => [server.turn('accepts'), resume],
+    atRest: async () => server.expectNothingBroken(),
+    async atEnd() {
+      server.expectNothingBroken();
+      await sim.postgres.setClock(sim.time.now + 2 * 60_000); // no lease of a mail lasts so long
+      await settleLeftMails(sim.db); // as retention does each day
+      const mails = await server.expectStories(() => 0);
+      server.expectNoOthers(new Set());
+      const left = await sim.postgres.ask<{ id: Id }>('SELECT id FROM students WHERE removed_at IS NOT NULL');
+      const removed = new Set(left.map(({ id }) => id));
+      const runs = await expectRuns(mails, removed);
+      for (const id of [automationId, echoId]) await expectSums(id, runs, mails, removed);
+      expectPace();
+      await people.expectNoTraces();
+    },
+  };
+
+  async function expectRuns(mails: readonly BulkMail[], removed: ReadonlySet<Id>): Promise<RunRow[]> {
+    const runs = await sim.postgres.ask<RunRow>(
+      `SELECT id, automation_id AS "automationId", cause_id AS "causeId", student_id AS "studentId", version_id AS "versionId", status, exit_reason AS reason, error_code AS code, cursor, parked_at IS NOT NULL AS parked FROM automation_runs ORDER BY id`,
+    );
+    const path = await sim.postgres.ask<PathRow>(
+      `SELECT run_id AS "runId", version_id AS "versionId", step_id AS "stepId", left_at IS NOT NULL AS left, outcome, answers FROM automation_run_steps`,
+    );
+    const definitions = await sim.postgres.ask<{ id: Id; definition: Definition }>(
+      'SELECT id, definition FROM automation_versions',
+    );
+    const automationRows = await sim.postgres.ask<{ id: Id; status: string }>('SELECT id, status FROM automations');
+    const statusOf = new Map(automationRows.map(({ id, status }) => [id, status]));
+    const stepsOf = new Map(
+      definitions.map(({ id, definition }) => [
+        id,
+        new Map(placedSteps(definition).map((placed) => [placed.step.id, placed])),
+      ]),
+    );
+    for (const run of runs) {
+      const about = (what: string) => () =>
+        `run ${run.id} (${run.status} ${run.reason ?? run.code ?? ''} at ${run.cursor ?? 'its end'}): ${what}`;
+      const status = statusOf.get(run.automationId);
+      mustHold(
+        run.status !== 'active' || (status === 'paused' && run.parked),
+        'everything ends',
+        about(`its automation is ${status}`),
+      );
+      mustHold(run.status !== 'failed', 'no run of an automation fails', about('it failed'));
+      const ofRun = path.filter(({ runId }) => runId === run.id);
+      const ofMails = mails.filter(({ runId }) => runId === run.id);
+      mustHold(
+        run.status === 'active' || ofMails.every((mail) => mail.status !== 'pending'),
+        'everything ends',
+        about('it has an e-mail that waits'),
+      );
+      if (removed.has(run.studentId))
+        mustHold(ofRun.length === 0, 'removed students are nowhere', about(`its path: ${JSON.stringify(ofRun)}`));
+      else expectStory(run, ofRun, stepsOf.get(run.versionId) ?? new Map(), ofMails, about);
+    }
+    expectEntries(runs, path);
+    await expectTags(runs, path);
+    await expectPoints(runs, path, stepsOf, removed);
+    return runs;
+  }
+
+  /** One run for each cause that let a student in, and one for each fact. */
+  function expectEntries(runs: readonly RunRow[], path: readonly PathRow[]): void {
+    const byHand = runs.filter((run) => run.automationId === automationId);
+    const keys = byHand.map(({ studentId, causeId }) => `${studentId} by ${causeId}`);
+    mustHold(new Set(keys).size === keys.length, 'no effect twice', () => `entered twice: ${keys.join(', ')}`);
+    for (const key of entered) mustHold(keys.includes(key), 'what is recorded has happened', () => `${key} has no run`);
+    const tagged = new Set(path.filter(({ outcome }) => outcome === 'tagged').map(({ runId }) => runId));
+    const ofStudent = Map.groupBy(runs, ({ studentId }) => studentId);
+    for (const [studentId, own] of ofStudent) {
+      const told = own.filter(({ id }) => tagged.has(id)).length;
+      const echoes = own.filter((run) => run.automationId === echoId).length;
+      mustHold(
+        told === 0 || echoes === told,
+        'each fact starts its run, once',
+        () => `${studentId} was tagged ${told} times and entered ${echoes} times`,
+      );
+    }
+  }
+
+  async function expectTags(runs: readonly RunRow[], path: readonly PathRow[]): Promise<void> {
+    const has = await sim.postgres.ask<{ studentId: Id }>(
+      `SELECT student_id AS "studentId" FROM student_tags WHERE tag_id = $1`,
+      [tags.given],
+    );
+    const tagged = new Set(has.map(({ studentId }) => studentId));
+    const done = new Set(
+      path.filter(({ outcome }) => outcome?.startsWith('tagged') === true).map(({ runId }) => runId),
+    );
+    for (const { id, studentId } of runs)
+      mustHold(!done.has(id) || tagged.has(studentId), 'each story is true', () => `run ${id} tagged nobody`);
+  }
+
+  /** CAMP-41; a clock that is off ends its day a little later. */
+  function expectPace(): void {
+    if (sim.slow) return;
+    const midnight = Math.ceil(beginning / dayMs) * dayMs;
+    const sent = server.log.filter(({ at }) => at < midnight).length;
+    mustHold(sent <= firstDay, 'a club sends no more in a day than it may', () => `${sent} mails on the first day`);
+  }
+
+  /** The path is a way through the version that the run is pinned to, and the cursor stands at its end. */
+  function expectStory(
+    run: RunRow,
+    path: readonly PathRow[],
+    steps: ReadonlyMap<string, PlacedStep>,
+    mails: readonly BulkMail[],
+    about: (what: string) => () => string,
+  ): void {
+    const rows = new Map(path.map((row) => [row.stepId, row]));
+    mustHold(
+      rows.size === path.length && path.every(({ versionId }) => versionId === run.versionId),
+      'a run stays in its version',
+      about(JSON.stringify(path)),
+    );
+    let at: string | null = [...steps.keys()][0] ?? null;
+    const passed = new Set<string>();
+    for (
+      let row = rows.get(at ?? '');
+      at !== null && row?.left === true && row.outcome !== run.reason;
+      row = rows.get(at ?? '')
+    ) {
+      const placed = steps.get(at);
+      if (!placed) break;
+      passed.add(at);
+      at = nextOf(placed, row);
+    }
+    const isAtCursor = run.status === 'completed' ? at === null : at === run.cursor;
+    mustHold(isAtCursor, 'each story is true', about(`its path leads to ${at ?? 'the end'}: ${JSON.stringify(path)}`));
+    mustHold(
+      path.every(({ stepId }) => passed.has(stepId) || stepId === at),
+      'each story is true',
+      about(`steps beside its way: ${JSON.stringify(path)}`),
+    );
+    for (const stepId of passed) {
+      if (steps.get(stepId)?.step.kind !== 'send_email') continue;
+      const said = rows.get(stepId)?.outcome ?? '';
+      const ofStep = mails.filter((mail) => mail.stepId === stepId);
+      const [mail] = ofStep;
+      mustHold(
+        ofStep.length === 1 && mail !== undefined && tells(said, mail),
+        'each story is true',
+        about(`${stepId} says ${said}, its mail ${JSON.stringify(ofStep)}`),
+      );
+    }
+  }
+
+  /** Points are awarded once for each step that says so, and for no other. */
+  async function expectPoints(
+    runs: readonly RunRow[],
+    path: readonly PathRow[],
+    stepsOf: ReadonlyMap<Id, ReadonlyMap<string, PlacedStep>>,
+    removed: ReadonlySet<Id>,
+  ): Promise<void> {
+    const awards = await sim.postgres.ask<{ studentId: Id; causeId: Id; points: number }>(
+      `SELECT student_id AS "studentId", cause_id AS "causeId", points FROM point_awards`,
+    );
+    const [sums] = await sim.postgres.ask<{ wrong: number }>(
+      `SELECT count(*)::int AS wrong FROM students WHERE removed_at IS NULL
+         AND points <> (SELECT coalesce(sum(award.points), 0) FROM point_awards award WHERE award.student_id = students.id)`,
+    );
+    mustHold(sums?.wrong === 0, 'sums are equal', () => 'the points of a student are not those of the awards');
+    const owner = new Map(runs.map((run) => [run.id, run]));
+    const expected = path
+      .filter(({ outcome }) => outcome === 'awarded')
+      .map(({ runId, versionId, stepId }) => ({
+        studentId: owner.get(runId)?.studentId ?? '',
+        causeId: v5(stepId, runId),
+        points: stepsOf.get(versionId)?.get(stepId)?.step.points ?? 0,
+      }));
+    const wordsOf = (list: typeof awards) =>
+      list
+        .filter(({ studentId }) => !removed.has(studentId))
+        .map(({ studentId, causeId, points }) => `${studentId} ${causeId} ${points}`)
+        .toSorted();
+    mustHold(
+      JSON.stringify(wordsOf(expected)) === JSON.stringify(wordsOf(awards)),
+      'each award has its step, and each step its award',
+      () => `steps ${JSON.stringify(expected)}, awards ${JSON.stringify(awards)}`,
+    );
+  }
+
+  async function expectSums(
+    id: Id,
+    all: readonly RunRow[],
+    mails: readonly BulkMail[],
+    removed: ReadonlySet<Id>,
+  ): Promise<void> {
+    const runs = all.filter((run) => run.automationId === id);
+    const counted = (await countRuns(sim.db, [{ id, clubId }])).get(id) ?? { active: 0, total: 0 };
+    const active = runs.filter(({ status }) => status === 'active').length;
+    mustHold(
+      counted.total === runs.length && counted.active === active,
+      'sums are equal',
+      () => `${JSON.stringify(counted)} are told, ${active} of ${runs.length} are active`,
+    );
+    if (runs.some(({ studentId }) => removed.has(studentId))) return; // what they came to stays counted, without rows
+    const numbers = await sim.postgres.ask<{ id: Id; number: number }>(
+      'SELECT id, number FROM automation_versions WHERE automation_id = $1',
+      [id],
+    );
+    for (const { id: versionId, number } of numbers) {
+      const { steps } = await readCounts(sim.db, clubId, id, number);
+      const rows = await sim.postgres.ask<{ stepId: string; entered: number; left: number }>(
+        `SELECT step_id AS "stepId", count(*)::int AS entered, count(left_at)::int AS left FROM automation_run_steps WHERE version_id = $1 GROUP BY 1`,
+        [versionId],
+      );
+      const ofVersion = new Set(runs.filter((run) => run.versionId === versionId).map((run) => run.id));
+      for (const step of steps) {
+        const row = rows.find(({ stepId }) => stepId === step.step_id) ?? { entered: 0, left: 0 };
+        const sent = mails.filter(
+          ({ runId, stepId, status }) => ofVersion.has(runId ?? '') && stepId === step.step_id && status === 'sent',
+        ).length;
+        mustHold(
+          step.entered === row.entered && step.left === row.left && (step.sent ?? 0) === sent,
+          'sums are equal',
+          () => `step ${JSON.stringify(step)} has ${JSON.stringify(row)} and ${sent} sent mails`,
+        );
+      }
+    }
+  }
+}
+
+function nextOf(placed: PlacedStep, { outcome, answers }: PathRow): string | null {
+  const asks = placed.step.kind === 'condition' || placed.step.wait?.kind === 'until_condition';
+  if (!asks) return placed.following;
+  const branch = answers?.every(Boolean) === true ? 'then' : 'else';
+  return branch === outcome ? firstOf(placed, branch) : 'a branch that its answers do not lead to';
+}
+
+/** What is known later stands in the mail alone: an acceptance that came late, or what a provider told. */
+function tells(said: string, { status, reason, error }: BulkMail): boolean {
+  if (said === 'sent') return status === 'sent';
+  if (said === 'outcome_unknown' || said === 'refused')
+    return status === 'sent' || (status === 'failed' && (said === 'outcome_unknown') === (error === 'outcome_unknown'));
+  return status === 'skipped' && reason === said;
+}
+
+const noStore = () => Promise.reject(new Error('No mail has an image'));

@@ -1,0 +1,28 @@
+/** Every fact that was ever recorded in a schedule: relays delete those that they have carried. */
+import type { Id } from '../../../../platform/core/ids.ts';
+import type { Simulation } from '../simulation.ts';
+
+interface ToldFact {
+  type: string;
+  studentId: Id;
+  subjectId: Id | null;
+}
+
+const keepFacts = `
+  CREATE TABLE IF NOT EXISTS simulation.facts_told (type text, student_id uuid, subject_id uuid);
+  TRUNCATE simulation.facts_told;
+  CREATE OR REPLACE FUNCTION simulation.keep_fact() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO simulation.facts_told VALUES (NEW.type, NEW.student_id, NEW.subject_id);
+    RETURN NULL;
+  END $$;
+  CREATE OR REPLACE TRIGGER facts_kept AFTER INSERT ON facts FOR EACH ROW EXECUTE FUNCTION simulation.keep_fact();`;
+
+/** From now on facts are kept, also those whose transaction is still to commit. @returns what reads them */
+export async function keepToldFacts(sim: Simulation): Promise<() => Promise<ToldFact[]>> {
+  await sim.postgres.ask(keepFacts);
+  return () =>
+    sim.postgres.ask<ToldFact>(
+      `SELECT type, student_id AS "studentId", subject_id AS "subjectId" FROM simulation.facts_told`,
+    );
+}

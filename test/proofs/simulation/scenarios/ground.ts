@@ -1,0 +1,72 @@
+/** What every scenario stands on: a club, students, and the search for traces of removed ones. */
+import type { Vault } from '../../../../platform/infra/vault.ts';
+import { addressKeyOf } from '../../../../platform/infra/address-keys.ts';
+import { newId, type Id } from '../../../../platform/core/ids.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold } from '../stage.ts';
+
+/** What does not change between schedules. */
+export interface Footing {
+  vault: Vault;
+}
+
+export async function addClub(sim: Simulation, _ground: Footing): Promise<Id> {
+  const id = newId();
+  await sim.postgres.ask(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', $2, $3)`, [
+    id,
+    `club-${id}`,
+    new Date(sim.time.now),
+  ]);
+  return id;
+}
+
+/** Confirmed students; each name and address holds the student's id, by which traces are found. */
+export async function addStudents(sim: Simulation, { vault }: Footing, clubId: Id, count: number): Promise<Id[]> {
+  const ids = Array.from({ length: count }, newId);
+  for (const id of ids) {
+    const email = addressOf(id);
+    await sim.postgres.ask(
+      `INSERT INTO students (id, club_id, name, email, email_key, verified_at, created_at, opened_by) VALUES ($1, $2, $3, $4, $5, $6, $6, 'club')`,
+      [id, clubId, `Stella ${markOf(id)}`, email, addressKeyOf(vault, email), new Date(sim.time.now)],
+    );
+  }
+  return ids;
+}
+
+/** Stands in the name and in the address of a student, and nowhere else. */
+const markOf = (id: Id) => `stella${id.replaceAll('-', '').slice(-20)}`;
+
+/** @returns the address of a student that `addStudents` made */
+export const addressOf = (id: Id) => `${markOf(id)}@example.com`;
+
+let columnsByTable: ReadonlyMap<string, readonly string[]> | undefined;
+
+/** A removed student's name and address stand in no table. @throws BrokenInvariant */
+export async function searchForTraces(sim: Simulation, studentId: Id): Promise<void> {
+  columnsByTable ??= await columnsWithWords(sim);
+  const searches = [...columnsByTable].map(
+    ([table, columns]) =>
+      `SELECT '${table}' AS table FROM "${table}" WHERE strpos(concat_ws(' ', ${columns.join(', ')}), $1) > 0`,
+  );
+  const found = await sim.postgres.ask<{ table: string }>(searches.join(' UNION ALL '), [markOf(studentId)]);
+  mustHold(
+    found.length === 0,
+    'removed students are nowhere',
+    () => `${studentId} stands in ${found.map(({ table }) => table).join(', ')}`,
+  );
+}
+
+async function columnsWithWords(sim: Simulation): Promise<ReadonlyMap<string, readonly string[]>> {
+  const rows = await sim.postgres.ask<{ table: string; column: string; type: string }>(
+    `SELECT table_name AS table, column_name AS column, data_type AS type FROM information_schema.columns
+      WHERE table_schema = 'public' AND data_type IN ('text', 'jsonb', 'json', 'bytea', 'ARRAY')
+        AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = table_name::regclass) ORDER BY 1, 2`,
+  );
+  const searched = rows.map(
+    ({ table, column, type }) =>
+      [table, type === 'bytea' ? `encode("${column}", 'escape')` : `"${column}"::text`] as const,
+  );
+  return new Map(
+    [...Map.groupBy(searched, ([table]) => table)].map(([table, found]) => [table, found.map(([, column]) => column)]),
+  );
+}

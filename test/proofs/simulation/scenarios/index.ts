@@ -1,0 +1,77 @@
+/** The scenario of each workflow type. A type of the table without a line here does not compile. (ADR 33) */
+import type { WorkflowType } from '../../../../platform/engine/workflow-types.ts';
+import type { Simulation } from '../simulation.ts';
+import type { Stage } from '../stage.ts';
+import type { Footing } from './ground.ts';
+import { addOns } from './add-ons.ts';
+import { answers } from './answers.ts';
+import { automations } from './automations.ts';
+import { campaigns } from './campaigns.ts';
+import { courseCompletions } from './course-completions.ts';
+import { digests } from './digests.ts';
+import { imports } from './imports.ts';
+import { mailDomains } from './mail-domains.ts';
+import { mails } from './mails.ts';
+import { mediaExpiry } from './media-expiry.ts';
+import { mediaMoves } from './media-moves.ts';
+import { mediaProcessing } from './media-processing.ts';
+import { mediaTranscriptions } from './media-transcriptions.ts';
+import { mentorships } from './mentorships.ts';
+import { salesOfPlatforms } from './sales.ts';
+import { sources } from './sources.ts';
+import { spaceFills } from './space-fills.ts';
+import { webhooks, webhooksDirectly, webhooksOnBothLanes } from './webhooks.ts';
+
+type Scenario = (sim: Simulation, ground: Footing) => Promise<Stage>;
+
+/** By the name of `--engine`. */
+export const scenarios = {
+  webhooks,
+  'webhooks-directly': webhooksDirectly,
+  'webhooks-on-both-lanes': webhooksOnBothLanes,
+  mails,
+  'add-ons': addOns,
+  'media-moves': mediaMoves,
+  'media-expiry': mediaExpiry,
+  'media-processing': mediaProcessing,
+  'media-transcriptions': mediaTranscriptions,
+  campaigns,
+  sales: salesOfPlatforms,
+  'space-fills': spaceFills,
+  'course-completions': courseCompletions,
+  imports,
+  automations,
+  'mail-domains': mailDomains,
+  digests,
+  mentorships,
+  answers,
+  sources,
+} as const satisfies Record<string, Scenario>;
+export type Engine = keyof typeof scenarios;
+export const engines = Object.keys(scenarios) as readonly Engine[];
+
+/** The scenario that plays a type. */
+export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
+  webhookDelivery: 'webhooks',
+  endpointGate: 'webhooks',
+  addOn: 'add-ons',
+  transactionalMail: 'mails',
+  mentorshipSession: 'mentorships',
+  mediaExpiry: 'media-expiry',
+  salesNotice: 'sales',
+  subscriptionEnd: 'sales',
+  studentImport: 'imports',
+  agentAnswer: 'answers',
+  campaignRun: 'campaigns',
+  testMail: 'campaigns',
+  mailDomain: 'mail-domains',
+  automationRun: 'automations',
+  automationGate: 'automations',
+  sourceIndex: 'sources',
+  mediaProcessing: 'media-processing',
+  mediaMove: 'media-moves',
+  mediaTranscription: 'media-transcriptions',
+  courseCompletion: 'course-completions',
+  spaceFill: 'space-fills',
+  spaceDigest: 'digests',
+};

@@ -1,0 +1,185 @@
+/** Mail domains: a club publishes records and takes them back, name servers fall silent, and checks overtake each other. */
+import { checkMailDomain } from '../../../../domain/mail/domains/checking.ts';
+import {
+  makeDomainKeys,
+  readMailDomain,
+  removeMailDomain,
+  setMailDomain,
+  type DomainKeys,
+} from '../../../../domain/mail/domains/domains.ts';
+import type { Id } from '../../../../platform/core/ids.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold, type Command, type Stage } from '../stage.ts';
+import { addClub, type Footing } from './ground.ts';
+
+const names = ['knots.example', 'ropes.example'] as const;
+const dayMs = 86_400_000;
+/** The next look at a domain that was proven is a day later. */
+const horizonMs = dayMs + 6 * 3_600_000;
+
+/** Slow is one question: a later check overtakes the one that asked it. */
+const moods = ['answers', 'is slow once', 'is silent'] as const;
+type Mood = (typeof moods)[number];
+
+interface DomainRow {
+  id: Id;
+  status: string;
+  publicKey: string;
+  /** Where its key is to be published. */
+  name: string;
+  firstProvenAt: Date | null;
+  checkedAt: Date | null;
+}
+
+/** Made once: each takes a tenth of a second, in a thread, which no schedule can repeat. */
+let keys: Promise<DomainKeys[]> | undefined;
+
+export async function mailDomains(sim: Simulation, ground: Footing): Promise<Stage> {
+  const { vault } = ground;
+  const prepared = await (keys ??= Promise.all(Array.from({ length: 4 }, makeDomainKeys)));
+  const clubId = await addClub(sim, ground);
+  const published = new Map<string, string>();
+  /** Keys that a name server has told. */
+  const told = new Set<string>();
+  /** Whether a name server ever said nothing, or had no records any more. */
+  let wasGone = false;
+  /** When a name server last had no record. */
+  let blankAt = 0;
+  let mood: Mood = 'answers';
+  let made = 0;
+  /** By domain: what a row may not take back. */
+  const seen = new Map<Id, Pick<DomainRow, 'firstProvenAt' | 'checkedAt'>>();
+  const now = () => new Date(sim.time.now);
+
+  const settings = {
+    platformAddress: 'news@platform.test',
+    warmUps: { clubs: [], domains: [] },
+    spfInclude: 'spf.platform.test',
+    makeKeys: () => Promise.resolve(prepared[made++ % prepared.length] as DomainKeys),
+    async resolveText(name: string): Promise<readonly string[]> {
+      const answered = await sim.outside(`a name server is asked for ${labelOf(name)}`, () => {
+        const text = published.get(name);
+        if (text === undefined) blankAt = sim.time.now;
+        const key = /p=([^;]+)/.exec(text ?? '')?.[1];
+        if (key !== undefined && mood !== 'is silent') told.add(key);
+        const asked = { mood, text };
+        if (mood === 'is slow once') mood = 'answers';
+        return asked;
+      });
+      if (answered.mood === 'is silent') throw new Error('queryTxt ETIMEOUT');
+      if (answered.mood === 'is slow once') await new Promise((resolve) => void setTimeout(resolve, 4_000));
+      return answered.text === undefined ? [] : [answered.text];
+    },
+  };
+  const deps = { db: sim.db, vault, mailDomains: settings };
+
+  const turn = (next: Mood): Command => ({
+    label: `the name server ${next}`,
+    run() {
+      mood = next;
+      wasGone ||= next === 'is silent';
+    },
+  });
+
+  /** The club copies what the API shows it. */
+  const publish: Command = {
+    label: 'the club publishes its records',
+    async run() {
+      const { records } = await readMailDomain(deps, clubId);
+      for (const { name, value } of records) published.set(name, value);
+      wasGone ||= blankAt === sim.time.now; // of two checks of one moment either has the last word
+    },
+  };
+  const withdraw: Command = {
+    label: 'the club takes its records back',
+    run() {
+      published.clear();
+      wasGone = true;
+    },
+  };
+  const set = (domain: string): Command => ({
+    label: `the club sets ${domain}`,
+    run: async () => void (await setMailDomain(deps, clubId, { domain }, now())),
+  });
+
+  await set(names[0]).run();
+
+  return {
+    types: ['mailDomain'],
+    horizonMs,
+    depsFor: (db) => ({ db, vault, mailDomains: settings }),
+    command(decisions) {
+      const which = decisions.choose(10);
+      if (which < 2) return set(decisions.pick(names));
+      if (which < 4) return publish;
+      if (which === 4) return withdraw;
+      if (which === 5)
+        return { label: 'the club removes its domain', run: () => removeMailDomain(deps, clubId, now()) };
+      if (which < 8)
+        return {
+          label: `the club has its records checked${which === 7 ? ', a second later' : ''}`,
+          async run() {
+            if (which === 7) await new Promise((resolve) => void setTimeout(resolve, 1_000));
+            await checkMailDomain(deps, clubId, now());
+          },
+        };
+      return turn(decisions.pick(moods));
+    },
+    calm: () => [turn('answers')],
+    async atRest() {
+      for (const row of await rows()) expectStory(row);
+    },
+    async atEnd() {
+      for (const row of await rows()) {
+        expectStory(row);
+        const isPublished = published.has(row.name);
+        const was = row.firstProvenAt === null ? 'unproven' : 'lapsed';
+        mustHold(
+          row.status === (isPublished ? 'proven' : was),
+          'what DNS says is known within a day',
+          () => `domain ${row.id} is ${row.status}, and its records are ${isPublished ? '' : 'not '}published`,
+        );
+        mustHold(
+          row.checkedAt !== null && sim.time.now - row.checkedAt.getTime() <= dayMs + 3_600_000,
+          'a domain is looked at each day',
+          () => `domain ${row.id} was looked at ${row.checkedAt?.toISOString() ?? 'never'}`,
+        );
+      }
+    },
+  };
+
+  function rows(): Promise<DomainRow[]> {
+    return sim.postgres.ask<DomainRow>(
+      `SELECT id, status, public_key AS "publicKey", selector || '._domainkey.' || domain AS name, first_proven_at AS "firstProvenAt", checked_at AS "checkedAt" FROM mail_domains`,
+    );
+  }
+
+  function expectStory(row: DomainRow): void {
+    const { id, publicKey, status, firstProvenAt, checkedAt } = row;
+    const before = seen.get(id);
+    seen.set(id, { firstProvenAt, checkedAt });
+    mustHold(
+      !before?.firstProvenAt || before.firstProvenAt.getTime() === firstProvenAt?.getTime(),
+      'a domain is proven first once',
+      () => `domain ${id}: first ${before?.firstProvenAt?.toISOString()}, then ${firstProvenAt?.toISOString()}`,
+    );
+    mustHold(
+      !before?.checkedAt || before.checkedAt.getTime() <= (checkedAt?.getTime() ?? 0),
+      'a later check has the last word',
+      () => `domain ${id}: checked ${before?.checkedAt?.toISOString()}, then ${checkedAt?.toISOString()}`,
+    );
+    mustHold(
+      firstProvenAt === null || told.has(publicKey),
+      'what is recorded has happened',
+      () => `domain ${id} was proven, and no name server had its key`,
+    );
+    mustHold(
+      status !== 'lapsed' || wasGone,
+      'what is recorded has happened',
+      () => `domain ${id} has lapsed, and every name server had its key`,
+    );
+  }
+}
+
+/** Without the key's name, which is drawn anew each time. */
+const labelOf = (name: string): string => name.replace(/^k[0-9a-f]{8}\./, 'key.');

@@ -1,0 +1,238 @@
+/** Videos that a plan does not keep: warnings, removals, and plans that change while both are under way. */
+import { receiveEvent } from '../../../../domain/billing/events.ts';
+import { planOfPriceBy, readEvent } from '../../../../domain/billing/events.policy.ts';
+import { eraseDue, removeMedia } from '../../../../domain/media/erasure.ts';
+import { followVideoHosting } from '../../../../domain/media/expiry.ts';
+import { eraseLeftovers } from '../../../../domain/media/leftovers.ts';
+import { expiryRules } from '../../../../domain/media/media.policy.ts';
+import { reserveMedia } from '../../../../domain/media/reservation.ts';
+import { newId, type Id } from '../../../../platform/core/ids.ts';
+import { wake } from '../../../../platform/engine/wakes.ts';
+import { billingEvents } from '../../../toolkit/builders/billing-events.ts';
+import type { Simulation } from '../simulation.ts';
+import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
+import { addClub, type Footing } from './ground.ts';
+import { addStoredFile } from './media-moves.ts';
+import { expectNamed, expectNothingElse, expectReadable, expectStorageSums, simulatedStore } from './store.ts';
+
+const dayMs = 86_400_000;
+/** The latest clock of a worker, and the wait of a run. */
+const inaccuracyMs = 400_000;
+
+interface Video {
+  id: Id;
+  removedAt: Date | null;
+  expiresAt: Date | null;
+  warnedAt: Date | null;
+}
+
+export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Stage> {
+  const { vault } = ground;
+  const now = () => new Date(sim.time.now);
+  const clubId = await addClub(sim, ground);
+  await sim.postgres.ask(`UPDATE clubs SET opening_plan = 'trial' WHERE id = $1`, [clubId]);
+  const administrators = [await addAdministrator(), await addAdministrator()];
+  const store = simulatedStore(sim);
+  const deps = { db: sim.db, storage: store.storage };
+  const videos = [await addVideo(), await addVideo(), await addVideo(), await addVideo()];
+  const removed = new Set<Id>();
+  /** Message keys that the mail server has taken. */
+  const mailed = new Set<Id>();
+  /** Files that stood when somebody heard that the plan hosts videos, as long as nobody asked for another plan. */
+  let hosted = new Set<Id>();
+  let isHosting = false;
+  /** Whether a change of the plan was asked for, and whether each was answered. */
+  let [changes, unanswered] = [0, 0];
+  let seconds = Math.floor(sim.time.now / 1_000);
+
+  async function addAdministrator(): Promise<Id> {
+    const id = newId();
+    await sim.postgres.ask(
+      `WITH one AS (INSERT INTO administrators (id, name, email, verified_at, created_at) VALUES ($1, 'Admin', $2, $3, $3))
+       INSERT INTO memberships (club_id, administrator_id, role, joined_at) VALUES ($4, $1, 'admin', $3)`,
+      [id, `admin-${id}@example.com`, now(), clubId],
+    );
+    return id;
+  }
+
+  /** A video of a club that does not host any: about to be announced, or announced and about to go. */
+  async function addVideo(): Promise<Id> {
+    const id = newId();
+    await addStoredFile(sim, store, { id, clubId, content: Buffer.alloc(100), mime: 'video/mp4', isProcessed: true });
+    const looksAt = new Date(sim.time.now + sim.decisions.pick([0, 2_000, 60_000, dayMs / 2, 3 * dayMs]));
+    const isWarned = sim.decisions.happens(2);
+    const expiresAt = isWarned ? looksAt : new Date(looksAt.getTime() + expiryRules.warnedMs);
+    const warnedAt = isWarned ? new Date(looksAt.getTime() - expiryRules.warnedMs) : null;
+    await sim.postgres.ask(
+      `UPDATE media SET expires_at = $2, expiry_looks_at = $3, expiry_warned_at = $4 WHERE id = $1`,
+      [id, expiresAt, looksAt, warnedAt],
+    );
+    await sim.db.transaction((tx) => wake(tx, 'mediaExpiry', [{ id, clubId }], now()));
+    return id;
+  }
+
+  const plan = (name: 'professional' | 'starter'): Command => ({
+    label: `the plan becomes ${name}`,
+    async run() {
+      const about = { clubId, customer: `cus_${clubId}`, subscription: `sub_${clubId}`, plan: name, at: ++seconds };
+      const event = readEvent(billingEvents.subscription('updated', about), planOfPriceBy([]));
+      if (!event) throw new Error('The event says nothing');
+      const change = ++changes;
+      hosted = new Set();
+      unanswered++;
+      await receiveEvent(sim.db, event, now());
+      unanswered--;
+      if (change === changes) isHosting = name === 'professional';
+      if (change !== changes || unanswered > 0 || name === 'starter') return;
+      const standing = await readVideos();
+      if (change === changes)
+        hosted = new Set(standing.filter(({ removedAt }) => removedAt === null).map(({ id }) => id));
+    },
+  });
+
+  const readVideos = () =>
+    sim.postgres.ask<Video>(
+      `SELECT id, removed_at AS "removedAt", expires_at AS "expiresAt", expiry_warned_at AS "warnedAt" FROM media ORDER BY id`,
+    );
+
+  const record: Command = {
+    label: 'a recording is reserved',
+    async run() {
+      const recording = { fileName: 'lesson.mp4', mime: 'video/mp4', sizeBytes: 50, recording: true };
+      await reserveMedia({ ...deps, vault, filesUrl: 'https://files.test' }, clubId, recording, now());
+    },
+  };
+
+  const upkeep: Command = {
+    label: 'upkeep',
+    async run() {
+      await followVideoHosting(sim.db, now());
+      await eraseDue(deps, now());
+      await eraseLeftovers(deps, now());
+    },
+  };
+
+  async function sendMail({ messageKey }: { messageKey: Id }): Promise<void> {
+    await sim.outside(`mail ${messageKey}`, () => void mailed.add(messageKey));
+  }
+
+  return {
+    types: ['mediaExpiry', 'transactionalMail'],
+    horizonMs: 40 * dayMs,
+    depsFor: (db) => ({
+      db,
+      vault,
+      storage: store.storage,
+      mails: {
+        db,
+        vault,
+        sendMail,
+        links: {
+          classroomUrl: 'https://{slug}.test',
+          dashboardUrl: 'https://dashboard.test',
+          publicUrl: 'https://api.example.com',
+        },
+        warmUp: [100],
+        onOutcome: () => {},
+      },
+    }),
+    command(decisions) {
+      const which = decisions.choose(12);
+      if (which < 3) return plan('professional');
+      if (which < 5) return plan('starter');
+      if (which < 7) return record;
+      if (which === 7) return upkeep;
+      if (which === 8) {
+        const id = decisions.pick(videos);
+        return {
+          label: `remove ${id}`,
+          async run() {
+            removed.add(id);
+            await removeMedia(deps, clubId, id, now());
+          },
+        };
+      }
+      return store.turn((['answers', 'is slow', 'is away'] as const)[which - 9] ?? 'answers');
+    },
+    calm: () => [store.turn('answers'), upkeep],
+    async atRest() {
+      await expectNamed(sim, store);
+      await expectReadable(sim, store);
+      for (const { id, removedAt } of await readVideos()) {
+        mustHold(
+          !hosted.has(id) || removedAt === null || removed.has(id),
+          'a plan keeps what it hosts',
+          () => `video ${id} has gone, and the plan hosts it`,
+        );
+      }
+    },
+    async atEnd() {
+      const found = await readVideos();
+      expectWarned(found);
+      if (unanswered === 0) expectPlan(found);
+      await expectMails();
+      await expectStorageSums(sim);
+      const later = new Date(sim.time.now + 2 * dayMs);
+      await eraseDue(deps, later);
+      await eraseLeftovers(deps, later);
+      await expectNothingElse(sim, store);
+    },
+  };
+
+  /** Nothing goes but seven days after its announcement, unless somebody removes it. */
+  function expectWarned(found: readonly Video[]): void {
+    for (const { id, removedAt, warnedAt } of found) {
+      if (removedAt === null || removed.has(id)) continue;
+      const warnedFor = warnedAt && removedAt.getTime() - warnedAt.getTime();
+      mustHold(
+        warnedFor !== null && warnedFor >= expiryRules.warnedMs - inaccuracyMs,
+        'who loses a video was told',
+        () =>
+          `video ${id} has gone ${warnedFor === null ? 'unannounced' : `${warnedFor / dayMs} days after its warning`}`,
+      );
+    }
+  }
+
+  /** Of a plan that hosts videos every one stays, of another every one goes. */
+  function expectPlan(found: readonly Video[]): void {
+    for (const { id, removedAt, expiresAt } of found) {
+      if (removedAt !== null) continue;
+      mustHold(
+        isHosting && expiresAt === null,
+        'each video follows the plan',
+        () =>
+          `video ${id} ${expiresAt === null ? 'stays' : 'is to go'}, and the plan hosts ${isHosting ? '' : 'no '}videos`,
+      );
+    }
+  }
+
+  /** Each administrator is told once a day, and the mail server has each mail. */
+  async function expectMails(): Promise<void> {
+    const mails = await sim.postgres.ask<{ id: Id; administratorId: Id; status: string; createdAt: Date }>(
+      `SELECT id, administrator_id AS "administratorId", status, created_at AS "createdAt" FROM transactional_mails ORDER BY created_at, id`,
+    );
+    for (const { id, status } of mails)
+      mustHold(status === 'sent' && mailed.has(id), 'every mail is sent', () => `mail ${id} is ${status}`);
+    const warned = await sim.postgres.ask<{ at: Date }>(
+      'SELECT expiry_warned_at AS at FROM media WHERE expiry_warned_at IS NOT NULL AND expiry_warned_at >= $1',
+      [new Date(beginning)],
+    );
+    for (const administratorId of administrators) {
+      const times = mails
+        .filter((mail) => mail.administratorId === administratorId)
+        .map(({ createdAt }) => createdAt.getTime());
+      for (const { at } of warned) {
+        mustHold(
+          times.some((time) => Math.abs(at.getTime() - time) <= expiryRules.oneWarningMs + inaccuracyMs),
+          'who loses a video was told',
+          () => `nobody told ${administratorId} of the warning of ${at.toISOString()}`,
+        );
+      }
+      if (changes > 0 || sim.slow || removed.size > 0) continue;
+      const isOften = times.some(
+        (time, at) => at > 0 && time - (times[at - 1] ?? 0) < expiryRules.oneWarningMs - inaccuracyMs,
+      );
+      mustHold(!isOften, 'one mail tells of a day', () => `${administratorId} was told twice in a day`);
+    }
+  }
+}

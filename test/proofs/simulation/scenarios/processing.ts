@@ -1,0 +1,156 @@
+/** What processes files in a simulation: no threads, no child processes, no ffmpeg, no disk. */
+import type { Finding } from '../../../../domain/media/file-content.ts';
+import {
+  isImageType,
+  isKeptAsPicture,
+  kindOf,
+  type ContentType,
+  type MediaError,
+} from '../../../../domain/media/media.policy.ts';
+import type { FileReaders } from '../../../../domain/media/processing/readers.ts';
+import type { ProcessingDeps } from '../../../../domain/media/processing/step.ts';
+import type { MediaPurpose } from '../../../../entities/media/values.ts';
+import { createClubPermits } from '../../../../platform/engine/club-permits.ts';
+import { mailPictureRules } from '../../../../platform/infra/images/mail-picture.ts';
+import type { Box } from '../../../../platform/infra/images/pictures.ts';
+import type { ObjectStore } from '../../../../platform/infra/object-store.ts';
+import type { Database } from '../../../../platform/infra/postgres/database.ts';
+import type { Simulation } from '../simulation.ts';
+
+interface SimulatedDeps {
+  storage: ObjectStore;
+  readers: FileReaders;
+  /** Hears of faults of ours, which no store's absence is. */
+  onFault: (error: unknown) => void;
+}
+
+export function simulatedProcessing(db: Database, deps: SimulatedDeps): ProcessingDeps {
+  return {
+    db,
+    ...deps,
+    onOutcome: () => {},
+    failpoint: () => Promise.resolve(),
+    video: {
+      ffmpeg: {
+        look: () => Promise.resolve(false),
+        finding: undefined,
+        isThere: false,
+        run: () => Promise.reject(new Error('There is no ffmpeg')),
+      },
+      workDirectory: '/nowhere',
+      freeBytes: () => Promise.resolve(0),
+      permits: createClubPermits(1),
+    },
+  };
+}
+
+/** What a file is: its first word, and what is found in it then. */
+const natures = {
+  image: { mime: 'image/png' },
+  /** It can be measured, and not decoded. */
+  torn: { mime: 'image/png' },
+  animated: { error: 'image_animated' },
+  pdf: { mime: 'application/pdf' },
+  /** It opens with a password. */
+  locked: { mime: 'application/pdf' },
+  text: { mime: 'text/plain' },
+  video: { mime: 'video/mp4' },
+  evil: { error: 'content_not_allowed' },
+  /** Whoever opens it breaks. */
+  deadly: { mime: 'image/png' },
+} as const satisfies Record<string, { mime: ContentType } | { error: MediaError }>;
+export type Nature = keyof typeof natures;
+export const everyNature = Object.keys(natures) as readonly Nature[];
+
+export const contentOf = (nature: Nature, number: number) =>
+  Buffer.from(`${nature} ${number} ${'.'.repeat(number % 7)}`);
+
+/** @returns undefined for what no scenario has written */
+function natureOf(content: Buffer): Nature | undefined {
+  const [word] = content.toString().split(' ');
+  return everyNature.find((nature) => nature === word);
+}
+
+/** @param announced the type that was announced @returns its type, or why it is refused */
+export function findingOf(
+  nature: Nature,
+  { purpose, announced }: { purpose: MediaPurpose; announced: string },
+): { mime: ContentType } | { error: MediaError } {
+  const found = natures[nature];
+  if ('error' in found) return found;
+  const isWanted = isImageType(found.mime) || !isKeptAsPicture(purpose);
+  const isNamed = kindOf(found.mime) !== 'video' || kindOf(announced) === 'video';
+  return isWanted && isNamed ? found : { error: 'content_not_allowed' };
+}
+
+/** @returns what a picture of this size shows of a file */
+export const pictureOf = (content: Buffer, { width }: Box) => Buffer.from(`${content.toString()} in ${width}`);
+
+const readerMoods = ['reads', 'is slow', 'breaks'] as const;
+export type ReaderMood = (typeof readerMoods)[number];
+
+/** Longer than a lease that nobody renews. */
+const slowMs = 15_000;
+
+/** @param mood how a file is read that is opened now */
+export function simulatedReaders(sim: Simulation, mood: () => ReaderMood): FileReaders {
+  async function open(label: string, content: Buffer, signal?: AbortSignal): Promise<Nature | undefined> {
+    const nature = natureOf(content);
+    const how = await sim.outside(label, mood);
+    if (how === 'is slow') await pause(signal);
+    signal?.throwIfAborted();
+    if (how === 'breaks' || nature === 'deadly') throw new ThreadEnded();
+    return nature;
+  }
+
+  return {
+    async identify(contents, { purpose, mime, sizeBytes: size }, { signal }): Promise<Finding | undefined> {
+      const sizeBytes = Number(size);
+      const content = await contents.read(0, sizeBytes);
+      if (!content) return undefined;
+      const nature = await open('a file is identified', content, signal);
+      const found = findingOf(nature ?? 'evil', { purpose, announced: mime ?? '' });
+      return 'error' in found ? { sizeBytes, ...found } : { sizeBytes, ...found, kind: kindOf(found.mime), ...sizes };
+    },
+    async shrinkImage(bytes, boxes) {
+      const nature = await open('an image is shrunk', bytes);
+      return nature === 'image' ? boxes.map((box) => picture(bytes, box)) : undefined;
+    },
+    async makeMailPicture(bytes) {
+      const nature = await open('a picture for e-mails is made', bytes);
+      return nature === 'image' ? { ...picture(bytes, mailBox), standsStill: false } : 'image_unreadable';
+    },
+    async drawFirstPage(pdf, box, { signal }) {
+      const pieces: Buffer[] = [];
+      for await (const piece of pdf) pieces.push(piece);
+      const content = Buffer.concat(pieces);
+      const nature = await open('a page is drawn', content, signal);
+      return nature === 'pdf' ? picture(content, box) : undefined;
+    },
+  };
+}
+
+const sizes = { width: 40, height: 30, durationMs: 1_000 };
+
+/** What the picture for e-mails fits into. */
+export const mailBox = { width: mailPictureRules.width };
+
+const picture = (content: Buffer, box: Box) => ({
+  bytes: pictureOf(content, box),
+  type: 'image/png' as const,
+  width: 4,
+  height: 4,
+});
+
+/** What a reader's end is to the product: a fault of ours. */
+export class ThreadEnded extends Error {
+  override name = 'ThreadEnded';
+}
+
+/** Ends early where whoever waits gives up. */
+function pause(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, slowMs);
+    signal?.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,246 @@
+/**
+ * An object store without a network: each request is a step of the schedule. It may be refused, be carried out without an answer, or be
+ * carried out late, when whoever asked has given up or is dead.
+ */
+import type { Readable } from 'node:stream';
+import type { Id } from '../../../../platform/core/ids.ts';
+import { keyPrefix, type ObjectStore } from '../../../../platform/infra/object-store.ts';
+import type { Simulation } from '../simulation.ts';
+import { mustHold, type Command } from '../stage.ts';
+import type { SimulatedProcess } from '../simulated-process.ts';
+
+type Mood = 'answers' | 'is slow' | 'is away';
+
+export interface SimulatedStore {
+  /** What the product gets. */
+  readonly storage: ObjectStore;
+  /** By key. */
+  readonly objects: ReadonlyMap<string, Buffer>;
+  /** Without a step: for what stands before the schedule begins. */
+  place(key: string, content: Buffer): void;
+  /** As `put`, of a body that is given so long: until a time in Unix milliseconds. */
+  putUntil(until: number, key: string, body: Readable): Promise<void>;
+  /** To a signed address, which is good until a time in Unix milliseconds and takes a file once: what stands there stays. */
+  upload(until: number, key: string, body: Readable): Promise<void>;
+  turn(next: Mood): Command;
+}
+
+/** What a request that is carried out late has to wait for, in milliseconds: less than anybody may keep what it leaves (MED-27). */
+const usualLatenessMs: readonly number[] = [2_000, 60_000, 20 * 60_000];
+/** Longer than a lease that nobody renews. */
+const slowMs = 15_000;
+
+/** @param latenessMs what a request that is carried out late waits for, in milliseconds */
+export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): SimulatedStore {
+  const objects = new Map<string, Buffer>();
+  const server: SimulatedProcess = { name: 'store', alive: true, standsUntil: 0, skewMs: 0 };
+  const isUnreliable = sim.decisions.happens(2);
+  let mood: Mood = sim.decisions.happens(3) ? 'is slow' : 'answers';
+
+  /** @param act what the store does @throws the store's error */
+  async function ask<T>(label: string, act: () => T, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    const answer = await sim.outside(label, () => {
+      if (mood === 'is away') return away();
+      const fault = isUnreliable && sim.turbulent ? sim.decisions.choose(24) : 0;
+      if (fault === 21) return away();
+      if (fault === 23) {
+        sim.time.after(sim.decisions.pick(latenessMs), { process: server }, act);
+        return away();
+      }
+      const result = act();
+      return fault === 22 ? away() : { result };
+    });
+    if (mood === 'is slow') await slowly(signal);
+    signal?.throwIfAborted();
+    if ('error' in answer) throw answer.error;
+    return answer.result;
+  }
+
+  async function putUntil(until: number, key: string, body: Readable): Promise<void> {
+    const content = await bytesOf(body);
+    await ask(`PUT ${key}`, () => {
+      if (sim.time.now > until) throw away().error;
+      objects.set(key, content);
+    });
+  }
+
+  async function upload(until: number, key: string, body: Readable): Promise<void> {
+    const content = await bytesOf(body);
+    await ask(`PUT ${key}`, () => {
+      if (sim.time.now <= until && !objects.has(key)) objects.set(key, content);
+    });
+  }
+
+  async function remove(key: string): Promise<void> {
+    await ask(`DELETE ${key}`, () => void objects.delete(key));
+  }
+
+  const size = (key: string) => ask(`HEAD ${key}`, () => objects.get(key)?.length);
+  const storage: ObjectStore = {
+    linksUrl: 'https://links.test',
+    put: (key, _type, body) => putUntil(Infinity, key, body),
+    read: (key, offset, length) => ask(`GET ${key}`, () => objects.get(key)?.subarray(offset, offset + length)),
+    async stream(key, signal, part) {
+      const whole = await ask(`GET ${key}`, () => objects.get(key), signal);
+      return whole && inPieces(part ? whole.subarray(part.offset, part.offset + part.length) : whole);
+    },
+    size,
+    signPut: async (key) => ({ url: `${addresses}${key}`, headers: {} }),
+    putOnce: () => Promise.reject(new Error('Files without a size go through no simulated process')),
+    signGet: async (key) => `${addresses}${key}`,
+    publicAddress(key) {
+      if (!key.startsWith(keyPrefix.public)) throw new Error('A private file has no public address');
+      return `${addresses}${key}`;
+    },
+    async copy(from, to, _headers, signal) {
+      if ((await size(from)) === undefined) return false;
+      const copied = await ask(
+        `COPY ${from} to ${to}`,
+        () => {
+          const content = objects.get(from);
+          if (!content) return false;
+          mustHold(!objects.has(to), 'nothing is written over', () => `a copy goes to ${to}, which is there`);
+          objects.set(to, content);
+          return true;
+        },
+        signal,
+      );
+      return copied && (await size(to)) !== undefined;
+    },
+    empty: (key) => ask(`EMPTY ${key}`, () => void objects.set(key, Buffer.alloc(0))),
+    remove,
+    joinParts: () => Promise.resolve('incomplete'),
+    async removeUnder(prefix, isKept = () => false) {
+      const found = await ask(`LIST ${prefix}`, () => [...objects.keys()].filter((key) => key.startsWith(prefix)));
+      for (const key of found) if (!isKept(key)) await remove(key);
+    },
+    endUploads: async () => {},
+    allowOrigins: () => Promise.resolve(false),
+    close() {},
+  };
+  return {
+    storage,
+    objects,
+    putUntil,
+    upload,
+    place: (key, content) => void objects.set(key, content),
+    turn: (next) => ({
+      label: `the store ${next}`,
+      run() {
+        mood = next;
+      },
+    }),
+  };
+}
+
+const addresses = 'https://store.test/';
+
+/** @returns the key to which an address of the store leads */
+export const keyAt = (address: string) => address.slice(addresses.length);
+
+const away = () => ({ error: Object.assign(new Error('The store is away'), { code: 'ECONNRESET' }) });
+
+/** Ends early where whoever waits gives up. */
+function slowly(signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, slowMs);
+    signal?.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+async function bytesOf(body: Readable): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of body as AsyncIterable<Buffer>) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces);
+}
+
+async function* inPieces(content: Buffer): AsyncGenerator<Buffer> {
+  yield content;
+}
+
+/** Every object has a row that names it: its file, what erases it, or a move that copies it. @throws BrokenInvariant */
+export async function expectNamed(sim: Simulation, store: SimulatedStore): Promise<void> {
+  const rows = await sim.postgres.ask<{ key: string }>(
+    `SELECT object_key AS key FROM media WHERE object_key IS NOT NULL
+      UNION ALL SELECT object_key FROM leftover_objects
+      UNION ALL SELECT target_key FROM media_moves WHERE target_key IS NOT NULL`,
+  );
+  const isNamed = (object: string) => rows.some(({ key }) => object === key || object.startsWith(`${key}.`));
+  const nameless = [...store.objects.keys()].filter((object) => !isNamed(object));
+  mustHold(nameless.length === 0, 'every object has a row', () => `no row names ${nameless.join(', ')}`);
+}
+
+interface StandingFile {
+  id: Id;
+  key: string;
+  sizeBytes: string | null;
+  visibility: keyof typeof keyPrefix;
+  renditions: string[];
+  /** The original goes once it has been replaced by a picture: `sizeBytes` is of that. */
+  isPicture: boolean;
+}
+
+/**
+ * Every file that can be read is there, with its renditions, in the bucket of its visibility.
+ * @returns those files @throws BrokenInvariant
+ */
+export async function expectReadable(sim: Simulation, store: SimulatedStore): Promise<StandingFile[]> {
+  const files = await sim.postgres.ask<StandingFile>(
+    `SELECT id, object_key AS key, size_bytes AS "sizeBytes", visibility, purpose IN ('agent_image', 'avatar') AS "isPicture",
+            ARRAY(SELECT object_key FROM media_renditions WHERE media_id = media.id) AS renditions
+       FROM media WHERE status = 'ready' AND removed_at IS NULL AND object_key IS NOT NULL`,
+  );
+  for (const { id, key, sizeBytes, visibility, renditions, isPicture } of files) {
+    const length = store.objects.get((isPicture && renditions[0]) || key)?.length;
+    mustHold(
+      length === Number(sizeBytes),
+      'every file is there',
+      () => `file ${id} has ${length} of ${sizeBytes} bytes`,
+    );
+    for (const made of renditions) {
+      mustHold(store.objects.has(made), 'every file is there', () => `file ${id} lacks the rendition ${made}`);
+      mustHold(made.startsWith(`${key}.`), 'every file is there', () => `rendition ${made} is not beside file ${id}`);
+    }
+    mustHold(
+      key.startsWith(keyPrefix[visibility]),
+      'a file is in one bucket',
+      () => `file ${id} is ${visibility}, and stands at ${key}`,
+    );
+  }
+  return files;
+}
+
+/** What the club's storage says, with changes not yet rolled up, is what the rows add up to. @throws BrokenInvariant */
+export async function expectStorageSums(sim: Simulation): Promise<void> {
+  const wrong = await sim.postgres.ask(
+    `SELECT club_id, kind, sum(bytes)::text AS bytes, sum(files)::text AS files, sum(held)::text AS held FROM (
+       SELECT club_id, kind, bytes, files, held FROM club_storage
+       UNION ALL SELECT club_id, kind, bytes, files, held FROM club_storage_changes
+       UNION ALL SELECT club_id, kind, -size_bytes, -1, 0 FROM media
+        WHERE size_bytes IS NOT NULL AND object_key IS NOT NULL AND erased_at IS NULL
+       UNION ALL SELECT club_id, kind, 0, 0, -held_bytes FROM media
+        WHERE size_bytes IS NULL AND status IN ('uploading', 'processing') AND removed_at IS NULL AND held_bytes > 0
+       UNION ALL SELECT club_id, kind, 0, 0, -address_bytes FROM media
+        WHERE object_key IS NOT NULL AND address_bytes > 0
+          AND CASE WHEN size_bytes IS NULL THEN status = 'failed' OR removed_at IS NOT NULL ELSE erased_at IS NOT NULL END) AS sides
+      GROUP BY 1, 2 HAVING (sum(bytes), sum(files), sum(held)) <> (0, 0, 0)`,
+  );
+  mustHold(wrong.length === 0, 'sums are equal', () => JSON.stringify(wrong));
+}
+
+/** Nothing is stored but what can be read: once all that is due has been erased. @throws BrokenInvariant */
+export async function expectNothingElse(sim: Simulation, store: SimulatedStore): Promise<void> {
+  const files = await expectReadable(sim, store);
+  const wanted = new Set(files.flatMap(({ key, renditions }) => [key, ...renditions]));
+  const left = [...store.objects.keys()].filter((key) => !wanted.has(key));
+  mustHold(left.length === 0, 'what nobody has is erased', () => `left in the store: ${left.join(', ')}`);
+  const rows = await sim.postgres.ask<{ key: string }>(
+    `SELECT object_key AS key FROM leftover_objects UNION ALL SELECT id::text FROM media WHERE erases_at IS NOT NULL AND removed_at IS NOT NULL`,
+  );
+  mustHold(
+    rows.length === 0,
+    'what nobody has is erased',
+    () => `still to be erased: ${rows.map(({ key }) => key).join(', ')}`,
+  );
+}

@@ -1,0 +1,733 @@
+/**
+ * One schedule: which process takes the next step, and what goes wrong, between any two statements. Everything that matters passes
+ * through `#actions`: statements, calls to the outside, signals, tasks, timers and commands.
+ */
+import { rescueOverdue } from '../../../platform/engine/sweeper.ts';
+import { workflowIdOf, workflowTypes, type Run } from '../../../platform/engine/workflow-types.ts';
+import { Database } from '../../../platform/infra/postgres/database.ts';
+import type { WorkflowClient } from '../../../worker/workflow-client.ts';
+import type { Decisions } from './decisions.ts';
+import type { SimulatedPostgres, Statement } from './postgres.ts';
+import { runAs, runningNow, type SimulatedProcess, type VirtualTime } from './simulated-process.ts';
+import { BrokenInvariant, mustHold, type Command, type Stage } from './stage.ts';
+import { simulatedClient } from './temporal/client.ts';
+import { SimulatedTemporal, type Action } from './temporal/server.ts';
+import { backlogAt, expectSomebodyLooks, hasFacts, hasOverdue } from './waiting.ts';
+import { makeWorker, type SimulatedWorker } from './workers.ts';
+
+/** What can go wrong. A schedule has some of them, so that each gets its turn without the others. */
+const faultKinds = [
+  'crash',
+  'stand',
+  'skew',
+  'cut',
+  'away',
+  'unnotified',
+  'double',
+  'delay',
+  'lose',
+  'forget',
+  'hurry',
+  'sweep',
+  'twice',
+] as const;
+/** A schedule has at most one of each pair; the draw of the first decides about both. */
+const insteadOf = {
+  cut: 'outage',
+  hurry: 'lapse',
+  sweep: 'deploy',
+  unnotified: 'linger',
+  double: 'pauses',
+  away: 'elsewhere',
+} as const;
+type FaultKind = (typeof faultKinds)[number] | (typeof insteadOf)[keyof typeof insteadOf];
+
+interface Outcome {
+  steps: number;
+  trace: readonly string[];
+}
+
+const maxSteps = 6_000;
+/** A run may look a little later than its row is due: it waits a second at least (ENG-1). */
+const slackMs = 2_500;
+const workerNames = ['worker 1', 'worker 2'] as const;
+const restartMs = 1_000;
+const usualLeaseMs = 60_000;
+/** Steps that others take while a process lingers. */
+const lingeredSteps = [4, 8, 16, 32, 64] as const;
+const lingeredStepsPaced = [16, 64, 256] as const;
+/** In a paced schedule a command comes at one step in so many while others are busy. */
+const pacedSteps = 12;
+/** How much later a late signal comes in a paced schedule, in milliseconds; otherwise it comes at any step. */
+const signalDelaysMs = [0, 1_000, 4_000, 30_000] as const;
+/** As `lock_timeout` of each connection (entities/data-source.ts). */
+const lockTimeoutMs = 5_000;
+/** Less than `idle_in_transaction_session_timeout`. */
+const idleInTransactionMs = 50_000;
+
+interface Gate {
+  process: SimulatedProcess;
+  label: string;
+  pass: () => void;
+  statement?: Statement;
+  /** Since when it waits for a lock. */
+  parkedAt?: number;
+}
+
+/** A signal that comes later than it was sent. */
+interface LateSignal {
+  run: Run;
+  /** Not before this time, in Unix milliseconds. */
+  from: number;
+  /** It came in time, too. */
+  isDouble: boolean;
+}
+
+interface ActionOf extends Action {
+  /** Whose statement, or call to the outside, it is. */
+  process?: SimulatedProcess;
+}
+
+const { setImmediate: soonReal } = globalThis;
+const turn = () => new Promise<void>((resolve) => void soonReal(resolve));
+const uuids = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
+
+export class Simulation {
+  readonly trace: string[] = [];
+  readonly decisions: Decisions;
+  readonly time: VirtualTime;
+  readonly postgres: SimulatedPostgres;
+  /** For scenarios: asks without being scheduled. */
+  readonly db: Database;
+  steps = 0;
+  /** Something was lost that only the sweeper brings back. */
+  lossy = false;
+  /** A process stood still or was too slow, or a clock was off: leases may have run out under the living. */
+  slow = false;
+  /** Leases ran out before their time. */
+  lapsed = false;
+  /** How often something was cut off before it was recorded. */
+  cuts = 0;
+  /** An activity reached two workers. */
+  doubled = false;
+
+  readonly #temporal: SimulatedTemporal;
+  readonly #faults = new Set<FaultKind>();
+  readonly #gates: Gate[] = [];
+  readonly #parked: Gate[] = [];
+  readonly #freed: Gate[] = [];
+  readonly #delayed: LateSignal[] = [];
+  readonly #workers = new Map<string, SimulatedWorker>();
+  readonly #world: SimulatedProcess = { name: 'world', alive: true, standsUntil: 0, skewMs: 0 };
+  readonly #names = new Map<string, number>();
+  readonly #requests = new Set<SimulatedProcess>();
+  #lingers: { process: SimulatedProcess; untilStep: number } | undefined;
+  #stage: Stage | undefined;
+  #turbulent = true;
+  #fault: unknown;
+  #requestCount = 0;
+  /** As of a schedule (playing.ts). */
+  readonly isPaced: boolean;
+
+  constructor(
+    parts: { time: VirtualTime; postgres: SimulatedPostgres; decisions: Decisions; isPaced: boolean },
+    workflows: Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>,
+  ) {
+    this.time = parts.time;
+    this.postgres = parts.postgres;
+    this.decisions = parts.decisions;
+    this.isPaced = parts.isPaced;
+    this.db = new Database(parts.postgres.source, { notify: () => this.#notify() });
+    this.postgres.onStatement = (statement) => {
+      this.#enter({
+        process: statement.process,
+        label: shortened(statement.text),
+        pass: () => {},
+        statement,
+      });
+    };
+    this.#temporal = new SimulatedTemporal({
+      time: this.time,
+      workflows,
+      stepsOfARun: () => 3 + this.decisions.choose(12),
+      perform: ({ name }, task, beat) => {
+        const worker = this.#workers.get(name);
+        if (!worker) throw new Error(`There is no ${name}`);
+        return worker.perform(task, beat, () => this.#step(`${task.name} of ${task.workflowId} ends`));
+      },
+      settle: turn,
+      isGivenTwice: () => {
+        const twice = this.#has('twice', 3);
+        this.doubled ||= twice;
+        return twice;
+      },
+      onFailedRun: (id, error) => {
+        this.#fault ??= new BrokenInvariant('no run fails', `${id}: ${String(error)}`);
+      },
+    });
+  }
+
+  /** Whether the schedule still makes trouble. */
+  get turbulent(): boolean {
+    return this.#turbulent;
+  }
+
+  /** A call to the outside: it arrives, and is answered, as two steps of the schedule. */
+  async outside<T>(label: string, arrive: () => T): Promise<T> {
+    await this.#step(`${label} is sent`);
+    try {
+      return arrive();
+    } catch (error) {
+      // The step that called may take it for a fault of the outside, and go on.
+      if (error instanceof BrokenInvariant) this.#fault ??= error;
+      throw error;
+    } finally {
+      await this.#step(`${label} is answered`);
+    }
+  }
+
+  /** Plays the schedule to its end. @param commands at most @throws BrokenInvariant */
+  async play(stage: Stage, commands: number): Promise<Outcome> {
+    this.#stage = stage;
+    await this.postgres.setClock(this.time.now);
+    for (const kind of faultKinds) {
+      const oneIn = kind === 'lose' || kind === 'forget' ? 5 : 3;
+      const drawn = this.decisions.choose(oneIn);
+      if (drawn === oneIn - 1) this.#faults.add(kind);
+      else if (drawn === 1 && kind in insteadOf) this.#faults.add(insteadOf[kind as keyof typeof insteadOf]);
+    }
+    for (const name of workerNames) this.#startWorker(name);
+    let commandsLeft = this.decisions.choose(commands + 1);
+    let after = this.decisions.choose(8 * commands + 1);
+    for (;;) {
+      await this.#settle();
+      mustHold(this.steps < maxSteps, 'it comes to rest', () => `after ${maxSteps} steps it still goes on`);
+      await this.#maybeFault();
+      if (this.#open()) continue;
+      const actions = this.#actions();
+      if (commandsLeft > 0 && actions.length === 0 && this.#pauses() && (await this.#rest(stage))) continue;
+      if (commandsLeft > 0 && this.#isTimeForCommand(actions)) {
+        actions.push({
+          label: 'command',
+          run: () => {
+            commandsLeft--;
+            this.#command(stage.command(this.decisions));
+          },
+        });
+      }
+      if (actions.length > 0) {
+        if (this.#turbulent && commandsLeft === 0 && after-- <= 0) this.#calm(stage);
+        const others = this.#withoutLingering(actions);
+        const action = others[this.decisions.choose(others.length)];
+        if (!action) throw new Error('There is an action');
+        if (action.label !== '') this.#say(action.label);
+        this.steps++;
+        await action.run();
+        continue;
+      }
+      if (this.#turbulent && commandsLeft === 0) {
+        this.#calm(stage); // whoever stood still can go on at this very moment
+        continue;
+      }
+      if (!(await this.#rest(stage))) break;
+    }
+    await this.#expectNothingLeft(stage);
+    await stage.atEnd();
+    return { steps: this.steps, trace: this.trace };
+  }
+
+  /** Ends all processes, whether or not the schedule was played to its end. */
+  async end(): Promise<void> {
+    const all = [...this.#workers.values()].map(({ process }) => process).concat([...this.#requests], this.#world);
+    for (const process of all) {
+      process.alive = false;
+      await this.postgres.drop(process);
+    }
+    await this.postgres.quiet();
+  }
+
+  #toOpen: Stage | undefined;
+  #calmedAt = Infinity;
+  #sweptAt = 0;
+
+  #calm(stage: Stage): void {
+    if (!this.#turbulent) return;
+    this.#turbulent = false;
+    this.#calmedAt = this.time.now;
+    this.#say('— calm —');
+    for (const { process } of this.#workers.values()) Object.assign(process, { skewMs: 0, standsUntil: this.time.now });
+    this.#toOpen = stage;
+  }
+
+  /** Only once all earlier requests have ended: a late pause must not shut what is opened now. @returns whether it was done */
+  #open(): boolean {
+    if (!this.#toOpen || this.#requests.size > 0) return false;
+    for (const command of this.#toOpen.calm()) this.#command(command);
+    this.#toOpen = undefined;
+    return true;
+  }
+
+  /** Whether time passes before the next command, while nobody has anything to do. */
+  #pauses(): boolean {
+    return this.isPaced ? this.decisions.choose(3) > 0 : this.#has('pauses', 3);
+  }
+
+  /** In a paced schedule: once the others have done what they can, so that a command meets what became of those before. */
+  #isTimeForCommand(actions: readonly ActionOf[]): boolean {
+    if (!this.isPaced || actions.length === 0) return true;
+    return this.#areOfWhoLingers(actions) ? this.decisions.choose(2) === 1 : this.decisions.happens(pacedSteps);
+  }
+
+  #isLingering(process: SimulatedProcess): boolean {
+    return this.#lingers?.process === process && this.#lingers.untilStep > this.steps;
+  }
+
+  #areOfWhoLingers(actions: readonly ActionOf[]): boolean {
+    return actions.every(({ process }) => process !== undefined && this.#isLingering(process));
+  }
+
+  /** Nobody has anything to do at this moment. @returns whether time has passed: false at the end */
+  async #rest(stage: Stage): Promise<boolean> {
+    if (this.#parked.length > 0) return this.#waitForLocks();
+    if (!this.lossy) await this.#expectSomebodyLooks(stage);
+    await stage.atRest?.();
+    if (
+      !this.#turbulent &&
+      this.lossy &&
+      this.time.now - this.#sweptAt > sweepEveryMs(this.time.now - this.#calmedAt)
+    ) {
+      this.#sweptAt = this.time.now;
+      if (await hasOverdue(this.postgres, stage.types, this.time.now)) {
+        const rescued = await rescueOverdue(this.db, new Date(this.time.now));
+        this.#say(`the sweeper wakes ${rescued}`);
+        return true;
+      }
+    }
+    const backlog = await backlogAt(this.postgres);
+    if (backlog !== undefined && backlog <= this.time.now) {
+      const at = this.#nextAt({ withPolls: true });
+      if (at === undefined) throw new BrokenInvariant('nothing is left', 'facts or wakes wait, and no relay looks');
+      await this.#moveTo(at, true);
+      return true;
+    }
+    const next = this.#nextAt({ withPolls: false });
+    const lost =
+      !this.#turbulent && this.lossy ? this.time.now + sweepEveryMs(this.time.now - this.#calmedAt) + 1 : undefined;
+    const at = Math.min(next ?? Infinity, backlog ?? Infinity, lost ?? Infinity);
+    if (!this.#turbulent && at > this.#calmedAt + stage.horizonMs) return false;
+    if (at === Infinity) return false;
+    await this.#moveTo(at, false);
+    return true;
+  }
+
+  /** Only who stands still can have the locks: nobody else holds them while there is nothing to do. */
+  async #waitForLocks(): Promise<boolean> {
+    await this.#lookAtParked(); // a connection that was given back in a transaction has rolled it back
+    if (this.#freed.length > 0) return true;
+    const stands = [...this.#workers.values()].some(({ process }) => process.standsUntil > this.time.now);
+    const waiting = () => this.#parked.map(({ process, label }) => `${process.name}: ${label}`).join('; ');
+    mustHold(stands, 'locks are released', waiting);
+    const next = this.#nextAt({ withPolls: true }) ?? Infinity;
+    await this.#moveTo(Math.min(next, ...this.#parked.map(({ parkedAt = 0 }) => parkedAt + lockTimeoutMs)), true);
+    return true;
+  }
+
+  /** @returns when a timer is due, or somebody who stands still goes on */
+  #nextAt(polls: { withPolls: boolean }): number | undefined {
+    const stands = [...this.#workers.values()].map(({ process }) => process.standsUntil);
+    const at = Math.min(this.time.next(polls) ?? Infinity, ...stands.filter((until) => until > this.time.now));
+    return at === Infinity ? undefined : at;
+  }
+
+  async #moveTo(at: number, withPolls: boolean): Promise<void> {
+    this.#say(`+${((at - this.time.now) / 1_000).toFixed(3)} s`);
+    this.time.moveTo(at, { withPolls });
+    await this.postgres.setClock(at);
+    for (const { statement, parkedAt = at } of this.#parked)
+      if (at - parkedAt >= lockTimeoutMs) await statement?.timeOut();
+    this.#locksMoved = true;
+  }
+
+  async #expectSomebodyLooks(stage: Stage): Promise<void> {
+    // What a fact caused may be committed and not started yet.
+    if (this.#delayed.some(({ isDouble }) => !isDouble) || (await hasFacts(this.postgres))) return;
+    await expectSomebodyLooks(this.postgres, {
+      types: stage.types,
+      now: this.time.now,
+      looksAt: (id) => this.#temporal.looksAt(id),
+      slackMs: slackMs + this.#skew() + this.#leaseWait(stage),
+    });
+  }
+
+  /** A step that finds the lease of another waits for its end, and the other's record wakes nobody (ENG-2). */
+  #leaseWait({ leaseMs = usualLeaseMs }: Stage): number {
+    return this.doubled || this.slow || this.cuts > 0 ? leaseMs : 0;
+  }
+
+  #skew(): number {
+    return this.#faults.has('skew') ? maxSkewMs : 0;
+  }
+
+  async #expectNothingLeft(stage: Stage): Promise<void> {
+    const left = await this.postgres.ask<{ of: string }>(
+      `SELECT 'fact ' || type AS of FROM facts UNION ALL SELECT 'wake of ' || workflow_id FROM wakes`,
+    );
+    mustHold(left.length === 0, 'facts and wakes are carried', () => left.map(({ of }) => of).join(', '));
+    mustHold(this.postgres.deadlocks.length === 0, 'locks are taken in one order', () =>
+      this.postgres.deadlocks.join('; '),
+    );
+    this.lossy = false;
+    await this.#expectSomebodyLooks(stage);
+  }
+
+  async #settle(): Promise<void> {
+    await turn();
+    await this.postgres.quiet();
+    await turn();
+    if (this.#parked.length > 0 && this.#locksMoved) await this.#lookAtParked();
+    if (this.#fault !== undefined) throw this.#fault;
+    const { misordered } = this.postgres;
+    mustHold(misordered.length === 0, 'locks are taken in the documented order', () => misordered.join('; '));
+  }
+
+  /** Since it was looked at, a lock may have been given back. */
+  #locksMoved = false;
+
+  async #lookAtParked(): Promise<void> {
+    this.#locksMoved = false;
+    const freed = await this.postgres.freed(this.#parked.flatMap(({ statement }) => statement ?? []));
+    for (const gate of this.#parked.splice(0)) {
+      if (gate.statement && freed.includes(gate.statement)) this.#freed.push(gate);
+      else if (gate.process.alive) this.#parked.push(gate);
+    }
+  }
+
+  /** Ids become numbers in the order in which they appear: the same schedule then has the same trace. */
+  #say(line: string): void {
+    const named = line.replaceAll(uuids, (id) => {
+      const number = this.#names.get(id) ?? this.#names.size + 1;
+      this.#names.set(id, number);
+      return `#${number}`;
+    });
+    this.trace.push(named);
+  }
+
+  #canRun(process: SimulatedProcess): boolean {
+    return process.alive && process.standsUntil <= this.time.now;
+  }
+
+  #enter(gate: Gate): void {
+    if (gate.process.alive) this.#gates.push(gate);
+  }
+
+  /** Waits until the schedule lets this process go on. */
+  #step(label: string): Promise<void> {
+    const process = runningNow()?.process;
+    if (!process) return Promise.resolve();
+    return new Promise((resolve) => this.#enter({ process, label, pass: resolve }));
+  }
+
+  /** @returns the actions of the others, unless there is nobody else */
+  #withoutLingering(actions: readonly ActionOf[]): readonly ActionOf[] {
+    const others = actions.filter(({ process }) => process === undefined || !this.#isLingering(process));
+    return others.length > 0 ? others : actions;
+  }
+
+  #actions(): ActionOf[] {
+    const actions: ActionOf[] = [];
+    for (const gate of this.#gates) {
+      if (!this.#canRun(gate.process)) continue;
+      actions.push({
+        label: `${gate.process.name}: ${gate.label}`,
+        process: gate.process,
+        run: () => this.#pass(gate),
+      });
+    }
+    for (const gate of this.#freed) {
+      if (!this.#canRun(gate.process)) continue;
+      actions.push({
+        label: `${gate.process.name}: has its lock`,
+        process: gate.process,
+        run: () => {
+          this.#freed.splice(this.#freed.indexOf(gate), 1);
+          this.#locksMoved ||= gate.statement?.keepsLocks === false;
+          if (gate.statement) this.#deliver(gate.statement);
+        },
+      });
+    }
+    const workers = [...this.#workers.values()]
+      .filter(
+        ({ process, leaves }) => !leaves && this.#canRun(process) && !(this.isPaced && this.#isLingering(process)),
+      )
+      .map(({ process }) => process);
+    actions.push(...this.#temporal.actions(workers, (below) => this.decisions.choose(below)));
+    for (const signal of this.#delayed) {
+      if (signal.from > this.time.now) continue;
+      const { run } = signal;
+      actions.push({
+        label: `late signal to ${workflowIdOf(run.workflowType, run.subjectId)}`,
+        run: () => {
+          this.#delayed.splice(this.#delayed.indexOf(signal), 1);
+          this.#temporal.signalWithStart(run);
+        },
+      });
+    }
+    for (const timer of this.time.due()) actions.push({ label: '', run: () => this.time.fire(timer) });
+    return actions;
+  }
+
+  async #pass(gate: Gate): Promise<void> {
+    this.#gates.splice(this.#gates.indexOf(gate), 1);
+    const { statement } = gate;
+    if (!statement) return gate.pass();
+    if (this.#has('cut', 30)) {
+      const sent = this.decisions.choose(2) === 1 && (await statement.send());
+      this.#say(`  the connection breaks, ${sent ? 'after' : 'before'} it`);
+      this.cuts++;
+      this.#locksMoved = true;
+      return statement.cut(sent);
+    }
+    if (await statement.send()) {
+      this.#locksMoved ||= !statement.keepsLocks;
+      this.#deliver(statement);
+    } else {
+      this.#say('  waits for a lock');
+      gate.parkedAt = this.time.now;
+      this.#parked.push(gate);
+    }
+  }
+
+  #deliver(statement: Statement): void {
+    this.#stage?.onStatement?.(statement);
+    statement.deliver();
+  }
+
+  #has(kind: FaultKind, oneIn: number): boolean {
+    return this.#turbulent && this.#faults.has(kind) && this.decisions.happens(oneIn);
+  }
+
+  async #maybeFault(): Promise<void> {
+    if (!this.#turbulent) return;
+    if (this.#has('crash', 40)) await this.#crash();
+    if (this.#has('stand', 60)) this.#standStill();
+    if (this.#has('linger', this.isPaced ? 12 : 25)) this.#linger();
+    if (this.#has('skew', 60)) this.#skewClock();
+    if (this.#has('hurry', 40)) await this.#hurry();
+    if (this.#has('forget', 60)) this.#forget();
+    if (this.#has('deploy', 60)) this.#deploy();
+    if (this.#has('outage', 80)) await this.#outage();
+    if (this.#has('lapse', 60)) await this.#lapse();
+    if (this.#has('sweep', 80)) {
+      this.#say('sweep begins');
+      this.#temporal.startScheduled('sweep');
+    }
+  }
+
+  async #crash(): Promise<void> {
+    const candidates = [...this.#requests, ...[...this.#workers.values()].map(({ process }) => process)].filter(
+      ({ alive }) => alive,
+    );
+    if (candidates.length === 0) return;
+    const process = this.decisions.pick(candidates.toReversed());
+    this.#say(`${process.name} is killed`);
+    this.cuts++;
+    await this.#kill(process);
+  }
+
+  async #kill(process: SimulatedProcess): Promise<void> {
+    process.alive = false;
+    for (const gates of [this.#gates, this.#freed, this.#parked]) {
+      const left = gates.filter((gate) => gate.process !== process);
+      gates.splice(0, gates.length, ...left);
+    }
+    await this.postgres.drop(process);
+    this.#locksMoved = true;
+    this.#requests.delete(process);
+    if (!this.#workers.delete(process.name)) return;
+    this.#temporal.died(process);
+    this.time.after(restartMs, { process: this.#world }, () => {
+      this.#say(`${process.name} is started`);
+      this.#startWorker(process.name);
+    });
+  }
+
+  /** A worker ends what it has begun and is replaced (ENG-10). */
+  #deploy(): void {
+    const workers = [...this.#workers.values()].filter(({ leaves }) => !leaves);
+    if (workers.length === 0) return;
+    const worker = this.decisions.pick(workers);
+    this.#say(`${worker.process.name} is deployed anew`);
+    worker.leaves = true;
+    void runAs({ process: worker.process }, () => worker.relay?.stop());
+    void this.#replaceOnceDone(worker);
+  }
+
+  async #replaceOnceDone(worker: SimulatedWorker): Promise<void> {
+    await runAs({ process: worker.process }, async () => {
+      await worker.relay?.stop();
+      await worker.lane?.stop();
+      while (worker.tasks > 0) await new Promise((resolve) => void setTimeout(resolve, 100));
+    });
+    this.#say(`${worker.process.name} has ended what it had begun`);
+    await this.#kill(worker.process);
+  }
+
+  /** Postgres restarts: every connection breaks, and every open transaction is rolled back. */
+  async #outage(): Promise<void> {
+    this.#say('Postgres restarts');
+    this.cuts++;
+    const processes = [...this.#requests, ...[...this.#workers.values()].map(({ process }) => process)];
+    for (const gates of [this.#gates, this.#parked]) {
+      for (const gate of gates.filter(({ statement }) => statement !== undefined)) {
+        gates.splice(gates.indexOf(gate), 1);
+        await gate.statement?.cut(false);
+      }
+    }
+    for (const process of processes) await this.postgres.drop(process);
+    this.#locksMoved = true;
+  }
+
+  /**
+   * Leases run out under the living, as where Postgres fails over to a machine whose clock is ahead. In a paced schedule Temporal
+   * takes their workers for dead, too, so that others begin what they go on with.
+   */
+  async #lapse(): Promise<void> {
+    this.#say('all leases of rows run out');
+    if (this.isPaced) this.#temporal.timeOutAll();
+    this.slow = true;
+    this.lapsed = true;
+    for (const type of this.#stage?.types ?? []) {
+      const { tableName, columns } = this.postgres.source.getMetadata(workflowTypes[type].entity);
+      if (!columns.some(({ databaseName }) => databaseName === 'lease_until')) continue;
+      // What a transaction holds keeps its lease.
+      await this.postgres.ask(
+        `UPDATE ${tableName} SET lease_until = simulation.clock_timestamp() - interval '1 ms'
+          WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${tableName} WHERE lease_until IS NOT NULL FOR UPDATE SKIP LOCKED))`,
+      );
+    }
+  }
+
+  #standStill(): void {
+    if (this.#workers.size === 0) return;
+    const { process } = this.decisions.pick([...this.#workers.values()]) ?? {};
+    if (!process) return;
+    const forMs = this.decisions.pick([5_000, 20_000, 40_000, 100_000, 400_000]);
+    // Longer, Postgres ends a transaction that is idle, and its locks with it.
+    const stoodMs = this.postgres.isInTransaction(process) ? Math.min(forMs, idleInTransactionMs) : forMs;
+    this.#say(`${process.name} stands still for ${stoodMs / 1_000} s`);
+    process.standsUntil = this.time.now + stoodMs;
+    this.slow = true;
+  }
+
+  /** Others go on while a process is between two statements: no time passes, so no lease runs out. */
+  #linger(): void {
+    const gates = this.#gates.filter((gate) => this.#canRun(gate.process) && (!this.isPaced || this.#isDelicate(gate)));
+    const busy = [...new Set(gates.map(({ process }) => process))];
+    if (busy.length === 0) return;
+    const process = this.decisions.pick(busy);
+    const steps = this.decisions.pick(this.isPaced ? lingeredStepsPaced : lingeredSteps);
+    this.#say(`${process.name} lingers for ${steps} steps`);
+    this.#lingers = { process, untilStep: this.steps + steps };
+  }
+
+  /** Something was done, and is not recorded yet. */
+  #isDelicate({ process, statement }: Gate): boolean {
+    return !statement || statement.text.startsWith('DELETE FROM wakes') || this.postgres.isInTransaction(process);
+  }
+
+  #skewClock(): void {
+    if (this.#workers.size === 0) return;
+    const { process } = this.decisions.pick([...this.#workers.values()]) ?? {};
+    if (!process) return;
+    process.skewMs = this.decisions.pick([0, 30_000, -30_000, maxSkewMs, -maxSkewMs]);
+    this.#say(`the clock of ${process.name} is off by ${process.skewMs / 1_000} s`);
+    this.slow = true;
+  }
+
+  /** Time passes while there is work: everybody is slow. */
+  async #hurry(): Promise<void> {
+    const next = this.#nextAt({ withPolls: true });
+    if (next === undefined) return;
+    this.slow = true;
+    await this.#moveTo(next, true);
+  }
+
+  #forget(): void {
+    const ids = [...this.#temporal.runs.keys()];
+    if (ids.length === 0) return;
+    const id = this.decisions.pick(ids);
+    this.#say(`Temporal forgets ${id}`);
+    this.lossy = true;
+    this.#temporal.forget(id);
+  }
+
+  #command({ label, run }: Command): void {
+    const process: SimulatedProcess = { name: `api ${++this.#requestCount}`, alive: true, standsUntil: 0, skewMs: 0 };
+    this.#say(`${process.name} is asked: ${label}`);
+    this.#requests.add(process);
+    const end = () => void this.#requests.delete(process);
+    runAs({ process }, () => {
+      Promise.resolve(run()).then(end, (error: unknown) => {
+        end();
+        if (isExpected(error)) this.#say(`${process.name} refuses: ${String(error).slice(0, 100)}`);
+        else this.#fault ??= error;
+      });
+    });
+  }
+
+  #startWorker(name: string): void {
+    const stage = this.#stage;
+    if (!stage) throw new Error('No stage');
+    const process: SimulatedProcess = { name, alive: true, standsUntil: 0, skewMs: 0 };
+    const { source } = this.postgres;
+    const worker = makeWorker(process, { stage, source, notify: () => this.#notify() });
+    this.#workers.set(name, worker);
+    worker.startRelay(this.#client(process));
+  }
+
+  #client(process: SimulatedProcess): WorkflowClient {
+    return simulatedClient({
+      process,
+      temporal: this.#temporal,
+      step: (label) => this.#step(label),
+      say: (line) => this.#say(line),
+      has: (fault, oneIn) => this.#has(fault, oneIn),
+      arrives: () => this.decisions.choose(2) === 1,
+      onLost: () => {
+        this.lossy = true;
+      },
+      signalLater: (run, isDouble) => this.#signalLater(run, isDouble),
+    });
+  }
+
+  #signalLater(run: Run, isDouble: boolean): void {
+    const delayMs = this.isPaced ? this.decisions.pick(signalDelaysMs) : 0;
+    this.#delayed.push({ run, from: this.time.now + delayMs, isDouble });
+    if (delayMs > 0) this.time.after(delayMs, { process: this.#world }, () => {}); // the clock stops there
+  }
+
+  #notify(): void {
+    for (const { process, notify } of this.#workers.values()) {
+      if (this.#has('unnotified', 4)) continue;
+      this.time.after(0, { process }, notify);
+    }
+  }
+}
+
+const maxSkewMs = 300_000;
+/** Often at first, when what was lost is found; then for what comes due later. */
+const sweepEveryMs = (sinceCalmMs: number) => (sinceCalmMs < 1_800_000 ? 150_000 : 6 * 3_600_000);
+
+function shortened(text: string): string {
+  const words = text.replaceAll(/\s+/g, ' ').trim();
+  const cte = /^WITH .*?\b((?:UPDATE|INSERT INTO|DELETE FROM) \S+)/i.exec(words)?.[1];
+  return (cte ? `WITH … ${cte}` : words).slice(0, 110);
+}
+
+const passing: ReadonlySet<string> = new Set(['ECONNRESET', '40P01', '55P03']);
+
+/** Refusals of the domain, lost connections and conflicts: answers that callers of the API get. */
+function isExpected(error: unknown): boolean {
+  const { name, code, driverError } = error as { name?: string; code?: string; driverError?: { code?: string } };
+  return name === 'DomainError' || [code, driverError?.code].some((one) => passing.has(one ?? ''));
+}

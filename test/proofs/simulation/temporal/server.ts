@@ -1,0 +1,361 @@
+/**
+ * A Temporal without a network: runs of workflows, their tasks, activities and timers. What it does next is the schedule's choice
+ * (`actions`). It models what the product relies on: signals that are never lost to a run that ends, activities at least once,
+ * retries, time limits and heartbeats, local activities, and runs that go on as new.
+ */
+import { runAs, type SimulatedProcess, type VirtualTime } from '../simulated-process.ts';
+import { ContinuedAsNew, runOfCode, type ActivityLimits, type RunPrimitives } from './workflow.ts';
+import type { Run as RunToStart } from '../../../../platform/engine/workflow-types.ts';
+import { workflowIdOf } from '../../../../platform/engine/workflow-types.ts';
+
+export interface Action {
+  label: string;
+  run(): void | Promise<void>;
+}
+
+/** An attempt of an activity, as a worker gets it. */
+export interface ActivityTask {
+  workflowId: string;
+  workflowType: string;
+  clubId: string | null;
+  name: string;
+  args: readonly unknown[];
+  attempt: number;
+  local: boolean;
+  heartbeatTimeoutMs?: number;
+}
+
+interface Activity {
+  task: ActivityTask;
+  limits: ActivityLimits;
+  /** Who works on the current attempt. */
+  worker?: SimulatedProcess;
+  /** Ends the current attempt for want of an answer. */
+  deadline?: unknown;
+  /** Not before this time. */
+  from: number;
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+interface Waiting {
+  is: () => boolean;
+  resolve: (met: boolean) => void;
+  timer: unknown;
+  at: number;
+}
+
+interface Run extends RunPrimitives {
+  id: string;
+  type: string;
+  clubId: string | null;
+  /** What its next task is told, signals first. */
+  signals: number;
+  answers: (() => void)[];
+  begun: boolean;
+  /** Who does its first task. */
+  starter: SimulatedProcess | undefined;
+  args: readonly unknown[];
+  handlers: Map<string, () => void>;
+  waiting: Set<Waiting>;
+  activities: Set<Activity>;
+  process: SimulatedProcess;
+  taskTime: number;
+  steps: number;
+}
+
+const ms = (text: string | undefined): number | undefined => {
+  const found = /^(\d+)(ms|s|m|h)$/.exec(text ?? '');
+  if (!found) return undefined;
+  return Number(found[1]) * { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }[found[2] as 'ms' | 's' | 'm' | 'h'];
+};
+
+type Workflow = (...args: unknown[]) => Promise<unknown>;
+
+interface TemporalSettings {
+  time: VirtualTime;
+  workflows: Readonly<Record<string, Workflow>>;
+  /** How many steps a run takes before it is told to go on as new. */
+  stepsOfARun: () => number;
+  /** Begins an attempt in a process. @returns its result, as the process reports it; never where the process dies */
+  perform: (worker: SimulatedProcess, task: ActivityTask, beat: () => void) => Promise<unknown>;
+  /** Whether this task reaches a second worker too. */
+  isGivenTwice: () => boolean;
+  /** Lets the code of a run go on until it waits. */
+  settle: () => Promise<void>;
+  /** A run failed, which none of ours ever does. */
+  onFailedRun: (workflowId: string, error: unknown) => void;
+}
+
+export class SimulatedTemporal {
+  readonly runs = new Map<string, Run>();
+  readonly #settings: TemporalSettings;
+  readonly #server: SimulatedProcess = { name: 'temporal', alive: true, standsUntil: 0, skewMs: 0 };
+
+  constructor(settings: TemporalSettings) {
+    this.#settings = settings;
+  }
+
+  /** @param starter does its first task, if it lives then @returns whether there was no run yet */
+  start(run: RunToStart, extraArguments: readonly unknown[] = [], starter?: SimulatedProcess): boolean {
+    const id = workflowIdOf(run.workflowType, run.subjectId);
+    if (this.runs.has(id)) return false;
+    this.#begin(id, run.workflowType, run.clubId, [run.subjectId, ...extraArguments]).starter = starter;
+    return true;
+  }
+
+  signalWithStart(run: RunToStart): void {
+    this.start(run);
+    const known = this.runs.get(workflowIdOf(run.workflowType, run.subjectId));
+    if (known) known.signals++;
+  }
+
+  /** A run of a schedule. */
+  startScheduled(type: string): void {
+    if (!this.runs.has(type)) this.#begin(type, type, null, []);
+  }
+
+  /** As after a power loss: nobody knows of the run any more. */
+  forget(id: string): void {
+    const run = this.runs.get(id);
+    if (!run) return;
+    run.process.alive = false;
+    for (const { deadline } of run.activities) this.#settings.time.cancel(deadline);
+    this.runs.delete(id);
+  }
+
+  /** @returns when a run does something by itself: now where a task or an activity of it is open; undefined without a run */
+  looksAt(id: string): number | undefined {
+    const run = this.runs.get(id);
+    if (!run) return undefined;
+    if (!run.begun || run.signals > 0 || run.answers.length > 0 || run.activities.size > 0) return 0;
+    return Math.min(...[...run.waiting].map(({ at }) => at));
+  }
+
+  /** @param workers that can take up an activity now */
+  actions(workers: readonly SimulatedProcess[], choose: (below: number) => number): Action[] {
+    const actions: Action[] = [];
+    for (const run of this.runs.values()) {
+      if (!run.begun || run.signals > 0 || run.answers.length > 0) {
+        actions.push({ label: `task of ${run.id}`, run: () => this.#task(run) });
+      }
+      for (const activity of run.activities) {
+        if (activity.worker !== undefined || activity.from > this.#settings.time.now || workers.length === 0) continue;
+        actions.push({
+          label: `${activity.task.name} of ${run.id}, attempt ${activity.task.attempt}`,
+          run: () => {
+            const starter = workers.find((one) => activity.task.local && one === run.starter);
+            const worker = starter ?? workers[choose(workers.length)];
+            if (worker) this.#perform(run, activity, worker, workers);
+          },
+        });
+      }
+    }
+    return actions;
+  }
+
+  /** The process is gone. Local activities are noticed by the end of their workflow task, others by their time limits. */
+  died(process: SimulatedProcess): void {
+    for (const run of this.runs.values()) {
+      for (const activity of run.activities) {
+        if (activity.worker !== process || !activity.task.local) continue;
+        this.#settings.time.cancel(activity.deadline);
+        delete activity.worker;
+        this.#later(activity, workflowTaskMs);
+      }
+    }
+  }
+
+  /** The time limits of all activities pass, although their workers live and go on. */
+  timeOutAll(): void {
+    for (const id of this.runs.keys()) this.timeOut(id);
+  }
+
+  /** The time limits of a run's activities pass, although their workers live and go on. */
+  timeOut(id: string): void {
+    const run = this.runs.get(id);
+    for (const activity of run?.activities ?? [])
+      if (run && activity.worker !== undefined) this.#failed(run, activity, new Error('timed out'));
+  }
+
+  #begin(id: string, type: string, clubId: string | null, args: readonly unknown[]): Run {
+    const { time, stepsOfARun } = this.#settings;
+    const process: SimulatedProcess = { name: 'workflows', alive: true, standsUntil: 0, skewMs: 0 };
+    const mostSteps = stepsOfARun();
+    const run: Run = {
+      id,
+      type,
+      clubId,
+      args,
+      signals: 0,
+      answers: [],
+      begun: false,
+      starter: undefined,
+      handlers: new Map(),
+      waiting: new Set(),
+      activities: new Set(),
+      process,
+      taskTime: time.now,
+      steps: 0,
+      get continueAsNewSuggested() {
+        return run.steps >= mostSteps;
+      },
+      handle(signal, handler) {
+        run.handlers.set(signal, handler);
+      },
+      waitFor: (is, limit) => this.#waitFor(run, is, limit),
+      runActivity: (name, given, limits) => this.#schedule(run, name, given, limits),
+    };
+    this.runs.set(id, run);
+    return run;
+  }
+
+  #waitFor(run: Run, is: () => boolean, limit: number | undefined): Promise<boolean> {
+    if (is()) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const at = limit === undefined ? Infinity : run.taskTime + limit;
+      const waiting: Waiting = { is, resolve, at, timer: undefined };
+      if (limit !== undefined) {
+        const answer = () =>
+          void run.answers.push(() => {
+            if (run.waiting.delete(waiting)) resolve(false);
+          });
+        waiting.timer = this.#settings.time.after(at - this.#settings.time.now, { process: run.process }, answer);
+      }
+      run.waiting.add(waiting);
+    });
+  }
+
+  #schedule(run: Run, name: string, args: readonly unknown[], limits: ActivityLimits): Promise<unknown> {
+    run.steps++;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const heartbeatTimeoutMs = ms(limits.heartbeatTimeout);
+    const task: ActivityTask = {
+      workflowId: run.id,
+      workflowType: run.type,
+      clubId: run.clubId,
+      name,
+      args,
+      attempt: 1,
+      local: limits.local ?? false,
+      ...(heartbeatTimeoutMs !== undefined && { heartbeatTimeoutMs }),
+    };
+    const activity: Activity = { task, limits, from: this.#settings.time.now, resolve, reject };
+    run.activities.add(activity);
+    return promise;
+  }
+
+  #perform(run: Run, activity: Activity, worker: SimulatedProcess, workers: readonly SimulatedProcess[]): void {
+    const { task, limits } = activity;
+    const { attempt } = task;
+    activity.worker = worker;
+    const isCurrent = () => this.runs.get(run.id) === run && task.attempt === attempt && activity.worker === worker;
+    const limitMs = ms(limits.startToCloseTimeout) ?? 60_000;
+    const timesOutAt = this.#settings.time.now + limitMs;
+    const arm = () => {
+      this.#settings.time.cancel(activity.deadline);
+      const beatMs = task.heartbeatTimeoutMs ?? limitMs;
+      const left = Math.min(beatMs, timesOutAt - this.#settings.time.now);
+      activity.deadline = this.#settings.time.after(left, { process: this.#server }, () => {
+        if (isCurrent()) this.#failed(run, activity, new Error('timed out'));
+      });
+    };
+    arm();
+    const beat = () => {
+      if (isCurrent()) arm();
+    };
+    const second = workers.find((one) => one !== worker) ?? worker;
+    if (this.#settings.isGivenTwice()) this.#settings.perform(second, { ...task }, () => {}).catch(() => {});
+    this.#settings.perform(worker, { ...task }, beat).then(
+      (result) => {
+        if (isCurrent()) this.#answered(run, activity, () => activity.resolve(result));
+      },
+      (error: unknown) => {
+        if (isCurrent()) this.#failed(run, activity, error);
+      },
+    );
+  }
+
+  #answered(run: Run, activity: Activity, answer: () => void): void {
+    this.#settings.time.cancel(activity.deadline);
+    run.activities.delete(activity);
+    run.answers.push(answer);
+  }
+
+  #failed(run: Run, activity: Activity, error: unknown): void {
+    this.#settings.time.cancel(activity.deadline);
+    const { task } = activity;
+    const { retry } = activity.limits;
+    if (task.attempt === retry?.maximumAttempts) return this.#answered(run, activity, () => activity.reject(error));
+    const first = ms(retry?.initialInterval) ?? 1_000;
+    const longest = ms(retry?.maximumInterval) ?? 100 * first;
+    const pause = Math.min(longest, first * (retry?.backoffCoefficient ?? 2) ** Math.min(task.attempt - 1, 20));
+    task.attempt++;
+    delete activity.worker;
+    this.#later(activity, pause);
+  }
+
+  /** With a timer, so that the clock stops there. */
+  #later(activity: Activity, pause: number): void {
+    activity.from = this.#settings.time.now + pause;
+    this.#settings.time.after(pause, { process: this.#server }, () => {});
+  }
+
+  async #task(run: Run): Promise<void> {
+    const { time, settle, workflows } = this.#settings;
+    run.taskTime = time.now;
+    const signals = run.signals;
+    const answers = run.answers.splice(0);
+    run.signals = 0;
+    const within = <T>(work: () => T) =>
+      runAs({ process: run.process, now: () => run.taskTime }, () => runOfCode.run(run, work));
+    if (!run.begun) {
+      run.begun = true;
+      const workflow = workflows[run.type];
+      if (!workflow) throw new Error(`There is no workflow ${run.type}`);
+      // A signal that came with the start is handled as soon as the code has said how.
+      within(
+        () =>
+          void workflow(...run.args).then(
+            () => this.#ended(run),
+            (error: unknown) => this.#ended(run, error),
+          ),
+      );
+    }
+    for (let count = 0; count < signals; count++) within(() => run.handlers.get('lookAgain')?.());
+    await this.#unblock(run, settle);
+    for (const answer of answers) {
+      answer();
+      await this.#unblock(run, settle);
+    }
+  }
+
+  async #unblock(run: Run, settle: () => Promise<void>): Promise<void> {
+    for (;;) {
+      await settle();
+      const met = [...run.waiting].filter(({ is }) => is());
+      if (met.length === 0) return;
+      for (const waiting of met) {
+        run.waiting.delete(waiting);
+        this.#settings.time.cancel(waiting.timer);
+        waiting.resolve(true);
+      }
+    }
+  }
+
+  #ended(run: Run, error?: unknown): void {
+    if (this.runs.get(run.id) !== run) return;
+    this.forget(run.id);
+    if (error instanceof ContinuedAsNew) {
+      const unanswered = run.signals;
+      this.#begin(run.id, run.type, run.clubId, error.args);
+      const next = this.runs.get(run.id);
+      if (next) next.signals = unanswered;
+      return;
+    }
+    if (error !== undefined && run.id !== 'sweep') this.#settings.onFailedRun(run.id, error);
+  }
+}
+
+/** The server gives a workflow task to another worker after so long. */
+const workflowTaskMs = 10_000;

@@ -1,0 +1,63 @@
+/** Students who go through an automation, one after the other, and what it did for them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tagStudent } from '../../../domain/learning/engagement/tagging.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+import { publishLongWay } from '../faults/automations/scene.ts';
+import { noteFacts, tallyEffects } from '../faults/automations/tally.ts';
+import { buildRecipients } from '../faults/mail/recipients.ts';
+import { untilDone } from '../faults/patience.ts';
+import { between } from '../faults/ranges.ts';
+import type { Held } from './tally.ts';
+
+const mailsPerMinute = 600;
+/** Every second one gets the tag that ends a wait, so long after the beginning. */
+const keenAfterMs = { least: 15_000, most: 60_000 };
+
+interface Travelling {
+  readonly entered: number;
+  enter(): Promise<void>;
+  /** How many runs have not ended, or not begun. */
+  left(): Promise<number>;
+  tally(log: string): Promise<Held>;
+}
+
+/** @param most so many students there are */
+export async function openJourneys(deps: { db: Database; vault: Vault }, most: number): Promise<Travelling> {
+  const { source } = deps.db;
+  await noteFacts(source);
+  const { clubId, studentIds } = await buildRecipients(source, most);
+  const { automationId, tags } = await publishLongWay(deps, clubId, mailsPerMinute);
+  let entered = 0;
+  return {
+    get entered() {
+      return entered;
+    },
+    async enter() {
+      const studentId = studentIds[entered];
+      if (studentId === undefined) return;
+      const isKeen = entered++ % 2 === 0;
+      const putOn = (tagId: string) => untilDone(() => tagStudent(deps, { clubId, studentId, tagId }, new Date()));
+      await putOn(tags.start);
+      if (!isKeen) return;
+      await sleep(between(keenAfterMs));
+      await putOn(tags.keen);
+    },
+    async left() {
+      const [row] = await source.query<{ ended: number }[]>(
+        `SELECT count(*)::int AS ended FROM automation_runs WHERE automation_id = $1 AND status <> 'active'`,
+        [automationId],
+      );
+      return entered - (row?.ended ?? 0);
+    },
+    async tally(log) {
+      const { runs, finished, twice, missing } = await tallyEffects(source, { automationId, tags, log });
+      const unfinished = entered - Math.min(runs, finished);
+      return {
+        facts: entered,
+        lost: [...missing, ...(unfinished === 0 ? [] : [`${unfinished} journeys have not come to their end`])],
+        twice,
+      };
+    },
+  };
+}

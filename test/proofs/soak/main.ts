@@ -1,0 +1,10 @@
+/** `npm run prove -- soak --hours H`: a club's life at a steady rate, with kills every few minutes; what is lost, and what grows. */
+import { interruption } from '../../../dev/interruption.ts';
+import { runScript } from '../../../dev/problem.ts';
+import { soakArguments } from './arguments.ts';
+import { soak } from './soak.ts';
+
+await runScript(async () => {
+  const { hours } = soakArguments(process.argv.slice(2));
+  return soak(hours, interruption());
+});

@@ -1,0 +1,70 @@
+/** A second worker and a second API, to be killed: the first ones live through the whole run, and are measured. */
+import path from 'node:path';
+import { startChild, type Child } from '../../../dev/children.ts';
+import { host } from '../../../dev/ports.ts';
+import { projectDirectory, scriptArguments } from '../../../dev/project.ts';
+import { untilOk } from '../../../dev/readiness.ts';
+import type { Ground } from '../faults/victims.ts';
+
+export interface Second {
+  readonly url: string;
+  readonly pid: number | undefined;
+  start(): Promise<void>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** For good. */
+  end(): Promise<void>;
+}
+
+/** Where no port of the stack is, and below those of outgoing connections. */
+const portsAbove = 2_500;
+const readyWithinMs = 180_000;
+
+/** @param logs directory for what it says */
+export function secondOf(ground: Ground, kind: 'worker' | 'API', logs: string): Second {
+  const ports = ['API_PORT', 'API_METRICS_PORT', 'FILES_PORT', 'WORKER_PORT'].map((name) => [
+    name,
+    String(Number(ground.env[name]) + portsAbove),
+  ]);
+  const env: Record<string, string> = { ...ground.env, ...Object.fromEntries(ports) };
+  const url = `http://${host}:${kind === 'API' ? env['API_PORT'] : env['WORKER_PORT']}`;
+  let running: Child | undefined;
+  let lives = 0;
+  let over = false;
+
+  async function kill(): Promise<void> {
+    const child = running;
+    running = undefined;
+    if (child?.pid === undefined) return;
+    try {
+      process.kill(child.pid, 'SIGKILL');
+    } catch {
+      return; // it has just ended by itself
+    }
+    await child.exited;
+  }
+
+  return {
+    url,
+    get pid() {
+      return running?.pid;
+    },
+    async start() {
+      if (over) return;
+      running = startChild({
+        name: `second ${kind}`,
+        command: process.execPath,
+        args: scriptArguments(kind === 'API' ? 'api/server.ts' : 'worker/main.ts'),
+        env,
+        cwd: projectDirectory,
+        logFile: path.join(logs, `second-${kind}-${++lives}.log`),
+      });
+      await untilOk(`${url}/readyz`, { timeoutMs: readyWithinMs });
+    },
+    kill,
+    async end() {
+      over = true;
+      await kill();
+    },
+  };
+}

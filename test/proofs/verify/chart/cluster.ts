@@ -1,0 +1,303 @@
+/**
+ * This machine in the place of a cluster: it does with manifests what Helm and Kubernetes would do, in their order. A pod is a process of
+ * a build on an address of its own (127.x.y.z), with the arguments, variables, secrets, probes and grace that its manifest has. What the
+ * image sets comes from deploy/Dockerfile. The network, volumes, limits and accounts of a real cluster are not here.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describeExit, startChild, type Child } from '../../../../dev/children.ts';
+import { Problem } from '../../../../dev/problem.ts';
+import { projectDirectory } from '../../../../dev/project.ts';
+import type { InstalledBuild } from '../../faults/deploy/builds.ts';
+import { killed } from '../../faults/processes.ts';
+import { progress } from '../../faults/progress.ts';
+import { templateOf, type Container, type Resource } from './manifests.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+interface ClusterOptions {
+  /** Empty; gets a directory for each pod. */
+  readonly directory: string;
+  /** By the tag of their image. */
+  readonly builds: Readonly<Record<string, InstalledBuild>>;
+  /** By their names, with their keys. */
+  readonly secrets: Readonly<Record<string, Environment>>;
+  /** Told when a pod of the API becomes ready or unready, and when it is out of the service. */
+  readonly service: { tell(url: string, isReady: boolean): void; remove(url: string): void };
+}
+
+/** A pod that runs, or has run. */
+interface Pod {
+  readonly name: string;
+  readonly tag: string;
+  readonly url: string;
+  readonly pid: number | undefined;
+  readonly isReady: boolean;
+  /** After it has ended: how, and whether it needed a SIGKILL. */
+  readonly ended: Promise<{ code: number | null; signal: string | null; afterMs: number }>;
+}
+
+export interface Cluster {
+  /** `helm install` and `helm upgrade`: hooks before, resources, hooks after. Deployments roll on meanwhile: {@link settled}. */
+  apply(resources: readonly Resource[], event: 'install' | 'upgrade'): Promise<void>;
+  /** `helm test`. @throws Problem with the last words of the one that fails */
+  test(resources: readonly Resource[]): Promise<void>;
+  /** Resolves once every Deployment is as it was wanted last, and what it ended has ended. @throws Problem saying what went wrong */
+  settled(): Promise<void>;
+  /** The pods that run, of Deployments whose names contain the words. */
+  pods(words: string): readonly Pod[];
+  /** A sentence for each pod that ended other than by itself with exit code 0, and for each probe that failed while it should not. */
+  readonly faults: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** How long Kubernetes takes to tell the proxies that a pod is ending, about. */
+const endpointsLagMs = 1_000;
+const portOfApi = 'http';
+
+interface RunningPod extends Pod {
+  isReady: boolean;
+  end(): Promise<void>;
+}
+
+interface RunningDeployment {
+  template: string;
+  pods: RunningPod[];
+}
+
+export function createCluster({ directory, builds, secrets, service }: ClusterOptions): Cluster {
+  const image = imageEnvironment();
+  const network = `127.${100 + (process.pid % 100)}.${Math.floor(process.pid / 100) % 250}`;
+  const running = new Map<string, RunningDeployment>();
+  const children = new Set<Child>();
+  const faults: string[] = [];
+  let work: Promise<unknown>[] = [];
+  let number = 0;
+  let isOver = false;
+
+  /** What goes on by itself; {@link Cluster.settled} waits for it, and throws what it throws. */
+  function track(...more: readonly Promise<unknown>[]): void {
+    for (const one of more) one.catch(() => undefined);
+    work.push(...more);
+  }
+
+  function startProcess(name: string, container: Container, resource: Resource, address: string) {
+    const { spec } = templateOf(resource) ?? fail(resource);
+    const tag = container.image.slice(container.image.lastIndexOf(':') + 1);
+    const build = builds[tag] ?? fail(resource);
+    const place = path.join(directory, name);
+    const volumes = Object.fromEntries(
+      container.volumeMounts.map((mount) => [mount.mountPath, path.join(place, mount.name)]),
+    );
+    for (const volume of Object.values(volumes)) mkdirSync(volume, { recursive: true });
+    for (const { name: volume, projected } of spec.volumes)
+      for (const { secret } of projected?.sources ?? [])
+        for (const { key, path: file } of secret.items)
+          writeFileSync(path.join(place, volume, file), secrets[secret.name]?.[key] ?? fail(resource), { mode: 0o440 });
+    const inPlace = (value: string) =>
+      Object.entries(volumes).reduce(
+        (text, [mount, at]) => (text.startsWith(mount) ? at + text.slice(mount.length) : text),
+        value,
+      );
+    const env: Record<string, string> = {
+      PATH: process.env['PATH'] ?? '',
+      ...Object.fromEntries(Object.entries(image).map(([variable, value]) => [variable, inPlace(value)])),
+      HOME: build.place,
+      API_HOST: address,
+      WORKER_HOST: address,
+    };
+    for (const { name: variable, value = '' } of container.env) env[variable] = inPlace(value);
+    const child = startChild({
+      name,
+      command: process.execPath,
+      args: [path.join('dist', 'main.js'), ...container.args],
+      env,
+      cwd: build.place,
+      logFile: path.join(directory, 'logs', `${name}.log`),
+      graceMs: (spec.terminationGracePeriodSeconds ?? 30) * 1_000,
+    });
+    children.add(child);
+    return { child, tag, graceMs: (spec.terminationGracePeriodSeconds ?? 30) * 1_000 };
+  }
+
+  async function runJob(resource: Resource): Promise<void> {
+    const { backoffLimit = 0, activeDeadlineSeconds = 3_600 } = resource.spec ?? {};
+    const [container] = templateOf(resource)?.spec.containers ?? fail(resource);
+    for (let attempt = 0; ; attempt++) {
+      const { child } = startProcess(`${resource.metadata.name}-${++number}`, container, resource, `${network}.254`);
+      const firmly = setTimeout(() => void child.stop(), activeDeadlineSeconds * 1_000);
+      const exit = await child.exited;
+      clearTimeout(firmly);
+      children.delete(child);
+      if (exit.code === 0)
+        return progress(
+          `  ${child.name}: ${child
+            .lastLines(2)
+            .replaceAll(/\s*\| /g, ' ')
+            .trim()
+            .slice(-160)}`,
+        );
+      if (attempt >= backoffLimit) throw new Problem(describeExit(child, exit));
+      faults.push(`${child.name} ended with ${exit.signal ?? `exit code ${exit.code}`}`);
+    }
+  }
+
+  function startPod(resource: Resource): RunningPod {
+    const [container] = templateOf(resource)?.spec.containers ?? fail(resource);
+    const name = `${resource.metadata.name}-${++number}`;
+    const address = `${network}.${number}`;
+    const { child, tag, graceMs } = startProcess(name, container, resource, address);
+    const url = `http://${address}:${portOf(container, portOfApi)}`;
+    const isOfApi = container.args.includes('api');
+    let endedAt = 0;
+    let isEnding = false;
+    const ended = child.exited.then(({ code, signal }) => {
+      children.delete(child);
+      const afterMs = performance.now() - endedAt;
+      if (isEnding) progress(`  ${name} has ended after ${(afterMs / 1_000).toFixed(1)} s of ${graceMs / 1_000}`);
+      if (!isEnding && !isOver) faults.push(describeExit(child, { code, signal, asked: false }));
+      else if (!isOver && code !== 0)
+        faults.push(
+          `${name} ended with ${signal ?? `exit code ${code}`} after ${Math.round(afterMs / 1_000)} s of ${graceMs / 1_000}`,
+        );
+      return { code, signal, afterMs };
+    });
+    const pod: RunningPod = {
+      name,
+      tag,
+      url,
+      pid: child.pid,
+      isReady: false,
+      ended,
+      async end() {
+        isEnding = true;
+        endedAt = performance.now();
+        const stopped = child.stop();
+        await sleep(endpointsLagMs);
+        if (isOfApi) service.remove(url);
+        await stopped;
+      },
+    };
+    const probe = async (of: Container['readinessProbe'], onResult: (failures: number) => boolean) => {
+      if (!of) return;
+      const { httpGet, periodSeconds, timeoutSeconds } = of;
+      const target = `http://${address}:${portOf(container, httpGet.port)}${httpGet.path}`;
+      for (let failures = 0; !isEnding && !isOver;) {
+        const isRight = await fetch(target, { signal: AbortSignal.timeout(timeoutSeconds * 1_000) }).then(
+          async (answer) => {
+            await answer.arrayBuffer();
+            return answer.ok;
+          },
+          () => false,
+        );
+        failures = isRight ? 0 : failures + 1;
+        if (isEnding || isOver || onResult(failures)) return;
+        await sleep(periodSeconds * 1_000);
+      }
+    };
+    const { startupProbe, livenessProbe, readinessProbe } = container;
+    track(
+      (async () => {
+        await probe(startupProbe, (failures) => {
+          if (failures === startupProbe?.failureThreshold) faults.push(`${name} did not start in its time`);
+          return failures === 0;
+        });
+        void probe(livenessProbe, (failures) => {
+          if (failures === livenessProbe?.failureThreshold) faults.push(`${name} would have been started again`);
+          return false;
+        });
+        void probe(readinessProbe, (failures) => {
+          if (failures === 0) pod.isReady = true;
+          else if (failures >= (readinessProbe?.failureThreshold ?? 1)) pod.isReady = false;
+          if (isOfApi) service.tell(url, pod.isReady);
+          return false;
+        });
+      })(),
+    );
+    return pod;
+  }
+
+  /** As a rolling update with `maxSurge: 1` and `maxUnavailable: 0`: one starts, and once it is ready, one of the old ends. */
+  async function rollOut(resource: Resource): Promise<void> {
+    const { name } = resource.metadata;
+    const { replicas = 1 } = resource.spec ?? {};
+    const template = JSON.stringify(resource.spec?.template);
+    const before = running.get(name);
+    if (before?.template === template) return;
+    const old = [...(before?.pods ?? [])];
+    const deployment: RunningDeployment = { template, pods: [...old] };
+    running.set(name, deployment);
+    const ends: Promise<void>[] = [];
+    for (let count = 0; count < replicas; count++) {
+      const pod = startPod(resource);
+      deployment.pods.push(pod);
+      const one = old.shift();
+      if (one === undefined) continue;
+      await untilReady(pod);
+      deployment.pods = deployment.pods.filter((other) => other !== one);
+      ends.push(one.end());
+    }
+    await Promise.all([...ends, ...deployment.pods.map(untilReady)]);
+  }
+
+  async function untilReady(pod: RunningPod): Promise<void> {
+    const gone = pod.ended.then(() => true);
+    while (!pod.isReady && !isOver) if (await Promise.race([gone, sleep(100).then(() => false)])) return;
+  }
+
+  return {
+    faults,
+    async apply(resources, event) {
+      for (const hook of hooksOf(resources, `pre-${event}`)) await runJob(hook);
+      const deployments = resources.filter(({ kind }) => kind === 'Deployment');
+      track(...deployments.map(rollOut));
+      for (const [name, { pods }] of running) {
+        if (deployments.some(({ metadata }) => metadata.name === name)) continue;
+        running.delete(name);
+        track(...pods.map((pod) => pod.end()));
+      }
+      for (const hook of hooksOf(resources, `post-${event}`)) await runJob(hook);
+    },
+    async test(resources) {
+      for (const hook of hooksOf(resources, 'test')) await runJob(hook);
+    },
+    async settled() {
+      while (work.length > 0) {
+        const now = work;
+        work = [];
+        await Promise.all(now);
+      }
+      if (faults.length > 0) throw new Problem(faults.join('\n'));
+    },
+    pods: (words) => [...running].filter(([name]) => name.includes(words)).flatMap(([, { pods }]) => pods),
+    async stop() {
+      isOver = true;
+      await Promise.all([...children].map(killed)); // when a proof is over, nobody waits for graces
+    },
+  };
+}
+
+/** In the order of their weights. */
+const hooksOf = (resources: readonly Resource[], event: string): Resource[] =>
+  resources
+    .filter(({ metadata }) => metadata.annotations?.['helm.sh/hook']?.split(',').includes(event))
+    .toSorted((one, other) => weightOf(one) - weightOf(other));
+
+const weightOf = ({ metadata }: Resource): number => Number(metadata.annotations?.['helm.sh/hook-weight'] ?? 0);
+
+const portOf = ({ ports = [] }: Container, wanted: string): number | undefined =>
+  ports.find(({ name }) => name === wanted)?.containerPort;
+
+function fail({ kind, metadata }: Resource): never {
+  throw new Problem(
+    `${kind} ${metadata.name} is not as a pod needs it: has it a template, a known image, secrets that are there?`,
+  );
+}
+
+/** What `ENV` of the Dockerfile sets. */
+function imageEnvironment(): Environment {
+  const dockerfile = readFileSync(path.join(projectDirectory, 'deploy', 'Dockerfile'), 'utf8');
+  const [, lines = ''] = /^ENV ((?:.*\\\n)*.*)$/m.exec(dockerfile) ?? [];
+  return Object.fromEntries([...lines.matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]));
+}

@@ -1,0 +1,63 @@
+/** Helm: on the PATH, else from its Go module. It knows no version of Kubernetes by itself then, so each call names one. */
+import path from 'node:path';
+import { runCommand } from '../../../../dev/commands.ts';
+import { locate } from '../../../../dev/components.ts';
+import type { Component } from '../../../../dev/components/catalogue.ts';
+import { goInstall } from '../../../../dev/components/go.ts';
+import { projectDirectory } from '../../../../dev/project.ts';
+import { messageOf } from '../../../../dev/problem.ts';
+import { askProgram } from '../../../../platform/infra/programs.ts';
+import { progress } from '../../faults/progress.ts';
+
+const version = '3.22.0';
+const chart = path.join(projectDirectory, 'deploy', 'chart');
+
+const component: Component = {
+  title: 'Helm',
+  executable: 'helm',
+  version,
+  variable: 'HELM_BINARY',
+  sources: [
+    goInstall({
+      module: `helm.sh/helm/v3/cmd/helm@v${version}`,
+      executable: 'helm',
+      duration: '2 to 5 minutes the first time',
+    }),
+  ],
+  advice: ['install Helm 3: https://helm.sh/docs/intro/install', 'install Go 1.25 or newer (https://go.dev/dl)'],
+  async flawOf(executable) {
+    const said = await askProgram(executable, ['version', '--short']).catch(messageOf);
+    return said.startsWith('v3.') ? undefined : `says ${said.trim()}; Helm 3 is needed`;
+  },
+  check: async (executable) => void (await askProgram(executable, ['version'])),
+};
+
+/** Where values come from: files, or single ones as `--set` has them. */
+interface Values {
+  readonly files: readonly string[];
+  readonly set?: Readonly<Record<string, string>>;
+}
+
+export interface Helm {
+  /** `helm lint --strict`. @throws Error with what it objects to */
+  lint(values: Values, kubernetes: string): Promise<void>;
+  /** @returns the manifests, hooks and tests included, as YAML @throws Error saying why there are none */
+  render(values: Values, kubernetes: string): Promise<string>;
+}
+
+/** @throws Problem where there is no Helm, and none can be built */
+export async function findHelm(): Promise<Helm> {
+  const helm = await locate(component, { report: progress });
+  const argumentsOf = ({ files, set = {} }: Values, kubernetes: string) => [
+    '--kube-version',
+    kubernetes,
+    ...files.flatMap((file) => ['--values', file]),
+    ...Object.entries(set).flatMap(([name, value]) => ['--set-string', `${name}=${value}`]),
+  ];
+  return {
+    lint: async (values, kubernetes) =>
+      void (await runCommand(helm, ['lint', '--strict', '--quiet', chart, ...argumentsOf(values, kubernetes)])),
+    render: (values, kubernetes) =>
+      runCommand(helm, ['template', 'club', chart, '--namespace', 'clubs', ...argumentsOf(values, kubernetes)]),
+  };
+}

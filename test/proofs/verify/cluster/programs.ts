@@ -1,0 +1,63 @@
+/** Temporal's server and its tool for schemas, of the version that deploy/compose.yaml has: on the PATH, else from their Go module. */
+import { locate } from '../../../../dev/components.ts';
+import type { Component } from '../../../../dev/components/catalogue.ts';
+import { goInstall } from '../../../../dev/components/go.ts';
+import { messageOf } from '../../../../dev/problem.ts';
+import { askProgram } from '../../../../platform/infra/programs.ts';
+import { progress } from '../../faults/progress.ts';
+import { serverVersion } from './configuration.ts';
+
+interface Program {
+  readonly title: string;
+  readonly executable: string;
+  readonly variable: string;
+  /** In the module. */
+  readonly folder: string;
+  readonly duration: string;
+}
+
+const componentOf = ({ title, executable, variable, folder, duration }: Program): Component => ({
+  title,
+  executable,
+  version: serverVersion,
+  variable,
+  sources: [goInstall({ module: `go.temporal.io/server/${folder}@v${serverVersion}`, executable, duration })],
+  advice: [
+    'install Go 1.26.4 or newer (https://go.dev/dl) and try again: it is then built from source',
+    `download it: https://github.com/temporalio/temporal/releases/tag/v${serverVersion}`,
+  ],
+  async flawOf(file) {
+    const said = await versionOf(file).catch(messageOf);
+    return said === serverVersion ? undefined : `says ${said}; ${serverVersion} is wanted`;
+  },
+  check: async (file) => void (await versionOf(file)),
+});
+
+const server = componentOf({
+  title: 'Temporal, as a node of a cluster',
+  executable: 'temporal-server',
+  variable: 'TEMPORAL_SERVER_BINARY',
+  folder: 'cmd/server',
+  duration: '3 to 8 minutes the first time',
+});
+const sqlTool = componentOf({
+  title: 'The schemas of Temporal',
+  executable: 'temporal-sql-tool',
+  variable: 'TEMPORAL_SQL_TOOL_BINARY',
+  folder: 'cmd/tools/sql',
+  duration: 'seconds, once the server is built',
+});
+
+interface Programs {
+  readonly server: string;
+  readonly sqlTool: string;
+}
+
+/** @returns their paths @throws Problem where one is not there, and cannot be built */
+export async function findPrograms(): Promise<Programs> {
+  const report = progress;
+  return { server: await locate(server, { report }), sqlTool: await locate(sqlTool, { report }) };
+}
+
+const versionOf = async (file: string): Promise<string> =>
+  / version (\S+)/.exec(await askProgram(file, ['--version']))?.[1] ?? 'no version';

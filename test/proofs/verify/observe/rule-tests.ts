@@ -1,0 +1,81 @@
+/** The rules in promtool's own time: each alert in the world where what it watches is broken, and all of them in normal life. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { runCommand } from '../../../../dev/commands.ts';
+import { alerts, runbookOf, type AlertName } from '../../../../dev/alerts/rules-file.ts';
+import { Problem } from '../../../../dev/problem.ts';
+import { projectDirectory } from '../../../../dev/project.ts';
+import { breaks, lifeMinutes, normalLife, type SeriesValues } from './worlds.ts';
+
+export const rulesPath = path.join(projectDirectory, 'deploy', 'prometheus', 'rules.yaml');
+const pages = 'https://pages.example.com';
+
+/** An alert is expected to fire with these labels at a time, or, without labels, not to fire. */
+interface Expected {
+  name: AlertName;
+  minute: number;
+  fires: readonly Readonly<Record<string, string>>[];
+}
+
+interface RuleTests {
+  /** Alerts that fired where what they watch was broken. */
+  fired: AlertName[];
+  /** Alerts that fired in normal life. */
+  false: AlertName[];
+}
+
+/**
+ * @param directory for promtool's files
+ * @throws Problem where the rules cannot be read
+ */
+export async function runRuleTests(directory: string): Promise<RuleTests> {
+  await runCommand('promtool', ['check', 'rules', rulesPath]);
+  await writeFile(path.join(directory, rulesCopy), withoutSummaries(readFileSync(rulesPath, 'utf8')));
+  const names = Object.keys(alerts) as AlertName[];
+  const minutes = Array.from({ length: lifeMinutes / 5 }, (_, index) => index * 5);
+  const silent = names.flatMap((name) => minutes.map((minute) => ({ name, minute, fires: [] })));
+  const broken = names.map((name) => {
+    const { series, fires, at = 90 } = breaks[name];
+    return testOf({ ...normalLife, ...series }, [{ name, minute: at, fires }]);
+  });
+  const [silentOnes, loud] = await Promise.all([
+    unexpectedIn(path.join(directory, 'broken.json'), broken),
+    unexpectedIn(path.join(directory, 'normal-life.json'), [testOf(normalLife, silent)]),
+  ]);
+  return { fired: names.filter((name) => !silentOnes.has(name)), false: names.filter((name) => loud.has(name)) };
+}
+
+/** @returns the alerts that are not as the tests expect; promtool's words about them go to stderr */
+async function unexpectedIn(file: string, tests: readonly object[]): Promise<Set<string>> {
+  const document = { rule_files: [rulesCopy], evaluation_interval: '1m', tests };
+  await writeFile(file, JSON.stringify(document)); // JSON is YAML
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+  const said = `${stdout}${stderr}`;
+  const unexpected = new Set([...said.matchAll(/^ +alertname: (\w+), time:/gm)].map(([, name = '']) => name));
+  if (status !== 0 && unexpected.size === 0) throw new Problem(`promtool cannot test the rules: ${said}`);
+  if (unexpected.size > 0) process.stderr.write(`${said}\n`);
+  return unexpected;
+}
+
+/** promtool compares whole annotations, and summaries have values in them. */
+const rulesCopy = 'rules.yaml';
+const withoutSummaries = (rules: string) => rules.replace(/^ +summary: .*\n/gm, '');
+
+/** @returns a test as promtool reads it */
+function testOf(world: SeriesValues, expected: readonly Expected[]): object {
+  return {
+    interval: '1m',
+    external_labels: { runbooks: pages },
+    input_series: Object.entries(world).map(([series, values]) => ({ series, values })),
+    alert_rule_test: expected.map(({ name, minute, fires }) => ({
+      eval_time: `${minute}m`,
+      alertname: name,
+      exp_alerts: fires.map((labels) => ({
+        exp_labels: { severity: alerts[name].severity, ...labels },
+        exp_annotations: { runbook_url: `${pages}/${runbookOf(name)}` },
+      })),
+    })),
+  };
+}

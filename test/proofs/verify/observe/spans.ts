@@ -1,0 +1,133 @@
+/** A receiver of OTLP over HTTP, and the trace of a sign-up in what it got. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { host } from '../../../../dev/ports.ts';
+import { Problem } from '../../../../dev/problem.ts';
+
+export interface SentSpan {
+  /** Of the process that made it. */
+  service: string;
+  traceId: string;
+  spanId: string;
+  /** Empty for the first of a trace. */
+  parentId: string;
+  name: string;
+}
+
+interface SpanReceiver {
+  /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+  readonly url: string;
+  spans(): SentSpan[];
+  /** All that was sent, as text: the names and values in it are UTF-8. */
+  text(): string;
+  stop(): Promise<void>;
+}
+
+export async function startSpanReceiver(): Promise<SpanReceiver> {
+  const bodies: Buffer[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      if (request.url === '/v1/traces') bodies.push(Buffer.concat(chunks));
+      response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  return {
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
+    spans: () => bodies.flatMap(spansIn),
+    text: () => bodies.map((body) => body.toString('utf8')).join('\n'),
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** From the operation's span to the request to the receiver; between the first two lie the layers of Koa. */
+const wayOfASignUp = [
+  'POST /v1/clubs/{clubId}/classroom/sign-up',
+  'signUpStudent',
+  'fact student.created',
+  'start webhookDelivery',
+  'attemptDelivery',
+  'POST',
+];
+
+/**
+ * @returns how many spans the trace has
+ * @throws Problem where no trace leads from a sign-up, through API and worker, to the receiver
+ */
+export function requireTraceOfASignUp(spans: readonly SentSpan[]): number {
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const ways = spans
+    .filter(({ name, service }) => name === 'POST' && service === 'club-learning-worker')
+    .map((last) => {
+      const way: SentSpan[] = [];
+      for (let one: SentSpan | undefined = last; one; one = byId.get(one.parentId)) way.unshift(one);
+      return way;
+    });
+  const found = ways.find((way) => {
+    const names = way.map(({ name }) => name).filter((name) => !name.startsWith('middleware '));
+    return names.join(' > ') === wayOfASignUp.join(' > ');
+  });
+  if (!found) {
+    const texts = [...new Set(ways.map((way) => way.map(({ name }) => name).join(' > ')))];
+    throw new Problem(`No trace leads from a sign-up to the receiver. These lead to it:\n${texts.join('\n')}`);
+  }
+  const services = new Set(found.map(({ service }) => service));
+  const traces = new Set(found.map(({ traceId }) => traceId));
+  if (services.size !== 2 || traces.size !== 1)
+    throw new Problem('The way of a sign-up is not one trace of API and worker.');
+  return spans.filter(({ traceId }) => traces.has(traceId)).length;
+}
+
+/** The fields of ExportTraceServiceRequest (opentelemetry-proto) that are read, by their numbers. */
+function spansIn(body: Buffer): SentSpan[] {
+  return messages(body, 1).flatMap((resourceSpans) => {
+    const attributes = messages(resourceSpans, 1).flatMap((resource) => messages(resource, 1));
+    const name = attributes.find((attribute) => textOf(attribute, 1) === 'service.name');
+    const service = name ? messages(name, 2).map((value) => textOf(value, 1))[0] : undefined;
+    return messages(resourceSpans, 2)
+      .flatMap((scopeSpans) => messages(scopeSpans, 2))
+      .map((span) => ({
+        service: service ?? '',
+        traceId: hexOf(span, 1),
+        spanId: hexOf(span, 2),
+        parentId: hexOf(span, 4),
+        name: textOf(span, 5),
+      }));
+  });
+}
+
+const textOf = (message: Buffer, field: number) => messages(message, field)[0]?.toString('utf8') ?? '';
+const hexOf = (message: Buffer, field: number) => messages(message, field)[0]?.toString('hex') ?? '';
+
+/** @returns the values of a field whose wire type is a length and bytes: messages, texts and ids */
+function messages(message: Buffer, field: number): Buffer[] {
+  const found: Buffer[] = [];
+  let at = 0;
+  const varint = () => {
+    let value = 0;
+    for (let factor = 1; ; factor *= 128) {
+      const byte = message.readUInt8(at++);
+      value += (byte & 127) * factor;
+      if (byte < 128) return value;
+    }
+  };
+  while (at < message.length) {
+    const tag = varint();
+    const wireType = tag & 7;
+    if (wireType === 0) varint();
+    else if (wireType === 1) at += 8;
+    else if (wireType === 5) at += 4;
+    else if (wireType === 2) {
+      const length = varint();
+      if (Math.floor(tag / 8) === field) found.push(message.subarray(at, at + length));
+      at += length;
+    } else throw new Problem(`Wire type ${wireType} is none of OTLP.`);
+  }
+  return found;
+}

@@ -1,0 +1,162 @@
+/** PgBouncer before the Postgres of a stack: as it is in Debian's trixie, and the older one of bookworm, whose sessions mix. */
+import { existsSync } from 'node:fs';
+import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { startChild } from '../../../dev/children.ts';
+import { locate } from '../../../dev/components.ts';
+import type { Component } from '../../../dev/components/catalogue.ts';
+import { debianProgram } from '../../../dev/components/debian.ts';
+import { freePorts, host } from '../../../dev/ports.ts';
+import { untilPortAnswers } from '../../../dev/readiness.ts';
+import { messageOf } from '../../../dev/problem.ts';
+import { askProgram } from '../../../platform/infra/programs.ts';
+import { progress } from '../faults/progress.ts';
+import type { Site } from './site.ts';
+
+const libraries = [
+  'libc6',
+  'libcap2',
+  'libaudit1',
+  'libcap-ng0',
+  'libzstd1',
+  'zlib1g',
+  'libgcc-s1',
+  'libgcrypt20',
+  'liblz4-1',
+  'liblzma5',
+  'libgpg-error0',
+  'libsystemd0',
+  'libpam0g',
+] as const;
+
+interface Wanted {
+  readonly version: string;
+  readonly suite: string;
+  /** Of this release's libraries, those whose names change. */
+  readonly own: readonly string[];
+  readonly variable: string;
+  /** Of one on the PATH. */
+  readonly isRight: (version: string) => boolean;
+}
+
+const pgbouncerOf = ({ version, suite, own, variable, isRight }: Wanted): Component => ({
+  title: `PgBouncer ${version}`,
+  executable: 'pgbouncer',
+  version,
+  variable,
+  sources: [
+    debianProgram({
+      suite,
+      packages: ['pgbouncer', ...own, ...libraries],
+      file: 'usr/sbin/pgbouncer',
+      executable: 'pgbouncer',
+    }),
+  ],
+  advice: [`install PgBouncer ${version} (Debian: apt-get install pgbouncer)`],
+  async flawOf(executable) {
+    const said = await versionOf(executable).catch(messageOf);
+    return isRight(said) ? undefined : `says ${said}; ${version} is needed`;
+  },
+  check: async (executable) => void (await versionOf(executable)),
+});
+
+const versionOf = async (executable: string): Promise<string> =>
+  (await askProgram(executable, ['--version'])).split('\n')[0] ?? '';
+const minorOf = (version: string): number => Number(/^PgBouncer 1\.(\d+)/.exec(version)?.[1] ?? NaN);
+
+const programs = {
+  current: pgbouncerOf({
+    version: '1.24',
+    suite: 'trixie',
+    own: ['libcares2', 'libevent-2.1-7t64', 'libssl3t64'],
+    variable: 'PGBOUNCER_BINARY',
+    isRight: (version) => minorOf(version) >= 24,
+  }),
+  old: pgbouncerOf({
+    version: '1.18',
+    suite: 'bookworm',
+    own: ['libc-ares2', 'libevent-2.1-7', 'libssl3'],
+    variable: 'OLD_PGBOUNCER_BINARY',
+    isRight: (version) => minorOf(version) < 21,
+  }),
+};
+
+/** The user `nobody`: it refuses to run as root. */
+const nobody = { uid: 65_534, gid: 65_534 };
+
+export interface Pooler {
+  /** What `--version` says. */
+  readonly version: string;
+  /** The address of the stack's database by a pool of transactions, or of sessions. */
+  url(pooled: 'transaction' | 'session'): string;
+}
+
+/**
+ * @param databaseUrl of Postgres itself
+ * @param options.prepared prepared statements that it keeps; 0 for none. The old one knows no such setting
+ */
+export async function startPooler(
+  site: Site,
+  databaseUrl: string,
+  { program, prepared }: { program: keyof typeof programs; prepared?: number },
+): Promise<Pooler> {
+  const component = programs[program];
+  const found = await locate(component, { report: progress });
+  const { port } = await freePorts(['port']);
+  const directory = path.join(site.directory, `pgbouncer-${port}`);
+  await mkdir(directory);
+  await chmod(site.directory, 0o711);
+  const command = await withinReach(found, path.join(directory, 'program'));
+  const { hostname, port: databasePort, username, password, pathname } = new URL(databaseUrl);
+  const database = `host=${hostname} port=${databasePort} dbname=${pathname.slice(1)}`;
+  const users = path.join(directory, 'users.txt');
+  await writeFile(users, `"${username}" "${decodeURIComponent(password)}"\n`);
+  const settings = path.join(directory, 'pgbouncer.ini');
+  await writeFile(
+    settings,
+    [
+      '[databases]',
+      `transaction = ${database} pool_mode=transaction`,
+      `session = ${database} pool_mode=session`,
+      '[pgbouncer]',
+      `listen_addr = ${host}`,
+      `listen_port = ${port}`,
+      'unix_socket_dir =',
+      'auth_type = plain',
+      `auth_file = ${users}`,
+      'default_pool_size = 60',
+      'max_client_conn = 400',
+      ...(prepared === undefined ? [] : [`max_prepared_statements = ${prepared}`]),
+    ].join('\n'),
+  );
+  const isRoot = process.getuid?.() === 0;
+  const child = startChild({
+    name: component.title,
+    command,
+    args: [settings],
+    cwd: directory,
+    logFile: path.join(site.directory, 'logs', `pgbouncer-${port}.log`),
+    stopSignal: 'SIGTERM',
+    ...(isRoot && { identity: nobody }),
+  });
+  site.stops.push(() => child.stop());
+  await untilPortAnswers(port, { timeoutMs: 10_000, child });
+  return {
+    version: await versionOf(command),
+    url(pooled) {
+      const url = new URL(databaseUrl);
+      url.hostname = host;
+      url.port = String(port);
+      url.pathname = `/${pooled}`;
+      return url.href;
+    },
+  };
+}
+
+/** Who runs it may not look into our cache. @returns the executable, copied with what lies beside it, where it came from there */
+async function withinReach(executable: string, place: string): Promise<string> {
+  const from = path.dirname(executable);
+  if (!existsSync(path.join(from, 'root'))) return executable;
+  await cp(from, place, { recursive: true, verbatimSymlinks: true, filter: (file) => path.basename(file) !== 'apt' });
+  return path.join(place, path.basename(executable));
+}

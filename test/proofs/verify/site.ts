@@ -1,0 +1,49 @@
+/** Where a proof works: a directory, and what it has started; both go when it is over, failed or interrupted. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { startStack, type Stack } from '../../../dev/stack.ts';
+import { removeDataElsewhere } from '../../../dev/stack/postgres-place.ts';
+import { progress } from '../faults/progress.ts';
+
+export interface Site {
+  /** Empty at first. */
+  readonly directory: string;
+  /** Called at the end, the last one first. */
+  readonly stops: (() => Promise<unknown>)[];
+}
+
+/** @returns what the work returns; undefined where it was interrupted @throws whatever it throws */
+export async function onSite<T>(
+  work: (site: Site) => Promise<T>,
+  interrupted: Promise<unknown>,
+): Promise<T | undefined> {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-verify-'));
+  const stops: Site['stops'] = [];
+  try {
+    return await Promise.race([work({ directory, stops }), interrupted.then(() => undefined)]);
+  } finally {
+    for (const stop of stops.toReversed()) await stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param options.durable Postgres waits for the disk at each commit, as in production
+ * @returns a stack of the site's own, on free ports; it stops, and its data go, with the site
+ */
+export async function startStackOn(site: Site, options: { durable?: boolean } = {}): Promise<Stack> {
+  const directory = path.join(site.directory, 'stack');
+  const stack = await startStack({
+    directory,
+    ports: 'free',
+    ...options,
+    env: { PATH: process.env['PATH'] },
+    onUnexpectedEnd: progress,
+  });
+  site.stops.push(
+    () => removeDataElsewhere(path.join(directory, 'postgres')),
+    () => stack.stop(),
+  );
+  return stack;
+}

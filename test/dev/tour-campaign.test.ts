@@ -68,7 +68,7 @@ describe('dev/tour: mails to students', () => {
     const page = await fetch(`http://127.0.0.1:${port}${new URL(closer.preview).pathname}`, {
       headers: { accept: 'text/html' },
     });
-    expect([page.status, await page.text()].join(' ')).to.match(/^200 [^]*The copy of Ada Meadow\./);
+    expect([page.status, await page.text()].join(' ')).to.match(/^200 [^]*The copy for Ada Meadow\./);
     expect(closer.wayOut).to.include(`/v1/clubs/${club.id}/classroom/mail/unsubscribe/`);
   });
 

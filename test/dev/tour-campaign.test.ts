@@ -59,7 +59,7 @@ describe('dev/tour: mails to students', () => {
     );
     const told = lines.join('\n');
     expect(told).to.include('it would reach 1 students now');
-    expect(told).to.include('Ada Meadow (longest name) would read “The spring regatta, Ada”');
+    expect(told).to.include('Ada Meadow (longest_name) would read “The spring regatta, Ada”');
     expect(told).to.include(`Ada Meadow <${student.email}>: sent`);
     expect(told).to.include('“The spring regatta, Ada” has arrived');
     expect(told).to.include('the next campaign would reach 0, and leave out 1 who unsubscribed');

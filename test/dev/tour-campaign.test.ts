@@ -58,7 +58,7 @@ describe('dev/tour: mails to students', () => {
       { clubId: club.id, token: club.owner.token },
     );
     const told = lines.join('\n');
-    expect(told).to.include('it would reach 1 students now');
+    expect(told).to.include('students that it would reach now: 1');
     expect(told).to.include('Ada Meadow (longest_name) would read “The spring regatta, Ada”');
     expect(told).to.include(`Ada Meadow <${student.email}>: sent`);
     expect(told).to.include('“The spring regatta, Ada” has arrived');

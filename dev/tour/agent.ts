@@ -63,7 +63,7 @@ async function askAndLeave(
     if (event === 'accepted') {
       accepted = data as Accepted;
       const { limits, conversation } = accepted;
-      tell('agent.accepted', { left: limits.remaining, limit: limits.daily_limit, id: conversation.id });
+      tell('agent.accepted', { remaining: limits.remaining, limit: limits.daily_limit, id: conversation.id });
     }
     if (event === 'delta') text += tellDelta(scene, data);
     if (charactersOf(text) >= closesAfter || event === 'done' || event === 'error') break;

@@ -93,7 +93,7 @@ async function uploadInPieces(scene: Scene, { clubId, token }: Club, name: strin
   );
   const asked = await fetch(location, { method: 'HEAD', headers: { ...renewed.headers, ...protocol } });
   const offset = Number(asked.headers.get('upload-offset'));
-  scene.tell('lecture.cut', { sent: offset, total: video.length });
+  scene.tell('lecture.cut', { arrived: offset, total: video.length });
   await send(renewed.headers, offset, video.length);
   await until('The video', async () => {
     const { data } = requireOk(await administrator.POST('/v1/clubs/{clubId}/media/{mediaId}/complete', { params }));

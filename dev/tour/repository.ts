@@ -57,7 +57,7 @@ export async function archiveIsDownloaded(
   const { url, file_name: name, size_bytes: size } = await address();
   const begun = await fetch(url);
   const beginning = await firstPartOf(begun);
-  scene.tell('club.cut', { sent: beginning.length, total: size, file: name });
+  scene.tell('club.cut', { arrived: beginning.length, total: size, file: name });
 
   const version = begun.headers.get('etag') ?? '';
   const rest = await fetch((await address()).url, {

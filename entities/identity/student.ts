@@ -5,7 +5,7 @@ import { Club } from '../clubs/club.ts';
 import { oneOf } from '../one-of.ts';
 import { accountOpeners, type AccountOpener } from './values.ts';
 
-/** The name of a removed student in records that administrators read. A value of the contract, the same in every language. */
+/** The name of a removed student in records that administrators read. The contract has this value, so it is not translated. */
 export const removedStudentName = 'Removed student';
 
 @Entity('students')

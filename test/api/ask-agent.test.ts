@@ -224,7 +224,10 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       const { data } = await stream.event('error');
       expect(await stream.ended).to.equal('whole');
       expect(stream.status).to.equal(200);
-      expect(data.error).to.deep.equal({ code: 'interrupted', message: 'The answer was interrupted. Please ask again.' });
+      expect(data.error).to.deep.equal({
+        code: 'interrupted',
+        message: 'The answer was interrupted. Please ask again.',
+      });
       expect(data.answer).to.include({
         id: answerId,
         status: 'failed',

@@ -165,7 +165,7 @@ describe('the language of people and clubs (DEC-183)', () => {
       .and.to.contain('إلغاء الاشتراك؟');
   });
 
-  it('is that of the browser on a page without a reader who is known', async () => {
+  it('follows the browser on a page that does not know its reader', async () => {
     const page = async (header: string) =>
       call('GET', `/v1/clubs/${club.id}/classroom/mail/unsubscribe/x`, {
         headers: { accept: 'text/html', 'accept-language': header },

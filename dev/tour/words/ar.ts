@@ -2,8 +2,7 @@
 import type { TourCatalogue } from './words.ts';
 
 export const ar: TourCatalogue = {
-  title:
-    'الجولة: من التسجيل إلى تسليم موقّع، وما يحدث عند تعثر المستقبِل، ومن البيع إلى الشهادة، وحملة، وأتمتة، ووكيل يجيب، ونادٍ كامل',
+  title: 'الجولة: من التسجيل إلى تسليم موقّع، ومن البيع إلى الشهادة. ثم حملة، وأتمتة، ووكيل يجيب، ونادٍ كامل.',
   stays_up: 'يبقى كل هذا قيد التشغيل حتى الضغط على Ctrl-C.',
   confirmation_arrived: 'وصلت رسالة التأكيد',
   mail_arrived: 'وصلت رسالة «{subject}»',
@@ -44,10 +43,10 @@ export const ar: TourCatalogue = {
   'handout.public': 'لصورة في المكتبة محتوى جديد، وهي متاحة للجميع',
   'assignment.open': 'لا يمكن إكمال الدرس بعد',
   'assignment.second': 'نتيجة المحاولة الثانية: {status}',
-  'lecture.cut': 'انقطع الاتصال: وصل {sent} من {total} بايت، ويستمر الرفع من هناك برمز جديد',
+  'lecture.cut': 'انقطع الاتصال: وصل {arrived} من {total} بايت، ويستمر الرفع من هناك برمز جديد',
   'lecture.replaced': 'يعرض الدرس «{title}» التسجيل الثاني، ومدته {seconds} ث، دون أن يُعدَّل',
 
-  'campaign.title': 'حملة: من يكتب، وماذا، ولمن',
+  'campaign.title': 'حملة: المرسِل والمحتوى والجمهور',
   'campaign.reach': 'عدد الطلاب الذين تصلهم الآن',
   'campaign.copy': 'تقرأ {name} ({because}): «{subject}»',
   'campaign.preview': 'معاينة لمدة 15 دقيقة',
@@ -74,7 +73,7 @@ export const ar: TourCatalogue = {
   'agent.indexed': 'الفهرس: «{title}» جاهز (المقاطع: {passages})',
   'agent.indexed_pages': 'الفهرس: «{title}» جاهز (المقاطع: {passages}، الصفحات: {pages})',
   'agent.asks': 'تسأل الطالبة: «{question}»',
-  'agent.accepted': 'قُبل السؤال: بقي {left} من {limit}؛ المحادثة {id}',
+  'agent.accepted': 'قُبل السؤال: بقي {remaining} من {limit}؛ المحادثة {id}',
   'agent.closed': 'أُغلق الاتصال بعد أحرف عددها {count}؛ وتستمر الإجابة من دونه',
   'agent.answer': 'الإجابة ({status}): عدد الأحرف {count}، والجزءان معًا يكوّنانها بلا نقص',
   'agent.cites': 'تقتبس «{cited}» من {title}',
@@ -83,7 +82,7 @@ export const ar: TourCatalogue = {
   'club.opened': 'مجلد ملفات ومساحة خاصة، فتحتهما عملية بيع واحدة',
   'club.access': 'ترى {name} ملفات عددها {files}، وهي عضوة في «{space}»',
   'club.downloads': 'تنزّل {name} المجلد عبر اتصال ينقطع',
-  'club.cut': 'انقطع الاتصال: وصل {sent} من {total} بايت من {file}',
+  'club.cut': 'انقطع الاتصال: وصل {arrived} من {total} بايت من {file}',
   'club.rest': 'طلب GET مع Range وIf-Range إلى عنوان مجدَّد ← {status}: المجموع {total} بايت',
   'club.post': 'صورة، ومنشور في المساحة، ورد',
   'club.posts': 'تنشر {name} «{title}»؛ والصورة بجانبه ← {status}',

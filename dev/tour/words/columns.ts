@@ -2,7 +2,7 @@
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** @returns how many places a text takes: marks above and below a letter take none */
+/** @returns the width of a text in characters; marks above and below a letter have no width */
 const widthOf = (text: string) => [...graphemes.segment(text)].length;
 
 /** @param rows pairs of a label and a value @returns a line for each, with the values below each other */

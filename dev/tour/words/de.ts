@@ -3,7 +3,7 @@ import type { TourCatalogue } from './words.ts';
 
 export const de: TourCatalogue = {
   title:
-    'DER RUNDGANG: von der Registrierung zur signierten Zustellung, was geschieht, wenn der Empfänger ausfällt, vom Verkauf zum Zertifikat, eine Kampagne, eine Automation, ein Agent, der antwortet, und ein ganzer Club',
+    'DER RUNDGANG: von der Registrierung zur signierten Zustellung und vom Verkauf zum Zertifikat. Dann eine Kampagne, eine Automation, ein Agent, der antwortet, und ein ganzer Club.',
   stays_up: 'All das läuft weiter, bis du Strg-C drückst.',
   confirmation_arrived: 'die Bestätigung ist angekommen',
   mail_arrived: '„{subject}“ ist angekommen',
@@ -48,10 +48,10 @@ export const de: TourCatalogue = {
   'assignment.open': 'die Lektion kann noch nicht abgeschlossen werden',
   'assignment.second': 'Ergebnis des zweiten Versuchs: {status}',
   'lecture.cut':
-    'die Verbindung bricht ab: {sent} von {total} Bytes sind angekommen, und dort geht es mit einem neuen Token weiter',
+    'die Verbindung bricht ab: {arrived} von {total} Bytes sind angekommen, und dort geht es mit einem neuen Token weiter',
   'lecture.replaced': 'die Lektion „{title}“ zeigt die zweite Aufnahme von {seconds} s, ohne dass sie geändert wurde',
 
-  'campaign.title': 'Eine Kampagne: wer schreibt, was und an wen',
+  'campaign.title': 'Eine Kampagne: Absender, Inhalt und Publikum',
   'campaign.reach': 'Lernende, die sie jetzt erreichen würde',
   'campaign.copy': '{name} ({because}) läse „{subject}“',
   'campaign.preview': 'eine Vorschau für 15 Minuten',
@@ -79,7 +79,7 @@ export const de: TourCatalogue = {
   'agent.indexed': 'der Index: „{title}“ ist bereit (Abschnitte: {passages})',
   'agent.indexed_pages': 'der Index: „{title}“ ist bereit (Abschnitte: {passages}, Seiten: {pages})',
   'agent.asks': 'Die Lernende fragt: „{question}“',
-  'agent.accepted': 'angenommen: {left} von {limit} Fragen sind übrig; Unterhaltung {id}',
+  'agent.accepted': 'angenommen: {remaining} von {limit} Fragen sind übrig; Unterhaltung {id}',
   'agent.closed': 'die Verbindung wird nach {count} Zeichen geschlossen; die Antwort geht ohne sie weiter',
   'agent.answer': 'Antwort ({status}): {count} Zeichen, und beide Teile zusammen ergeben sie ohne Lücke',
   'agent.cites': 'sie zitiert „{cited}“ aus {title}',
@@ -88,7 +88,7 @@ export const de: TourCatalogue = {
   'club.opened': 'Ein Ordner mit Dateien und ein privater Raum, beide durch einen Verkauf geöffnet',
   'club.access': '{name} sieht {files} Dateien und gehört zu „{space}“',
   'club.downloads': '{name} lädt den Ordner über eine Verbindung herunter, die abbricht',
-  'club.cut': 'die Verbindung bricht ab: {sent} von {total} Bytes von {file} sind angekommen',
+  'club.cut': 'die Verbindung bricht ab: {arrived} von {total} Bytes von {file} sind angekommen',
   'club.rest': 'GET mit Range und If-Range, an einer erneuerten Adresse → {status}: insgesamt {total} Bytes',
   'club.post': 'Ein Bild, ein Beitrag im Raum und eine Antwort',
   'club.posts': '{name} schreibt „{title}“; das Bild daneben → {status}',

@@ -3,7 +3,7 @@ import type { TourCatalogue } from './words.ts';
 
 export const es: TourCatalogue = {
   title:
-    'EL RECORRIDO: del registro a la entrega firmada, qué pasa cuando el receptor falla, de la venta al certificado, una campaña, una automatización, un agente que responde y un club entero',
+    'EL RECORRIDO: del registro a la entrega firmada y de la venta al certificado. Después, una campaña, una automatización, un agente que responde y un club entero.',
   stays_up: 'Todo sigue en marcha hasta Ctrl-C.',
   confirmation_arrived: 'ha llegado la confirmación',
   mail_arrived: 'ha llegado «{subject}»',
@@ -47,10 +47,10 @@ export const es: TourCatalogue = {
   'assignment.open': 'la lección aún no se puede completar',
   'assignment.second': 'resultado del segundo intento: {status}',
   'lecture.cut':
-    'se corta la conexión: han llegado {sent} de {total} bytes, y la subida continúa desde ahí con un token nuevo',
+    'se corta la conexión: han llegado {arrived} de {total} bytes, y la subida continúa desde ahí con un token nuevo',
   'lecture.replaced': 'la lección «{title}» muestra la segunda toma, de {seconds} s, sin haberse modificado',
 
-  'campaign.title': 'Una campaña: quién escribe, qué y a quién',
+  'campaign.title': 'Una campaña: remitente, contenido y público',
   'campaign.reach': 'estudiantes a los que llegaría ahora',
   'campaign.copy': '{name} ({because}) leería «{subject}»',
   'campaign.preview': 'una vista previa, durante 15 minutos',
@@ -77,7 +77,7 @@ export const es: TourCatalogue = {
   'agent.indexed': 'el índice: «{title}» está listo (pasajes: {passages})',
   'agent.indexed_pages': 'el índice: «{title}» está listo (pasajes: {passages}, páginas: {pages})',
   'agent.asks': 'La estudiante pregunta: «{question}»',
-  'agent.accepted': 'aceptada: quedan {left} de {limit} preguntas; conversación {id}',
+  'agent.accepted': 'aceptada: quedan {remaining} de {limit} preguntas; conversación {id}',
   'agent.closed': 'la conexión se cierra tras {count} caracteres; la respuesta continúa sin ella',
   'agent.answer': 'respuesta ({status}): {count} caracteres, y las dos partes juntas forman el texto sin huecos',
   'agent.cites': 'cita «{cited}» de {title}',
@@ -86,7 +86,7 @@ export const es: TourCatalogue = {
   'club.opened': 'Una carpeta de archivos y un espacio privado, abiertos por una sola venta',
   'club.access': '{name} ve {files} archivos y forma parte de «{space}»',
   'club.downloads': '{name} descarga la carpeta por una conexión que se corta',
-  'club.cut': 'se corta la conexión: han llegado {sent} de {total} bytes de {file}',
+  'club.cut': 'se corta la conexión: han llegado {arrived} de {total} bytes de {file}',
   'club.rest': 'GET con Range e If-Range, en una dirección renovada → {status}: {total} bytes en total',
   'club.post': 'Una imagen, una publicación en el espacio y una respuesta',
   'club.posts': '{name} publica «{title}»; la imagen de al lado → {status}',

@@ -1,9 +1,9 @@
-/** As frases do passeio em português do Brasil. */
+/** Frases do passeio em português do Brasil. */
 import type { TourCatalogue } from './words.ts';
 
 export const ptBR: TourCatalogue = {
   title:
-    'O PASSEIO: do cadastro à entrega assinada, o que acontece quando o receptor falha, da venda ao certificado, uma campanha, uma automação, um agente que responde e um clube inteiro',
+    'O PASSEIO: do cadastro à entrega assinada e da venda ao certificado. Depois, uma campanha, uma automação, um agente que responde e um clube inteiro.',
   stays_up: 'Tudo continua no ar até Ctrl-C.',
   confirmation_arrived: 'a confirmação chegou',
   mail_arrived: '“{subject}” chegou',
@@ -46,10 +46,10 @@ export const ptBR: TourCatalogue = {
   'handout.public': 'uma imagem da biblioteca tem um novo conteúdo e está pública',
   'assignment.open': 'a aula ainda não pode ser concluída',
   'assignment.second': 'resultado da segunda tentativa: {status}',
-  'lecture.cut': 'a conexão cai: chegaram {sent} de {total} bytes, e o envio continua dali com um novo token',
+  'lecture.cut': 'a conexão cai: chegaram {arrived} de {total} bytes, e o envio continua dali com um novo token',
   'lecture.replaced': 'a aula “{title}” mostra a segunda gravação, de {seconds} s, sem ter sido alterada',
 
-  'campaign.title': 'Uma campanha: quem escreve, o quê e para quem',
+  'campaign.title': 'Uma campanha: remetente, conteúdo e público',
   'campaign.reach': 'estudantes que ela alcançaria agora',
   'campaign.copy': '{name} ({because}) leria “{subject}”',
   'campaign.preview': 'uma prévia, por 15 minutos',
@@ -76,7 +76,7 @@ export const ptBR: TourCatalogue = {
   'agent.indexed': 'o índice: “{title}” está pronto (trechos: {passages})',
   'agent.indexed_pages': 'o índice: “{title}” está pronto (trechos: {passages}, páginas: {pages})',
   'agent.asks': 'A estudante pergunta: “{question}”',
-  'agent.accepted': 'aceita: restam {left} de {limit} perguntas; conversa {id}',
+  'agent.accepted': 'aceita: restam {remaining} de {limit} perguntas; conversa {id}',
   'agent.closed': 'a conexão é fechada depois de {count} caracteres; a resposta continua sem ela',
   'agent.answer': 'resposta ({status}): {count} caracteres, e as duas partes juntas formam o texto sem lacunas',
   'agent.cites': 'ela cita “{cited}” de {title}',
@@ -85,7 +85,7 @@ export const ptBR: TourCatalogue = {
   'club.opened': 'Uma pasta de arquivos e um espaço privado, abertos por uma única venda',
   'club.access': '{name} vê {files} arquivos e faz parte de “{space}”',
   'club.downloads': '{name} baixa a pasta por uma conexão que cai',
-  'club.cut': 'a conexão cai: chegaram {sent} de {total} bytes de {file}',
+  'club.cut': 'a conexão cai: chegaram {arrived} de {total} bytes de {file}',
   'club.rest': 'GET com Range e If-Range, em um endereço renovado → {status}: {total} bytes no total',
   'club.post': 'Uma imagem, uma publicação no espaço e uma resposta',
   'club.posts': '{name} publica “{title}”; a imagem ao lado → {status}',

@@ -19,7 +19,7 @@ type NamesIn<Sentence extends string> = Sentence extends `${string}{${infer Name
   ? Name | NamesIn<Rest>
   : never;
 
-/** What a sentence must be given: nothing if it has no arguments. */
+/** The values that a sentence needs; none if it has no arguments. */
 export type ValuesOf<Key extends TourKey> = Key extends TourKey
   ? [NamesIn<(typeof en)[Key]>] extends [never]
     ? []

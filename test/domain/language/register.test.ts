@@ -1,4 +1,4 @@
-/** What a reader notices: the marks of each language, one way to address people, and sentences that are whole once they are filled in. */
+/** The marks of each language, one way to address people, and sentences that stay whole when values are inserted. */
 import { expect } from 'chai';
 import { en } from '../../../domain/language/catalogues/en.ts';
 import type { MessageKey } from '../../../domain/language/arguments.ts';
@@ -10,8 +10,8 @@ const keys = Object.keys(en) as MessageKey[];
 /** Counts whose plural forms differ in one of the languages. */
 const counts = [1, 2, 3, 11, 100] as const;
 
-/** @param given whether the optional parts of a sentence are there @returns values for every argument that a message may have */
-const valuesWith = (language: OfferedLanguage, given: 'yes' | 'no', count: number, kind: string) => {
+/** @param choice whether the optional parts of a sentence are there @returns values for every argument that a message may have */
+const valuesWith = (language: OfferedLanguage, choice: 'yes' | 'no', count: number, kind: string) => {
   const at = new Date('2026-03-02T08:00:00Z');
   const { day, moment, zone } = wordingIn(language);
   return {
@@ -31,9 +31,9 @@ const valuesWith = (language: OfferedLanguage, given: 'yes' | 'no', count: numbe
     day: day(at, 'Europe/Berlin'),
     at: moment(at, 'Europe/Berlin'),
     zone: zone(at, 'Europe/Berlin'),
-    has_lesson: given,
-    has_title: given,
-    has_person: given,
+    has_lesson: choice,
+    has_title: choice,
+    has_person: choice,
     count,
     kind,
   };
@@ -43,8 +43,8 @@ const valuesWith = (language: OfferedLanguage, given: 'yes' | 'no', count: numbe
 function sentencesIn(language: OfferedLanguage): { key: MessageKey; text: string }[] {
   const say = wordingIn(language).say as (key: MessageKey, values: object) => string;
   const variants = counts.flatMap((count) =>
-    (['yes', 'no'] as const).flatMap((given) =>
-      ['campaigns', 'automations', 'digests'].map((kind) => valuesWith(language, given, count, kind)),
+    (['yes', 'no'] as const).flatMap((choice) =>
+      ['campaigns', 'automations', 'digests'].map((kind) => valuesWith(language, choice, count, kind)),
     ),
   );
   return keys.flatMap((key) => [...new Set(variants.map((values) => say(key, values)))].map((text) => ({ key, text })));

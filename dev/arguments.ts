@@ -12,13 +12,13 @@ import { messageOf, Problem } from './problem.ts';
 export interface StartArguments {
   /** Agents ask the fake model of this machine. */
   readonly fakeModel: boolean;
-  /** Of the tour's club and its people. */
+  /** Of the tour, its club and the people in it. */
   readonly language: OfferedLanguage;
 }
 
 const usage =
   'There is: npm start, npm start -- --fake-model (agents ask a fake model on this machine), and ' +
-  `npm start -- --language TAG (the club of the tour speaks ${offeredLanguages.join(', ')}).`;
+  `npm start -- --language TAG (the tour and its club speak ${offeredLanguages.join(', ')}).`;
 
 /**
  * @param args what was given

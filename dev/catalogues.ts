@@ -65,21 +65,22 @@ const categoriesOf = (language: string) => {
 
 /**
  * @param language BCP 47 tag
+ * @param english the catalogue that defines the messages; the product's if absent
  * @returns what is wrong, a sentence each: keys that are missing or unknown, other arguments than in English, options or plural
  * forms that are missing
  */
-export function catalogueProblems(language: string, catalogue: AnyCatalogue): string[] {
+export function catalogueProblems(language: string, catalogue: AnyCatalogue, english: AnyCatalogue = en): string[] {
   const problems: string[] = [];
   for (const key of Object.keys(catalogue))
-    if (!Object.hasOwn(en, key)) problems.push(`${language}: ${key} is unknown.`);
-  for (const [key, english] of Object.entries(en)) {
+    if (!Object.hasOwn(english, key)) problems.push(`${language}: ${key} is unknown.`);
+  for (const [key, defined] of Object.entries(english)) {
     const text = catalogue[key];
     if (text === undefined) {
       problems.push(`${language}: ${key} is missing.`);
       continue;
     }
     problems.push(
-      ...messageProblems(language, text, readMessage(english)).map((problem) => `${language}: ${key} ${problem}`),
+      ...messageProblems(language, text, readMessage(defined)).map((problem) => `${language}: ${key} ${problem}`),
     );
   }
   return problems;
@@ -114,7 +115,9 @@ const codeFolders = ['activities', 'api', 'dev', 'domain', 'worker'];
 export function unusedKeys(projectDirectory: string, keys: readonly string[] = Object.keys(en)): string[] {
   const unused = new Set(keys);
   const files = codeFolders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: projectDirectory }));
-  for (const file of files.filter((name) => !/^domain\/language\/(?:catalogues\/|arguments)/.test(name))) {
+  for (const file of files.filter(
+    (name) => !/^(?:domain\/language\/(?:catalogues\/|arguments)|dev\/tour\/words\/)/.test(name),
+  )) {
     const code = readFileSync(path.join(projectDirectory, file), 'utf8');
     for (const key of unused) if (code.includes(`'${key}'`)) unused.delete(key);
     for (const [, form = ''] of code.matchAll(/`([a-z_]+\.(?:[a-z_.]|\$\{[^{}]*\})+)`/g)) {

@@ -18,6 +18,7 @@ import { dataDirectory, projectDirectory, scriptArguments } from './project.ts';
 import { untilOk } from './readiness.ts';
 import type { StackIsUp } from './serve.ts';
 import { runTour } from './tour.ts';
+import { tourWordsIn } from './tour/words/words.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Stop = () => Promise<void>;
@@ -114,7 +115,7 @@ async function bringUp(
     const { authority } = await authorityIn(path.join(dataDirectory, 'certificates'));
     const tour = await runTour({ environment, authority, language, say });
     stops.splice(-1, 0, tour.stop);
-    say('\nAll of this stays up until Ctrl-C.');
+    say(`\n${tourWordsIn(language)('stays_up')}`);
     return true;
   } catch (error) {
     say(

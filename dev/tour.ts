@@ -2,8 +2,8 @@
  * The tour: a student signs up through the API, and becomes a signed HTTPS delivery that is refused, waits in a durable
  * timer, is tried again and is accepted; an endpoint that fails is throttled and recovers; its secret is rotated; a sale becomes
  * access, a completed course and a certificate that verifies; a campaign is mailed, and one student leaves; an automation mails,
- * waits and tags; an agent answers from a PDF, and cites its page; a sale opens a folder, a space and an hour with a mentor. Told as it
- * happens, with links to look closer.
+ * waits and tags; an agent answers from a PDF, and cites its page; a sale opens a folder, a space and an hour with a mentor. It is
+ * told as it happens, in the language of the club, with links to look closer.
  */
 import { defaultLanguage, type OfferedLanguage } from '../domain/language/languages.ts';
 import type { Authority } from './certificates.ts';
@@ -18,13 +18,15 @@ import { fromSaleToCertificate } from './tour/sale.ts';
 import { setScene, type Say, type Scene } from './tour/scene.ts';
 import { fromSignUpToDelivery } from './tour/sign-up.ts';
 import { wholeClubIsOpened } from './tour/whole-club.ts';
+import { inColumns } from './tour/words/columns.ts';
+import type { TourKey } from './tour/words/words.ts';
 
 export interface TourOptions {
   /** What API and worker run with. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** An authority that the worker trusts (EGRESS_EXTRA_CA_FILE). */
   readonly authority: Authority;
-  /** Of the club and its people; English if absent. */
+  /** Of the club, its people, and the narration; English if absent. */
   readonly language?: OfferedLanguage;
   readonly say: Say;
 }
@@ -49,7 +51,7 @@ export async function runTour({
   });
   const scene: Scene = setScene({ environment, language, say, receiver });
   try {
-    await tell(scene);
+    await play(scene);
     return receiver;
   } catch (error) {
     await receiver.stop();
@@ -57,11 +59,11 @@ export async function runTour({
   }
 }
 
-async function tell(scene: Scene): Promise<void> {
-  const { environment, mailbox, say } = scene;
-  say(
-    'THE TOUR: from a sign-up to a signed delivery, what happens when the receiver fails, from a sale to a certificate, a campaign, an automation, an agent that answers, and a whole club\n',
-  );
+type Label = Extract<TourKey, `closer.${string}`>;
+
+async function play(scene: Scene): Promise<void> {
+  const { mailbox, words, say } = scene;
+  say(words('title'));
   const { club, studentId, studentToken, studentMail, run } = await fromSignUpToDelivery(scene);
   const shaky = await throttledEndpointRecovers(scene, club, studentId);
   await secretIsRotated(scene, club, shaky);
@@ -71,22 +73,24 @@ async function tell(scene: Scene): Promise<void> {
   const agent = await agentAnswers(scene, club, { studentId, token: studentToken });
   const session = await wholeClubIsOpened(scene, club, sale.buyer, agent ? 19 : 17);
 
-  say('\nLOOK CLOSER');
-  say(`   API reference            ${environment['PUBLIC_URL']}/docs`);
-  say(`   the delivery's run       ${run}`);
-  say(`   the gate's run           ${shaky.gate}`);
-  say(`   the sale's run           ${sale.notice}`);
-  say(`   the certificate          ${sale.verifyUrl}`);
-  say(`   the student's mail       ${mailbox.linkTo(studentMail)}`);
-  say(`   the campaign's run       ${campaign.run}`);
-  say(`   a mail of the campaign   ${mailbox.linkTo(campaign.mail)}`);
-  say(`   its preview              ${campaign.preview}`);
-  say(`   its way out              ${campaign.wayOut}`);
-  say(`   the automation's run     ${automation.run}`);
-  say(`   its mail                 ${mailbox.linkTo(automation.mail)}`);
-  say(`   the session's run        ${session.run}`);
-  say(`   its confirmation         ${mailbox.linkTo(session.mail)}`);
-  if (agent === undefined) return;
-  say(`   the answer's run         ${agent.run}`);
-  say(`   to ask once more:\n\n${agent.again}`);
+  const links: [Label, string][] = [
+    ['closer.api_reference', `${scene.environment['PUBLIC_URL']}/docs`],
+    ['closer.delivery_run', run],
+    ['closer.gate_run', shaky.gate],
+    ['closer.sale_run', sale.notice],
+    ['closer.certificate', sale.verifyUrl],
+    ['closer.student_mail', mailbox.linkTo(studentMail)],
+    ['closer.campaign_run', campaign.run],
+    ['closer.campaign_mail', mailbox.linkTo(campaign.mail)],
+    ['closer.campaign_preview', campaign.preview],
+    ['closer.campaign_unsubscribe', campaign.wayOut],
+    ['closer.automation_run', automation.run],
+    ['closer.automation_mail', mailbox.linkTo(automation.mail)],
+    ['closer.session_run', session.run],
+    ['closer.session_mail', mailbox.linkTo(session.mail)],
+    ...(agent ? [['closer.answer_run', agent.run] as [Label, string]] : []),
+  ];
+  say(`\n${words('closer.title')}`);
+  for (const line of inColumns(links.map(([label, link]) => [words(label), link]))) say(`   ${line}`);
+  if (agent) say(`   ${words('closer.ask_again')}\n\n${agent.again}`);
 }

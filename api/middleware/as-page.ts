@@ -1,4 +1,7 @@
 /** Answers with a page to callers that prefer HTML to JSON, as browsers do. The operation itself returns JSON alone. */
+import { acceptedLanguage } from '../../domain/language/chosen.ts';
+import { defaultLanguage } from '../../domain/language/languages.ts';
+import { wordingIn } from '../../domain/language/wording.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { AnyHtmlPage } from '../page.ts';
 import type { Context, Middleware } from './context.ts';
@@ -16,7 +19,9 @@ export function asPage(page: AnyHtmlPage): Middleware {
       context.status = error.status;
       const { retryAfterSeconds } = error.headers;
       if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
-      show(context, page, page.refusal(error), undefined);
+      context.vary('Accept-Language');
+      const language = acceptedLanguage(context.get('accept-language')) ?? defaultLanguage;
+      show(context, page, page.refusal(error, wordingIn(language)), undefined);
     }
     return undefined;
   };

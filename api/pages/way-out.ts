@@ -1,8 +1,9 @@
 /** The pages behind a mail's way out: ask, done, and back again. Reading one changes nothing. */
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
-import { defaultLanguage, languageOf } from '../../domain/language/languages.ts';
+import { languageOf } from '../../domain/language/languages.ts';
 import { wordingIn, type Wording } from '../../domain/language/wording.ts';
+import type { DomainError } from '../../platform/core/errors.ts';
 import { escapeHtml } from '../../platform/core/text.policy.ts';
 import type { HtmlPage } from '../page.ts';
 import { footOf, headOf, policyOf, styleOf } from './branded.ts';
@@ -17,14 +18,12 @@ function pageOf(after: boolean) {
     contentSecurityPolicy: (body: { data: Preference } | undefined) =>
       policyOf(styleOf(ownStyle, body?.data.branding), body?.data.branding, "'self'"),
     answer: ({ data }: { data: Preference }) => document(data, after),
-    refusal: () => {
-      const wording = wordingIn(defaultLanguage);
-      return layout(
+    refusal: (_error: DomainError, wording: Wording) =>
+      layout(
         wording,
         wording.say('unsubscribe.broken.title'),
         `<p>${escapeHtml(wording.say('unsubscribe.broken.text'))}</p>`,
-      );
-    },
+      ),
   };
 }
 

@@ -5,15 +5,14 @@ import { requireOk, until, type Asker, type Club, type Scene } from './scene.ts'
 
 /** @returns the id of the agent in the addresses of the classroom */
 export async function agentWithMaterial(scene: Scene, club: Club, { studentId }: Asker): Promise<string> {
-  const { say } = scene;
   const administrator = scene.client(club.token);
   const params = { path: { clubId: club.clubId } };
 
-  say('\n16. A handbook of four pages for the library, and a lesson');
+  scene.begin(16, 'agent.material');
   const mediaId = await uploadHandbook(scene, club);
   const lessonId = await writeLesson(scene, club);
 
-  say('\n17. An agent that answers from both, and a delivery that opens it to the student');
+  scene.begin(17, 'agent.opened');
   const agent = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/agents', {
       params,
@@ -51,7 +50,7 @@ export async function agentWithMaterial(scene: Scene, club: Club, { studentId }:
 
 /** Reserves, uploads and completes. @returns the id of the file @throws Problem where it does not become ready */
 async function uploadHandbook(scene: Scene, { clubId, token }: Club): Promise<string> {
-  const { say } = scene;
+  const { say, tell, words } = scene;
   const file = await harbourHandbook();
   const { data: media, upload } = requireOk(
     await scene.client(token).POST('/v1/clubs/{clubId}/media', {
@@ -65,7 +64,7 @@ async function uploadHandbook(scene: Scene, { clubId, token }: Club): Promise<st
     }),
   );
   const sent = await fetch(upload.url, { method: 'PUT', headers: upload.headers, body: new Uint8Array(file) });
-  say(`   PUT ${new URL(upload.url).pathname}, the signed address of the bucket → ${sent.status}`);
+  say(`   PUT ${new URL(upload.url).pathname} → ${sent.status} (${words('agent.signed_address')})`);
   const params = { path: { clubId, mediaId: media.id } };
   requireOk(await scene.client(token).POST('/v1/clubs/{clubId}/media/{mediaId}/complete', { params }));
   const quiet = scene.quietClient(token);
@@ -74,7 +73,8 @@ async function uploadHandbook(scene: Scene, { clubId, token }: Club): Promise<st
     return data.status === 'processing' ? undefined : data;
   });
   if (completed.status !== 'ready') throw new Problem(`The handbook is ${completed.status}: ${completed.error}.`);
-  say(`   “${completed.title}” is ready: ${completed.mime}, ${completed.size_bytes} bytes`);
+  const { title, mime = '', size_bytes: bytes = 0 } = completed;
+  tell('agent.ready', { title, mime, bytes });
   return media.id;
 }
 
@@ -114,18 +114,19 @@ async function writeLesson(scene: Scene, { clubId, token }: Club): Promise<strin
 
 /** Waits until every source of the agent is indexed, and tells each change. @throws Problem where one fails */
 async function untilIndexed(scene: Scene, { clubId, token }: Club, agentId: string): Promise<void> {
-  const { say } = scene;
+  const { tell } = scene;
   const quiet = scene.quietClient(token);
-  const told = new Map<string, string>();
+  const shownStatus = new Map<string, string>();
   await until('The indexing of the material', async () => {
     const { data: sources } = requireOk(
       await quiet.GET('/v1/clubs/{clubId}/agents/{agentId}/sources', { params: { path: { clubId, agentId } } }),
     );
     for (const { id, title, status, error_code: error, page_count: pages, passage_count: passages } of sources) {
-      if (told.get(id) === status) continue;
-      told.set(id, status);
-      const found = `passages: ${passages}${pages === undefined ? '' : `, pages: ${pages}`}`;
-      say(`   the index: “${title}” is ${status}${status === 'ready' ? ` (${found})` : ''}`);
+      if (shownStatus.get(id) === status) continue;
+      shownStatus.set(id, status);
+      if (status !== 'ready') tell('agent.indexing', { title, status });
+      else if (pages === undefined) tell('agent.indexed', { title, passages });
+      else tell('agent.indexed_pages', { title, passages, pages });
       if (status === 'failed') throw new Problem(`“${title}” could not be indexed: ${error}.`);
     }
     return sources.length === 2 && sources.every(({ status }) => status === 'ready') ? true : undefined;

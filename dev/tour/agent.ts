@@ -19,17 +19,18 @@ export async function agentAnswers(
   club: Club,
   asker: Asker,
 ): Promise<{ run: string; again: string } | undefined> {
-  const { say, environment } = scene;
+  const { begin, tell, show, environment } = scene;
   if (!environment['ANTHROPIC_API_KEY']) {
-    say('\n16. An agent that answers students is left out: it has no model to ask.');
-    say('   A fake one on this machine: npm start -- --fake-model. The real one: ANTHROPIC_API_KEY=… npm start');
+    begin(16, 'agent.left_out');
+    show('npm start -- --fake-model', 'agent.fake_model');
+    show('ANTHROPIC_API_KEY=… npm start', 'agent.real_model');
     return undefined;
   }
   const publicId = await agentWithMaterial(scene, club, asker);
 
-  say(`\n18. The student asks: “${question}”`);
+  begin(18, 'agent.asks', { question });
   const { accepted, text } = await askAndLeave(scene, club, asker, publicId);
-  say(`   the connection is closed after ${charactersOf(text)} characters; the answer goes on without it`);
+  tell('agent.closed', { count: charactersOf(text) });
   const answer = await comeBack(scene, club, asker, accepted, text);
   tellAnswer(scene, answer);
   return { run: runPage(scene, 'agentAnswer', accepted.question.id), again: curlLine(scene, club, asker, publicId) };
@@ -44,7 +45,7 @@ async function askAndLeave(
   { token }: Asker,
   publicId: string,
 ): Promise<{ accepted: Accepted; text: string }> {
-  const { say } = scene;
+  const { tell } = scene;
   const closing = new AbortController();
   const {
     data: body,
@@ -62,7 +63,7 @@ async function askAndLeave(
     if (event === 'accepted') {
       accepted = data as Accepted;
       const { limits, conversation } = accepted;
-      say(`   accepted: conversation ${conversation.id}, ${limits.remaining} of ${limits.daily_limit} questions left`);
+      tell('agent.accepted', { remaining: limits.remaining, limit: limits.daily_limit, id: conversation.id });
     }
     if (event === 'delta') text += tellDelta(scene, data);
     if (charactersOf(text) >= closesAfter || event === 'done' || event === 'error') break;
@@ -105,12 +106,13 @@ async function comeBack(
   throw new Problem('The stream ended without the event “done”.');
 }
 
-function tellAnswer({ say }: Scene, { status, content, citations }: Message): void {
-  say(
-    `   the answer is ${status}: ${charactersOf(content)} characters, and both streams together say them without a gap`,
-  );
-  for (const { cited_text: cited, source_title: title, page_from: page } of citations)
-    say(`   it cites “${cited.trim()}” from ${title}${page === undefined ? '' : `, page ${page}`}`);
+function tellAnswer({ tell }: Scene, { status, content, citations }: Message): void {
+  tell('agent.answer', { status, count: charactersOf(content) });
+  for (const { cited_text: passage, source_title: title = '', page_from: page } of citations) {
+    const cited = passage.trim();
+    if (page === undefined) tell('agent.cites', { cited, title });
+    else tell('agent.cites_page', { cited, title, page });
+  }
   if (!citations.some(({ page_from: page }) => page === answeringPage))
     throw new Problem(`The answer does not cite page ${answeringPage} of the handbook.`);
 }

@@ -10,7 +10,7 @@ export async function workIsReturnedAndApproved(
   { clubId, token }: Club,
   student: { token: string; email: string; lessonId: string; publicId: string },
 ): Promise<void> {
-  const { say, mailbox } = scene;
+  const { tell, show, mailbox } = scene;
   const [administrator, classroom] = [scene.client(token), scene.client(student.token)];
   const params = { path: { clubId } };
   const handout = await handoutIsPublished(scene, { clubId, token });
@@ -29,7 +29,7 @@ export async function workIsReturnedAndApproved(
   const early = await classroom.PUT('/v1/clubs/{clubId}/classroom/lessons/{publicId}/completion', { params: inLesson });
   if (early.error?.error.code !== 'assignment_open')
     throw new Problem('The lesson could be completed without the work.');
-  say('   the lesson cannot be completed yet: assignment_open');
+  show('assignment_open', 'assignment.open');
 
   const reserved = requireOk(
     await classroom.POST('/v1/clubs/{clubId}/classroom/assignment-files', {
@@ -62,8 +62,8 @@ export async function workIsReturnedAndApproved(
     const newest = await mailbox.waitFor(student.email);
     return newest.text.includes(`/assignments/submissions/${first.id}`) ? newest : undefined;
   });
-  say(`   “${mail.subject}” has arrived: ${mailbox.linkTo(mail)}`);
+  show(mailbox.linkTo(mail), 'mail_arrived', { subject: mail.subject });
   await send({ text: 'I pull the standing part first.' });
   const { status } = await review({ attempt: 2, outcome: 'approved' });
-  say(`   the second attempt is ${status}`);
+  tell('assignment.second', { status });
 }

@@ -14,12 +14,12 @@ export async function automationRuns(
   { clubId, token }: Club,
   studentId: string,
 ): Promise<{ run: string; mail: Message }> {
-  const { say, mailbox, receiver, environment } = scene;
+  const { say, begin, tell, show, mailbox, receiver, environment } = scene;
   const administrator = scene.client(token);
   const quiet = scene.quietClient(token);
   const params = { path: { clubId } };
 
-  say('\n14. An automation: a draft, what it lacks, and its first version');
+  begin(14, 'automation.title');
   const tag = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/tags', {
       params,
@@ -63,15 +63,16 @@ export async function automationRuns(
   const { problems } = requireOk(
     await administrator.GET('/v1/clubs/{clubId}/workflows/{workflowId}/problems', { params: { path: ofAutomation } }),
   ).data;
-  say(`   problems of the draft: ${problems.length === 0 ? 'none, so it can be published' : JSON.stringify(problems)}`);
+  if (problems.length === 0) tell('automation.no_problems');
+  else show(JSON.stringify(problems), 'automation.problems');
   const published = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/workflows/{workflowId}/publish', {
       params: { path: ofAutomation, header: { 'If-Match': created.response.headers.get('etag') ?? '*' } },
     }),
   ).data;
-  say(`   version ${published.published?.number} decides on who enters from now on`);
+  tell('automation.version', { number: published.published?.number ?? 0 });
 
-  say('\n15. One student enters; each step happens once, whatever dies meanwhile');
+  begin(15, 'automation.enters');
   const student = requireOk(
     await quiet.GET('/v1/clubs/{clubId}/students/{studentId}', { params: { path: { clubId, studentId } } }),
   ).data;
@@ -95,20 +96,20 @@ export async function automationRuns(
     const newest = await mailbox.waitFor(student.email);
     return newest.subject.startsWith('Welcome on board') ? newest : undefined;
   });
-  say(`   “${mail.subject}” has arrived: ${mailbox.linkTo(mail)}`);
+  show(mailbox.linkTo(mail), 'mail_arrived', { subject: mail.subject });
   const run = runPage(scene, 'automationRun', runId);
-  say(`   the run is one durable workflow; its details say at which step it is: ${run}`);
+  show(run, 'automation.run');
   const speed = Number(environment['AUTOMATION_WAIT_SPEED'] ?? 1);
   if ((waitHours * 3_600) / speed > longestWaitSeconds) {
-    say(`   it waits ${waitHours} hours now; with AUTOMATION_WAIT_SPEED=3600 they would pass in ${waitHours} s`);
+    tell('automation.waits', { hours: waitHours });
     return { run, mail };
   }
-  say(`   it waits ${waitHours} hours, which pass ${speed} times faster here (AUTOMATION_WAIT_SPEED)`);
+  tell('automation.faster', { hours: waitHours, speed });
 
   const request = await until('The webhook student.tagged', async () =>
     receiver.requests.find(({ path }) => path === '/hooks/tags'),
   );
-  tellAttempt(request, 200, [secret], say);
+  tellAttempt(scene, request, 200, [secret]);
   const ended = await until('The end of the run', async () => {
     const now = await read();
     return now.status === 'active' ? undefined : now;

@@ -11,11 +11,11 @@ export async function throttledEndpointRecovers(
   { clubId, token }: Club,
   studentId: string,
 ): Promise<{ endpointId: string; secret: string; gate: string }> {
-  const { say, receiver } = scene;
+  const { begin, tell, show, receiver } = scene;
   const administrator = scene.client(token);
   const quiet = scene.quietClient(token);
 
-  say('\n6. An endpoint that is throttled, and recovers');
+  begin(6, 'breaker.title');
   const { endpoint, secret } = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/webhook-endpoints', {
       params: { path: { clubId } },
@@ -39,9 +39,7 @@ export async function throttledEndpointRecovers(
     const now = await read();
     return now.hold_until === undefined ? undefined : now;
   });
-  say(
-    `   ${failuresToThrottle} test messages in a row were answered 503: throttled, hold_until ${throttled.hold_until}`,
-  );
+  tell('breaker.throttled', { count: failuresToThrottle, until: throttled.hold_until ?? '' });
   requireOk(
     await administrator.PATCH('/v1/clubs/{clubId}/students/{studentId}', {
       params: { path: { clubId, studentId } },
@@ -54,13 +52,12 @@ export async function throttledEndpointRecovers(
     );
     return data[0];
   });
-  say(
-    `   student.updated has to wait for the breaker: ${waiting.status}, ${(await read()).pending_deliveries} pending`,
-  );
-  say(`   what its gate waits for: ${gate}`);
+  const { status } = waiting;
+  tell('breaker.waits', { type: 'student.updated', status, count: (await read()).pending_deliveries });
+  show(gate, 'breaker.gate');
 
   scene.isBroken = false;
-  say('   the receiver works again; a resend by hand does not wait for the breaker, and is its probe');
+  tell('breaker.works');
   requireOk(
     await administrator.POST(`${deliveriesPath}/{deliveryId}/resend`, {
       params: { path: { ...path, deliveryId: waiting.id } },
@@ -73,8 +70,6 @@ export async function throttledEndpointRecovers(
   if (recovered.consecutive_failures !== 0 || recovered.hold_until !== undefined)
     throw new Problem('The breaker was not reset.');
   const total = requireOk(await quiet.GET(deliveriesPath, { params: { path, query: { status: 'succeeded' } } })).total;
-  say(
-    `   accepted: the breaker is at zero, and the gate released the rest; ${total} deliveries succeeded, 0 are pending`,
-  );
+  tell('breaker.recovered', { count: total });
   return { endpointId: endpoint.id, secret, gate };
 }

@@ -8,11 +8,11 @@ export async function campaignIsMailed(
   scene: Scene,
   { clubId, token }: Club,
 ): Promise<{ run: string; mail: Message; preview: string; wayOut: string }> {
-  const { say, mailbox } = scene;
+  const { say, begin, tell, show, mailbox } = scene;
   const administrator = scene.client(token);
   const params = { path: { clubId } };
 
-  say('\n12. A campaign: who writes, what, and to whom');
+  begin(12, 'campaign.title');
   requireOk(
     await administrator.PUT('/v1/clubs/{clubId}/mail/sender', {
       params,
@@ -40,15 +40,14 @@ export async function campaignIsMailed(
   const audience = requireOk(
     await administrator.GET('/v1/clubs/{clubId}/campaigns/{campaignId}/audience', { params: ofCampaign }),
   ).data;
-  say(`   it would reach ${audience.reached} students now`);
+  show(String(audience.reached), 'campaign.reach');
   const { previews } = requireOk(
     await administrator.GET('/v1/clubs/{clubId}/campaigns/{campaignId}/previews', { params: ofCampaign }),
   ).data;
   const [preview] = previews;
   if (preview === undefined) throw new Problem('The campaign has no preview.');
-  for (const { student_name: name, because, subject } of previews)
-    say(`   ${name} (${because.replaceAll('_', ' ')}) would read “${subject}”`);
-  say(`   a preview, for 15 minutes: ${preview.page_url}`);
+  for (const { student_name: name, because, subject } of previews) tell('campaign.copy', { name, because, subject });
+  show(preview.page_url, 'campaign.preview');
   requireOk(
     await administrator.POST('/v1/clubs/{clubId}/campaigns/{campaignId}/schedule', { params: ofCampaign, body: {} }),
   );
@@ -67,19 +66,17 @@ export async function campaignIsMailed(
   for (const { student_name: name, student_email: email, status } of deliveries)
     say(`   ${name} <${email}>: ${status}`);
   const mail = await mailbox.waitFor(first.student_email);
-  say(`   “${mail.subject}” has arrived: ${mailbox.linkTo(mail)}`);
+  show(mailbox.linkTo(mail), 'mail_arrived', { subject: mail.subject });
 
   const wayOut = /^<(.*)>$/.exec(mail.headers['list-unsubscribe'] ?? '')?.[1];
   if (wayOut === undefined) throw new Problem('The mail has no way out.');
-  say(`\n13. The mail program of ${first.student_name} unsubscribes in one click (RFC 8058)`);
+  begin(13, 'campaign.unsubscribes', { name: first.student_name });
   const left = await fetch(wayOut, { method: 'POST', body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) });
   say(`   POST …/classroom/mail/unsubscribe/… → ${left.status}`);
   const after = requireOk(
     await administrator.GET('/v1/clubs/{clubId}/campaigns/{campaignId}/audience', { params: ofCampaign }),
   ).data;
-  say(
-    `   the next campaign would reach ${after.reached}, and leave out ${after.left_out.unsubscribed} who unsubscribed`,
-  );
+  tell('campaign.after', { reached: after.reached, left_out: after.left_out.unsubscribed });
   if (after.left_out.unsubscribed !== 1) throw new Problem('The student is still on the list.');
   return { run: runPage(scene, 'campaignRun', campaign.id), mail, preview: preview.page_url, wayOut };
 }

@@ -30,6 +30,6 @@ export async function handoutIsPublished(scene: Scene, club: Club): Promise<{ id
   });
   const opened = await fetch(url);
   if (!opened.ok) throw new Problem(`The published picture answers ${opened.status}.`);
-  scene.say(`   a picture of the library has another content, and is public: ${url}`);
+  scene.show(url, 'handout.public');
   return { id };
 }

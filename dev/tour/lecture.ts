@@ -52,12 +52,11 @@ export async function lectureIsUploaded(scene: Scene, club: Club, lessonId: stri
     return data?.data;
   });
   if (seconds !== 7) throw new Problem('The lesson does not show the second take.');
-  scene.say(`   the lesson “${places[0]?.title}” shows the second take, of ${seconds} s, without having been changed`);
+  scene.tell('lecture.replaced', { title: places[0]?.title ?? '', seconds });
 }
 
 /** Half of it, and the rest with another token. @returns the file's id once it is ready */
 async function uploadInPieces(scene: Scene, { clubId, token }: Club, name: string, video: Buffer): Promise<string> {
-  const { say } = scene;
   const administrator = scene.client(token);
   const { data: file, upload } = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/media', {
@@ -94,7 +93,7 @@ async function uploadInPieces(scene: Scene, { clubId, token }: Club, name: strin
   );
   const asked = await fetch(location, { method: 'HEAD', headers: { ...renewed.headers, ...protocol } });
   const offset = Number(asked.headers.get('upload-offset'));
-  say(`   the line is cut: ${offset} of ${video.length} bytes have arrived, and it goes on there with a new token`);
+  scene.tell('lecture.cut', { arrived: offset, total: video.length });
   await send(renewed.headers, offset, video.length);
   await until('The video', async () => {
     const { data } = requireOk(await administrator.POST('/v1/clubs/{clubId}/media/{mediaId}/complete', { params }));

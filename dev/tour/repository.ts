@@ -48,7 +48,6 @@ export async function archiveIsDownloaded(
   { clubId, token }: Club,
   { publicId }: Pick<Folder, 'publicId'>,
 ): Promise<void> {
-  const { say } = scene;
   const address = async () =>
     requireOk(
       await scene.client(token).POST('/v1/clubs/{clubId}/classroom/repositories/{publicId}/download', {
@@ -58,14 +57,14 @@ export async function archiveIsDownloaded(
   const { url, file_name: name, size_bytes: size } = await address();
   const begun = await fetch(url);
   const beginning = await firstPartOf(begun);
-  say(`   the line is cut: ${beginning.length} of ${size} bytes of ${name} have arrived`);
+  scene.tell('club.cut', { arrived: beginning.length, total: size, file: name });
 
   const version = begun.headers.get('etag') ?? '';
   const rest = await fetch((await address()).url, {
     headers: { range: `bytes=${beginning.length}-`, 'if-range': version },
   });
   const archive = Buffer.concat([beginning, Buffer.from(await rest.arrayBuffer())]);
-  say(`   GET with Range and If-Range, at a renewed address → ${rest.status}: ${archive.length} bytes in all`);
+  scene.tell('club.rest', { status: rest.status, total: archive.length });
   const isWhole = archive.length === size && archive.indexOf(picture) >= 0 && archive.indexOf(logbook) >= 0;
   if (rest.status !== 206 || !isWhole) throw new Problem('The two parts are not the archive of the repository.');
 }

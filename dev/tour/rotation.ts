@@ -6,17 +6,17 @@ export async function secretIsRotated(
   { clubId, token }: Club,
   { endpointId, secret }: { endpointId: string; secret: string },
 ): Promise<void> {
-  const { say, receiver } = scene;
+  const { begin, tell, receiver } = scene;
   const administrator = scene.client(token);
   const params = { path: { clubId, endpointId } };
 
-  say('\n7. A rotation of its secret');
+  begin(7, 'rotation.title');
   const rotated = requireOk(
     await administrator.POST(`${endpointPath}/rotate-secret`, { params, body: { expire_previous: false } }),
   ).data;
-  say(`   the old secret keeps signing until ${rotated.endpoint.previous_secret_expires_at}`);
+  tell('rotation.until', { until: rotated.endpoint.previous_secret_expires_at ?? '' });
   const before = receiver.requests.length;
   requireOk(await administrator.POST(`${endpointPath}/test`, { params }));
   const requests = await receiver.waitFor(before + 1, patienceMs);
-  tellAttempt(requests.at(-1), 200, [secret, rotated.secret], say);
+  tellAttempt(scene, requests.at(-1), 200, [secret, rotated.secret]);
 }

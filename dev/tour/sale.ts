@@ -21,11 +21,11 @@ export async function fromSaleToCertificate(
   scene: Scene,
   { clubId, token }: Club,
 ): Promise<{ notice: string; verifyUrl: string; buyer: Buyer }> {
-  const { say, receiver, mailbox } = scene;
+  const { say, begin, tell, show, words, receiver, mailbox } = scene;
   const administrator = scene.client(token);
   const params = { path: { clubId } };
 
-  say('\n8. A course of two lessons, the video of one of them, what opens it, and what the shop calls it');
+  begin(8, 'sale.course');
   const course = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/courses', {
       params,
@@ -87,7 +87,7 @@ export async function fromSaleToCertificate(
     }),
   ).data;
 
-  say('\n9. The shop posts the notice of a sale to an unknown buyer, twice');
+  begin(9, 'sale.notice');
   const email = `berta.${randomBytes(3).toString('hex')}@example.com`;
   const notice = {
     event: 'purchase.paid',
@@ -108,9 +108,9 @@ export async function fromSaleToCertificate(
     return data.every(({ status }) => status === 'processed') ? data : undefined;
   });
 
-  say('\n10. The buyer follows the invitation, hands in work that is returned and approved, and completes the course');
+  begin(10, 'sale.buyer');
   const mail = await mailbox.waitFor(email);
-  say(`   the invitation has arrived: ${mailbox.linkTo(mail)}`);
+  show(mailbox.linkTo(mail), 'sale.invitation');
   const { token: studentToken, student } = requireOk(
     await scene.client().POST('/v1/auth/verify-email', { body: { token: tokenIn(mail) } }),
   ).data;
@@ -134,9 +134,9 @@ export async function fromSaleToCertificate(
   }
   const [certificate] = requireOk(await classroom.GET('/v1/clubs/{clubId}/classroom/certificates', { params })).data;
   if (certificate === undefined) throw new Problem('The completed course brought no certificate.');
-  say(`   ${student.name} has the certificate ${certificate.code_formatted}`);
+  tell('sale.certificate', { name: student.name, code: certificate.code_formatted });
 
-  say('\n11. Anybody can verify it, and the receiver got each event once');
+  begin(11, 'sale.verify');
   const verified = await fetch(certificate.verify_url, { headers: { accept: 'application/json' } });
   const verdict = (await verified.json()) as { data: { state: string; student_name?: string } };
   say(`   GET ${new URL(certificate.verify_url).pathname} → ${verified.status}: ${verdict.data.state}`);
@@ -147,7 +147,7 @@ export async function fromSaleToCertificate(
   });
   for (const request of received) {
     if (!isSignedWith(registered.secret, request)) throw new Problem('A signature does not verify.');
-    say(`   ${(JSON.parse(request.body.toString('utf8')) as { type: string }).type}  ✓ verified`);
+    say(`   ${(JSON.parse(request.body.toString('utf8')) as { type: string }).type}  ✓ ${words('verified')}`);
   }
   const [processed] = notices;
   return {

@@ -7,14 +7,23 @@ import type { Message, Summary } from '../mailbox.ts';
 import { host } from '../ports.ts';
 import { Problem } from '../problem.ts';
 import { isSignedWith, type ReceivedRequest, type Receiver } from '../receiver.ts';
+import { tourWordsIn, type TourKey, type TourWords, type ValuesOf } from './words/words.ts';
 
 export type Say = (line: string) => void;
 
 export interface Scene {
-  /** Of the club and its people. */
+  /** Of the club, its people, and the narration. */
   readonly language: OfferedLanguage;
+  readonly words: TourWords;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Prints a line as it is: requests, answers, and other words that no language changes. */
   readonly say: Say;
+  /** Prints the title of a section. */
+  readonly begin: <Key extends TourKey>(number: number, key: Key, ...values: ValuesOf<Key>) => void;
+  /** Prints a sentence. */
+  readonly tell: <Key extends TourKey>(key: Key, ...values: ValuesOf<Key>) => void;
+  /** Prints a sentence, and behind a colon what it is about, such as a link, unchanged so that it can be copied. */
+  readonly show: <Key extends TourKey>(detail: string, key: Key, ...values: ValuesOf<Key>) => void;
   /** Ours for the tour: `/hooks/club` refuses its first request, `/hooks/shaky` as long as `isBroken`. */
   readonly receiver: Receiver;
   isBroken: boolean;
@@ -43,13 +52,19 @@ export const patienceMs = 20_000;
 export function setScene(
   given: Pick<Scene, 'environment' | 'say' | 'receiver'> & Partial<Pick<Scene, 'language'>>,
 ): Scene {
-  const base = `http://${host}:${given.environment['API_PORT']}`;
+  const { environment, say, language = defaultLanguage } = given;
+  const base = `http://${host}:${environment['API_PORT']}`;
+  const words = tourWordsIn(language);
   return {
-    language: defaultLanguage,
     ...given,
+    language,
+    words,
+    begin: (number, key, ...values) => say(`\n${number}. ${words(key, ...values)}`),
+    tell: (key, ...values) => say(`   ${words(key, ...values)}`),
+    show: (detail, key, ...values) => say(`   ${words(key, ...values)}: ${detail}`),
     isBroken: true,
-    mailbox: mailboxAt(given.environment['MAILBOX_URL']),
-    client: (token) => createContractClient(base, token, { fetch: announced(given.say) }),
+    mailbox: mailboxAt(environment['MAILBOX_URL']),
+    client: (token) => createContractClient(base, token, { fetch: announced(say, words) }),
     quietClient: (token) => createContractClient(base, token),
   };
 }
@@ -65,23 +80,21 @@ export function runPage({ environment }: Scene, type: WorkflowType, subjectId: s
 
 /** @param secrets all of them must verify the signature @throws Problem where one does not */
 export function tellAttempt(
+  { say, tell, words }: Scene,
   request: ReceivedRequest | undefined,
   status: number,
   secrets: readonly string[],
-  say: Say,
 ): void {
   if (request === undefined) throw new Problem('The receiver was not called.');
   if (!secrets.every((secret) => isSignedWith(secret, request)))
     throw new Problem(`The signature of request ${request.number} does not verify.`);
   const { type } = JSON.parse(request.body.toString('utf8')) as { type: string };
-  say(
-    `   request ${request.number} at ${request.receivedAt.toISOString()}: ${type}, ${request.body.length} bytes, answered ${status}`,
-  );
+  const { number, receivedAt, body } = request;
+  tell('request', { number, at: receivedAt.toISOString(), type, bytes: body.length, status });
   say(`     webhook-id         ${request.headers['webhook-id']}`);
   say(`     webhook-timestamp  ${request.headers['webhook-timestamp']}`);
-  say(
-    `     webhook-signature  ${request.headers['webhook-signature']}  ✓ verified${secrets.length > 1 ? ' with either secret' : ''}`,
-  );
+  const verified = words(secrets.length > 1 ? 'verified_with_either' : 'verified');
+  say(`     webhook-signature  ${request.headers['webhook-signature']}  ✓ ${verified}`);
 }
 
 interface Mailbox {
@@ -119,14 +132,14 @@ export function tokenIn(message: Message): string {
 }
 
 /** A fetch that tells each request and how it was answered. Told to slow down, as after several starts within a minute, it does. */
-function announced(say: Say): (request: Request) => Promise<Response> {
+function announced(say: Say, words: TourWords): (request: Request) => Promise<Response> {
   return async (request) => {
     for (;;) {
       const response = await fetch(request.clone());
       say(`   ${request.method} ${new URL(request.url).pathname} → ${response.status}`);
       if (response.status !== 429) return response;
       const seconds = Number(response.headers.get('retry-after') ?? 1);
-      say(`   the rate limit says: in ${seconds} s`);
+      say(`   ${words('rate_limit', { seconds })}`);
       await sleep(seconds * 1000);
     }
   };

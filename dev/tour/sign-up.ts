@@ -19,14 +19,14 @@ import {
 export async function fromSignUpToDelivery(
   scene: Scene,
 ): Promise<{ club: Club; studentId: string; studentToken: string; studentMail: Message; run: string }> {
-  const { say, mailbox, receiver, language } = scene;
+  const { begin, tell, show, mailbox, receiver, language } = scene;
   const headers = { 'accept-language': language };
   const tag = randomBytes(3).toString('hex');
   const password = randomBytes(12).toString('base64url');
   const owner = { name: 'Grace Harbour', email: `grace.${tag}@example.com`, password };
   const student = { name: 'Ada Meadow', email: `ada.${tag}@example.com`, password };
 
-  say('1. A club and its owner');
+  begin(1, 'sign_up.club');
   const anonymous = scene.client();
   requireOk(
     await anonymous.POST('/v1/auth/admin/sign-up', {
@@ -35,20 +35,20 @@ export async function fromSignUpToDelivery(
     }),
   );
   const ownerMail = await mailbox.waitFor(owner.email);
-  say(`   the confirmation has arrived: ${mailbox.linkTo(ownerMail)}`);
+  show(mailbox.linkTo(ownerMail), 'confirmation_arrived');
   const session = requireOk(
     await anonymous.POST('/v1/auth/admin/verify-email', { body: { token: tokenIn(ownerMail) } }),
   ).data;
   const club = session.administrator.organizations[0];
   if (club === undefined) throw new Problem('The new owner has no organization.');
-  say(`   ${owner.name} owns the club “${club.name}” (${club.organization_id})\n`);
+  show(club.organization_id, 'sign_up.owner', { name: owner.name, club: club.name });
 
   const administrator = scene.client(session.token);
   const clubId = club.organization_id;
   if (language !== defaultLanguage)
     requireOk(await administrator.PATCH('/v1/clubs/{clubId}', { params: { path: { clubId } }, body: { language } }));
 
-  say('2. A webhook endpoint');
+  begin(2, 'sign_up.endpoint');
   const registered = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/webhook-endpoints', {
       params: { path: { clubId } },
@@ -59,23 +59,24 @@ export async function fromSignUpToDelivery(
       },
     }),
   ).data;
-  say(`   ${registered.endpoint.url} asks for student.created; it will refuse the first attempt`);
-  say(`   its secret, shown only now: ${registered.secret.slice(0, 12)}…\n`);
+  show(registered.endpoint.url, 'sign_up.asks', { type: 'student.created' });
+  show(`${registered.secret.slice(0, 12)}…`, 'sign_up.secret');
 
-  say('3. A student signs up and confirms the e-mail');
+  begin(3, 'sign_up.student');
   requireOk(
     await anonymous.POST('/v1/clubs/{clubId}/classroom/sign-up', { params: { path: { clubId } }, body: student }),
   );
   const studentMail = await mailbox.waitFor(student.email);
-  say(`   the confirmation has arrived: ${mailbox.linkTo(studentMail)}`);
+  show(mailbox.linkTo(studentMail), 'confirmation_arrived');
   const entered = requireOk(
     await anonymous.POST('/v1/auth/verify-email', { body: { token: tokenIn(studentMail) } }),
   ).data;
-  say(`   ${entered.student.name} is in (${entered.student.id}, verified: ${entered.student.verified})\n`);
+  const { id, name, verified } = entered.student;
+  show(`${id}, verified=${verified}`, 'sign_up.entered', { name });
 
-  say('4. The delivery, as the receiver saw it');
+  begin(4, 'sign_up.delivery');
   const [first] = await receiver.waitFor(1, patienceMs);
-  tellAttempt(first, 503, [registered.secret], say);
+  tellAttempt(scene, first, 503, [registered.secret]);
   const path = { clubId, endpointId: registered.endpoint.id };
   const quiet = scene.quietClient(session.token);
   const deliveryId = await until('The delivery in the history', async () => {
@@ -83,13 +84,13 @@ export async function fromSignUpToDelivery(
     return list.data.find(({ event_type }) => event_type === 'student.created')?.id;
   });
   const run = runPage(scene, 'webhookDelivery', deliveryId);
-  say(`   it waits about 5 s in a durable timer: ${run}`);
+  show(run, 'sign_up.waits');
   const [, second] = await receiver.waitFor(2, patienceMs);
-  tellAttempt(second, 200, [registered.secret], say);
+  tellAttempt(scene, second, 200, [registered.secret]);
   if (first?.headers['webhook-id'] !== second?.headers['webhook-id'])
     throw new Problem('The two attempts differ in webhook-id.');
 
-  say('\n5. The same delivery, as the API shows it');
+  begin(5, 'sign_up.api');
   const delivery = await until('The end of the delivery', async () => {
     const read = requireOk(
       await quiet.GET(`${deliveriesPath}/{deliveryId}`, { params: { path: { ...path, deliveryId } } }),
@@ -98,11 +99,10 @@ export async function fromSignUpToDelivery(
   });
   for (const attempt of delivery.attempts) {
     const answer = attempt.response_status === undefined ? '' : ` ${attempt.response_status}`;
-    say(
-      `   attempt ${attempt.number} at ${attempt.started_at}: ${attempt.outcome}${answer}, ${attempt.duration_ms} ms`,
-    );
+    const { number, started_at: at, outcome, duration_ms: duration = 0 } = attempt;
+    tell('sign_up.attempt', { number, at, outcome: `${outcome}${answer}`, duration });
   }
-  say(`   status: ${delivery.status}`);
+  show(delivery.status, 'sign_up.status');
   if (delivery.status !== 'succeeded') throw new Problem(`The delivery has the status ${delivery.status}.`);
   return {
     club: { clubId, token: session.token },

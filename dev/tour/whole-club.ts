@@ -27,21 +27,21 @@ export async function wholeClubIsOpened(
   buyer: Buyer,
   from: number,
 ): Promise<{ run: string; mail: Message }> {
-  const { say } = scene;
+  const { begin } = scene;
   const student = { clubId: club.clubId, token: buyer.token };
 
-  say(`\n${from}. A folder of files and a private space, opened by one sale`);
+  begin(from, 'club.opened');
   const folder = await folderIsFilled(scene, club);
   const spaceId = await spaceIsOpened(scene, club);
   await bothAreSold(scene, club, buyer, { ...folder, spaceId });
 
-  say(`\n${from + 1}. ${buyer.name} downloads the folder over a line that is cut`);
+  begin(from + 1, 'club.downloads', { name: buyer.name });
   await archiveIsDownloaded(scene, student, folder);
 
-  say(`\n${from + 2}. A picture, a post in the space, and an answer`);
+  begin(from + 2, 'club.post');
   await studentIsAnswered(scene, club, student, spaceId);
 
-  say(`\n${from + 3}. An hour with the owner: the first that is free`);
+  begin(from + 3, 'club.hour');
   return hourIsBooked(scene, club, student, buyer.email);
 }
 
@@ -100,12 +100,12 @@ async function bothAreSold(
     await quiet.GET('/v1/clubs/{clubId}/classroom/community/spaces/{spaceId}', { params: ofSpace }),
   ).data;
   if (!space.joined) throw new Problem('The sale has not made the buyer a member of the space.');
-  scene.say(`   ${buyer.name} sees ${files} files, and is a member of “${space.name}”`);
+  scene.tell('club.access', { name: buyer.name, files, space: space.name });
 }
 
 /** @throws Problem where the post does not show its author, or the answer is not the owner's */
 async function studentIsAnswered(scene: Scene, club: Club, student: Club, spaceId: string): Promise<void> {
-  const { say } = scene;
+  const { tell, show } = scene;
   const { clubId } = club;
   const classroom = scene.client(student.token);
   const reserved = requireOk(
@@ -122,7 +122,7 @@ async function studentIsAnswered(scene: Scene, club: Club, student: Club, spaceI
     }),
   ).data;
   const shown = await fetch(post.author?.avatar_url ?? '');
-  say(`   ${post.author?.name} posts “${post.title}”; the picture beside it → ${shown.status}`);
+  tell('club.posts', { name: post.author?.name ?? '', title: post.title ?? '', status: shown.status });
   if (!shown.ok) throw new Problem('The post does not show the picture of its author.');
 
   const params = { path: { clubId, publicId: post.public_id } };
@@ -131,7 +131,7 @@ async function studentIsAnswered(scene: Scene, club: Club, student: Club, spaceI
     await scene.client(club.token).POST(comments, { params, body: { body: 'Leave a longer end: *wet rope slips*.' } }),
   );
   const [answer] = requireOk(await classroom.GET(comments, { params })).data;
-  say(`   ${answer?.author?.name} answers: ${answer?.body}`);
+  show(answer?.body ?? '', 'club.answers', { name: answer?.author?.name ?? '' });
   if (answer?.author?.kind !== 'administrator') throw new Problem('The answer of the owner is not there.');
 }
 
@@ -142,7 +142,7 @@ async function hourIsBooked(
   student: Club,
   email: string,
 ): Promise<{ run: string; mail: Message }> {
-  const { say, mailbox, language } = scene;
+  const { tell, show, mailbox, language } = scene;
   const administrator = scene.client(token);
   const mentor = requireOk(await administrator.GET('/v1/me')).data;
   const mentorship = requireOk(
@@ -175,13 +175,14 @@ async function hourIsBooked(
       body: { starts_at: slot.starts_at, agenda: 'My backstay slips.' },
     }),
   ).data;
-  say(`   booked with ${session.mentor_name}: ${session.starts_at}; until ${session.cancel_until} it can be moved`);
+  const { mentor_name: mentorName, starts_at: at, cancel_until: limit = '' } = session;
+  tell('club.booked', { mentor: mentorName, at, until: limit });
 
   const clubName = mentor.organizations.find((one) => one.organization_id === clubId)?.name ?? '';
   const subject = wordingIn(language).say('mail.mentorship_booked.subject', { club: clubName, at: '' });
   const mail = await mailbox.waitFor(email, (each) => each.startsWith(subject.trim()));
   if (!/filename="?session\.ics/.test(await mailbox.sourceOf(mail)))
     throw new Problem('The confirmation has no entry for the calendar.');
-  say(`   “${mail.subject}” has arrived, with session.ics: ${mailbox.linkTo(mail)}`);
+  show(mailbox.linkTo(mail), 'club.confirmed', { subject: mail.subject });
   return { run: runPage(scene, 'mentorshipSession', session.id), mail };
 }

@@ -30,12 +30,9 @@ export async function requireFeature(
   addressee: Addressee = 'administrator',
 ): Promise<void> {
   if (await hasFeature(db, clubId, feature)) return;
-  throw new DomainError(
-    'feature_not_in_plan',
-    addressee === 'person'
-      ? 'This club does not offer this at the moment.'
-      : `The club's plan does not include ${feature.replaceAll('_', ' ')}.`,
-  );
+  throw addressee === 'person'
+    ? await refusalToPerson(db, clubId, 'feature_not_in_plan', 'refusal.not_offered')
+    : new DomainError('feature_not_in_plan', `The club's plan does not include ${feature.replaceAll('_', ' ')}.`);
 }
 
 /** Places for students that a transaction holds: nobody else of the club takes any until it ends. */

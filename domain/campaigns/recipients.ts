@@ -1,5 +1,6 @@
 /** What became of each recipient of a campaign, and of all of them together (operation 6). */
 import type { RecordOf } from '../../contract/contract.ts';
+import { removedStudentName } from '../../entities/identity/student.ts';
 import { Mail } from '../../entities/mail/mail.ts';
 import type { TalliedList } from '../../entities/facts/values.ts';
 import { skipReasons, type RecipientStatus } from '../../entities/mail/values.ts';
@@ -157,7 +158,7 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
  * Our own word that an outcome is unknown stays: the mail may have arrived, and must not count as refused.
  */
 export async function purgeStudentFromCampaigns(tx: Transaction, studentId: Id): Promise<void> {
-  await tx.run(sql`UPDATE mails SET student_name = 'Removed student', student_email = '', address_key = NULL,
+  await tx.run(sql`UPDATE mails SET student_name = ${removedStudentName}, student_email = '', address_key = NULL,
       last_error = CASE WHEN last_error = ${outcomeUnknown} THEN last_error END,
       status = CASE status WHEN 'pending' THEN 'skipped' ELSE status END,
       skip_reason = CASE status WHEN 'pending' THEN 'student_removed' ELSE skip_reason END

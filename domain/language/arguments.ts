@@ -152,6 +152,7 @@ export interface MessageArguments {
   'answer.student_removed': Record<never, never>;
   'refusal.no_place_for_students': Record<never, never>;
   'refusal.no_room_for_files': Record<never, never>;
+  'refusal.not_offered': Record<never, never>;
 }
 
 export type MessageKey = keyof MessageArguments;

@@ -43,27 +43,47 @@ export function wordingIn(language: OfferedLanguage): Wording {
   return wording;
 }
 
-function createWording(language: OfferedLanguage): Wording {
-  const { messages, locale = language }: { messages: Readonly<Record<MessageKey, string>>; locale?: string } =
-    catalogues[language];
+/** Fills in one message of a catalogue. */
+type Formatter<Key extends string> = (key: Key, values: Readonly<Record<string, string | number>>) => string;
+
+/**
+ * @param messages in ICU syntax
+ * @returns a function that fills them in by the rules of the language. Texts in them are isolated if they run in the other direction
+ */
+export function formatterOf<Key extends string>(
+  messages: Readonly<Record<Key, string>>,
+  language: OfferedLanguage,
+): Formatter<Key> {
   const direction = directionOf(language);
-  const formats = new Map<MessageKey, Format>();
-  const formatOf = (key: MessageKey) => {
+  const formats = new Map<Key, Format>();
+  const formatOf = (key: Key) => {
     let format = formats.get(key);
-    if (!format) formats.set(key, (format = formatFor(messages[key], locale)));
+    if (!format) formats.set(key, (format = formatFor(messages[key], localeOf(language))));
     return format;
   };
+  return (key, values) => {
+    const { format, selectors } = formatOf(key);
+    const filled = Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'string' && !selectors.has(name) ? isolated(value, direction) : value,
+    ]);
+    return String(format.format(Object.fromEntries(filled)));
+  };
+}
+
+/** @returns the locale of dates and numbers */
+function localeOf(language: OfferedLanguage): string {
+  const catalogue: { messages: unknown; locale?: string } = catalogues[language];
+  return catalogue.locale ?? language;
+}
+
+function createWording(language: OfferedLanguage): Wording {
+  const locale = localeOf(language);
+  const format = formatterOf<MessageKey>(catalogues[language].messages, language);
   const wording: Wording = {
     language,
-    direction,
-    say(key, ...[values = {}]) {
-      const { format, selectors } = formatOf(key);
-      const filled = Object.entries<string | number>(values).map(([name, value]) => [
-        name,
-        typeof value === 'string' && !selectors.has(name) ? isolated(value, direction) : value,
-      ]);
-      return String(format.format(Object.fromEntries(filled)));
-    },
+    direction: directionOf(language),
+    say: (key, ...[values = {}]) => format(key, values),
     day: (at, timeZone) => dates(locale, timeZone, { dateStyle: 'long' }).format(at),
     zone: (at, timeZone) => zoneName(locale, timeZone, at),
     moment(at, timeZone) {
@@ -75,9 +95,9 @@ function createWording(language: OfferedLanguage): Wording {
       return wording.say('time.moment', { day: day.format(at), time: time.format(at), zone });
     },
     shortMoment(at, timeZone) {
-      const format = dates(locale, timeZone, { day: 'numeric', month: 'long', hour: '2-digit', minute: '2-digit' });
+      const date = dates(locale, timeZone, { day: 'numeric', month: 'long', hour: '2-digit', minute: '2-digit' });
       const offset = offsetIfTwice(locale, timeZone, at);
-      return offset === undefined ? format.format(at) : `${format.format(at)} (${offset})`;
+      return offset === undefined ? date.format(at) : `${date.format(at)} (${offset})`;
     },
   };
   return wording;

@@ -1,5 +1,5 @@
 /** Students as administrators change them: create, correct, remove. Each may concern every context. */
-import { Student } from '../../entities/identity/student.ts';
+import { removedStudentName, Student } from '../../entities/identity/student.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { findDelivery } from '../access/deliveries/deliveries.ts';
@@ -142,7 +142,7 @@ async function erase(
     Student,
     { id: studentId },
     {
-      name: 'Removed student',
+      name: removedStudentName,
       email: null,
       emailKey: null,
       passwordHash: null,

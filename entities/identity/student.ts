@@ -5,6 +5,9 @@ import { Club } from '../clubs/club.ts';
 import { oneOf } from '../one-of.ts';
 import { accountOpeners, type AccountOpener } from './values.ts';
 
+/** The name of a removed student in records that administrators read. The contract has this value, so it is not translated. */
+export const removedStudentName = 'Removed student';
+
 @Entity('students')
 @Index('students_club_email', ['clubId', 'email'], { unique: true })
 @Index('students_club_created', ['clubId', 'createdAt', 'id'], { where: 'removed_at IS NULL' })

@@ -86,7 +86,7 @@ describe('a question that is not accepted', () => {
   it('402 feature_not_in_plan, in a message that does not mention the plan (AUTH-10)', async () => {
     await buildPlan(classroom.club.id, 'starter');
     const answer = await refusing(refused(), 'feature_not_in_plan');
-    expect(answer.body.error.message).to.equal('This club does not offer this at the moment.');
+    expect(answer.body.error.message).to.equal('This club does not offer this at the moment. Please contact the club.');
   });
 
   it('403 not_entitled: access that is absent, not begun, ended, revoked or to another agent', async () => {

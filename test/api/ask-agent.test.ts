@@ -212,7 +212,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
         [stream, later.stream].map(async (one) => (await one.event('error')).data.error.message),
       );
       expect(messages).to.deep.equal([
-        'The answer broke off. Please ask again.',
+        'The answer was interrupted. Please ask again.',
         'A resposta foi interrompida. Pergunte de novo.',
       ]);
     });
@@ -224,7 +224,10 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       const { data } = await stream.event('error');
       expect(await stream.ended).to.equal('whole');
       expect(stream.status).to.equal(200);
-      expect(data.error).to.deep.equal({ code: 'interrupted', message: 'The answer broke off. Please ask again.' });
+      expect(data.error).to.deep.equal({
+        code: 'interrupted',
+        message: 'The answer was interrupted. Please ask again.',
+      });
       expect(data.answer).to.include({
         id: answerId,
         status: 'failed',

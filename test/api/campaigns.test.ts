@@ -527,7 +527,7 @@ describe('campaigns', () => {
       expectError(await open(url), 'not_found');
       pages.push((await open(url, 'text/html')).text);
       expect(new Set(pages).size).to.equal(1);
-      expect(pages[0]).to.contain('This preview is gone').and.not.to.contain(student.email);
+      expect(pages[0]).to.contain('This preview has expired').and.not.to.contain(student.email);
     });
 
     it('is opened without a trace of its token or of the student in the log', async () => {

@@ -70,7 +70,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     const { subject, html, text } = await mailed('student_reset_password', { studentId: student.id });
     expect(subject).to.match(/^Redefina sua senha em /);
     expect(html).to.contain('<html lang="pt-BR" dir="ltr">').and.to.contain('Escolher uma nova senha');
-    expect(text).to.match(/^Olá, Stella Student,\n\nVocê pode escolher/);
+    expect(text).to.match(/^Olá, Stella Student,\n\nVocê tem uma hora para escolher/);
   });
 
   it('is the student’s own, once chosen', async () => {
@@ -162,7 +162,22 @@ describe('the language of people and clubs (DEC-183)', () => {
     await call('PATCH', '/v1/auth/session', { token: student.token, body: { language: 'ar' } });
     expect(await page())
       .to.contain('<html lang="ar" dir="rtl">')
-      .and.to.contain('هل تريد إلغاء الاشتراك؟');
+      .and.to.contain('إلغاء الاشتراك؟');
+  });
+
+  it('follows the browser on a page that does not know its reader', async () => {
+    const page = async (header: string) =>
+      call('GET', `/v1/clubs/${club.id}/classroom/mail/unsubscribe/x`, {
+        headers: { accept: 'text/html', 'accept-language': header },
+      });
+    const answer = await page('de-AT,en;q=0.5');
+    expect(answer.text).to.contain('<html lang="de" dir="ltr">').and.to.contain('Dieser Link funktioniert nicht');
+    expect(answer.headers.get('vary')).to.contain('Accept-Language');
+    expect((await page('fr')).text).to.contain('This link does not work');
+    const certificate = await call('GET', '/certificates/AAAA-AAAA-AAAA', {
+      headers: { accept: 'text/html', 'accept-language': 'ar' },
+    });
+    expect(certificate.text).to.contain('لا توجد شهادة بهذا الرمز');
   });
 
   it('is that of a refusal to a person: of the browser, else of the club', async () => {
@@ -180,8 +195,10 @@ describe('the language of people and clubs (DEC-183)', () => {
       expectError(answer, 'limit_reached');
       return answer.body.error.message;
     };
-    expect(await refusal('de')).to.equal('Dieser Club kann zurzeit niemanden mehr aufnehmen. Bitte frage den Club.');
-    expect(await refusal('*')).to.equal('Este clube não pode receber novos alunos no momento. Fale com o clube.');
+    expect(await refusal('de')).to.equal(
+      'Dieser Club kann zurzeit niemanden mehr aufnehmen. Bitte wende dich an den Club.',
+    );
+    expect(await refusal('*')).to.equal('Este clube não pode receber mais estudantes no momento. Fale com o clube.');
   });
 
   it('401 for who is nobody', async () => {

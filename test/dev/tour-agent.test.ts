@@ -70,7 +70,8 @@ describe('dev/tour: an agent answers', () => {
     expect(await play({})).to.equal(undefined);
     expect(lines.join('\n')).to.equal(
       '\n16. An agent that answers students is left out: it has no model to ask.\n' +
-        '   A fake one on this machine: npm start -- --fake-model. The real one: ANTHROPIC_API_KEY=… npm start',
+        '   a fake one on this machine: npm start -- --fake-model\n' +
+        '   the real one: ANTHROPIC_API_KEY=… npm start',
     );
   });
 });

@@ -58,8 +58,8 @@ describe('dev/tour: mails to students', () => {
       { clubId: club.id, token: club.owner.token },
     );
     const told = lines.join('\n');
-    expect(told).to.include('it would reach 1 students now');
-    expect(told).to.include('Ada Meadow (longest name) would read “The spring regatta, Ada”');
+    expect(told).to.include('students that it would reach now: 1');
+    expect(told).to.include('Ada Meadow (longest_name) would read “The spring regatta, Ada”');
     expect(told).to.include(`Ada Meadow <${student.email}>: sent`);
     expect(told).to.include('“The spring regatta, Ada” has arrived');
     expect(told).to.include('the next campaign would reach 0, and leave out 1 who unsubscribed');
@@ -68,7 +68,7 @@ describe('dev/tour: mails to students', () => {
     const page = await fetch(`http://127.0.0.1:${port}${new URL(closer.preview).pathname}`, {
       headers: { accept: 'text/html' },
     });
-    expect([page.status, await page.text()].join(' ')).to.match(/^200 [^]*The copy of Ada Meadow\./);
+    expect([page.status, await page.text()].join(' ')).to.match(/^200 [^]*The copy for Ada Meadow\./);
     expect(closer.wayOut).to.include(`/v1/clubs/${club.id}/classroom/mail/unsubscribe/`);
   });
 

@@ -75,7 +75,7 @@ function render(pieces: readonly string[], mail: DigestMail, wording: Wording): 
   const { branding = noBranding } = letterhead;
   const filled: Readonly<Record<string, string>> = {
     logo: logoHtml(branding, letterhead.clubName),
-    preheader: escapeHtml(news.spaces.map(({ name }) => name).join(', ')),
+    preheader: escapeHtml(news.spaces.map(({ name }) => name).join(' · ')),
     body: [
       `<h1 style="margin:0 0 16px;font-size:24px;line-height:1.25">${escapeHtml(subject)}</h1>`,
       ...shown.map((space) => spaceHtml(space, wording)),
@@ -160,14 +160,14 @@ function postHtml({ url, title, words, author, time }: ShownPost, { direction, .
       ? ''
       : `<p${dirAttribute(title, direction)} style="${paragraph};font-weight:600">${linkHtml(url, title)}</p>`;
   const said = title === '' ? linkHtml(url, shownWords) : escapeHtml(shownWords);
-  return `<div style="margin:0 0 16px">${heading}<p${dirAttribute(shownWords, direction)} style="${paragraph}">${said}</p><p style="${paragraph};font-size:13px;color:#5b6270">${author === '' ? '' : `<bdi>${escapeHtml(author)}</bdi>, `}${time}</p></div>`;
+  return `<div style="margin:0 0 16px">${heading}<p${dirAttribute(shownWords, direction)} style="${paragraph}">${said}</p><p style="${paragraph};font-size:13px;color:#5b6270">${author === '' ? '' : `<bdi>${escapeHtml(author)}</bdi> · `}${time}</p></div>`;
 }
 
 function spaceText({ url, name, posts, more }: ShownSpace): string {
   return [
     `${name}\n${url}`,
     ...posts.map(({ title, words, author, time, url: post }) =>
-      [title, words, author === '' ? time : `${author}, ${time}`, post].filter(Boolean).join('\n'),
+      [title, words, author === '' ? time : `${author} · ${time}`, post].filter(Boolean).join('\n'),
     ),
     ...(more === '' ? [] : [more]),
   ].join('\n\n');

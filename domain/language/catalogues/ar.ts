@@ -1,10 +1,14 @@
-/** العربية الفصحى الحديثة، بصياغة لا تفترض جنس القارئ قدر الإمكان. */
+/**
+ * العربية الفصحى الحديثة، بصياغة لا تفترض جنس القارئ قدر الإمكان: «نرجو» مع المصدر بدل فعل الأمر.
+ * المصطلحات: lesson درس، classroom الصف، assignment واجب، review مراجعة، session جلسة، space مساحة، post منشور،
+ * campaign news أخبار، unsubscribe إلغاء الاشتراك، e-mail رسالة، version نسخة، delete حذف.
+ */
 import type { Catalogue } from '../languages.ts';
 
 export const ar: Catalogue = {
   'mail.greeting': 'مرحبًا {name}،',
   'mail.greeting_without_name': 'مرحبًا،',
-  'mail.student_without_name': 'ضيفنا الكريم',
+  'mail.student_without_name': 'أصدقاءنا',
 
   'mail.student_verify_email.subject': 'تأكيد بريدك الإلكتروني في {club}',
   'mail.student_verify_email.text':
@@ -27,7 +31,7 @@ export const ar: Catalogue = {
 
   'mail.student_code.subject': '{code} هو رمز دخولك إلى {club}',
   'mail.student_code.text':
-    'رمز دخولك هو {code}. يمكنك استخدامه لمدة 10 دقائق.\n\nنرجو عدم إعطائه لأي أحد: نحن لا نطلبه أبدًا.',
+    'رمز دخولك هو {code}. يمكنك استخدامه لمدة 10 دقائق.\n\nنرجو عدم مشاركته مع أي أحد: نحن لا نطلبه أبدًا.',
 
   'mail.student_address_changed.subject': 'تغيّر البريد الإلكتروني لحسابك في {club}',
   'mail.student_address_changed.text':
@@ -61,7 +65,7 @@ export const ar: Catalogue = {
 
   'mail.webhook_endpoint_gone.subject': 'تم تعطيل نقطة نهاية ويب هوك في {club}',
   'mail.webhook_endpoint_gone.text':
-    'أجاب {url} عن رسالة من {club} بالرد «410 Gone». عطّلنا نقطة النهاية وألغينا الرسائل التي كانت في الانتظار.\n\nإذا كان العنوان لا يزال مستخدمًا، فيمكنك تفعيل نقطة النهاية: عندئذ تُرسل الأحداث الجديدة، ويمكنك استعادة عمليات التسليم لآخر 30 يومًا.',
+    'أجاب {url} عن رسالة من {club} بالرد «\u2066410 Gone\u2069». عطّلنا نقطة النهاية وألغينا الرسائل التي كانت في الانتظار.\n\nإذا كان العنوان لا يزال مستخدمًا، فيمكنك تفعيل نقطة النهاية: عندئذ تُرسل الأحداث الجديدة، ويمكنك استعادة عمليات التسليم لآخر 30 يومًا.',
   'mail.webhook_endpoint_gone.action': 'عرض نقطة النهاية',
 
   'mail.webhook_endpoint_throttled.subject': 'نقطة نهاية ويب هوك في {club} متعثرة منذ ساعة',
@@ -69,14 +73,14 @@ export const ar: Catalogue = {
     'لم يقبل {url} أي رسالة من {club} منذ ساعة. نحاول إرسال رسالة واحدة في كل مرة، وتنتظر الرسائل الأخرى.\n\nستُرسل الرسائل حالما تُقبل إحداها. وإذا لم تُقبل أي رسالة خلال خمسة أيام، فسنعطّل نقطة النهاية.',
   'mail.webhook_endpoint_throttled.action': 'عرض نقطة النهاية',
 
-  'mail.assignment_approved.subject': 'تم قبول عملك في {club}',
+  'mail.assignment_approved.subject': 'تم قبول واجبك في {club}',
   'mail.assignment_approved.text':
-    'قبِل {club} العمل الذي سلّمته{has_lesson, select, yes { في درس «{lesson}»} other {}}.',
+    'قبِل {club} الواجب الذي سلّمته{has_lesson, select, yes { في درس «{lesson}»} other {}}.',
   'mail.assignment_approved.action': 'قراءة المراجعة',
 
-  'mail.assignment_changes_requested.subject': 'يطلب {club} تعديلات على عملك',
+  'mail.assignment_changes_requested.subject': 'يطلب {club} تعديلات على واجبك',
   'mail.assignment_changes_requested.text':
-    'راجع {club} العمل الذي سلّمته{has_lesson, select, yes { في درس «{lesson}»} other {}}، ويطلب تعديلات عليه. نرجو قراءة المطلوب تعديله ثم إعادة إرسال العمل.',
+    'راجع {club} الواجب الذي سلّمته{has_lesson, select, yes { في درس «{lesson}»} other {}}، ويطلب تعديلات عليه. نرجو قراءة المطلوب تعديله ثم إعادة تسليم الواجب.',
   'mail.assignment_changes_requested.action': 'قراءة المراجعة',
 
   'mail.media_expiring.subject': 'ستُحذف مقاطع الفيديو في {club} بعد 7 أيام',
@@ -86,42 +90,42 @@ export const ar: Catalogue = {
 
   'mail.mentorship_booked.subject': 'جلستك في {club}: {at}',
   'mail.mentorship_booked.text':
-    '{has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} تبدأ {at}.\n\nتجد في المرفقات موعدًا لتقويمك. تبيّن صفحة الجلسة مكان اللقاء، ومنها يمكنك تغيير الموعد أو إلغاؤه.',
+    'تبدأ {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} يوم {at}.\n\nفي المرفقات موعد لإضافته إلى تقويمك. تبيّن صفحة الجلسة مكان اللقاء، ومنها يمكنك أيضًا تغيير الموعد أو إلغاؤه.',
   'mail.mentorship_booked.action': 'عرض الجلسة',
 
-  'mail.mentorship_canceled.subject': 'أُلغيت في {club}: جلستك {at}',
+  'mail.mentorship_canceled.subject': 'أُلغيت جلستك في {club}: {at}',
   'mail.mentorship_canceled.text':
-    'أُلغيت {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} المقررة {at}.',
+    'أُلغيت {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} المقررة يوم {at}.',
   'mail.mentorship_canceled.action': 'عرض الجلسة',
 
-  'mail.mentorship_day_before.subject': 'بعد يوم في {club}: جلستك {at}',
+  'mail.mentorship_day_before.subject': 'بقي يوم واحد على جلستك في {club}: {at}',
   'mail.mentorship_day_before.text':
-    '{has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} تبدأ {at}.\n\nإذا تعذّر حضورك، فنرجو تغيير الموعد أو إلغاءه من صفحة الجلسة.',
+    'تبدأ {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} يوم {at}.\n\nإذا تعذّر حضورك، فنرجو تغيير الموعد أو إلغاءه من صفحة الجلسة.',
   'mail.mentorship_day_before.action': 'عرض الجلسة',
 
-  'mail.mentorship_hour_before.subject': 'قريبًا في {club}: جلستك {at}',
+  'mail.mentorship_hour_before.subject': 'تبدأ جلستك في {club} قريبًا: {at}',
   'mail.mentorship_hour_before.text':
-    '{has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} تبدأ {at}. تبيّن صفحة الجلسة مكان اللقاء.',
+    'تبدأ {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} يوم {at}. تبيّن صفحة الجلسة مكان اللقاء.',
   'mail.mentorship_hour_before.action': 'عرض الجلسة',
 
   'mail.mentorship_rating.subject': 'كيف كانت جلستك في {club}؟',
   'mail.mentorship_rating.text':
-    'كانت {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} {at}. نرجو تقييمها من نجمة واحدة إلى خمس نجوم، مع تعليق إن أردت.\n\nيمكنك التقييم خلال 30 يومًا.',
+    'كانت {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} يوم {at}. نرجو تقييمها من نجمة واحدة إلى خمس نجوم، مع تعليق إن أردت.\n\nيمكنك التقييم خلال 30 يومًا.',
   'mail.mentorship_rating.action': 'تقييم الجلسة',
 
   'mail.mentorship_mentor_booked.subject': 'حُجزت جلسة في {club}: {at}',
   'mail.mentorship_mentor_booked.text':
-    '{has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} تبدأ {at}. تجد في المرفقات موعدًا لتقويمك.',
+    'تبدأ {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} يوم {at}. في المرفقات موعد لإضافته إلى تقويمك.',
   'mail.mentorship_mentor_booked.action': 'عرض الجلسة',
 
   'mail.mentorship_mentor_canceled.subject': 'أُلغيت جلسة في {club}: {at}',
   'mail.mentorship_mentor_canceled.text':
-    'أُلغيت {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} المقررة {at}.',
+    'أُلغيت {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} المقررة يوم {at}.',
   'mail.mentorship_mentor_canceled.action': 'عرض الجلسة',
 
   'mail.mentorship_mentor_replaced.subject': 'انتقلت جلسة في {club} إلى شخص آخر: {at}',
   'mail.mentorship_mentor_replaced.text':
-    'تغيّر موعد {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} المقررة {at}، ويتولاها الآن شخص آخر. هذا الوقت متاح لديك.',
+    'تغيّر موعد {has_title, select, yes {جلسة «{title}»} other {جلستك}}{has_person, select, yes { مع {person}} other {}} المقررة يوم {at}، ويتولاها الآن شخص آخر. هذا الوقت متاح لديك.',
   'mail.mentorship_mentor_replaced.action': 'عرض الجلسة',
 
   'footer.unsubscribe': 'إلغاء الاشتراك',
@@ -135,7 +139,7 @@ export const ar: Catalogue = {
   'digest.more_spaces':
     '{count, plural, zero {لا منشورات جديدة في مساحات أخرى.} one {هناك منشورات جديدة في مساحة أخرى.} two {هناك منشورات جديدة في مساحتين أخريين.} few {هناك منشورات جديدة في # مساحات أخرى.} many {هناك منشورات جديدة في # مساحة أخرى.} other {هناك منشورات جديدة في # مساحة أخرى.}}',
   'digest.post_without_words': 'منشور بلا نص',
-  'digest.zone': 'الأوقات بحسب: {zone}.',
+  'digest.zone': 'المنطقة الزمنية: {zone}.',
   'digest.reason': 'تصلك هذه الرسالة اليومية لأنها مفعّلة لهذه المساحات، إما باختيارك أو من ناديك.',
 
   'test_mail.subject': '[تجربة] {subject}',
@@ -144,16 +148,16 @@ export const ar: Catalogue = {
   'time.moment': '{day} الساعة {time} ({zone})',
   'time.zone_with_offset': '{zone}، {offset}',
 
-  'unsubscribe.question.title': 'هل تريد إلغاء الاشتراك؟',
+  'unsubscribe.question.title': 'إلغاء الاشتراك؟',
   'unsubscribe.question.text':
-    '{kind, select, campaigns {لن تصلك أخبار {club} بعد الآن.} automations {لن تصلك الرسائل التلقائية من {club} بعد الآن.} other {لن تصلك الرسائل اليومية عن المنشورات الجديدة من {club} بعد الآن.}} أما الرسائل التي تطلبها، مثل رمز الدخول، فستظل تصلك.',
+    '{kind, select, campaigns {لن تصلك أخبار {club} بعد الآن.} automations {لن تصلك الرسائل التلقائية من {club} بعد الآن.} other {لن تصلك الرسائل اليومية عن المنشورات الجديدة من {club} بعد الآن.}} أما الرسائل المرسلة بطلب منك، مثل رمز الدخول، فستظل تصلك.',
   'unsubscribe.action':
-    '{kind, select, campaigns {إيقاف الأخبار} automations {إيقاف الرسائل التلقائية} other {إيقاف الرسائل اليومية}}',
+    '{kind, select, campaigns {إيقاف الأخبار} automations {إيقاف الرسائل التلقائية} other {إيقاف الرسائل اليومية عن المنشورات الجديدة}}',
   'unsubscribe.done.title': 'تم إلغاء اشتراكك',
   'unsubscribe.done.text':
     '{kind, select, campaigns {لم يعد {club} يرسل إليك الأخبار.} automations {لم يعد {club} يرسل إليك الرسائل التلقائية.} other {لم يعد {club} يرسل إليك الرسائل اليومية عن المنشورات الجديدة.}} قد تصلك رسالة أُرسلت من قبل.',
   'unsubscribe.done.action': 'الاشتراك من جديد',
-  'unsubscribe.again.title': 'عاد اشتراكك',
+  'unsubscribe.again.title': 'أُعيد تفعيل اشتراكك',
   'unsubscribe.again.text':
     '{kind, select, campaigns {سيرسل إليك {club} الأخبار من جديد.} automations {سيرسل إليك {club} الرسائل التلقائية من جديد.} other {سيرسل إليك {club} الرسائل اليومية عن المنشورات الجديدة من جديد.}}',
   'unsubscribe.other.subscribed':
@@ -167,15 +171,15 @@ export const ar: Catalogue = {
   'certificate.certifies': 'تُمنح هذه الشهادة إلى',
   'certificate.has_completed': 'لإتمام دورة',
   'certificate.completed_on': 'اكتملت في {day}',
-  'certificate.date_of_issue': 'تاريخ الإصدار · الإصدار {version}',
+  'certificate.date_of_issue': 'تاريخ الإصدار · النسخة {version}',
   'certificate.qr_code': 'رمز QR للعنوان {url}',
   'certificate.page_title': 'الشهادة {code}',
   'certificate.valid.title': 'هذه الشهادة صالحة',
-  'certificate.valid.text': 'نرجو مقارنة الاسم والدورة والإصدار بالشهادة المعروضة عليك: يجب أن تتطابق.',
+  'certificate.valid.text': 'نرجو مقارنة الاسم والدورة والنسخة بالشهادة المعروضة عليك: يجب أن تتطابق.',
   'certificate.revoked.title': 'أُلغيت هذه الشهادة',
   'certificate.revoked.text': 'سحبها النادي الذي أصدرها، ولم تعد تثبت شيئًا.',
   'certificate.withdrawn.title': 'سُحبت هذه الشهادة',
-  'certificate.withdrawn.text': 'صدرت هذه الشهادة، لكن حساب صاحبها حُذف، وحُذف الاسم معه.',
+  'certificate.withdrawn.text': 'صدرت هذه الشهادة، لكن الحساب المرتبط بها حُذف، وحُذف الاسم معه.',
   'certificate.unknown.title': 'لا توجد شهادة كهذه',
   'certificate.unknown.state': 'لا توجد شهادة بهذا الرمز',
   'certificate.unknown.text':
@@ -190,15 +194,15 @@ export const ar: Catalogue = {
   'certificate.completed': 'تاريخ الإتمام',
   'certificate.issued': 'تاريخ الإصدار',
   'certificate.revoked_on': 'تاريخ الإلغاء',
-  'certificate.version': 'الإصدار',
+  'certificate.version': 'النسخة',
   'certificate.code': 'الرمز',
 
-  'page.busy.title': 'ليس الآن',
+  'page.busy.title': 'تعذّر ذلك الآن',
   'page.busy.text': 'نرجو المحاولة مرة أخرى بعد قليل.',
 
   'preview.title': 'معاينة: {subject}',
   'preview.of_nobody': 'كما تظهر لشخص لا يُعرف عنه شيء.',
-  'preview.of_student': 'نسخة {name}.',
+  'preview.of_student': 'النسخة الموجهة إلى {name}.',
   'preview.note': 'معاينة {campaign}: لم تُرسل إلى أحد، ولا يُحتسب شيء، وإلغاء الاشتراك فيها بلا أثر.',
   'preview.plain_text': 'نص عادي',
   'preview.mail': 'الرسالة',
@@ -222,6 +226,7 @@ export const ar: Catalogue = {
   'answer.conversation_deleted': 'حُذفت المحادثة.',
   'answer.student_removed': 'حُذف الحساب.',
 
-  'refusal.no_place_for_students': 'لا يستطيع هذا النادي قبول طلاب جدد في الوقت الحالي. نرجو سؤال النادي.',
-  'refusal.no_room_for_files': 'لا يتسع هذا النادي لمزيد من الملفات في الوقت الحالي. نرجو سؤال النادي.',
+  'refusal.no_place_for_students': 'لا يستطيع هذا النادي قبول المزيد من الطلاب في الوقت الحالي. نرجو التواصل مع النادي.',
+  'refusal.no_room_for_files': 'لا يتسع هذا النادي لمزيد من الملفات في الوقت الحالي. نرجو التواصل مع النادي.',
+  'refusal.not_offered': 'لا يوفر هذا النادي هذه الخدمة في الوقت الحالي. نرجو التواصل مع النادي.',
 };

@@ -1,4 +1,8 @@
-/** Deutsch. Spricht Menschen mit «du» an. */
+/**
+ * Deutsch. Spricht Menschen mit „du“ an.
+ * Begriffe: lesson Lektion, classroom Klassenzimmer, assignment Arbeit, review Rückmeldung, session Termin, space Raum, post Beitrag,
+ * campaign news Neuigkeiten, unsubscribe abbestellen, sign in anmelden, sign up registrieren, delete löschen.
+ */
 import type { Catalogue } from '../languages.ts';
 
 export const de: Catalogue = {
@@ -13,7 +17,7 @@ export const de: Catalogue = {
 
   'mail.student_already_registered.subject': 'Du hast schon ein Konto bei {club}',
   'mail.student_already_registered.text':
-    'Jemand, vermutlich du, hat sich bei {club} mit dieser E-Mail-Adresse angemeldet, zu der es schon ein Konto gibt. Melde dich damit an, oder setze das Passwort zurück, falls du es vergessen hast.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Es wurde nichts geändert.',
+    'Jemand, vermutlich du, wollte sich bei {club} mit dieser E-Mail-Adresse registrieren. Zu ihr gibt es schon ein Konto. Bitte melde dich an, oder setze dein Passwort zurück, falls du es vergessen hast.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Es wurde nichts geändert.',
   'mail.student_already_registered.action': 'Anmelden',
 
   'mail.student_invitation.subject': 'Dein Konto bei {club}',
@@ -32,7 +36,7 @@ export const de: Catalogue = {
 
   'mail.student_address_changed.subject': 'Die E-Mail-Adresse deines Kontos bei {club} wurde geändert',
   'mail.student_address_changed.text':
-    'Die Verwaltung von {club} hat deinem Konto eine andere E-Mail-Adresse gegeben. Mit dieser Adresse kannst du dich nicht mehr anmelden.\n\nFalls du nicht darum gebeten hast, schreibe bitte an {club}.',
+    'Die Verwaltung von {club} hat die E-Mail-Adresse deines Kontos geändert. Mit der bisherigen Adresse kannst du dich nicht mehr anmelden.\n\nFalls du nicht darum gebeten hast, schreibe bitte an {club}.',
   'mail.student_address_changed.action': 'Klassenzimmer öffnen',
 
   'mail.administrator_verify_email.subject': 'Bestätige deine E-Mail-Adresse',
@@ -42,7 +46,7 @@ export const de: Catalogue = {
 
   'mail.administrator_already_registered.subject': 'Du hast schon ein Konto',
   'mail.administrator_already_registered.text':
-    'Jemand, vermutlich du, hat sich mit dieser E-Mail-Adresse angemeldet, zu der es schon ein Konto gibt. Melde dich damit an. Weitere Organisationen kannst du im Dashboard anlegen.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Es wurde nichts geändert.',
+    'Jemand, vermutlich du, wollte sich mit dieser E-Mail-Adresse registrieren. Zu ihr gibt es schon ein Konto. Bitte melde dich an. Weitere Organisationen kannst du im Dashboard anlegen.\n\nFalls du das nicht warst, kannst du diese Nachricht ignorieren: Es wurde nichts geändert.',
   'mail.administrator_already_registered.action': 'Anmelden',
 
   'mail.administrator_reset_password.subject': 'Setze dein Passwort zurück',
@@ -52,7 +56,7 @@ export const de: Catalogue = {
 
   'mail.administrator_invitation.subject': 'Einladung zur Verwaltung von {club}',
   'mail.administrator_invitation.text':
-    'Du bist eingeladen, {club} mitzuverwalten. Du kannst die Einladung innerhalb von 7 Tagen annehmen.\n\nFalls du diese Einladung nicht erwartest, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',
+    'Du bist eingeladen, {club} zu verwalten. Du kannst die Einladung innerhalb von 7 Tagen annehmen.\n\nFalls du diese Einladung nicht erwartest, kannst du diese Nachricht ignorieren: Ohne den Link passiert nichts.',
   'mail.administrator_invitation.action': 'Einladung annehmen',
 
   'mail.webhook_endpoint_failing.subject': 'Ein Webhook-Endpunkt von {club} wurde deaktiviert',
@@ -67,18 +71,18 @@ export const de: Catalogue = {
 
   'mail.webhook_endpoint_throttled.subject': 'Ein Webhook-Endpunkt von {club} ist seit einer Stunde gestört',
   'mail.webhook_endpoint_throttled.text':
-    '{url} nimmt seit einer Stunde keine Nachricht von {club} an. Wir versuchen es mit einer Nachricht nach der anderen, die übrigen warten.\n\nSobald er eine annimmt, gehen alle hinaus. Nimmt er fünf Tage lang keine an, deaktivieren wir ihn.',
+    '{url} nimmt seit einer Stunde keine Nachricht von {club} an. Wir versuchen es mit einer Nachricht nach der anderen, die übrigen warten.\n\nSobald der Endpunkt eine annimmt, senden wir alle. Nimmt er fünf Tage lang keine an, deaktivieren wir ihn.',
   'mail.webhook_endpoint_throttled.action': 'Endpunkt ansehen',
 
   'mail.assignment_approved.subject': 'Deine Arbeit bei {club} wurde angenommen',
   'mail.assignment_approved.text':
     '{club} hat die Arbeit angenommen, die du{has_lesson, select, yes { in der Lektion „{lesson}“} other {}} abgegeben hast.',
-  'mail.assignment_approved.action': 'Bewertung lesen',
+  'mail.assignment_approved.action': 'Rückmeldung lesen',
 
   'mail.assignment_changes_requested.subject': '{club} bittet um Änderungen an deiner Arbeit',
   'mail.assignment_changes_requested.text':
-    '{club} hat sich die Arbeit angesehen, die du{has_lesson, select, yes { in der Lektion „{lesson}“} other {}} abgegeben hast, und bittet um Änderungen. Lies, was du ändern sollst, und reiche sie noch einmal ein.',
-  'mail.assignment_changes_requested.action': 'Bewertung lesen',
+    '{club} hat sich die Arbeit angesehen, die du{has_lesson, select, yes { in der Lektion „{lesson}“} other {}} abgegeben hast, und bittet um Änderungen. Bitte lies, was du ändern sollst, und gib sie noch einmal ab.',
+  'mail.assignment_changes_requested.action': 'Rückmeldung lesen',
 
   'mail.media_expiring.subject': 'Videos von {club} werden in 7 Tagen gelöscht',
   'mail.media_expiring.text':
@@ -87,32 +91,32 @@ export const de: Catalogue = {
 
   'mail.mentorship_booked.subject': 'Dein Termin bei {club}: {at}',
   'mail.mentorship_booked.text':
-    '{has_title, select, yes {„{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} beginnt: {at}.\n\nDer Eintrag für deinen Kalender ist angehängt. Auf der Seite des Termins steht, wo ihr euch trefft; dort kannst du ihn auch verschieben oder absagen.',
+    '{has_title, select, yes {„{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} beginnt am {at}.\n\nDen Eintrag für deinen Kalender findest du im Anhang. Auf der Seite des Termins steht, wo ihr euch trefft; dort kannst du ihn auch verschieben oder absagen.',
   'mail.mentorship_booked.action': 'Termin ansehen',
 
-  'mail.mentorship_canceled.subject': 'Abgesagt bei {club}: dein Termin am {at}',
+  'mail.mentorship_canceled.subject': 'Dein Termin bei {club} ist abgesagt: {at}',
   'mail.mentorship_canceled.text':
     '{has_title, select, yes {Der Termin „{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} am {at} ist abgesagt.',
   'mail.mentorship_canceled.action': 'Termin ansehen',
 
-  'mail.mentorship_day_before.subject': 'In einem Tag bei {club}: dein Termin am {at}',
+  'mail.mentorship_day_before.subject': 'Noch ein Tag bis zu deinem Termin bei {club}: {at}',
   'mail.mentorship_day_before.text':
-    '{has_title, select, yes {„{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} beginnt: {at}.\n\nFalls du nicht kommen kannst, verschiebe den Termin bitte auf seiner Seite oder sage ihn dort ab.',
+    '{has_title, select, yes {„{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} beginnt am {at}.\n\nFalls du nicht kommen kannst, verschiebe den Termin bitte auf seiner Seite oder sage ihn dort ab.',
   'mail.mentorship_day_before.action': 'Termin ansehen',
 
-  'mail.mentorship_hour_before.subject': 'Gleich bei {club}: dein Termin am {at}',
+  'mail.mentorship_hour_before.subject': 'Dein Termin bei {club} beginnt gleich: {at}',
   'mail.mentorship_hour_before.text':
-    '{has_title, select, yes {„{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} beginnt: {at}. Auf der Seite des Termins steht, wo ihr euch trefft.',
+    '{has_title, select, yes {„{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} beginnt am {at}. Auf der Seite des Termins steht, wo ihr euch trefft.',
   'mail.mentorship_hour_before.action': 'Termin ansehen',
 
   'mail.mentorship_rating.subject': 'Wie war dein Termin bei {club}?',
   'mail.mentorship_rating.text':
-    '{has_title, select, yes {Der Termin „{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} war am {at}. Bitte sage, wie er war: Vergib einen bis fünf Sterne und schreibe ein paar Worte dazu, wenn du magst.\n\nDas geht 30 Tage lang.',
+    '{has_title, select, yes {Der Termin „{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} war am {at}. Wie war er? Vergib einen bis fünf Sterne, und schreib ein paar Worte dazu, wenn du magst.\n\nDu kannst ihn 30 Tage lang bewerten.',
   'mail.mentorship_rating.action': 'Termin bewerten',
 
   'mail.mentorship_mentor_booked.subject': 'Ein Termin bei {club} wurde gebucht: {at}',
   'mail.mentorship_mentor_booked.text':
-    '{has_title, select, yes {„{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} beginnt: {at}. Der Eintrag für deinen Kalender ist angehängt.',
+    '{has_title, select, yes {„{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} beginnt am {at}. Den Eintrag für deinen Kalender findest du im Anhang.',
   'mail.mentorship_mentor_booked.action': 'Termin ansehen',
 
   'mail.mentorship_mentor_canceled.subject': 'Ein Termin bei {club} wurde abgesagt: {at}',
@@ -120,7 +124,7 @@ export const de: Catalogue = {
     '{has_title, select, yes {Der Termin „{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} am {at} ist abgesagt.',
   'mail.mentorship_mentor_canceled.action': 'Termin ansehen',
 
-  'mail.mentorship_mentor_replaced.subject': 'Ein Termin bei {club} wurde anders vergeben: {at}',
+  'mail.mentorship_mentor_replaced.subject': 'Jemand anderes übernimmt einen Termin bei {club}: {at}',
   'mail.mentorship_mentor_replaced.text':
     '{has_title, select, yes {Der Termin „{title}“} other {Dein Termin}}{has_person, select, yes { mit {person}} other {}} am {at} wurde verschoben, und jemand anderes leitet ihn jetzt. Diese Zeit ist bei dir wieder frei.',
   'mail.mentorship_mentor_replaced.action': 'Termin ansehen',
@@ -132,9 +136,9 @@ export const de: Catalogue = {
   'digest.at_least_more_posts':
     '{count, plural, one {Mindestens # weiterer neuer Beitrag} other {Mindestens # weitere neue Beiträge}}',
   'digest.more_spaces':
-    '{count, plural, one {In # weiteren Raum gibt es neue Beiträge.} other {In # weiteren Räumen gibt es neue Beiträge.}}',
+    '{count, plural, one {In einem weiteren Raum gibt es neue Beiträge.} other {In # weiteren Räumen gibt es neue Beiträge.}}',
   'digest.post_without_words': 'Ein Beitrag ohne Text',
-  'digest.zone': 'Zeiten in: {zone}.',
+  'digest.zone': 'Zeitzone: {zone}.',
   'digest.reason': 'Du bekommst diese tägliche E-Mail, weil du oder dein Club sie für diese Räume eingeschaltet hat.',
 
   'test_mail.subject': '[Test] {subject}',
@@ -147,11 +151,11 @@ export const de: Catalogue = {
   'unsubscribe.question.text':
     '{kind, select, campaigns {Du bekommst keine Neuigkeiten von {club} mehr.} automations {Du bekommst keine automatischen Nachrichten von {club} mehr.} other {Du bekommst keine täglichen E-Mails über neue Beiträge von {club} mehr.}} Nachrichten, die du anforderst, etwa ein Anmeldecode, kommen weiterhin an.',
   'unsubscribe.action':
-    '{kind, select, campaigns {Neuigkeiten abbestellen} automations {Automatische Nachrichten abbestellen} other {Tägliche E-Mails abbestellen}}',
+    '{kind, select, campaigns {Neuigkeiten abbestellen} automations {Automatische Nachrichten abbestellen} other {Tägliche E-Mails über neue Beiträge abbestellen}}',
   'unsubscribe.done.title': 'Abbestellt',
   'unsubscribe.done.text':
     '{kind, select, campaigns {{club} schickt dir keine Neuigkeiten mehr.} automations {{club} schickt dir keine automatischen Nachrichten mehr.} other {{club} schickt dir keine täglichen E-Mails über neue Beiträge mehr.}} Eine E-Mail, die schon unterwegs ist, kann noch ankommen.',
-  'unsubscribe.done.action': 'Wieder bestellen',
+  'unsubscribe.done.action': 'Wieder abonnieren',
   'unsubscribe.again.title': 'Du bekommst wieder E-Mails',
   'unsubscribe.again.text':
     '{kind, select, campaigns {{club} schickt dir wieder Neuigkeiten.} automations {{club} schickt dir wieder automatische Nachrichten.} other {{club} schickt dir wieder tägliche E-Mails über neue Beiträge.}}',
@@ -163,7 +167,7 @@ export const de: Catalogue = {
   'unsubscribe.broken.text':
     'Die Adresse ist unvollständig oder wurde verändert. Bitte öffne den Link in der E-Mail noch einmal, oder kopiere ihn ganz.',
 
-  'certificate.title': 'Teilnahmezertifikat',
+  'certificate.title': 'Abschlusszertifikat',
   'certificate.certifies': 'Hiermit wird bestätigt:',
   'certificate.has_completed': 'hat den Kurs abgeschlossen',
   'certificate.completed_on': 'abgeschlossen am {day}',
@@ -177,7 +181,7 @@ export const de: Catalogue = {
   'certificate.revoked.text': 'Der Club, der es ausgestellt hat, hat es zurückgezogen. Es weist nichts mehr nach.',
   'certificate.withdrawn.title': 'Dieses Zertifikat wurde eingezogen',
   'certificate.withdrawn.text':
-    'Es wurde ausgestellt, aber das Konto der Person, der es gehörte, wurde gelöscht, und mit ihm der Name.',
+    'Es wurde ausgestellt, aber das Konto der genannten Person wurde gelöscht, und mit ihm der Name.',
   'certificate.unknown.title': 'Kein solches Zertifikat',
   'certificate.unknown.state': 'Zu diesem Code gibt es kein Zertifikat',
   'certificate.unknown.text':
@@ -197,7 +201,7 @@ export const de: Catalogue = {
   'page.busy.text': 'Bitte versuche es gleich noch einmal.',
 
   'preview.title': 'Vorschau: {subject}',
-  'preview.of_nobody': 'So sieht sie für jemanden aus, über den nichts bekannt ist.',
+  'preview.of_nobody': 'So sieht sie für eine Person aus, über die nichts bekannt ist.',
   'preview.of_student': 'Die Ausgabe für {name}.',
   'preview.note':
     'Eine Vorschau von {campaign}: Niemand hat sie bekommen, nichts wird gezählt, und das Abbestellen bewirkt nichts.',
@@ -217,14 +221,16 @@ export const de: Catalogue = {
   'preview.busy.text': 'Für diesen Club ist gerade zu viel in Arbeit. Bitte öffne diese Seite gleich noch einmal.',
 
   'answer.model_unavailable': 'Der Assistent war nicht zu erreichen. Bitte frage noch einmal.',
-  'answer.model_overloaded': 'Der Assistent ist überlastet. Bitte frage in einer Weile noch einmal.',
+  'answer.model_overloaded': 'Der Assistent ist überlastet. Bitte frage etwas später noch einmal.',
   'answer.model_rejected': 'Der Assistent konnte diese Frage nicht annehmen.',
-  'answer.interrupted': 'Die Antwort brach ab. Bitte frage noch einmal.',
+  'answer.interrupted': 'Die Antwort wurde unterbrochen. Bitte frage noch einmal.',
   'answer.model_silent': 'Der Assistent antwortet nicht mehr. Bitte frage noch einmal.',
   'answer.internal_error': 'Die Antwort konnte nicht abgeschlossen werden. Bitte frage noch einmal.',
   'answer.conversation_deleted': 'Die Unterhaltung wurde gelöscht.',
   'answer.student_removed': 'Das Konto wurde gelöscht.',
 
-  'refusal.no_place_for_students': 'Dieser Club kann zurzeit niemanden mehr aufnehmen. Bitte frage den Club.',
-  'refusal.no_room_for_files': 'Dieser Club hat zurzeit keinen Platz für weitere Dateien. Bitte frage den Club.',
+  'refusal.no_place_for_students': 'Dieser Club kann zurzeit niemanden mehr aufnehmen. Bitte wende dich an den Club.',
+  'refusal.no_room_for_files':
+    'Dieser Club hat zurzeit keinen Platz für weitere Dateien. Bitte wende dich an den Club.',
+  'refusal.not_offered': 'Dieser Club bietet das zurzeit nicht an. Bitte wende dich an den Club.',
 };

@@ -11,7 +11,7 @@ export const en = {
 
   'mail.student_already_registered.subject': 'You already have an account at {club}',
   'mail.student_already_registered.text':
-    'Someone, probably you, signed up at {club} with this e-mail address, which already has an account. Sign in with it, or reset its password if you forgot it.\n\nIf this was not you, you can ignore this message: nothing was changed.',
+    'Someone, probably you, signed up at {club} with this e-mail address, which already has an account. Please sign in, or reset your password if you forgot it.\n\nIf this was not you, you can ignore this message: nothing was changed.',
   'mail.student_already_registered.action': 'Sign in',
 
   'mail.student_invitation.subject': 'Your account at {club}',
@@ -30,7 +30,7 @@ export const en = {
 
   'mail.student_address_changed.subject': 'The e-mail address of your account at {club} was changed',
   'mail.student_address_changed.text':
-    'An administrator of {club} gave your account another e-mail address. You can no longer sign in with this one.\n\nIf you did not ask for this, please write to {club}.',
+    'An administrator of {club} gave your account another e-mail address. You can no longer sign in with this address.\n\nIf you did not ask for this, please write to {club}.',
   'mail.student_address_changed.action': 'Open the classroom',
 
   'mail.administrator_verify_email.subject': 'Confirm your e-mail',
@@ -40,7 +40,7 @@ export const en = {
 
   'mail.administrator_already_registered.subject': 'You already have an account',
   'mail.administrator_already_registered.text':
-    'Someone, probably you, signed up with this e-mail address, which already has an account. Sign in with it. You can create more organizations in the dashboard.\n\nIf this was not you, you can ignore this message: nothing was changed.',
+    'Someone, probably you, signed up with this e-mail address, which already has an account. Please sign in. You can create more organizations in the dashboard.\n\nIf this was not you, you can ignore this message: nothing was changed.',
   'mail.administrator_already_registered.action': 'Sign in',
 
   'mail.administrator_reset_password.subject': 'Reset your password',
@@ -50,22 +50,22 @@ export const en = {
 
   'mail.administrator_invitation.subject': 'You are invited to administer {club}',
   'mail.administrator_invitation.text':
-    'You are invited to administer {club}. You can accept the invitation within 7 days.\n\nIf this was not you, you can ignore this message: nothing happens without the link.',
+    'You are invited to administer {club}. You can accept the invitation within 7 days.\n\nIf you did not expect this invitation, you can ignore this message: nothing happens without the link.',
   'mail.administrator_invitation.action': 'Accept the invitation',
 
   'mail.webhook_endpoint_failing.subject': 'A webhook endpoint of {club} was disabled',
   'mail.webhook_endpoint_failing.text':
-    '{url} has accepted no message of {club} for five days. We disabled it, and canceled the messages that were waiting.\n\nOnce it works again, enable it: new events are then sent, and you can recover deliveries of the last 30 days.',
+    '{url} has accepted no message from {club} for five days. We disabled it, and canceled the messages that were waiting.\n\nOnce it works again, enable it: we then send new events, and you can recover the deliveries of the last 30 days.',
   'mail.webhook_endpoint_failing.action': 'Look at the endpoint',
 
   'mail.webhook_endpoint_gone.subject': 'A webhook endpoint of {club} was disabled',
   'mail.webhook_endpoint_gone.text':
-    '{url} answered a message of {club} with “410 Gone”. We disabled it, and canceled the messages that were waiting.\n\nIf the address is still in use, enable the endpoint: new events are then sent, and you can recover deliveries of the last 30 days.',
+    '{url} answered a message from {club} with “410 Gone”. We disabled it, and canceled the messages that were waiting.\n\nIf the address is still in use, enable the endpoint: we then send new events, and you can recover the deliveries of the last 30 days.',
   'mail.webhook_endpoint_gone.action': 'Look at the endpoint',
 
   'mail.webhook_endpoint_throttled.subject': 'A webhook endpoint of {club} has been failing for an hour',
   'mail.webhook_endpoint_throttled.text':
-    '{url} has accepted no message of {club} for an hour. We try one message at a time, and the others wait.\n\nThe messages go out once it accepts one. If it accepts none for five days, we disable it.',
+    '{url} has accepted no message from {club} for an hour. We try one message at a time, and the others wait.\n\nThey go out as soon as it accepts one. If it accepts none for five days, we disable it.',
   'mail.webhook_endpoint_throttled.action': 'Look at the endpoint',
 
   'mail.assignment_approved.subject': 'Your work at {club} was approved',
@@ -75,30 +75,30 @@ export const en = {
 
   'mail.assignment_changes_requested.subject': '{club} asks for changes to your work',
   'mail.assignment_changes_requested.text':
-    '{club} looked at the work that you handed in{has_lesson, select, yes { for the lesson “{lesson}”} other {}}, and asks for changes. Read what to change, and send it again.',
+    '{club} looked at the work that you handed in{has_lesson, select, yes { for the lesson “{lesson}”} other {}}, and asks for changes. Please read what to change, and hand in your work again.',
   'mail.assignment_changes_requested.action': 'Read the review',
 
-  'mail.media_expiring.subject': 'Videos of {club} are deleted in 7 days',
+  'mail.media_expiring.subject': 'The videos of {club} will be deleted in 7 days',
   'mail.media_expiring.text':
-    'The plan of {club} does not include video hosting. The videos of its library are deleted in 7 days; the library shows the date of each.\n\nDownload the videos that you want to keep. With a plan that includes video hosting, all of them stay.',
+    'The plan of {club} does not include video hosting. The videos in its library will be deleted in 7 days; the library shows the date for each.\n\nDownload the videos that you want to keep. They all stay if the plan includes video hosting by then.',
   'mail.media_expiring.action': 'Look at the videos',
 
   'mail.mentorship_booked.subject': 'Your session at {club}: {at}',
   'mail.mentorship_booked.text':
-    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} begins on {at}.\n\nThe entry for your calendar is attached. The page of the session says where you meet, and there you can move or cancel it.',
+    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} begins on {at}.\n\nThe entry for your calendar is attached. Its page says where you meet. You can also reschedule or cancel the session there.',
   'mail.mentorship_booked.action': 'Look at the session',
 
-  'mail.mentorship_canceled.subject': 'Canceled at {club}: your session on {at}',
+  'mail.mentorship_canceled.subject': 'Your session at {club} is canceled: {at}',
   'mail.mentorship_canceled.text':
     '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} on {at} is canceled.',
   'mail.mentorship_canceled.action': 'Look at the session',
 
-  'mail.mentorship_day_before.subject': 'In a day at {club}: your session on {at}',
+  'mail.mentorship_day_before.subject': 'Your session at {club} is in one day: {at}',
   'mail.mentorship_day_before.text':
-    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} begins on {at}.\n\nIf you cannot come, please move or cancel it on its page.',
+    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} begins on {at}.\n\nIf you cannot come, please reschedule or cancel it on its page.',
   'mail.mentorship_day_before.action': 'Look at the session',
 
-  'mail.mentorship_hour_before.subject': 'Soon at {club}: your session on {at}',
+  'mail.mentorship_hour_before.subject': 'Your session at {club} begins soon: {at}',
   'mail.mentorship_hour_before.text':
     '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} begins on {at}. Its page says where you meet.',
   'mail.mentorship_hour_before.action': 'Look at the session',
@@ -120,7 +120,7 @@ export const en = {
 
   'mail.mentorship_mentor_replaced.subject': 'Another mentor took over a session at {club}: {at}',
   'mail.mentorship_mentor_replaced.text':
-    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} on {at} was moved, and another mentor holds it now. You are free at that time.',
+    '{has_title, select, yes {“{title}”} other {Your session}}{has_person, select, yes { with {person}} other {}} on {at} was rescheduled, and another mentor now holds it. You are free at that time.',
   'mail.mentorship_mentor_replaced.action': 'Look at the session',
 
   'footer.unsubscribe': 'Unsubscribe',
@@ -132,7 +132,7 @@ export const en = {
     '{count, plural, one {There are new posts in # more space.} other {There are new posts in # more spaces.}}',
   'digest.post_without_words': 'A post without words',
   'digest.zone': 'Times are in {zone}.',
-  'digest.reason': 'You get this daily mail because you or your club switched it on for these spaces.',
+  'digest.reason': 'You get this daily e-mail because you or your club switched it on for these spaces.',
 
   'test_mail.subject': '[Test] {subject}',
 
@@ -142,23 +142,23 @@ export const en = {
 
   'unsubscribe.question.title': 'Unsubscribe?',
   'unsubscribe.question.text':
-    '{kind, select, campaigns {You will get no more news from {club}.} automations {You will get no more automatic messages from {club}.} other {You will get no more daily mails about new posts from {club}.}} Messages that you ask for, such as a sign-in code, still arrive.',
+    '{kind, select, campaigns {You will get no more news from {club}.} automations {You will get no more automatic messages from {club}.} other {You will get no more daily e-mails about new posts from {club}.}} Messages that you ask for, such as a sign-in code, still arrive.',
   'unsubscribe.action':
-    '{kind, select, campaigns {Stop news} automations {Stop automatic messages} other {Stop daily mails about new posts}}',
+    '{kind, select, campaigns {Stop news} automations {Stop automatic messages} other {Stop daily e-mails about new posts}}',
   'unsubscribe.done.title': 'You are unsubscribed',
   'unsubscribe.done.text':
-    '{kind, select, campaigns {{club} no longer sends you news.} automations {{club} no longer sends you automatic messages.} other {{club} no longer sends you daily mails about new posts.}} A mail that was already sent may still arrive.',
+    '{kind, select, campaigns {{club} no longer sends you news.} automations {{club} no longer sends you automatic messages.} other {{club} no longer sends you daily e-mails about new posts.}} An e-mail that was already sent may still arrive.',
   'unsubscribe.done.action': 'Subscribe again',
   'unsubscribe.again.title': 'You are subscribed again',
   'unsubscribe.again.text':
-    '{kind, select, campaigns {{club} sends you news again.} automations {{club} sends you automatic messages again.} other {{club} sends you daily mails about new posts again.}}',
+    '{kind, select, campaigns {{club} sends you news again.} automations {{club} sends you automatic messages again.} other {{club} sends you daily e-mails about new posts again.}}',
   'unsubscribe.other.subscribed':
-    '{kind, select, campaigns {You get news from {club}.} automations {You get automatic messages from {club}.} other {You get daily mails about new posts from {club}.}}',
+    '{kind, select, campaigns {You get news from {club}.} automations {You get automatic messages from {club}.} other {You get daily e-mails about new posts from {club}.}}',
   'unsubscribe.other.unsubscribed':
-    '{kind, select, campaigns {You get no news from {club}.} automations {You get no automatic messages from {club}.} other {You get no daily mails about new posts from {club}.}}',
+    '{kind, select, campaigns {You get no news from {club}.} automations {You get no automatic messages from {club}.} other {You get no daily e-mails about new posts from {club}.}}',
   'unsubscribe.broken.title': 'This link does not work',
   'unsubscribe.broken.text':
-    'The address is incomplete or was changed. Please open the link in the mail again, or copy all of it.',
+    'The address is incomplete or was changed. Please open the link in the e-mail again, or copy all of it.',
 
   'certificate.title': 'Certificate of Completion',
   'certificate.certifies': 'This certifies that',
@@ -171,7 +171,7 @@ export const en = {
   'certificate.valid.text':
     'Compare name, course and version with the certificate that you were shown: they must be the same.',
   'certificate.revoked.title': 'This certificate was revoked',
-  'certificate.revoked.text': 'The club that issued it has taken it back. It no longer proves anything.',
+  'certificate.revoked.text': 'The club that issued it has revoked it. It no longer proves anything.',
   'certificate.withdrawn.title': 'This certificate was withdrawn',
   'certificate.withdrawn.text': 'It was issued, but the account of its holder was removed, and the name with it.',
   'certificate.unknown.title': 'No such certificate',
@@ -193,15 +193,16 @@ export const en = {
   'page.busy.text': 'Please try again shortly.',
 
   'preview.title': 'Preview: {subject}',
-  'preview.of_nobody': 'As it looks to somebody of whom nothing is known.',
-  'preview.of_student': 'The copy of {name}.',
-  'preview.note': 'A preview of {campaign}: nobody was written to, nothing is counted, and unsubscribing does nothing.',
+  'preview.of_nobody': 'As it looks to somebody about whom nothing is known.',
+  'preview.of_student': 'The copy for {name}.',
+  'preview.note':
+    'A preview of {campaign}: it was sent to nobody, nothing is counted, and unsubscribing has no effect.',
   'preview.plain_text': 'Plain text',
   'preview.mail': 'The e-mail',
   'preview.mail_on_phone': 'The e-mail on a phone',
-  'preview.too_large': 'The e-mail is too large to be shown here: in this page it would have {bytes, number} bytes.',
+  'preview.too_large': 'The e-mail is too large to show here: on this page it would take {bytes, number} bytes.',
   'preview.link_leads_nowhere': 'Leads nowhere in a preview',
-  'preview.gone.title': 'This preview is gone',
+  'preview.gone.title': 'This preview has expired',
   'preview.gone.text': 'You can see a preview for 15 minutes. Please open a new one.',
   'preview.problems.title': 'No preview',
   'preview.problems.text':
@@ -212,13 +213,14 @@ export const en = {
 
   'answer.model_unavailable': 'The assistant could not be reached. Please ask again.',
   'answer.model_overloaded': 'The assistant is overloaded. Please ask again in a while.',
-  'answer.model_rejected': 'The assistant could not take this question.',
-  'answer.interrupted': 'The answer broke off. Please ask again.',
-  'answer.model_silent': 'The assistant fell silent. Please ask again.',
+  'answer.model_rejected': 'The assistant could not accept this question.',
+  'answer.interrupted': 'The answer was interrupted. Please ask again.',
+  'answer.model_silent': 'The assistant stopped responding. Please ask again.',
   'answer.internal_error': 'The answer could not be finished. Please ask again.',
   'answer.conversation_deleted': 'The conversation was deleted.',
   'answer.student_removed': 'The account was removed.',
 
-  'refusal.no_place_for_students': 'This club cannot take in new students at the moment. Please ask the club.',
-  'refusal.no_room_for_files': 'This club has no room for more files at the moment. Please ask the club.',
+  'refusal.no_place_for_students': 'This club cannot accept new students at the moment. Please contact the club.',
+  'refusal.no_room_for_files': 'This club has no room for more files at the moment. Please contact the club.',
+  'refusal.not_offered': 'This club does not offer this at the moment. Please contact the club.',
 } as const;

@@ -1,4 +1,8 @@
-/** Español. Trata a las personas de «tú». */
+/**
+ * Español. Trata a las personas de «tú», con palabras de ambos lados del Atlántico (sin «vosotros»).
+ * Términos: lesson lección, classroom aula, assignment trabajo, review revisión, session sesión, space espacio, post publicación,
+ * campaign news novedades, unsubscribe cancelar la suscripción, e-mail correo, delete borrar o eliminar.
+ */
 import type { Catalogue } from '../languages.ts';
 
 export const es: Catalogue = {
@@ -18,7 +22,7 @@ export const es: Catalogue = {
 
   'mail.student_invitation.subject': 'Tu cuenta en {club}',
   'mail.student_invitation.text':
-    '{club} ha creado una cuenta para ti. Confirma tu dirección de correo en los próximos 7 días para entrar.',
+    '{club} ha creado una cuenta para ti. Para entrar, confirma tu dirección de correo en los próximos 7 días.',
   'mail.student_invitation.action': 'Entrar en el aula',
 
   'mail.student_reset_password.subject': 'Restablece tu contraseña en {club}',
@@ -67,7 +71,7 @@ export const es: Catalogue = {
 
   'mail.webhook_endpoint_throttled.subject': 'Un endpoint de webhook de {club} falla desde hace una hora',
   'mail.webhook_endpoint_throttled.text':
-    '{url} no acepta ningún mensaje de {club} desde hace una hora. Intentamos un mensaje cada vez, y los demás esperan.\n\nLos mensajes saldrán en cuanto acepte uno. Si no acepta ninguno en cinco días, lo desactivaremos.',
+    '{url} no acepta ningún mensaje de {club} desde hace una hora. Intentamos enviar un mensaje cada vez, y los demás esperan.\n\nSe enviarán en cuanto acepte uno. Si no acepta ninguno en cinco días, lo desactivaremos.',
   'mail.webhook_endpoint_throttled.action': 'Ver el endpoint',
 
   'mail.assignment_approved.subject': 'Tu trabajo en {club} ha sido aprobado',
@@ -77,32 +81,32 @@ export const es: Catalogue = {
 
   'mail.assignment_changes_requested.subject': '{club} pide cambios en tu trabajo',
   'mail.assignment_changes_requested.text':
-    '{club} ha revisado el trabajo que entregaste{has_lesson, select, yes { en la lección «{lesson}»} other {}} y pide cambios. Lee qué debes cambiar y envíalo de nuevo.',
+    '{club} ha revisado el trabajo que entregaste{has_lesson, select, yes { en la lección «{lesson}»} other {}} y pide cambios. Lee qué debes cambiar y entrégalo de nuevo.',
   'mail.assignment_changes_requested.action': 'Leer la revisión',
 
-  'mail.media_expiring.subject': 'Los vídeos de {club} se borrarán en 7 días',
+  'mail.media_expiring.subject': 'Los videos de {club} se borrarán en 7 días',
   'mail.media_expiring.text':
-    'El plan de {club} no incluye alojamiento de vídeos. Los vídeos de la biblioteca se borrarán en 7 días; la biblioteca muestra la fecha de cada uno.\n\nDescarga los vídeos que quieras conservar. Con un plan que incluya alojamiento de vídeos, se conservan todos.',
-  'mail.media_expiring.action': 'Ver los vídeos',
+    'El plan de {club} no incluye alojamiento de videos. Los videos de la biblioteca se borrarán en 7 días; la biblioteca muestra la fecha de cada uno.\n\nDescarga los videos que quieras conservar. Con un plan que incluya alojamiento de videos, se conservan todos.',
+  'mail.media_expiring.action': 'Ver los videos',
 
   'mail.mentorship_booked.subject': 'Tu sesión en {club}: {at}',
   'mail.mentorship_booked.text':
-    '{has_title, select, yes {«{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} empieza el {at}.\n\nEncontrarás adjunta la entrada para tu calendario. La página de la sesión indica dónde os reunís, y en ella puedes cambiarla de hora o cancelarla.',
+    '{has_title, select, yes {«{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} empieza el {at}.\n\nEncontrarás adjunta la entrada para tu calendario. La página de la sesión indica dónde es el encuentro. Allí también puedes cambiar la hora o cancelar la sesión.',
   'mail.mentorship_booked.action': 'Ver la sesión',
 
-  'mail.mentorship_canceled.subject': 'Cancelada en {club}: tu sesión del {at}',
+  'mail.mentorship_canceled.subject': 'Tu sesión en {club} se ha cancelado: {at}',
   'mail.mentorship_canceled.text':
     '{has_title, select, yes {La sesión «{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} del {at} se ha cancelado.',
   'mail.mentorship_canceled.action': 'Ver la sesión',
 
-  'mail.mentorship_day_before.subject': 'Dentro de un día en {club}: tu sesión del {at}',
+  'mail.mentorship_day_before.subject': 'Falta un día para tu sesión en {club}: {at}',
   'mail.mentorship_day_before.text':
-    '{has_title, select, yes {«{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} empieza el {at}.\n\nSi no puedes asistir, cámbiala de hora o cancélala en su página.',
+    '{has_title, select, yes {«{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} empieza el {at}.\n\nSi no puedes asistir, cambia la hora o cancela la sesión en su página.',
   'mail.mentorship_day_before.action': 'Ver la sesión',
 
-  'mail.mentorship_hour_before.subject': 'Muy pronto en {club}: tu sesión del {at}',
+  'mail.mentorship_hour_before.subject': 'Tu sesión en {club} empieza pronto: {at}',
   'mail.mentorship_hour_before.text':
-    '{has_title, select, yes {«{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} empieza el {at}. Su página indica dónde os reunís.',
+    '{has_title, select, yes {«{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} empieza el {at}. Su página indica dónde es el encuentro.',
   'mail.mentorship_hour_before.action': 'Ver la sesión',
 
   'mail.mentorship_rating.subject': '¿Qué tal tu sesión en {club}?',
@@ -122,7 +126,7 @@ export const es: Catalogue = {
 
   'mail.mentorship_mentor_replaced.subject': 'Otra persona se encarga de una sesión en {club}: {at}',
   'mail.mentorship_mentor_replaced.text':
-    '{has_title, select, yes {La sesión «{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} del {at} ha cambiado de hora, y ahora la imparte otra persona. Tienes libre esa hora.',
+    '{has_title, select, yes {La sesión «{title}»} other {Tu sesión}}{has_person, select, yes { con {person}} other {}} del {at} ha cambiado de hora, y ahora la imparte otra persona. Esa hora te queda libre.',
   'mail.mentorship_mentor_replaced.action': 'Ver la sesión',
 
   'footer.unsubscribe': 'Cancelar la suscripción',
@@ -134,8 +138,9 @@ export const es: Catalogue = {
   'digest.more_spaces':
     '{count, plural, one {Hay publicaciones nuevas en # espacio más.} other {Hay publicaciones nuevas en # espacios más.}}',
   'digest.post_without_words': 'Una publicación sin texto',
-  'digest.zone': 'Horas en: {zone}.',
-  'digest.reason': 'Recibes este correo diario porque tú o tu club lo activó para estos espacios.',
+  'digest.zone': 'Zona horaria: {zone}.',
+  'digest.reason':
+    'Recibes este correo diario porque está activado para estos espacios, por decisión tuya o de tu club.',
 
   'test_mail.subject': '[Prueba] {subject}',
 
@@ -147,7 +152,7 @@ export const es: Catalogue = {
   'unsubscribe.question.text':
     '{kind, select, campaigns {No recibirás más novedades de {club}.} automations {No recibirás más mensajes automáticos de {club}.} other {No recibirás más correos diarios sobre publicaciones nuevas de {club}.}} Los mensajes que pidas, como un código de acceso, seguirán llegando.',
   'unsubscribe.action':
-    '{kind, select, campaigns {No recibir novedades} automations {No recibir mensajes automáticos} other {No recibir correos diarios}}',
+    '{kind, select, campaigns {No recibir novedades} automations {No recibir mensajes automáticos} other {No recibir correos diarios sobre publicaciones nuevas}}',
   'unsubscribe.done.title': 'Suscripción cancelada',
   'unsubscribe.done.text':
     '{kind, select, campaigns {{club} ya no te envía novedades.} automations {{club} ya no te envía mensajes automáticos.} other {{club} ya no te envía correos diarios sobre publicaciones nuevas.}} Un correo que ya se haya enviado todavía puede llegar.',
@@ -197,7 +202,7 @@ export const es: Catalogue = {
 
   'preview.title': 'Vista previa: {subject}',
   'preview.of_nobody': 'Así lo ve alguien de quien no se sabe nada.',
-  'preview.of_student': 'La copia de {name}.',
+  'preview.of_student': 'La copia para {name}.',
   'preview.note':
     'Una vista previa de {campaign}: no se ha escrito a nadie, no se cuenta nada y cancelar la suscripción no tiene efecto.',
   'preview.plain_text': 'Texto sin formato',
@@ -215,7 +220,7 @@ export const es: Catalogue = {
   'preview.rate_limited.text': 'Espera un minuto y abre esta página de nuevo.',
   'preview.busy.text': 'Hay demasiado trabajo en curso en este club. Abre esta página de nuevo dentro de un momento.',
 
-  'answer.model_unavailable': 'No se ha podido contactar con el asistente. Pregunta de nuevo.',
+  'answer.model_unavailable': 'No se ha podido acceder al asistente. Pregunta de nuevo.',
   'answer.model_overloaded': 'El asistente está saturado. Pregunta de nuevo dentro de un rato.',
   'answer.model_rejected': 'El asistente no ha podido aceptar esta pregunta.',
   'answer.interrupted': 'La respuesta se ha interrumpido. Pregunta de nuevo.',
@@ -224,6 +229,8 @@ export const es: Catalogue = {
   'answer.conversation_deleted': 'La conversación se ha eliminado.',
   'answer.student_removed': 'La cuenta se ha eliminado.',
 
-  'refusal.no_place_for_students': 'Este club no puede admitir más estudiantes por ahora. Consulta al club.',
-  'refusal.no_room_for_files': 'Este club no tiene espacio para más archivos por ahora. Consulta al club.',
+  'refusal.no_place_for_students':
+    'Este club no puede admitir más estudiantes por ahora. Ponte en contacto con el club.',
+  'refusal.no_room_for_files': 'Este club no tiene espacio para más archivos por ahora. Ponte en contacto con el club.',
+  'refusal.not_offered': 'Este club no ofrece esto por ahora. Ponte en contacto con el club.',
 };

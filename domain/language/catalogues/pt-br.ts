@@ -1,4 +1,8 @@
-/** Português do Brasil. Trata as pessoas por «você». */
+/**
+ * Português do Brasil. Trata as pessoas por “você”.
+ * Termos: lesson aula, classroom sala de aula, assignment trabalho, review avaliação, session sessão, space espaço, post publicação,
+ * campaign news novidades, unsubscribe cancelar inscrição, e-mail e-mail, delete apagar.
+ */
 import type { Catalogue } from '../languages.ts';
 
 export const ptBR: Catalogue = {
@@ -23,7 +27,7 @@ export const ptBR: Catalogue = {
 
   'mail.student_reset_password.subject': 'Redefina sua senha em {club}',
   'mail.student_reset_password.text':
-    'Você pode escolher uma nova senha na próxima hora.\n\nSe não foi você, ignore esta mensagem: nada acontece sem o link.',
+    'Você tem uma hora para escolher uma nova senha.\n\nSe não foi você, ignore esta mensagem: nada acontece sem o link.',
   'mail.student_reset_password.action': 'Escolher uma nova senha',
 
   'mail.student_code.subject': '{code} é seu código de acesso a {club}',
@@ -47,7 +51,7 @@ export const ptBR: Catalogue = {
 
   'mail.administrator_reset_password.subject': 'Redefina sua senha',
   'mail.administrator_reset_password.text':
-    'Você pode escolher uma nova senha na próxima hora.\n\nSe não foi você, ignore esta mensagem: nada acontece sem o link.',
+    'Você tem uma hora para escolher uma nova senha.\n\nSe não foi você, ignore esta mensagem: nada acontece sem o link.',
   'mail.administrator_reset_password.action': 'Escolher uma nova senha',
 
   'mail.administrator_invitation.subject': 'Convite para administrar {club}',
@@ -65,9 +69,9 @@ export const ptBR: Catalogue = {
     '{url} respondeu a uma mensagem de {club} com “410 Gone”. Desativamos o endpoint e cancelamos as mensagens que estavam na fila.\n\nSe o endereço ainda é usado, ative o endpoint: os novos eventos passam a ser enviados, e você pode recuperar as entregas dos últimos 30 dias.',
   'mail.webhook_endpoint_gone.action': 'Ver o endpoint',
 
-  'mail.webhook_endpoint_throttled.subject': 'Um endpoint de webhook de {club} falha há uma hora',
+  'mail.webhook_endpoint_throttled.subject': 'Um endpoint de webhook de {club} está falhando há uma hora',
   'mail.webhook_endpoint_throttled.text':
-    '{url} não aceita nenhuma mensagem de {club} há uma hora. Tentamos uma mensagem por vez, e as outras esperam.\n\nAs mensagens saem assim que ele aceitar uma. Se não aceitar nenhuma em cinco dias, nós o desativamos.',
+    '{url} não aceita nenhuma mensagem de {club} há uma hora. Tentamos uma mensagem por vez, e as outras esperam.\n\nElas serão enviadas assim que ele aceitar uma. Se não aceitar nenhuma em cinco dias, nós o desativamos.',
   'mail.webhook_endpoint_throttled.action': 'Ver o endpoint',
 
   'mail.assignment_approved.subject': 'Seu trabalho em {club} foi aprovado',
@@ -77,7 +81,7 @@ export const ptBR: Catalogue = {
 
   'mail.assignment_changes_requested.subject': '{club} pede mudanças no seu trabalho',
   'mail.assignment_changes_requested.text':
-    '{club} avaliou o trabalho que você entregou{has_lesson, select, yes { na aula “{lesson}”} other {}} e pede mudanças. Veja o que mudar e envie-o de novo.',
+    '{club} avaliou o trabalho que você entregou{has_lesson, select, yes { na aula “{lesson}”} other {}} e pede mudanças. Veja o que mudar e entregue-o de novo.',
   'mail.assignment_changes_requested.action': 'Ler a avaliação',
 
   'mail.media_expiring.subject': 'Os vídeos de {club} serão apagados em 7 dias',
@@ -87,32 +91,32 @@ export const ptBR: Catalogue = {
 
   'mail.mentorship_booked.subject': 'Sua sessão em {club}: {at}',
   'mail.mentorship_booked.text':
-    '{has_title, select, yes {“{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} começa em: {at}.\n\nO convite para o seu calendário está em anexo. A página da sessão mostra onde vocês se encontram, e nela você pode remarcar ou cancelar.',
+    '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} está marcada para {at}.\n\nO convite para o seu calendário está em anexo. A página da sessão mostra onde será o encontro. Nela você também pode remarcar ou cancelar.',
   'mail.mentorship_booked.action': 'Ver a sessão',
 
-  'mail.mentorship_canceled.subject': 'Cancelada em {club}: sua sessão de {at}',
+  'mail.mentorship_canceled.subject': 'Sua sessão em {club} foi cancelada: {at}',
   'mail.mentorship_canceled.text':
     '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} de {at} foi cancelada.',
   'mail.mentorship_canceled.action': 'Ver a sessão',
 
-  'mail.mentorship_day_before.subject': 'Daqui a um dia em {club}: sua sessão de {at}',
+  'mail.mentorship_day_before.subject': 'Falta um dia para sua sessão em {club}: {at}',
   'mail.mentorship_day_before.text':
-    '{has_title, select, yes {“{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} começa em: {at}.\n\nSe você não puder participar, remarque ou cancele na página da sessão.',
+    '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} está marcada para {at}.\n\nSe você não puder participar, remarque ou cancele na página da sessão.',
   'mail.mentorship_day_before.action': 'Ver a sessão',
 
-  'mail.mentorship_hour_before.subject': 'Em breve em {club}: sua sessão de {at}',
+  'mail.mentorship_hour_before.subject': 'Sua sessão em {club} já vai começar: {at}',
   'mail.mentorship_hour_before.text':
-    '{has_title, select, yes {“{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} começa em: {at}. A página da sessão mostra onde vocês se encontram.',
+    '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} já vai começar: {at}. A página da sessão mostra onde será o encontro.',
   'mail.mentorship_hour_before.action': 'Ver a sessão',
 
   'mail.mentorship_rating.subject': 'Como foi sua sessão em {club}?',
   'mail.mentorship_rating.text':
-    '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} foi em: {at}. Conte como foi: dê de uma a cinco estrelas e, se quiser, deixe um comentário.\n\nVocê pode avaliar por 30 dias.',
+    '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} de {at} terminou. Conte como foi: dê de uma a cinco estrelas e, se quiser, deixe um comentário.\n\nVocê pode avaliar por 30 dias.',
   'mail.mentorship_rating.action': 'Avaliar a sessão',
 
   'mail.mentorship_mentor_booked.subject': 'Uma sessão em {club} foi agendada: {at}',
   'mail.mentorship_mentor_booked.text':
-    '{has_title, select, yes {“{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} começa em: {at}. O convite para o seu calendário está em anexo.',
+    '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} está marcada para {at}. O convite para o seu calendário está em anexo.',
   'mail.mentorship_mentor_booked.action': 'Ver a sessão',
 
   'mail.mentorship_mentor_canceled.subject': 'Uma sessão em {club} foi cancelada: {at}',
@@ -122,7 +126,7 @@ export const ptBR: Catalogue = {
 
   'mail.mentorship_mentor_replaced.subject': 'Outra pessoa assumiu uma sessão em {club}: {at}',
   'mail.mentorship_mentor_replaced.text':
-    '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} de {at} foi remarcada e passou para outra pessoa da mentoria. Esse horário está livre para você.',
+    '{has_title, select, yes {A sessão “{title}”} other {Sua sessão}}{has_person, select, yes { com {person}} other {}} de {at} foi remarcada, e agora é conduzida por outra pessoa. Você está livre nesse horário.',
   'mail.mentorship_mentor_replaced.action': 'Ver a sessão',
 
   'footer.unsubscribe': 'Cancelar inscrição',
@@ -134,7 +138,7 @@ export const ptBR: Catalogue = {
   'digest.more_spaces':
     '{count, plural, one {Há novas publicações em mais # espaço.} other {Há novas publicações em mais # espaços.}}',
   'digest.post_without_words': 'Uma publicação sem texto',
-  'digest.zone': 'Horários em: {zone}.',
+  'digest.zone': 'Fuso horário: {zone}.',
   'digest.reason': 'Você recebe este e-mail diário porque você ou seu clube o ativou para esses espaços.',
 
   'test_mail.subject': '[Teste] {subject}',
@@ -147,12 +151,12 @@ export const ptBR: Catalogue = {
   'unsubscribe.question.text':
     '{kind, select, campaigns {Você não receberá mais novidades de {club}.} automations {Você não receberá mais mensagens automáticas de {club}.} other {Você não receberá mais e-mails diários sobre novas publicações de {club}.}} As mensagens que você pedir, como um código de acesso, continuarão chegando.',
   'unsubscribe.action':
-    '{kind, select, campaigns {Não receber novidades} automations {Não receber mensagens automáticas} other {Não receber e-mails diários}}',
+    '{kind, select, campaigns {Não receber novidades} automations {Não receber mensagens automáticas} other {Não receber e-mails diários sobre novas publicações}}',
   'unsubscribe.done.title': 'Inscrição cancelada',
   'unsubscribe.done.text':
-    '{kind, select, campaigns {{club} não envia mais novidades a você.} automations {{club} não envia mais mensagens automáticas a você.} other {{club} não envia mais a você e-mails diários sobre novas publicações.}} Um e-mail que já saiu ainda pode chegar.',
+    '{kind, select, campaigns {{club} não envia mais novidades a você.} automations {{club} não envia mais mensagens automáticas a você.} other {{club} não envia mais a você e-mails diários sobre novas publicações.}} Um e-mail que já foi enviado ainda pode chegar.',
   'unsubscribe.done.action': 'Voltar a receber',
-  'unsubscribe.again.title': 'Você voltou a receber',
+  'unsubscribe.again.title': 'Inscrição reativada',
   'unsubscribe.again.text':
     '{kind, select, campaigns {{club} volta a enviar novidades a você.} automations {{club} volta a enviar mensagens automáticas a você.} other {{club} volta a enviar a você e-mails diários sobre novas publicações.}}',
   'unsubscribe.other.subscribed':
@@ -172,7 +176,7 @@ export const ptBR: Catalogue = {
   'certificate.page_title': 'Certificado {code}',
   'certificate.valid.title': 'Este certificado é válido',
   'certificate.valid.text':
-    'Compare o nome, o curso e a versão com o certificado que lhe mostraram: precisam ser os mesmos.',
+    'Compare o nome, o curso e a versão com os do certificado que mostraram a você: devem ser iguais.',
   'certificate.revoked.title': 'Este certificado foi revogado',
   'certificate.revoked.text': 'O clube que o emitiu o revogou. Ele não comprova mais nada.',
   'certificate.withdrawn.title': 'Este certificado foi retirado',
@@ -193,12 +197,12 @@ export const ptBR: Catalogue = {
   'certificate.version': 'Versão',
   'certificate.code': 'Código',
 
-  'page.busy.title': 'Agora não',
+  'page.busy.title': 'Agora não é possível',
   'page.busy.text': 'Tente de novo daqui a pouco.',
 
   'preview.title': 'Prévia: {subject}',
-  'preview.of_nobody': 'Como fica para alguém de quem nada se sabe.',
-  'preview.of_student': 'A cópia de {name}.',
+  'preview.of_nobody': 'Como fica para alguém de quem não se sabe nada.',
+  'preview.of_student': 'A cópia para {name}.',
   'preview.note':
     'Uma prévia de {campaign}: ninguém recebeu este e-mail, nada é contado, e cancelar a inscrição não tem efeito.',
   'preview.plain_text': 'Texto sem formatação',
@@ -224,6 +228,7 @@ export const ptBR: Catalogue = {
   'answer.conversation_deleted': 'A conversa foi apagada.',
   'answer.student_removed': 'A conta foi removida.',
 
-  'refusal.no_place_for_students': 'Este clube não pode receber novos alunos no momento. Fale com o clube.',
+  'refusal.no_place_for_students': 'Este clube não pode receber mais estudantes no momento. Fale com o clube.',
   'refusal.no_room_for_files': 'Este clube não tem espaço para mais arquivos no momento. Fale com o clube.',
+  'refusal.not_offered': 'Este clube não oferece isso no momento. Fale com o clube.',
 };

@@ -4,6 +4,7 @@ import { formatCode } from './code.policy.ts';
 import { presentPublicBranding, type Branding } from '../../branding/branding.ts';
 import { languageOf } from '../../language/languages.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { removedStudentName } from '../../../entities/identity/student.ts';
 import type { CertificateWarning } from '../../../entities/learning/values.ts';
 
 /** A certificate with what is shown of its course. */
@@ -37,9 +38,6 @@ export interface CertificateRow {
   verifyUrl: string;
 }
 
-/** As removed students are called everywhere. */
-const nobody = { name: 'Removed student', email: '' };
-
 /** @returns the record of CERT-1, optional fields absent */
 export function presentCertificate(certificate: CertificateRow): RecordOf<'Certificate'> {
   const { completedAt, revokedAt, revokedReason, hours, warnings } = certificate;
@@ -48,8 +46,8 @@ export function presentCertificate(certificate: CertificateRow): RecordOf<'Certi
     code: certificate.code,
     code_formatted: formatCode(certificate.code),
     student_id: certificate.studentId,
-    student_name: certificate.studentName ?? nobody.name,
-    student_email: certificate.studentEmail ?? nobody.email,
+    student_name: certificate.studentName ?? removedStudentName,
+    student_email: certificate.studentEmail ?? '',
     course_id: certificate.courseId,
     course_title: certificate.courseTitle,
     course_public_id: certificate.coursePublicId,

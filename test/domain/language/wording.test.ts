@@ -33,7 +33,7 @@ describe('wording', () => {
     expect(wordingIn('ar').say('unsubscribe.action', { kind: 'campaigns' })).to.equal('إيقاف الأخبار');
     expect(
       wordingIn('ar').say('mail.assignment_approved.text', { club: 'نادي', has_lesson: 'yes', lesson: 'Bends' }),
-    ).to.equal('قبِل نادي العمل الذي سلّمته في درس «\u2068Bends\u2069».');
+    ).to.equal('قبِل نادي الواجب الذي سلّمته في درس «\u2068Bends\u2069».');
   });
 
   it('takes no tag and no brace of a value for markup', () => {

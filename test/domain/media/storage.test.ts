@@ -120,7 +120,7 @@ describe('the storage of a club', function () {
       const image = { fileName: 'knot.png', mime: 'image/png', sizeBytes: 1 };
       const owner = { clubId, studentId: student.id };
       expect(await said(reserveAgentImage(await bucketless(), owner, image, now))).to.equal(
-        'This club has no room for more files at the moment. Please ask the club.',
+        'This club has no room for more files at the moment. Please contact the club.',
       );
     });
 

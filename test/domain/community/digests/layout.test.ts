@@ -48,7 +48,7 @@ https://knots.classroom.example/community/spaces/s
 
 The bowline holds
 It finally holds.
-Ada, 2 March at 12:05
+Ada · 2 March at 12:05
 https://knots.classroom.example/community/posts/bowline
 
 -- 
@@ -56,7 +56,7 @@ Knots & Co
 Quay 1
 Harbour
 
-You get this daily mail because you or your club switched it on for these spaces. Times are in Nepal Time.
+You get this daily e-mail because you or your club switched it on for these spaces. Times are in Nepal Time.
 Unsubscribe: ${unsubscribeUrl}
 `);
     for (const address of [
@@ -66,7 +66,7 @@ Unsubscribe: ${unsubscribeUrl}
     ])
       expect(html).to.contain(`href="${address}"`);
     // A name from right to left must not turn the time over.
-    expect(html).to.contain('<bdi>Ada</bdi>, 2 March at 12:05');
+    expect(html).to.contain('<bdi>Ada</bdi> · 2 March at 12:05');
     expect(html).to.contain('Knots &amp; Co<br>Quay 1<br>Harbour').and.to.contain('max-width');
     expect(html).to.not.match(/[\uE000-\uE0FF]|\{\{/);
   });

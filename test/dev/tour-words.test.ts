@@ -1,0 +1,83 @@
+/** The narration of the tour: every language has every sentence, and the scenes say no others. */
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect } from 'chai';
+import { catalogueProblems, unusedKeys } from '../../dev/catalogues.ts';
+import { projectDirectory } from '../../dev/project.ts';
+import { agentAnswers } from '../../dev/tour/agent.ts';
+import { setScene } from '../../dev/tour/scene.ts';
+import { inColumns } from '../../dev/tour/words/columns.ts';
+import { tourCatalogues, tourWordsIn, type TourKey } from '../../dev/tour/words/words.ts';
+import { offeredLanguages } from '../../domain/language/languages.ts';
+
+const { en } = tourCatalogues;
+const keys = Object.keys(en) as TourKey[];
+const scenes = ['dev/tour.ts', ...globSync('dev/tour/*.ts', { cwd: projectDirectory })];
+
+describe('the words of the tour', () => {
+  for (const language of offeredLanguages) {
+    it(`has every sentence in ${language}, with its arguments`, () => {
+      expect(catalogueProblems(language, tourCatalogues[language], en)).to.deep.equal([]);
+    });
+
+    it(`has no plural and no option in ${language}, because the types do not know them`, () => {
+      const isComplex = (key: TourKey) => /\{\w+,/.test(tourCatalogues[language][key]);
+      expect(keys.filter(isComplex)).to.deep.equal([]);
+    });
+  }
+
+  for (const language of offeredLanguages.filter((each) => each !== 'en'))
+    it(`leaves no sentence in English in ${language}`, () => {
+      const same = keys.filter((key) => tourCatalogues[language][key].toLowerCase() === en[key].toLowerCase());
+      expect(same.filter((key) => key !== 'sign_up.status')).to.deep.equal([]);
+    });
+
+  it('has no sentence that no scene says', () => {
+    expect(unusedKeys(projectDirectory, keys)).to.deep.equal([]);
+  });
+
+  for (const language of offeredLanguages)
+    it(`is what a scene says in ${language}`, async () => {
+      const lines: string[] = [];
+      const environment = { MAILBOX_URL: 'http://127.0.0.1:9', API_PORT: '9' };
+      const scene = setScene({
+        environment,
+        language,
+        say: (line) => lines.push(line),
+        receiver: undefined as never,
+      });
+      await agentAnswers(scene, { clubId: 'c', token: 't' }, { studentId: 's', token: 't' });
+      const words = tourWordsIn(language);
+      expect(lines).to.deep.equal([
+        `\n16. ${words('agent.left_out')}`,
+        `   ${words('agent.fake_model')}: npm start -- --fake-model`,
+        `   ${words('agent.real_model')}: ANTHROPIC_API_KEY=… npm start`,
+      ]);
+    });
+
+  it('is everything that the scenes print, but for requests and headers', () => {
+    const printed = scenes.flatMap((file) =>
+      [
+        ...readFileSync(path.join(projectDirectory, file), 'utf8').matchAll(/(?<!\)\.)\bsay\(\s*(['"`])(.*?)\1\)/gs),
+      ].map(([, , text = '']) => ({ file, text: text.replaceAll(/\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)?\}/g, '') })),
+    );
+    expect(printed).to.have.length.above(5);
+    const isProtocol = (text: string) =>
+      !/\p{L}/u.test(text.replaceAll(/\\n|\b(?:GET|POST|PUT)\b|[./…][/\w…]*|webhook-[a-z]+/g, ''));
+    expect(printed.filter(({ text }) => !isProtocol(text))).to.deep.equal([]);
+  });
+});
+
+describe('two columns', () => {
+  it('begin the second one at the same place, also with marks that take none', () => {
+    expect(
+      inColumns(
+        [
+          ['سرّ', 'a'],
+          ['نادٍ', 'b'],
+          ['Prévia', 'c'],
+        ].map(([label = '', value = '']) => [label, value] as const),
+      ),
+    ).to.deep.equal(['سرّ       a', 'نادٍ      b', 'Prévia   c']);
+  });
+});

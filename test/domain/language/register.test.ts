@@ -1,0 +1,114 @@
+/** The marks of each language, one way to address people, and sentences that stay whole when values are inserted. */
+import { expect } from 'chai';
+import { en } from '../../../domain/language/catalogues/en.ts';
+import type { MessageKey } from '../../../domain/language/arguments.ts';
+import { catalogues, offeredLanguages, type OfferedLanguage } from '../../../domain/language/languages.ts';
+import { wordingIn } from '../../../domain/language/wording.ts';
+
+const keys = Object.keys(en) as MessageKey[];
+
+/** Counts whose plural forms differ in one of the languages. */
+const counts = [1, 2, 3, 11, 100] as const;
+
+/** @param choice whether the optional parts of a sentence are there @returns values for every argument that a message may have */
+const valuesWith = (language: OfferedLanguage, choice: 'yes' | 'no', count: number, kind: string) => {
+  const at = new Date('2026-03-02T08:00:00Z');
+  const { day, moment, zone } = wordingIn(language);
+  return {
+    name: 'Ana',
+    club: 'Harbour',
+    code: '012345',
+    url: 'https://crm.example.com/hooks',
+    lesson: 'Bends',
+    title: 'Rigging',
+    person: 'Noa',
+    subject: 'Regatta',
+    campaign: 'Regatta',
+    version: '2',
+    offset: 'GMT+1',
+    time: '09:00',
+    bytes: 1_234_567,
+    day: day(at, 'Europe/Berlin'),
+    at: moment(at, 'Europe/Berlin'),
+    zone: zone(at, 'Europe/Berlin'),
+    has_lesson: choice,
+    has_title: choice,
+    has_person: choice,
+    count,
+    kind,
+  };
+};
+
+/** @returns each message of a language as people read it, in every variant */
+function sentencesIn(language: OfferedLanguage): { key: MessageKey; text: string }[] {
+  const say = wordingIn(language).say as (key: MessageKey, values: object) => string;
+  const variants = counts.flatMap((count) =>
+    (['yes', 'no'] as const).flatMap((choice) =>
+      ['campaigns', 'automations', 'digests'].map((kind) => valuesWith(language, choice, count, kind)),
+    ),
+  );
+  return keys.flatMap((key) => [...new Set(variants.map((values) => say(key, values)))].map((text) => ({ key, text })));
+}
+
+/** @returns such as `es: mail.greeting: Hola` for each message that has the fault */
+const faultsIn = (language: OfferedLanguage, isFaulty: (text: string, key: MessageKey) => boolean) =>
+  sentencesIn(language)
+    .filter(({ key, text }) => isFaulty(text, key))
+    .map(({ key, text }) => `${language}: ${key}: ${text}`);
+
+/** Marks that a language writes in another way. */
+const foreignMarks: Readonly<Record<OfferedLanguage, RegExp>> = {
+  en: /["„«»]/,
+  'pt-BR': /["„«»]/,
+  es: /["„“”]|(?<![¿][^?]*)\?|(?<![¡][^!]*)!/,
+  de: /["«»”]/,
+  ar: /["„“”?;]|,(?!\d)/,
+};
+
+/** Words of a form of address, or of a region, that the catalogue does not use. */
+const otherRegister: Readonly<Partial<Record<OfferedLanguage, RegExp>>> = {
+  'pt-BR': /(?<!\p{L})(?:tu|teu|tua|teus|tuas|lhe|vós|senhor|senhora|registo|ficheiro|ecrã)(?!\p{L})/iu,
+  es: /(?<!\p{L})(?:usted|ustedes|vosotros|vosotras|os|vuestr[oa]s?|vos|\p{L}+[áéí]is)(?!\p{L})/iu,
+  de: /(?<!\p{L})(?:Ihnen|Ihr|Ihre[mnrs]?)(?!\p{L})/u,
+  // A man would be addressed so, and a woman in another form.
+  ar: /(?<!\p{L})(?:تريد|تجد|تطلبها|تستطيع|اضغط|افتح|اقرأ|عزيزي)(?!\p{L})/u,
+};
+
+/** `mail.student_without_name` stands behind a greeting, `time.…` and `certificate.…` inside of lines. */
+const isInsideLine = /^(?:mail\.student_without_name|time\.|certificate\.(?:has_completed|completed_on))/;
+
+describe('the words of the catalogues', () => {
+  for (const language of offeredLanguages) {
+    it(`of ${language} use the marks of the language`, () => {
+      expect(faultsIn(language, (text) => foreignMarks[language].test(text))).to.deep.equal([]);
+    });
+
+    it(`of ${language} address people in one way`, () => {
+      expect(faultsIn(language, (text) => otherRegister[language]?.test(text) ?? false)).to.deep.equal([]);
+    });
+
+    it(`of ${language} have neither a gap nor a blank before a mark once they are filled in`, () => {
+      const gap = /^ | $| {2}| [.,;:!?،؟؛]|\.\.|[„«¿¡] | [”»]/;
+      expect(faultsIn(language, (text) => gap.test(text))).to.deep.equal([]);
+    });
+
+    it(`of ${language} end each paragraph of a text with a full stop`, () => {
+      const isText = (key: MessageKey) => /\.text$|^(?:answer|refusal)\./.test(key);
+      const isOpen = (text: string) => text.split('\n\n').some((paragraph) => !/[.!?؟]$/.test(paragraph));
+      expect(faultsIn(language, (text, key) => isText(key) && isOpen(text))).to.deep.equal([]);
+    });
+
+    it(`of ${language} begin with a capital letter`, () => {
+      const isSmall = (text: string) => text.split('\n\n').some((paragraph) => /^[“„«¿¡]?\p{Ll}/u.test(paragraph));
+      const isLine = (text: string, key: MessageKey) => isInsideLine.test(key) || text.startsWith('https://');
+      expect(faultsIn(language, (text, key) => !isLine(text, key) && isSmall(text))).to.deep.equal([]);
+    });
+  }
+
+  it('say no count in digits where Arabic has a form for one or two', () => {
+    const counted = keys.filter((key) => catalogues.ar.messages[key].includes('count, plural'));
+    const say = wordingIn('ar').say as (key: MessageKey, values: object) => string;
+    for (const key of counted)
+      for (const count of [1, 2]) expect(say(key, { count, club: 'نادي' }), key).to.not.match(/\d/);
+  });
+});

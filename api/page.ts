@@ -1,5 +1,6 @@
 /** What a page is: it draws, for people with a browser, what an operation answers to programs. */
 import type { OperationId, ResponseOf } from '../contract/contract.ts';
+import type { Wording } from '../domain/language/wording.ts';
 import type { DomainError } from '../platform/core/errors.ts';
 
 export interface HtmlPage<Op extends OperationId> {
@@ -7,8 +8,8 @@ export interface HtmlPage<Op extends OperationId> {
   contentSecurityPolicy: string | ((body: ResponseOf<Op> | undefined) => string);
   /** @returns HTML for what the operation answers */
   answer: (body: ResponseOf<Op>) => string;
-  /** @returns HTML for what it refuses */
-  refusal: (error: DomainError) => string;
+  /** @returns HTML for what it refuses, in the words of its reader */
+  refusal: (error: DomainError, wording: Wording) => string;
 }
 
 /** A page for each operation whose success response has `text/html` in the contract: a missing or an extra one stops the start. */
@@ -18,5 +19,5 @@ export type HtmlPages = { [Op in OperationId]?: HtmlPage<Op> };
 export interface AnyHtmlPage {
   contentSecurityPolicy: string | ((body: never) => string);
   answer: (body: never) => string;
-  refusal: (error: DomainError) => string;
+  refusal: (error: DomainError, wording: Wording) => string;
 }

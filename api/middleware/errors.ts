@@ -15,11 +15,16 @@ export function errorEnvelope(api: Pick<ApiDeps, 'log' | 'deps'>): Middleware {
     try {
       await next();
     } catch (error) {
-      const refusal = error instanceof DomainError ? error : unexpected(api.log, context, error);
+      const refusal = refusalFor(api.log, context, error);
       answerWith(context, refusal, await messageOf(api, context, refusal));
     }
   };
   return enveloped;
+}
+
+/** @returns the error as callers may see it; one that nobody expected is logged */
+export function refusalFor(log: Logger, context: Context, error: unknown): DomainError {
+  return error instanceof DomainError ? error : unexpected(log, context, error);
 }
 
 function answerWith(context: Context, { status, code, headers }: DomainError, message: string): void {

@@ -1,7 +1,7 @@
 /** The public page of a certificate: whose it is, of which course, and whether it is valid. */
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
-import { defaultLanguage, languageOf } from '../../domain/language/languages.ts';
+import { languageOf } from '../../domain/language/languages.ts';
 import { wordingIn, type Wording } from '../../domain/language/wording.ts';
 import { escapeHtml } from '../../platform/core/text.policy.ts';
 import type { HtmlPage } from '../page.ts';
@@ -35,8 +35,7 @@ ${rowsOf(data, wording)
       <p class="meaning">${escapeHtml(wording.say(`certificate.${data.state}.text`))}</p>${footOf(data.branding, wording.direction)}`,
     );
   },
-  refusal: ({ code }) => {
-    const wording = wordingIn(defaultLanguage);
+  refusal: ({ code }, wording) => {
     const isUnknown = code === 'not_found';
     const title = wording.say(isUnknown ? 'certificate.unknown.title' : 'page.busy.title');
     const mark = `<p class="state"><span class="mark" aria-hidden="true">?</span> ${escapeHtml(wording.say('certificate.unknown.state'))}</p>`;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { MessageKey } from '../../domain/language/arguments.ts';
-import { defaultLanguage, languageOf } from '../../domain/language/languages.ts';
+import { languageOf } from '../../domain/language/languages.ts';
 import { wordingIn, type Wording } from '../../domain/language/wording.ts';
 import { noWayOut } from '../../domain/campaigns/preview.ts';
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
@@ -59,8 +59,7 @@ export const previewPage: HtmlPage<'showCampaignPreview'> = {
       <details><summary>${escapeHtml(wording.say('preview.plain_text'))}</summary><pre dir="auto">${plain}</pre></details>`,
     );
   },
-  refusal({ code }) {
-    const wording = wordingIn(defaultLanguage);
+  refusal({ code }, wording) {
     const [title, words] = (refusals[code] ?? gone).map((key) => wording.say(key));
     return layout(
       wording,

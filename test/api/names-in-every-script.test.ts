@@ -37,7 +37,7 @@ const signs = [
   'Ana <3 & Co',
   '=1+1 Ana',
   '-Ana@@x',
-  'Ana \\ Eva | 100 %',
+  'Ana \\nEva | 100 %',
   "'; --",
   'Ana {{name}} {0}',
 ];

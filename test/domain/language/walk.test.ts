@@ -27,7 +27,7 @@ interface Node {
 
 function nodesOf(html: string): Node[] {
   const walk = (node: Node): Node[] => [node, ...(node.children ?? []).flatMap(walk)];
-  return walk(parseDocument(html) as unknown as Node);
+  return walk(parseDocument(html));
 }
 
 /** What a person or a screen reader reads in a document: texts and names of elements, without styles. */

@@ -22,7 +22,7 @@ export function errorEnvelope(api: Pick<ApiDeps, 'log' | 'deps'>): Middleware {
   return enveloped;
 }
 
-/** @returns the error as callers may see it; one that nobody expected is logged */
+/** Logs an unexpected error. @returns the error in the form that callers may see */
 export function refusalFor(log: Logger, context: Context, error: unknown): DomainError {
   return error instanceof DomainError ? error : unexpected(log, context, error);
 }
@@ -35,14 +35,14 @@ function answerWith(context: Context, { status, code, headers }: DomainError, me
   if (headers.location !== undefined) context.set('Location', headers.location);
 }
 
-/** Refusals that are thrown where nobody knows of languages. In English their own messages say more. */
+/** Refusals of layers that know no languages. In English their own messages say more. */
 const wordsOfCode: Readonly<Partial<Record<ErrorCode, PlainRefusalKey>>> = {
   unauthenticated: 'refusal.unauthenticated',
   not_found: 'refusal.not_found',
   busy: 'refusal.busy',
 };
 
-/** A student reads a refusal in their own language, everybody else in English (DEC-188). */
+/** A student reads a refusal in their own language, all other callers in English (DEC-188). */
 async function messageOf(api: Pick<ApiDeps, 'deps'>, context: Context, error: DomainError): Promise<string> {
   const key = wordsOfCode[error.code];
   if (!(error instanceof RefusalToPerson) && key === undefined) return error.message;

@@ -9,8 +9,8 @@ import type { ApiDeps, Context } from './context.ts';
 const ofStudents = /^\/v1\/(?:auth\/(?!admin\/)|clubs\/[^/]+\/classroom\/)/;
 
 /**
- * Refusals that never ask for the club's language: they must cost Postgres nothing, found it away, or tell nobody whether there is
- * such a club (AUTH-7).
+ * Refusals that never ask for the club's language: they must cost Postgres nothing, found it away, or must not tell whether there is
+ * such a club.
  */
 const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
@@ -37,7 +37,7 @@ export async function languagesOfReader(
   return languagesOfBrowser({ deps }, context, code);
 }
 
-/** The same by the browser alone, for pages that anybody may open. */
+/** @returns the languages of the browser, else of the club: for public pages */
 export async function languagesOfBrowser(
   { deps }: Pick<ApiDeps, 'deps'>,
   context: Context,

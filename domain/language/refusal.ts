@@ -16,7 +16,7 @@ export type PlainRefusalKey = {
 export type RefusalWords = PlainRefusalKey | ((wording: Wording) => string);
 
 interface RefusalDetails extends ErrorHeaders {
-  /** What programmers and administrators read; the English words if absent. */
+  /** The message for programmers and administrators; the English words if absent. */
   readonly technical?: string;
 }
 
@@ -25,7 +25,7 @@ export class RefusalToPerson extends DomainError {
   private readonly words: RefusalWords;
 
   constructor(code: ErrorCode, words: RefusalWords, { technical, ...headers }: RefusalDetails = {}) {
-    super(code, technical ?? said(words, wordingIn(defaultLanguage)), headers);
+    super(code, technical ?? messageOf(words, wordingIn(defaultLanguage)), headers);
     this.words = words;
   }
 
@@ -34,11 +34,11 @@ export class RefusalToPerson extends DomainError {
    * @returns the message for the reader
    */
   messageIn(...tags: readonly (string | null | undefined)[]): string {
-    return said(this.words, wordingIn(languageOf(...tags)));
+    return messageOf(this.words, wordingIn(languageOf(...tags)));
   }
 }
 
-function said(words: RefusalWords, wording: Wording): string {
+function messageOf(words: RefusalWords, wording: Wording): string {
   return typeof words === 'string' ? wording.say(words) : words(wording);
 }
 

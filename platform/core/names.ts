@@ -16,7 +16,7 @@ const faults: readonly { has: (name: string) => boolean; words: string }[] = [
   { has: (name) => /<[a-z/!?]/i.test(name), words: 'must not hold a tag of HTML. Put a blank behind each `<`' },
 ];
 
-/** Somebody who pastes two lines means two things; a blank in place of the break would make one name of them. */
+/** Two lines are two things: a blank in place of the break would make one name of them. */
 const lineBreak = /[\n\v\f\r\u0085\u2028\u2029]/;
 
 /**

@@ -177,20 +177,20 @@ print(json.dumps(found))`;
   (whyNoPython === undefined ? it : it.skip)(
     'are entries of an archive to Python, but for signs that file systems refuse',
     async () => {
-      const given = single.map((name) => `${name}.pdf`);
+      const fileNames = single.map((name) => `${name}.pdf`);
       const content = Buffer.from('knot');
-      const entries = archiveNames(given).map((name) => ({
+      const zipFiles = archiveNames(fileNames).map((name) => ({
         name,
         size: content.length,
         crc32: crc32(content),
         modifiedAt: new Date('2026-03-01T12:05:08Z'),
       }));
-      const layout = layOutZip(entries);
+      const layout = layOutZip(zipFiles);
       const parts = partsOf(layout, 0, layout.size).map((part) => ('bytes' in part ? part.bytes : content));
       const file = path.join(folder, 'names.zip');
       await writeFile(file, Buffer.concat(parts));
       const read = await askPython(file, 'print(json.dumps(zipfile.ZipFile(sys.argv[1]).namelist()))');
-      expect(read).to.deep.equal(given.map((name) => formOf(name).replaceAll(/["<>:|\\/?*]/g, '_')));
+      expect(read).to.deep.equal(fileNames.map((name) => formOf(name).replaceAll(/["<>:|\\/?*]/g, '_')));
     },
   );
 

@@ -1,4 +1,4 @@
-/** What a student reads when the classroom refuses them, in the language of their choice (DEC-188). */
+/** Messages to a student whom the classroom refuses, in the language of their choice (DEC-188). */
 import { expect } from 'chai';
 import type { OfferedLanguage } from '../../domain/language/languages.ts';
 import { wordingIn } from '../../domain/language/wording.ts';
@@ -48,7 +48,7 @@ describe('a refusal that a student reads', () => {
     expect(answer.body.error.message).to.match(/^Das KI-Budget des Clubs für diesen Monat ist aufgebraucht\./);
   });
 
-  it('is in the club’s language for who has chosen none', async () => {
+  it('is in the club’s language if the student has chosen none', async () => {
     const club = await buildClub({ language: 'es' });
     const student = await buildStudent(club.id);
     const space = await buildSpace(club.id);

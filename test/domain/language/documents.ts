@@ -29,7 +29,7 @@ export interface Document {
   texts: readonly string[];
 }
 
-/** What clubs and people wrote: no word of it is in a catalogue, so whatever else is in a document is the service's. */
+/** Values that clubs and people wrote: no word of it is in a catalogue, so whatever else is in a document is the service's. */
 export const values = {
   name: 'Юлия',
   club: '王会',
@@ -163,7 +163,7 @@ async function certificate(language: OfferedLanguage): Promise<Document> {
 
 type Answers = { readonly [Op in OperationId]?: readonly (readonly [state: string, answer: object])[] };
 
-/** What each page shows, by its operation. A page without a case fails the walk. */
+/** The answers that each page shows, by operation. A page without a case fails the walk. */
 function answersOf(language: OfferedLanguage): Answers {
   const branding = { accent_color: '#1f4fd8', links: [] };
   const verified = {

@@ -19,10 +19,10 @@ const forProgrammers: ReadonlySet<string> = new Set<ErrorCode>([
   'message_exists',
   'post_exists',
 ]);
-/** The mapper of errors has words for these, whoever throws them. */
+/** The mapper of errors has words for these, in whatever layer they are thrown. */
 const byCode: ReadonlySet<string> = new Set<ErrorCode>(['unauthenticated', 'not_found', 'busy']);
 
-/** Codes that operations of students share with those of administrators: files whose refusals no student gets. */
+/** Codes that operations of students share with operations of administrators: files whose refusals no student gets. */
 const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
   feature_not_in_plan: ['domain/billing/allowances.ts'], // for the addressee `administrator`
   limit_reached: ['domain/billing/allowances.ts', 'domain/media/storage.ts'],

@@ -30,19 +30,19 @@ function nodesOf(html: string): Node[] {
   return walk(parseDocument(html));
 }
 
-/** What a person or a screen reader reads in a document: texts and names of elements, without styles. */
+/** The words of a document for people and screen readers: texts and names of elements, without styles. */
 function textsOf({ html, texts }: Document): string[] {
   if (html === undefined) return [...texts];
   const nodes = nodesOf(html);
   const styles = new Set(
     nodes.filter(({ type }) => type === 'style' || type === 'script').flatMap((node) => node.children ?? []),
   );
-  const shown = nodes.filter((node) => node.type === 'text' && !styles.has(node)).map(({ data = '' }) => data);
+  const visible = nodes.filter((node) => node.type === 'text' && !styles.has(node)).map(({ data = '' }) => data);
   const named = nodes.flatMap(({ attribs = {} }) =>
     ['title', 'alt', 'aria-label'].flatMap((name) => attribs[name] ?? []),
   );
   const framed = nodes.flatMap(({ attribs = {} }) => attribs['srcdoc'] ?? []);
-  return [...texts, ...shown, ...named, ...framed.flatMap((inner) => textsOf({ name: '', html: inner, texts: [] }))];
+  return [...texts, ...visible, ...named, ...framed.flatMap((inner) => textsOf({ name: '', html: inner, texts: [] }))];
 }
 
 const withoutIsolates = (text: string) => text.replaceAll(/[\u2066-\u2069]/g, '');
@@ -86,14 +86,14 @@ const isAnswer = (key: string) => /^(?:refusal|answer)\./.test(key);
 describe('everything that people read', function () {
   this.timeout(60_000);
   const walked = new Map<OfferedLanguage, Map<string, Document>>();
-  const said = new Set<MessageKey>();
+  const usedKeys = new Set<MessageKey>();
 
   before(async () => {
     for (const language of offeredLanguages) {
       const wording = wordingIn(language);
       const { say } = wording;
       const recording: typeof say = (key, ...rest) => {
-        said.add(key);
+        usedKeys.add(key);
         return say(key, ...rest);
       };
       Object.assign(wording, { say: recording });
@@ -109,7 +109,7 @@ describe('everything that people read', function () {
   const documentsOf = (language: OfferedLanguage) => [...(walked.get(language)?.values() ?? [])];
 
   it('says every message of the catalogue', () => {
-    expect((Object.keys(en) as MessageKey[]).filter((key) => !isAnswer(key) && !said.has(key))).to.deep.equal([]);
+    expect((Object.keys(en) as MessageKey[]).filter((key) => !isAnswer(key) && !usedKeys.has(key))).to.deep.equal([]);
   });
 
   for (const language of offeredLanguages) {
@@ -130,11 +130,11 @@ describe('everything that people read', function () {
       it('shows the values that English shows, and leads to the same addresses', () =>
         eachCase(documentsOf(language), (document) => {
           const english = walked.get('en')?.get(document.name);
-          const shown = (one: Document | undefined) => {
+          const visibleValues = (one: Document | undefined) => {
             const text = withoutIsolates(textsOf(one ?? { name: '', texts: [] }).join('\n'));
             return Object.values(values).filter((value) => text.includes(value));
           };
-          expect(shown(document)).to.deep.equal(shown(english));
+          expect(visibleValues(document)).to.deep.equal(visibleValues(english));
           expect(addressesIn(document.html ?? '')).to.deep.equal(addressesIn(english?.html ?? ''));
         }));
 

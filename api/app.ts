@@ -41,7 +41,7 @@ export function createApp(deps: ApiDeps): Koa<RequestState> {
     const binding = { operation, validators: compileValidators(operation) };
     const chain = [
       nameRoute(operation),
-      ...pageOf(operation),
+      ...pageOf(deps, operation),
       ...(isEmbedded(operation) ? [embeddedByOthers] : []),
       ...(operation.pathParameters.includes('clubId') ? [countAsClub] : []),
       findCaller(deps, operation),
@@ -86,11 +86,11 @@ function handlerOf({ operationId }: ContractOperation): AnyOperation {
 }
 
 /** @throws Error if the contract promises a page that is not there, or there is one that it does not promise */
-function pageOf({ operationId, contentTypes }: ContractOperation): Middleware[] {
+function pageOf(deps: ApiDeps, { operationId, contentTypes }: ContractOperation): Middleware[] {
   const page = pages[operationId];
   if ((page !== undefined) !== contentTypes.includes('text/html'))
     throw new Error(`The contract and api/pages/index.ts disagree on a page of ${operationId}`);
-  return page ? [asPage(page)] : [];
+  return page ? [asPage(deps, page)] : [];
 }
 
 /** Pages of others show these, such as a classroom's covers, and a webmail's mails. */

@@ -1,12 +1,12 @@
 /** The streams of events that this process has open: bounded for each caller, each club and in all, and ended with their session (DEC-11, DEC-58, DEC-121). */
 import { findLivingSessions } from '../domain/identity/sessions.ts';
-import { DomainError } from '../platform/core/errors.ts';
 import { fullFor } from '../platform/core/fair-places.policy.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
 import { sha256 } from '../platform/infra/vault.ts';
 import { eventStreamsRefused } from './metrics.ts';
 import type { Caller } from './operation.ts';
+import { RefusalToPerson } from '../domain/language/refusal.ts';
 
 /** How often sessions of open streams are looked for: a stream ends at the second look that does not find its session. */
 const lookEveryMs = 1_000;
@@ -56,9 +56,9 @@ interface Place {
 }
 
 const refusals = {
-  student: 'You follow as many answers as you may at a time.',
-  club: 'Too many answers of this club are followed just now.',
-  process: 'Too many answers are followed just now.',
+  student: 'refusal.too_many_answers_followed',
+  club: 'refusal.answers_of_club_followed',
+  process: 'refusal.answers_followed',
 } as const;
 
 export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsDeps): OpenStreams {
@@ -72,7 +72,7 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
     const reason = own >= bounds.perStudent ? 'student' : fullFor(bounds.inAll, taken);
     if (!reason) return;
     eventStreamsRefused.inc({ reason });
-    throw new DomainError('rate_limited', refusals[reason], { retryAfterSeconds });
+    throw new RefusalToPerson('rate_limited', refusals[reason], { retryAfterSeconds });
   }
 
   /** One statement for all. */

@@ -8,7 +8,7 @@ export interface HtmlPage<Op extends OperationId> {
   contentSecurityPolicy: string | ((body: ResponseOf<Op> | undefined) => string);
   /** @returns HTML for what the operation answers */
   answer: (body: ResponseOf<Op>) => string;
-  /** @param wording in the language of the browser @returns the HTML of a refusal */
+  /** @returns HTML for what it refuses, in the words of its reader */
   refusal: (error: DomainError, wording: Wording) => string;
 }
 

@@ -2,10 +2,10 @@
  * Downloads of archives that run in this process: bounded, and each club finds a place (DEC-121). A download is not cut for another
  * one, because its reader waits for the whole. A reader who finds no place comes again (REPO-8).
  */
-import { DomainError } from '../../platform/core/errors.ts';
 import { fullFor } from '../../platform/core/fair-places.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { archiveDownloads, archiveDownloadsRefused } from '../metrics.ts';
+import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
 /** At a time. Each has a piece or two of a file in memory, so a hundred take some 50 MB. */
 export const bounds = { process: 100, student: 3 } as const;
@@ -29,7 +29,8 @@ export function createDownloadPlaces(): DownloadPlaces {
       const reason = fullBound(reader);
       if (reason) {
         archiveDownloadsRefused.inc({ reason });
-        throw new DomainError('busy', 'Too many downloads are under way. Please try again shortly.', {
+        throw new RefusalToPerson('busy', 'refusal.busy', {
+          technical: 'Too many downloads are under way. Please try again shortly.',
           retryAfterSeconds,
         });
       }

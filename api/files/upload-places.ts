@@ -4,10 +4,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gauge } from 'prom-client';
-import { DomainError } from '../../platform/core/errors.ts';
 import { fullFor } from '../../platform/core/fair-places.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { singleUploadWrites, uploadWrites, uploadWritesEnded, uploadWritesRefused } from '../metrics.ts';
+import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
 type Bound = 'student' | 'club' | 'process';
 /** Uploads are long; clients come again by themselves. */
@@ -103,7 +103,10 @@ export function createUploadPlaces(clock: () => number, settings: Partial<Settin
 
   function refuse(reason: Bound): never {
     uploadWritesRefused.inc({ reason });
-    throw new DomainError('busy', 'Too many uploads are under way. Please try again shortly.', { retryAfterSeconds });
+    throw new RefusalToPerson('busy', 'refusal.busy', {
+      technical: 'Too many uploads are under way. Please try again shortly.',
+      retryAfterSeconds,
+    });
   }
 
   /** Puts the newcomer in the place of another one. @returns once that place is free; false if it does not become so in time */

@@ -16,6 +16,7 @@ import { partUnder } from './paths.ts';
 import { announcedLength, fileExists, takeFile, type SingleUploadDeps } from './single-uploads.ts';
 import type { UploadPlaces } from './upload-places.ts';
 import { serveUpload, type UploadServerDeps } from './upload-server.ts';
+import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
 export interface UploadsDeps extends UploadServerDeps, SingleUploadDeps, Pick<ApiDeps, 'limiter'> {
   vault: Vault;
@@ -160,7 +161,8 @@ function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }
   } else if (context.method === 'HEAD') {
     context.set({ 'Upload-Offset': String(length), 'Upload-Length': String(length) });
     context.status = 200;
-  } else throw new DomainError('upload_ended', 'The file has arrived already.');
+  } else
+    throw new RefusalToPerson('upload_ended', 'refusal.upload_ended', { technical: 'The file has arrived already.' });
 }
 
 /** Two identical creations say the same; a length that comes later, and parts in the creation itself, are refused. */

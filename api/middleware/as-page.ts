@@ -1,12 +1,12 @@
 /** Answers with a page to callers that prefer HTML to JSON, as browsers do. The operation itself returns JSON alone. */
-import { acceptedLanguage } from '../../domain/language/chosen.ts';
-import { defaultLanguage } from '../../domain/language/languages.ts';
+import { languageOf } from '../../domain/language/languages.ts';
 import { wordingIn } from '../../domain/language/wording.ts';
-import { DomainError } from '../../platform/core/errors.ts';
 import type { AnyHtmlPage } from '../page.ts';
-import type { Context, Middleware } from './context.ts';
+import type { ApiDeps, Context, Middleware } from './context.ts';
+import { refusalFor } from './errors.ts';
+import { languagesOfBrowser } from './reader.ts';
 
-export function asPage(page: AnyHtmlPage): Middleware {
+export function asPage(api: Pick<ApiDeps, 'log' | 'deps'>, page: AnyHtmlPage): Middleware {
   return async (context, next) => {
     context.vary('Accept');
     if (context.accepts('json', 'html') !== 'html') return next();
@@ -15,13 +15,13 @@ export function asPage(page: AnyHtmlPage): Middleware {
       await next();
       show(context, page, page.answer(context.body as never), context.body);
     } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-      context.status = error.status;
-      const { retryAfterSeconds } = error.headers;
+      const refusal = refusalFor(api.log, context, error);
+      context.status = refusal.status;
+      const { retryAfterSeconds } = refusal.headers;
       if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
       context.vary('Accept-Language');
-      const language = acceptedLanguage(context.get('accept-language')) ?? defaultLanguage;
-      show(context, page, page.refusal(error, wordingIn(language)), undefined);
+      const language = languageOf(...(await languagesOfBrowser(api, context, refusal.code)));
+      show(context, page, page.refusal(refusal, wordingIn(language)), undefined);
     }
     return undefined;
   };

@@ -1,38 +1,56 @@
 /** The one place where an error becomes an answer: the envelope, and nothing of ours beside code and message. */
-import { acceptedLanguage } from '../../domain/language/chosen.ts';
-import { RefusalToPerson } from '../../domain/language/refusal.ts';
+import { RefusalToPerson, type PlainRefusalKey } from '../../domain/language/refusal.ts';
+import { defaultLanguage, languageOf } from '../../domain/language/languages.ts';
+import { wordingIn } from '../../domain/language/wording.ts';
+import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import { isConflict } from '../../platform/infra/postgres/database.ts';
 import type { Logger } from 'pino';
 import type { ApiDeps, Context, Middleware } from './context.ts';
+import { languagesOfReader } from './reader.ts';
 
-export function errorEnvelope({ log }: Pick<ApiDeps, 'log'>): Middleware {
+export function errorEnvelope(api: Pick<ApiDeps, 'log' | 'deps'>): Middleware {
   const enveloped: Middleware = async (context, next) => {
     try {
       await next();
     } catch (error) {
-      answerWith(context, error instanceof DomainError ? error : unexpected(log, context, error));
+      const refusal = refusalFor(api.log, context, error);
+      answerWith(context, refusal, await messageOf(api, context, refusal));
     }
   };
   return enveloped;
 }
 
-function answerWith(context: Context, error: DomainError): void {
-  const { status, code, headers } = error;
+/** Logs an unexpected error. @returns the error in the form that callers may see */
+export function refusalFor(log: Logger, context: Context, error: unknown): DomainError {
+  return error instanceof DomainError ? error : unexpected(log, context, error);
+}
+
+function answerWith(context: Context, { status, code, headers }: DomainError, message: string): void {
   context.status = status;
-  context.body = { error: { code, message: messageOf(context, error) } };
+  context.body = { error: { code, message } };
   if (status === 401) context.set('WWW-Authenticate', 'Bearer');
   if (headers.retryAfterSeconds !== undefined) context.set('Retry-After', String(headers.retryAfterSeconds));
   if (headers.location !== undefined) context.set('Location', headers.location);
 }
 
-/** A refusal to a person is in their own language: that of the account, or of the browser where there is no account yet. */
-function messageOf(context: Context, error: DomainError): string {
-  if (!(error instanceof RefusalToPerson)) return error.message;
-  const { caller } = context.state;
-  const own = caller?.kind === 'student' ? caller.student.language : acceptedLanguage(context.get('accept-language'));
-  return error.messageIn(own);
+/** Refusals of layers that know no languages. In English their own messages say more. */
+const wordsOfCode: Readonly<Partial<Record<ErrorCode, PlainRefusalKey>>> = {
+  unauthenticated: 'refusal.unauthenticated',
+  not_found: 'refusal.not_found',
+  busy: 'refusal.busy',
+};
+
+/** A student reads a refusal in their own language, all other callers in English (DEC-188). */
+async function messageOf(api: Pick<ApiDeps, 'deps'>, context: Context, error: DomainError): Promise<string> {
+  const key = wordsOfCode[error.code];
+  if (!(error instanceof RefusalToPerson) && key === undefined) return error.message;
+  const languages = await languagesOfReader(api, context, error.code);
+  if (languages === undefined) return error.message;
+  if (error instanceof RefusalToPerson) return error.messageIn(...languages);
+  const language = languageOf(...languages);
+  return key === undefined || language === defaultLanguage ? error.message : wordingIn(language).say(key);
 }
 
 /** When a refused caller may come back: by then those who wait for a lock have it, or were refused (ENG-17). */
@@ -42,8 +60,8 @@ const retryAfterSeconds = 5;
 function unexpected(log: Logger, { state: { requestId, route } }: Context, error: unknown): DomainError {
   if (isConflict(error)) {
     log.warn({ request_id: requestId, route, error: describeError(error) }, 'request waited for others in vain');
-    return new DomainError('busy', 'Too many requests are under way. Please try again shortly.', { retryAfterSeconds });
+    return new RefusalToPerson('busy', 'refusal.busy', { retryAfterSeconds });
   }
   log.error({ request_id: requestId, route, error: describeError(error) }, 'request failed');
-  return new DomainError('internal_error', `Something went wrong on our side. Request id: ${requestId}`);
+  return new RefusalToPerson('internal_error', ({ say }) => say('refusal.internal_error', { id: requestId }));
 }

@@ -83,6 +83,13 @@ function clubIdOf(context: Context): string {
   return clubIdFrom((context as Context & { params: Record<string, string> }).params['clubId']);
 }
 
+/** @returns the id of the club that the path or the body names; of no club if neither does */
+export function clubNamedBy(context: Context): string {
+  const { params } = context as Context & { params?: Record<string, string> };
+  const { body } = context.request as unknown as { body?: { club_id?: unknown } | null };
+  return clubIdFrom(params?.['clubId'] ?? body?.club_id);
+}
+
 function clubIdFrom(given: unknown): string {
   return typeof given === 'string' && uuid.test(given) ? given.toLowerCase() : noSuchClub;
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
 import { languageOf } from '../../domain/language/languages.ts';
 import { wordingIn, type Wording } from '../../domain/language/wording.ts';
+import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import type { DomainError } from '../../platform/core/errors.ts';
 import { escapeHtml } from '../../platform/core/text.policy.ts';
 import type { HtmlPage } from '../page.ts';
@@ -12,18 +13,24 @@ type Preference = RecordOf<'MailPreference'>;
 
 const ownStyle = readFileSync(new URL('way-out.css', import.meta.url), 'utf8');
 
+/** Refusals that say nothing of the link: the same link is good later. */
+const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'rate_limited',
+  'rate_limit_unavailable',
+  'busy',
+  'internal_error',
+]);
+
 /** @param after whether the person has just decided */
 function pageOf(after: boolean) {
   return {
     contentSecurityPolicy: (body: { data: Preference } | undefined) =>
       policyOf(styleOf(ownStyle, body?.data.branding), body?.data.branding, "'self'"),
     answer: ({ data }: { data: Preference }) => document(data, after),
-    refusal: (_error: DomainError, wording: Wording) =>
-      layout(
-        wording,
-        wording.say('unsubscribe.broken.title'),
-        `<p>${escapeHtml(wording.say('unsubscribe.broken.text'))}</p>`,
-      ),
+    refusal: ({ code }: DomainError, wording: Wording) => {
+      const page = passing.has(code) ? 'page.busy' : 'unsubscribe.broken';
+      return layout(wording, wording.say(`${page}.title`), `<p>${escapeHtml(wording.say(`${page}.text`))}</p>`);
+    },
   };
 }
 

@@ -1,5 +1,4 @@
 /** Decides which counter a call is charged to, and refuses the call when that counter is spent (LIM-15, ERR-18). */
-import { DomainError } from '../../platform/core/errors.ts';
 import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Verdict } from './limiter.ts';
 import { sharedBudget, type SpenderKind } from './shared-budgets.policy.ts';
@@ -16,6 +15,8 @@ import {
   type Budget,
   type Rule,
 } from './rules.policy.ts';
+import { RefusalToPerson, minutesOf } from '../../domain/language/refusal.ts';
+import type { DomainError } from '../../platform/core/errors.ts';
 
 type Charging = Pick<Limiter, 'charge' | 'chargeShared' | 'chargeHere'>;
 
@@ -158,10 +159,9 @@ async function verdictOf(limiter: Charging, charged: Charge, now: number): Promi
     if (!(error instanceof CountersUnavailable)) throw error;
     if (rule.whenDown === 'pass') return { allowed: true };
     if (rule.whenDown === 'local') return limiter.chargeHere(subject, now);
-    throw new DomainError(
-      'rate_limit_unavailable',
-      'The rate limit cannot be checked at the moment; try again shortly.',
-    );
+    throw new RefusalToPerson('rate_limit_unavailable', 'refusal.busy', {
+      technical: 'The rate limit cannot be checked at the moment; try again shortly.',
+    });
   }
 }
 
@@ -181,7 +181,9 @@ function tooMany({ rule, sharedBy, narrower }: Charge, retryAfterSeconds: number
     const { own, share } = sharedBudget(rule, sharedBy.kind, narrower);
     allowance += `, and for each ${countedFor[own.scope]} ${own.limit}, ${share} of them whatever others spend`;
   }
-  return new DomainError('rate_limited', `${name}: ${allowance}. Retry after ${retryAfterSeconds} seconds.`, {
-    retryAfterSeconds,
-  });
+  return new RefusalToPerson(
+    'rate_limited',
+    ({ say }) => say('refusal.rate_limited', { minutes: minutesOf(retryAfterSeconds) }),
+    { technical: `${name}: ${allowance}. Retry after ${retryAfterSeconds} seconds.`, retryAfterSeconds },
+  );
 }

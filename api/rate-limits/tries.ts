@@ -3,7 +3,6 @@
  * before it is made, so that many at a time do not pass the bound, and is taken back if it was no wrong guess.
  */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
-import { DomainError } from '../../platform/core/errors.ts';
 import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Memory } from './limiter.ts';
 import {
@@ -13,6 +12,8 @@ import {
   wrongCodesOfStudent,
   type Budget,
 } from './rules.policy.ts';
+import { RefusalToPerson, minutesOf } from '../../domain/language/refusal.ts';
+import { DomainError } from '../../platform/core/errors.ts';
 
 type Counting = Pick<Limiter, 'attempt' | 'takeBack' | 'remember' | 'isRemembered'>;
 
@@ -115,10 +116,9 @@ async function within<T>(
     await takeBack(); // the try was not made
     if (!(error instanceof CountersUnavailable)) throw error;
     if (whenDown === 'refuse')
-      throw new DomainError(
-        'rate_limit_unavailable',
-        'The rate limit cannot be checked at the moment; try again shortly.',
-      );
+      throw new RefusalToPerson('rate_limit_unavailable', 'refusal.busy', {
+        technical: 'The rate limit cannot be checked at the moment; try again shortly.',
+      });
   }
   try {
     const result = await work();
@@ -136,7 +136,9 @@ function ignoreUnavailable(error: unknown): void {
 
 function tooMany({ limit, windowSeconds }: Budget, retryAfterSeconds: number): DomainError {
   const allowance = `${limit} wrong tries in ${windowSeconds / 60} minutes`;
-  return new DomainError('rate_limited', `There were ${allowance}. Retry after ${retryAfterSeconds} seconds.`, {
-    retryAfterSeconds,
-  });
+  return new RefusalToPerson(
+    'rate_limited',
+    ({ say }) => say('refusal.too_many_tries', { minutes: minutesOf(retryAfterSeconds) }),
+    { technical: `There were ${allowance}. Retry after ${retryAfterSeconds} seconds.`, retryAfterSeconds },
+  );
 }

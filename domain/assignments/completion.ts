@@ -1,12 +1,12 @@
 /** Completing a lesson that has assignments (ASG-13). */
 import type { RecordOf } from '../../contract/contract.ts';
-import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { AddressedDeps } from '../deps.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import * as completion from '../learning/courses/completion.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 /** @throws DomainError not_found, assignment_open: nothing is written */
 export function completeLesson(
@@ -25,5 +25,5 @@ async function requireApproved(tx: Transaction, reader: Reader, lessonId: Id): P
      WHERE assignment.lesson_id = ${lessonId} AND assignment.required AND assignment.removed_at IS NULL AND NOT EXISTS (
        SELECT FROM assignment_submissions WHERE assignment_id = assignment.id AND student_id = ${reader.id} AND status = 'approved')
      LIMIT 1`);
-  if (open) throw new DomainError('assignment_open', 'The lesson has a required assignment that is not approved yet.');
+  if (open) throw new RefusalToPerson('assignment_open', 'refusal.assignment_open');
 }

@@ -15,6 +15,7 @@ import { keepSentFiles, releaseFiles } from '../media/unsent-files.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { datesInForce, isClosed, type Dates } from './assignments.policy.ts';
 import { findOwnSubmission, readOwnSubmission } from './submissions.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 interface Work {
   text?: string;
@@ -39,7 +40,7 @@ export async function submitAssignment(
     const assignment = await lockVisible(tx, reader, assignmentId, now);
     requireTaken(assignment, work);
     const dates = datesInForce(assignment, { dueAt: assignment.extendedDueAt, closesAt: assignment.extendedClosesAt });
-    if (isClosed(dates, now)) throw new DomainError('assignment_closed', 'The assignment takes nothing any more.');
+    if (isClosed(dates, now)) throw new RefusalToPerson('assignment_closed', 'refusal.assignment_closed');
     const attempt = await recordSending(
       tx,
       reader,
@@ -106,9 +107,8 @@ async function recordSending(
     });
     return { id: newId(), submissionId, number: 1 };
   }
-  if (before.status === 'submitted')
-    throw new DomainError('submission_state', 'Your work waits for its review. Withdraw it to send other work.');
-  if (before.status === 'approved') throw new DomainError('submission_state', 'Your work is approved.');
+  if (before.status === 'submitted') throw new RefusalToPerson('submission_state', 'refusal.work_waits_for_review');
+  if (before.status === 'approved') throw new RefusalToPerson('submission_state', 'refusal.work_approved');
   const number = before.lastNumber + 1;
   await tx.manager.update(AssignmentSubmission, { id: before.id }, { ...sent, lastNumber: number });
   return { id: newId(), submissionId: before.id, number };
@@ -169,9 +169,6 @@ export async function findWaiting(
   const last = await tx.one<{ id: Id; number: number }>(sql`
     SELECT id, number FROM assignment_attempts WHERE submission_id = ${submissionId} ORDER BY number DESC LIMIT 1`);
   if (submission.status !== 'submitted' || last?.number !== number)
-    throw new DomainError(
-      'submission_changed',
-      'The attempt is not the last one, or does not wait for a review any more. Read the submission again.',
-    );
+    throw new RefusalToPerson('submission_changed', 'refusal.work_changed');
   return last;
 }

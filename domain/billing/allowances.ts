@@ -1,13 +1,13 @@
 /** What a club's plan allows: features, and places for students (BILL-2, BILL-3). */
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { PlanName } from '../../entities/billing/values.ts';
-import { refusalToPerson } from '../language/refusal.ts';
 import { recordOverage } from './overages.ts';
 import { plans, type Feature, type Plan } from './plans.policy.ts';
 import { limitOf, planOf, termsOf, type Terms } from './terms.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
+import { DomainError } from '../../platform/core/errors.ts';
 
 /**
  * The reader of the refusal: an administrator, or somebody else, to whom the message does not mention the plan
@@ -31,7 +31,7 @@ export async function requireFeature(
 ): Promise<void> {
   if (await hasFeature(db, clubId, feature)) return;
   throw addressee === 'person'
-    ? await refusalToPerson(db, clubId, 'feature_not_in_plan', 'refusal.not_offered')
+    ? new RefusalToPerson('feature_not_in_plan', 'refusal.not_offered')
     : new DomainError('feature_not_in_plan', `The club's plan does not include ${feature.replaceAll('_', ' ')}.`);
 }
 
@@ -73,7 +73,7 @@ export async function lockPlaces(
      SELECT held.students, ${termsOf(clubId, 'students')} FROM held`);
   if (!row) throw new Error('A count that is written has a row');
   const excess = excessOf({ ...row, more });
-  if (excess === 'refused') throw await noPlaceLeft(tx, clubId, addressee);
+  if (excess === 'refused') throw noPlaceLeft(addressee);
   return { excess };
 }
 
@@ -87,7 +87,7 @@ export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee)
     SELECT (coalesce((SELECT students FROM club_student_counts WHERE club_id = ${clubId}), 0)
             + coalesce((SELECT sum(students) FROM club_student_changes WHERE club_id = ${clubId}), 0))::int AS students,
            ${termsOf(clubId, 'students')}`);
-  if (row && excessOf({ ...row, more: 1 }) === 'refused') throw await noPlaceLeft(db, clubId, addressee);
+  if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noPlaceLeft(addressee);
 }
 
 /** @returns by how many students the allowance is exceeded, or that the plan does not bill them */
@@ -97,9 +97,9 @@ function excessOf(of: Terms & { students: number; more: number }): number | 'ref
   return excess > 0 && overage === 'refused' ? 'refused' : excess;
 }
 
-async function noPlaceLeft(db: Queries, clubId: Id, addressee: Addressee): Promise<DomainError> {
+function noPlaceLeft(addressee: Addressee): DomainError {
   return addressee === 'person'
-    ? refusalToPerson(db, clubId, 'limit_reached', 'refusal.no_place_for_students')
+    ? new RefusalToPerson('limit_reached', 'refusal.no_place_for_students')
     : new DomainError('limit_reached', "The plan's allowance of students is used up.");
 }
 

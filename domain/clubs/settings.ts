@@ -22,6 +22,12 @@ export async function findClub(db: Queries, clubId: Id): Promise<ClubRecord> {
   return presentClub(await readClub(db, clubId));
 }
 
+/** @returns the tag of the club's language; null if there is no such club */
+export async function findClubLanguage(db: Queries, clubId: Id): Promise<string | null> {
+  const row = await db.one<{ language: string }>(sql`SELECT language FROM clubs WHERE id = ${clubId}`);
+  return row?.language ?? null;
+}
+
 /**
  * Changes what is given; what is absent stays. Another language has everything in the club's index read anew.
  * @throws DomainError invalid_request (a time zone that is none), slug_taken, slug_limit_reached

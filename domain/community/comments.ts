@@ -24,6 +24,7 @@ import {
 import { addReaction, reactionsTo, removeReaction } from './reactions.ts';
 import { settleReports } from './reports.ts';
 import { holdVoice, isOwn, isVisible, requireWriter, type Voice } from './voices.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 type CommentRecord = RecordOf<'CommunityComment'>;
 
@@ -38,7 +39,7 @@ type CommentRow = RowOf<ReturnType<typeof columnsFor>>;
 
 const fromComments = sql`FROM community_comments written ${authors}`;
 
-const postLocked = () => new DomainError('post_locked', 'The post takes no comments any more.');
+const postLocked = () => new RefusalToPerson('post_locked', 'refusal.post_locked');
 
 /**
  * Publishes a comment, or a reply to a comment of the post. A repeated send with the same `id` publishes once.
@@ -129,7 +130,7 @@ export async function updateComment(
   return db.transaction(async (tx) => {
     const post = await lockPostForWriting(tx, voice, publicId, now);
     const comment = await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`);
-    if (!comment.own) throw new DomainError('not_entitled', 'Only its author does that.');
+    if (!comment.own) throw new RefusalToPerson('not_entitled', 'refusal.author_alone');
     if (comment.state !== 'published') throw notFound('comment');
     await tx.manager.update(CommunityComment, { id: comment.id }, { body, editedAt: now });
     return readComment(tx, storage, voice, comment.id);
@@ -150,7 +151,7 @@ export async function deleteComment(
     const comment = await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`);
     if (!comment.own) {
       await findVisiblePost(tx, voice, publicId, now);
-      throw new DomainError('not_entitled', 'Only its author does that.');
+      throw new RefusalToPerson('not_entitled', 'refusal.author_alone');
     }
     await takeWordsOfComment(tx, comment, now);
   });

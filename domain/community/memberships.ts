@@ -1,7 +1,7 @@
 /** Students join and leave spaces, and say what they want to hear of them (COMM-2, COMM-6). */
 import { CommunityMembership } from '../../entities/community/community-membership.ts';
 import type { RecordOf } from '../../contract/contract.ts';
-import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { instantOf } from '../../platform/core/instants.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -14,6 +14,7 @@ import { followAccess } from '../joining/joining.ts';
 import { returnToDigests } from '../mail/leaving.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { readSpaceOfMember, readVisibleSpace } from './classroom.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 type SpaceRecord = RecordOf<'CommunitySpace'>;
 
@@ -53,8 +54,8 @@ export async function joinSpace(
     await lockStudent(tx, reader.clubId, reader.id);
     const { seen, hasAccess, banned } = await standingOf(tx, reader, spaceId, now);
     if (!seen) throw notFound('space');
-    if (!hasAccess) throw new DomainError('not_entitled', 'You have no access to this space.');
-    if (banned) throw new DomainError('not_entitled', 'You cannot join this space.');
+    if (!hasAccess) throw new RefusalToPerson('not_entitled', 'refusal.no_access_to_space');
+    if (banned) throw new RefusalToPerson('not_entitled', 'refusal.not_admitted_to_space');
     await tx.run(sql`
       INSERT INTO community_memberships AS standing (space_id, student_id, club_id, joined_at, read_at, digest, counted)
       SELECT id, ${reader.id}, club_id, ${now}, ${now}, digest_by_default AND NOT ${hasLeftDigests(reader.id)}, false

@@ -16,6 +16,7 @@ import { dropPostFiles, presentPostFiles, setPostFiles } from './post-files.ts';
 import { addReaction, reactionsTo, removeReaction } from './reactions.ts';
 import { settleReports } from './reports.ts';
 import { holdVoice, isOwn, isVisible, requireReader, requireWriter, type Voice } from './voices.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 type PostRecord = RecordOf<'CommunityPost'>;
 
@@ -70,7 +71,7 @@ export async function publishPost(
     await holdVoice(tx, voice);
     const space = await requireWriter(tx, voice, spaceId, now);
     if (voice.kind === 'student' && space.posting === 'admins')
-      throw new DomainError('not_entitled', 'Administrators alone post in this space.');
+      throw new RefusalToPerson('not_entitled', 'refusal.administrators_post');
     const created = await chooseId(tx, input.id);
     await tx.run(sql`
       INSERT INTO community_posts (id, club_id, space_id, public_id, student_id, administrator_id, title, body, created_at)
@@ -181,7 +182,7 @@ export async function lockPostUnseen(tx: Transaction, voice: Voice, publicId: st
   return findRow(tx, voice, publicId, sql`FOR NO KEY UPDATE OF written`, sql`written.state <> 'deleted'`);
 }
 
-const onlyAuthor = () => new DomainError('not_entitled', 'Only its author does that.');
+const onlyAuthor = () => new RefusalToPerson('not_entitled', 'refusal.author_alone');
 
 /**
  * Changes what is given; what is absent stays. Its author alone edits it, while a member.

@@ -2,13 +2,14 @@
 import { CommunityReport } from '../../entities/community/community-report.ts';
 import type { ReportOutcome } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
-import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../deps.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 /** What is reported. */
 export interface Reported {
@@ -30,7 +31,7 @@ export async function insertReport(
     INSERT INTO community_reports (id, club_id, student_id, target_id, post_id, comment_id, reason, created_at)
     VALUES (${id}, ${clubId}, ${studentId}, ${commentId ?? postId}, ${postId}, ${commentId ?? null}, ${reason ?? null}, ${now})
     ON CONFLICT (student_id, target_id) DO NOTHING RETURNING 1`);
-  if (created.length === 0) throw new DomainError('already_reported', 'You have reported this already.');
+  if (created.length === 0) throw new RefusalToPerson('already_reported', 'refusal.already_reported');
   return { id, ...(reason !== undefined && { reason }), created_at: now.toISOString() };
 }
 

@@ -1,11 +1,12 @@
 /** Who speaks in the community, and what they may do where: students by access and membership, administrators everywhere (COMM-3). */
 import { CommunitySpace } from '../../entities/community/community-space.ts';
-import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { lockStudent } from '../identity/accounts.ts';
 import { isSeen, spacesOf } from './classroom.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 /** A student, or a member of the club's administration. */
 export interface Voice {
@@ -21,8 +22,6 @@ export interface OpenSpace {
   /** Whether the voice may write: always, for administrators. */
   joined: boolean;
 }
-
-const notEntitled = (message: string) => new DomainError('not_entitled', message);
 
 /**
  * @param what the resource that is not there where the space is not seen
@@ -46,7 +45,7 @@ export async function requireReader(
   const space = await db.one<OpenSpace & { hasAccess: boolean }>(sql`
     SELECT ${spaceColumns}, own.joined, own.has_access AS "hasAccess" ${spacesOf(voice, now)} AND space.id = ${spaceId} AND ${isSeen}`);
   if (!space) throw notFound(what);
-  if (!space.hasAccess) throw notEntitled('You have no access to this space.');
+  if (!space.hasAccess) throw new RefusalToPerson('not_entitled', 'refusal.no_access_to_space');
   return space;
 }
 
@@ -59,7 +58,7 @@ export async function requireWriter(
   what = 'space',
 ): Promise<OpenSpace> {
   const space = await requireReader(db, voice, spaceId, now, what);
-  if (!space.joined) throw notEntitled('Join the space first.');
+  if (!space.joined) throw new RefusalToPerson('not_entitled', 'refusal.join_space_first');
   return space;
 }
 

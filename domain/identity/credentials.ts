@@ -1,12 +1,8 @@
 /** The errors of a failed sign-in. */
-import { DomainError } from '../../platform/core/errors.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 /** The same for an unknown e-mail and a wrong password. */
-export const invalidCredentials = () => new DomainError('invalid_credentials', 'The e-mail or the password is wrong.');
+export const invalidCredentials = () => new RefusalToPerson('invalid_credentials', 'refusal.invalid_credentials');
 
 /** Only after a right password (DEC-16), in the same words whether the account is new or was there before. */
-export const emailNotVerified = () =>
-  new DomainError(
-    'email_not_verified',
-    'Confirm your e-mail address first, with the link in your mailbox; if you had an account before, reset its password.',
-  );
+export const emailNotVerified = () => new RefusalToPerson('email_not_verified', 'refusal.email_not_verified');

@@ -1,6 +1,6 @@
 /** Which passwords may be chosen (ACC-7). Those that were chosen before stay good: this is asked for new ones alone. */
-import { DomainError } from '../../platform/core/errors.ts';
 import { isLeaked } from './leaked-passwords.ts';
+import { RefusalToPerson, type RefusalWords } from '../language/refusal.ts';
 
 /** Whose password it is: what others know of them is no secret. */
 export interface PasswordOwner {
@@ -24,10 +24,9 @@ export function requireStrongPassword(password: string, owner?: PasswordOwner): 
   const text = comparable(password);
   const count = Array.from(text).length;
   if (count < leastCharacters)
-    throw weak(`The password has ${count} characters; it must have at least ${leastCharacters}.`);
-  if (new Set(text).size < leastDifferent) throw weak('The password repeats too few characters; choose another one.');
-  if (formsOf(text).some(isLeaked))
-    throw weak('The password is one of those that are guessed first, or close to one; choose another one.');
+    throw weak(({ say }) => say('refusal.password_short', { count, least: String(leastCharacters) }));
+  if (new Set(text).size < leastDifferent) throw weak('refusal.password_repeats');
+  if (formsOf(text).some(isLeaked)) throw weak('refusal.password_known');
   if (owner) requireUnknown(password, owner);
 }
 
@@ -41,11 +40,10 @@ export function requireUnknown(password: string, { email, names }: PasswordOwner
     .filter((part) => part.length >= leastPart)
     .toSorted((one, other) => other.length - one.length);
   const rest = parts.reduce((left, part) => left.replaceAll(part, ''), whole);
-  if (rest !== whole && rest.length < leastUnknown)
-    throw weak('The password is hardly more than your e-mail, your name or the name of the club; choose another one.');
+  if (rest !== whole && rest.length < leastUnknown) throw weak('refusal.password_personal');
 }
 
-const weak = (message: string) => new DomainError('weak_password', message);
+const weak = (words: RefusalWords) => new RefusalToPerson('weak_password', words);
 
 /** Characters that look alike or are written in another width count as the same. */
 const comparable = (text: string) => text.normalize('NFKC').toLowerCase();

@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto';
 import { SignUpNetwork } from '../../entities/identity/sign-up-network.ts';
 import type { AccountOpener } from '../../entities/identity/values.ts';
-import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { StaleRead, type Queries, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
@@ -13,6 +12,7 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import { lockPlaces, takePlaces, type Addressee, type HeldPlaces } from '../billing/allowances.ts';
 import { tokenLifetimeMs } from '../mail/one-time-tokens.ts';
 import { pendingSignUpRules } from './pending-sign-ups.policy.ts';
+import { RefusalToPerson, minutesOf } from '../language/refusal.ts';
 
 /** The condition on a row of `students`. */
 export const pendingSignUp = sql`opened_by = 'sign_up' AND verified_at IS NULL`;
@@ -109,24 +109,25 @@ export async function requireFewPending(
       sql`SELECT students.created_at AS "createdAt" FROM ${pending} ORDER BY students.created_at DESC OFFSET ${most - 1} LIMIT 1`,
     );
   const ofClub = await oldestOf(sql`students WHERE ${counted} AND NOT (${uncounted})`, anHour);
-  if (ofClub) throw tooMany('Too many people have signed up lately without confirming.', ofClub.createdAt, now);
+  if (ofClub) throw tooMany('refusal.too_many_sign_ups', ofClub.createdAt, now);
   if (network === undefined) return;
   const ofNetwork = await oldestOf(
     sql`sign_up_networks origin JOIN students ON students.id = origin.student_id
         WHERE origin.club_id = ${clubId} AND origin.network_key = ${networkKeyOf(vault, clubId, network)} AND ${counted}`,
     anHourOfNetwork,
   );
-  if (ofNetwork)
-    throw tooMany(
-      'Too many people have signed up from your network lately without confirming.',
-      ofNetwork.createdAt,
-      now,
-    );
+  if (ofNetwork) throw tooMany('refusal.too_many_sign_ups_of_network', ofNetwork.createdAt, now);
 }
 
-function tooMany(what: string, since: Date, now: Date): DomainError {
+function tooMany(
+  key: 'refusal.too_many_sign_ups' | 'refusal.too_many_sign_ups_of_network',
+  since: Date,
+  now: Date,
+): RefusalToPerson {
   const seconds = Math.max(1, Math.ceil((since.getTime() + pendingSignUpRules.hourMs - now.getTime()) / 1_000));
-  return new DomainError('rate_limited', `${what} Retry after ${seconds} seconds.`, { retryAfterSeconds: seconds });
+  return new RefusalToPerson('rate_limited', ({ say }) => say(key, { minutes: minutesOf(seconds) }), {
+    retryAfterSeconds: seconds,
+  });
 }
 
 /** Notes the network of a new sign-up, as a hash and for an hour: no bound looks further back. */

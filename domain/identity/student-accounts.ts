@@ -2,7 +2,6 @@
 import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { IsNull } from 'typeorm';
-import { DomainError } from '../../platform/core/errors.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -23,6 +22,8 @@ import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
 import { presentStudent } from './student-identity.ts';
 import { getStudent } from './students.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
+import { DomainError } from '../../platform/core/errors.ts';
 
 type StudentSession = RecordOf<'StudentSession'>;
 
@@ -177,8 +178,7 @@ export async function setStudentPassword(
       { id: studentId, passwordHash: IsNull(), removedAt: IsNull() },
       { passwordHash },
     );
-    if (affected === 0)
-      throw new DomainError('password_exists', 'The account has a password already: it is changed by a reset.');
+    if (affected === 0) throw new RefusalToPerson('password_exists', 'refusal.password_exists');
     return presentStudent(await getStudent(tx, studentId), storage);
   });
 }

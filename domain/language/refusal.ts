@@ -1,39 +1,48 @@
 /** Refusals that the person in front of the screen reads, and not the programmer of a client. */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
-import { DomainError } from '../../platform/core/errors.ts';
-import type { Id } from '../../platform/core/ids.ts';
-import type { Queries } from '../../platform/infra/postgres/database.ts';
-import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { MessageKey } from './arguments.ts';
-import { languageOf } from './languages.ts';
-import { wordingIn } from './wording.ts';
+import { DomainError, type ErrorHeaders } from '../../platform/core/errors.ts';
+import type { MessageArguments, MessageKey } from './arguments.ts';
+import { defaultLanguage, languageOf } from './languages.ts';
+import { wordingIn, type Wording } from './wording.ts';
 
-type RefusalKey = Extract<MessageKey, `refusal.${string}`>;
+export type RefusalKey = Extract<MessageKey, `refusal.${string}`>;
 
-/** A refusal with a message of the catalogues. Its own message is in the club's language. */
+/** Messages without values. */
+export type PlainRefusalKey = {
+  [Key in RefusalKey]: keyof MessageArguments[Key] extends never ? Key : never;
+}[RefusalKey];
+
+/** A message of the catalogues: its key, or a function that says it with its values. */
+export type RefusalWords = PlainRefusalKey | ((wording: Wording) => string);
+
+interface RefusalDetails extends ErrorHeaders {
+  /** The message for programmers and administrators; the English words if absent. */
+  readonly technical?: string;
+}
+
+/** A refusal whose message a student reads in their own language. Its code and its headers are the same in each. */
 export class RefusalToPerson extends DomainError {
-  private readonly key: RefusalKey;
-  private readonly clubLanguage: string | null;
+  private readonly words: RefusalWords;
 
-  constructor(code: ErrorCode, key: RefusalKey, clubLanguage: string | null) {
-    super(code, wordingIn(languageOf(clubLanguage)).say(key));
-    this.key = key;
-    this.clubLanguage = clubLanguage;
+  constructor(code: ErrorCode, words: RefusalWords, { technical, ...headers }: RefusalDetails = {}) {
+    super(code, technical ?? messageOf(words, wordingIn(defaultLanguage)), headers);
+    this.words = words;
   }
 
-  /** @param own BCP 47 tag of the reader's own language; null for the club's @returns the message for the reader */
-  messageIn(own: string | null): string {
-    return wordingIn(languageOf(own, this.clubLanguage)).say(this.key);
+  /**
+   * @param tags BCP 47 tags, the preferred one first, as for `languageOf`; null for none
+   * @returns the message for the reader
+   */
+  messageIn(...tags: readonly (string | null | undefined)[]): string {
+    return messageOf(this.words, wordingIn(languageOf(...tags)));
   }
 }
 
-/** @returns the refusal, in the language of the club */
-export async function refusalToPerson(
-  db: Queries,
-  clubId: Id,
-  code: ErrorCode,
-  key: RefusalKey,
-): Promise<RefusalToPerson> {
-  const club = await db.one<{ language: string }>(sql`SELECT language FROM clubs WHERE id = ${clubId}`);
-  return new RefusalToPerson(code, key, club?.language ?? null);
+function messageOf(words: RefusalWords, wording: Wording): string {
+  return typeof words === 'string' ? wording.say(words) : words(wording);
+}
+
+/** @returns whole minutes that a message names, at least 1 */
+export function minutesOf(seconds: number): number {
+  return Math.max(1, Math.ceil(seconds / 60));
 }

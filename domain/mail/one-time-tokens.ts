@@ -3,11 +3,11 @@ import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
 import type { TokenPurpose } from '../../entities/identity/values.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
-import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { codeRequestId } from './code-requests.ts';
 import { codeTries } from './codes.policy.ts';
 import { sha256, type Vault } from '../../platform/infra/vault.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -35,8 +35,7 @@ const newestOnly: ReadonlySet<TokenPurpose> = new Set(['student_sign_up_again', 
 export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
 /** The one answer for every token that cannot be spent (ACC-4). */
-export const tokenGone = () =>
-  new DomainError('token_gone', 'This link or code is not valid: it was used, has expired or never existed.');
+export const tokenGone = () => new RefusalToPerson('token_gone', 'refusal.token_gone');
 
 /**
  * Issues a token. It is derived from its id, so that it can be mailed later, and again, without being kept anywhere.

@@ -8,6 +8,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { isImageType, type ImageType } from './media.policy.ts';
 import { mediaColumns, presentMedia, type StoredMedia } from './media.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 /**
  * The images that a question names, which are not erased as unused any more. The student is held by the caller: nobody else
@@ -30,7 +31,9 @@ export async function requireOwnImages(
     SELECT ${mediaColumns} FROM unnest(${asked}::uuid[]) WITH ORDINALITY AS asked (id, place) JOIN media USING (id)
      WHERE ${usable} ORDER BY asked.place`);
   if (rows.length < asked.length)
-    throw new DomainError('invalid_image', 'image_ids names an image that is not yours, or not ready.');
+    throw new RefusalToPerson('invalid_image', 'refusal.image_not_ready', {
+      technical: 'image_ids names an image that is not yours, or not ready.',
+    });
   return rows;
 }
 

@@ -4,11 +4,12 @@ import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
-import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { lockStudent } from '../identity/accounts.ts';
 import { eraseAtOnce, removeOne } from './erasure.ts';
 import { mediaColumns, presentMedia, type MediaDeps, type MediaOwner, type StoredMedia } from './media.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 /** Of `media`: whether a file of an assignment is in no attempt. What is in one has no time at which it goes. */
 const isUnsent = sql`(erases_at IS NOT NULL OR status <> 'ready')`;
@@ -46,11 +47,7 @@ export async function removeUnsentFile(
        WHERE id = ${mediaId} AND club_id = ${clubId} AND owner_id = ${studentId} AND purpose = 'assignment' AND removed_at IS NULL
          FOR NO KEY UPDATE`);
     if (!file) throw notFound('file');
-    if (!file.unsent)
-      throw new DomainError(
-        'in_use',
-        'The file is in work that you have sent. Withdraw that first, while it waits for its review.',
-      );
+    if (!file.unsent) throw new RefusalToPerson('in_use', 'refusal.file_in_sent_work');
     await removeOne(tx, mediaId, now);
   });
   await eraseAtOnce(deps, mediaId, now);

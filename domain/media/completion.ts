@@ -2,12 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
-import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { settleArrival, type ArrivingFile } from './arrival.ts';
 import { eraseFile } from './erasure.ts';
 import { processingRules } from './media.policy.ts';
 import { loadMedia, presentMedia, type MediaOwner, type MediaDeps, type StoredMedia } from './media.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 export interface CompletionDeps extends MediaDeps {
   /** Milliseconds for which a call watches the file that it has completed. */
@@ -52,11 +53,7 @@ export async function noticeUpload(deps: MediaDeps, file: ArrivingFile, now: Dat
   if ((await settleArrival(deps, file, now)) === 'failed') await eraseFile(deps, file.id, now);
 }
 
-const uploadMissing = () =>
-  new DomainError(
-    'upload_missing',
-    'The file has not arrived yet, or not all of it. Send it to the address of its upload.',
-  );
+const uploadMissing = () => new RefusalToPerson('upload_missing', 'refusal.file_not_arrived');
 
 /** @throws DomainError not_found */
 async function findStored(db: Queries, owner: MediaOwner, mediaId: Id): Promise<StoredMedia> {

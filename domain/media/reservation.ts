@@ -20,6 +20,7 @@ import { loadMedia, presentMedia, type MediaOwner, type MediaDeps } from './medi
 import { holdStorage } from './storage.ts';
 import { descriptorOf } from './uploads/descriptor.ts';
 import { countUnused, requireFewAvatarUploads, requireFewUploads } from './uploads/upload-limits.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 export interface ReservationDeps extends MediaDeps {
   vault: Vault;
@@ -75,9 +76,8 @@ export async function reserveAgentImage(
       await requireFeature(tx, owner.clubId, 'agents', 'person');
       const { maxUnusedImages } = mediaRules;
       if ((await countUnused(tx, owner.studentId, 'agent_image', now)) >= maxUnusedImages)
-        throw new DomainError(
-          'too_many_images',
-          `You have ${maxUnusedImages} images that no question shows. Ask with some of them first.`,
+        throw new RefusalToPerson('too_many_images', ({ say }) =>
+          say('refusal.too_many_images', { count: maxUnusedImages }),
         );
     },
     now,
@@ -105,9 +105,8 @@ export async function reserveAssignmentFile(
       await lockStudent(tx, owner.clubId, owner.studentId);
       const { maxUnsentFiles } = mediaRules;
       if ((await countUnused(tx, owner.studentId, 'assignment', now)) >= maxUnsentFiles)
-        throw new DomainError(
-          'too_many_files',
-          `You have ${maxUnsentFiles} files that are not sent. Send some of them first; the others go after 7 days.`,
+        throw new RefusalToPerson('too_many_files', ({ say }) =>
+          say('refusal.too_many_unsent_files', { count: maxUnsentFiles }),
         );
     },
     now,
@@ -133,9 +132,8 @@ export async function reservePostFile(
       await lockStudent(tx, owner.clubId, owner.studentId);
       const { maxUnsentPostFiles } = mediaRules;
       if ((await countUnused(tx, owner.studentId, 'post', now)) >= maxUnsentPostFiles)
-        throw new DomainError(
-          'too_many_files',
-          `You have ${maxUnsentPostFiles} files that no post shows. Post some of them first; the others go after 7 days.`,
+        throw new RefusalToPerson('too_many_files', ({ say }) =>
+          say('refusal.too_many_post_files', { count: maxUnsentPostFiles }),
         );
     },
     now,
@@ -250,11 +248,10 @@ export async function renewUpload(
     await tx.run(sql`SELECT FROM media WHERE id = ${mediaId} AND club_id = ${owner.clubId} FOR NO KEY UPDATE`);
     const stored = await loadMedia(tx, owner, mediaId);
     if (!stored) throw notFound('file');
-    if (stored.status !== 'uploading')
-      throw new DomainError('upload_ended', 'The file has arrived, or its upload has failed.');
+    if (stored.status !== 'uploading') throw new RefusalToPerson('upload_ended', 'refusal.upload_ended');
     const last = stored.createdAt.getTime() + resumableRules.renewableMs;
     const expiresAt = new Date(Math.min(uploadEnd(stored.mime ?? '', now).getTime(), last));
-    if (expiresAt <= now) throw new DomainError('upload_ended', 'The upload has taken too long. Reserve another one.');
+    if (expiresAt <= now) throw new RefusalToPerson('upload_ended', 'refusal.upload_too_slow');
     await chargeChange();
     const erasesAt = new Date(expiresAt.getTime() + mediaRules.completionMs);
     const held = await tx.manager.findOneByOrFail(Media, { id: mediaId });

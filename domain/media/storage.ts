@@ -10,13 +10,13 @@
 import type { RecordOf } from '../../contract/contract.ts';
 import { mediaKinds, type MediaKind } from '../../entities/media/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { DomainError } from '../../platform/core/errors.ts';
 import type { Database, Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Addressee } from '../billing/allowances.ts';
 import { recordOverage } from '../billing/overages.ts';
 import { limitOf, termsOf, type Terms } from '../billing/terms.ts';
-import { refusalToPerson } from '../language/refusal.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
+import { DomainError } from '../../platform/core/errors.ts';
 
 /** A club's storage while the transaction holds it, in bytes. */
 interface LockedStorage {
@@ -71,7 +71,7 @@ export async function holdStorage(tx: Transaction, clubId: Id, bytes: number, ad
   const { stored, held, limit, overage } = await lockStorage(tx, clubId);
   if (overage === 'billed' || stored + held + Math.max(1, bytes) <= limit) return;
   throw addressee === 'person'
-    ? await refusalToPerson(tx, clubId, 'limit_reached', 'refusal.no_room_for_files')
+    ? new RefusalToPerson('limit_reached', 'refusal.no_room_for_files')
     : new DomainError('limit_reached', "The plan's allowance of storage is used up.");
 }
 

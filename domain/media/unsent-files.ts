@@ -6,6 +6,7 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { unusedUntil } from './erasure.ts';
 import type { MediaOwner } from './media.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 /** What students send files with. */
 type SentPurpose = Extract<MediaPurpose, 'assignment' | 'post'>;
@@ -29,7 +30,9 @@ export async function keepSentFiles(
      WHERE id = ANY (${asked}::uuid[]) AND club_id = ${clubId} AND owner_id = ${studentId} AND purpose = ${purpose}
        AND status = 'ready' AND removed_at IS NULL AND erases_at IS NOT NULL`);
   if (kept < asked.length)
-    throw new DomainError('invalid_file', 'file_ids names a file that is not yours, not ready, or sent already.');
+    throw new RefusalToPerson('invalid_file', 'refusal.file_not_ready', {
+      technical: 'file_ids names a file that is not yours, not ready, or sent already.',
+    });
   return asked;
 }
 

@@ -19,11 +19,12 @@ import { lockMentor, lockOpenMentorship, type SeenMentorship } from './classroom
 import { cancelUntil, sessionRules } from './sessions.policy.ts';
 import { findOwnSession, findSession, type NamedSession } from './sessions.ts';
 import { isOffered } from './slots.policy.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 type OwnSession = RecordOf<'OwnMentorshipSession'>;
 
 const minuteMs = 60_000;
-const slotTaken = () => new DomainError('slot_taken', 'The mentor or you have another session at that time.');
+const slotTaken = () => new RefusalToPerson('slot_taken', 'refusal.slot_taken');
 const sessionState = (message: string) => new DomainError('session_state', message);
 
 /**
@@ -52,7 +53,9 @@ export async function bookSession(
       // Two bookings at once of two mentorships of one mentor take turns here, instead of each waiting for the other's row.
       const hasHours = await lockMentor(tx, student, mentorship);
       if (!hasHours || !isOffered(mentorship, startsAt, now))
-        throw new DomainError('invalid_request', 'starts_at: no session that can be booked now begins then.');
+        throw new RefusalToPerson('invalid_request', 'refusal.slot_gone', {
+          technical: 'starts_at: no session that can be booked now begins then.',
+        });
       if (!replaced) await requireRoom(tx, student, mentorship, now);
       const id = replaced?.id ?? newId();
       if (replaced && replaced.mentorId !== mentorship.mentorId)
@@ -108,8 +111,7 @@ export async function setAgenda(
   return db.transaction(async (tx) => {
     await lockStudent(tx, student.clubId, student.id);
     const { id, status, startsAt } = await lockOwn(tx, student, named);
-    if (status !== 'booked' || startsAt <= now)
-      throw sessionState('The agenda of a session can be written until it begins.');
+    if (status !== 'booked' || startsAt <= now) throw new RefusalToPerson('session_state', 'refusal.agenda_closed');
     await tx.manager.update(MentorshipSession, { id }, { agenda: agenda.trim(), updatedAt: now });
     return findOwnSession(tx, student, named, now);
   });
@@ -128,7 +130,7 @@ export async function rateSession(
     const { id, status, endsAt } = await lockOwn(tx, student, named);
     const over = now.getTime() - endsAt.getTime();
     if (status !== 'booked' || over < 0 || over > sessionRules.ratedForMs)
-      throw sessionState('A session that took place can be rated for 30 days after its end.');
+      throw new RefusalToPerson('session_state', 'refusal.rating_closed');
     const words = { rating, ratingComment: comment?.trim() ?? '', ratedAt: now, updatedAt: now };
     await tx.manager.update(MentorshipSession, { id }, words);
     return findOwnSession(tx, student, named, now);
@@ -202,9 +204,9 @@ async function lockOfClub(tx: Transaction, clubId: Id, sessionId: Id): Promise<H
 
 /** @throws DomainError session_state (canceled, or the student did not come), too_late_to_cancel */
 function requireChangeable({ status, startsAt, cancelDeadlineMinutes }: Held, now: Date): void {
-  if (status === 'canceled') throw sessionState('The session is canceled.');
+  if (status === 'canceled') throw new RefusalToPerson('session_state', 'refusal.session_canceled');
   if (status !== 'booked' || now >= startsAt || now > cancelUntil(startsAt, cancelDeadlineMinutes))
-    throw new DomainError('too_late_to_cancel', 'It is too late to cancel or to move the session.');
+    throw new RefusalToPerson('too_late_to_cancel', 'refusal.too_late_to_cancel');
 }
 
 /** Under the mentorship's row, so that of two bookings at once the second one counts the first. @throws DomainError booking_limit_reached */
@@ -217,10 +219,7 @@ async function requireRoom(tx: Transaction, student: Reader, mentorship: SeenMen
      LIMIT ${mentorship.maxUpcoming}`,
   );
   if (upcoming.length >= mentorship.maxUpcoming)
-    throw new DomainError(
-      'booking_limit_reached',
-      'You have as many upcoming sessions of this mentorship as it allows.',
-    );
+    throw new RefusalToPerson('booking_limit_reached', 'refusal.booking_limit_reached');
 }
 
 interface Times {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { RecordOf } from '../../contract/contract.ts';
-import { DomainError, notFound } from '../../platform/core/errors.ts';
+import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
@@ -13,6 +13,7 @@ import { visibleTo } from './classroom.ts';
 import { seenBy } from './showing.ts';
 import { downloadToken, type DownloadToken } from './tokens.ts';
 import { archiveNames, layOutZip, partsOf, safeName, type ZipLayout } from './zip.policy.ts';
+import { RefusalToPerson } from '../language/refusal.ts';
 
 /** Where archives are downloaded. */
 export const downloadsPath = '/downloads';
@@ -88,11 +89,10 @@ async function openArchive(db: Queries, clubId: Id, chosen: Sql): Promise<Archiv
      WHERE item.repository_id = ${repository.id} AND ${seenBy('student')}
        AND media.object_key IS NOT NULL AND media.size_bytes IS NOT NULL
      ORDER BY item.position`);
-  if (rows.length === 0) throw new DomainError('not_found', 'There are no files to download in this repository.');
+  if (rows.length === 0) throw new RefusalToPerson('not_found', 'refusal.nothing_to_download');
   const names = archiveNames(rows.map(({ name }) => name));
   const files = rows.map(({ crc32: sum, ...row }, place) => {
-    if (sum === null)
-      throw new DomainError('media_not_ready', 'A file of the repository is still examined. Please try again shortly.');
+    if (sum === null) throw new RefusalToPerson('media_not_ready', 'refusal.archive_not_ready');
     return { ...row, name: names[place] ?? '', size: Number(row.size), crc32: Number(sum), modifiedAt: row.addedAt };
   });
   const said = files.map(({ name, size, crc32: sum, sha256, modifiedAt }) => [

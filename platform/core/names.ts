@@ -16,6 +16,9 @@ const faults: readonly { has: (name: string) => boolean; words: string }[] = [
   { has: (name) => /<[a-z/!?]/i.test(name), words: 'must not hold a tag of HTML. Put a blank behind each `<`' },
 ];
 
+/** Two lines are two things: a blank in place of the break would make one name of them. */
+const lineBreak = /[\n\v\f\r\u0085\u2028\u2029]/;
+
 /**
  * Brings a name into its form.
  * @param field where it stands in the request
@@ -23,6 +26,8 @@ const faults: readonly { has: (name: string) => boolean; words: string }[] = [
  */
 export function plainName(name: string, field = 'name'): string {
   const tidy = tidyName(name);
+  if (lineBreak.test(name.trim()))
+    throw new DomainError('invalid_request', `${field} must stand in one line. Take the line break out.`);
   const fault = faults.find(({ has }) => has(tidy));
   if (fault) throw new DomainError('invalid_request', `${field} ${fault.words}.`);
   return tidy;

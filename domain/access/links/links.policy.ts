@@ -1,5 +1,6 @@
 /** Codes of registration links, and when a link can be claimed. */
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
 
 /** Codes are compared without regard to case. @returns undefined for what no code can be */
 export function foldCode(code: string): string | undefined {
@@ -34,5 +35,5 @@ export const noLink = () => notFound('registration link');
 export function requireClaimable({ revokedAt, expiresAt, maxUses, uses, gives }: LinkState, now: Date): void {
   if (revokedAt !== null || (expiresAt !== null && expiresAt <= now) || !gives) throw noLink();
   if (maxUses !== null && uses >= maxUses)
-    throw new DomainError('registration_link_used_up', 'The registration link has reached its limit of claims.');
+    throw new RefusalToPerson('registration_link_used_up', 'refusal.registration_link_used_up');
 }

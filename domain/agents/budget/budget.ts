@@ -9,8 +9,8 @@ import { isIn, readClubMonth } from '../../billing/club-month.ts';
 import { plans } from '../../billing/plans.policy.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
 
 const microsACent = 10_000n;
 
@@ -98,8 +98,7 @@ export async function reserveBudget(
 
 function whyNotReserved(budget: Budget): Error {
   if (!isSpent(budget)) return new BudgetReserved();
-  const message = "The club's AI budget of this month is spent. Please ask next month.";
-  return new DomainError('club_budget_exhausted', message);
+  return new RefusalToPerson('club_budget_exhausted', 'refusal.ai_budget_spent');
 }
 
 /**

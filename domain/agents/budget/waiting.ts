@@ -1,8 +1,8 @@
 /** Waiting for reserves to settle: while they alone fill a club's budget, it is not spent, and a question is not refused at once (ANS-5). */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { BudgetReserved } from './budget.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
 
 export interface Patience {
   /** So long a question waits. */
@@ -55,9 +55,7 @@ async function tryUntil<T>(deadline: number, attempt: () => Promise<T>, { waitMs
       if (!(error instanceof BudgetReserved)) throw error;
     }
   }
-  throw new DomainError(
-    'rate_limited',
-    "What is left of the club's AI budget is reserved for answers that are being written. Please ask again in a while.",
-    { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) },
-  );
+  throw new RefusalToPerson('rate_limited', 'refusal.ai_budget_reserved', {
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
+  });
 }

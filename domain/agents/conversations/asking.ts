@@ -24,6 +24,7 @@ import { countQuestions, reserveFor, presentLimits, requireWithinLimit, type Age
 import { conversationColumns, presentConversation, presentTurns, type ConversationRow } from './messages.ts';
 import { requireOwnImages } from '../../media/agent-images.ts';
 import { titleOf } from './title.policy.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
 
 export interface AskingDeps {
   db: Database;
@@ -101,7 +102,10 @@ async function accept(
     if (!question || !answer) throw new Error('A question vanished inside the transaction that wrote it');
     // The month's row is the last that is locked: everybody of the club who asks wants it.
     const budget = await reserveBudget(tx, { ...turn, micros }, now);
-    if (!model.configured) throw new DomainError('not_configured', 'No model is configured in this environment.');
+    if (!model.configured)
+      throw new RefusalToPerson('not_configured', 'refusal.not_offered', {
+        technical: 'No model is configured in this environment.',
+      });
     return {
       conversation: presentConversation(conversation),
       question,
@@ -154,7 +158,7 @@ export async function findOpenAgent(
 /** @throws DomainError not_entitled */
 export async function requireEntitlement(db: Queries, student: Reader, agentId: Id, now: Date): Promise<void> {
   if (await isEntitled(db, { clubId: student.clubId, studentId: student.id, agentId }, now)) return;
-  throw new DomainError('not_entitled', 'You have no access to this agent.');
+  throw new RefusalToPerson('not_entitled', 'refusal.no_access_to_agent');
 }
 
 async function openConversation(tx: Transaction, turn: NewTurn, now: Date): Promise<ConversationRow> {
@@ -217,6 +221,5 @@ async function insertAnswer(
     await tx.rows(sql`INSERT INTO agent_answers (id, question_id, club_id, agent_id, student_id, conversation_id, model, max_tokens, looks_at, created_at)
      VALUES (${turn.answerId}, ${turn.questionId}, ${turn.clubId}, ${turn.agentId}, ${turn.studentId}, ${conversationId}, ${model}, ${answerMaxTokens}, ${now}, ${now})
      ON CONFLICT (conversation_id) WHERE status = 'generating' DO NOTHING RETURNING 1`);
-  if (fresh.length === 0)
-    throw new DomainError('generation_in_progress', 'This conversation is answering another question.');
+  if (fresh.length === 0) throw new RefusalToPerson('generation_in_progress', 'refusal.answer_in_progress');
 }

@@ -2,12 +2,12 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { isSpent, type Budget } from '../budget/budget.ts';
 import { maxOutputTokens } from '../prompt/models.policy.ts';
 import { worstCost } from '../prompt/prices.policy.ts';
 import { likelyPromptTokens, type PromptParts } from '../prompt/prompt.policy.ts';
+import { RefusalToPerson, type RefusalWords } from '../../language/refusal.ts';
 
 /** "A per-student cap over 24 hours." */
 const windowMs = 24 * 3_600_000;
@@ -56,8 +56,8 @@ export async function requireWithinLimit(
   now: Date,
 ): Promise<void> {
   if (questions <= dailyLimit) return;
-  const message = `This agent takes ${dailyLimit} questions in 24 hours from each student.`;
-  if (dailyLimit === 0) throw new DomainError('daily_limit_reached', message);
+  const words: RefusalWords = ({ say }) => say('refusal.daily_limit_reached', { count: dailyLimit });
+  if (dailyLimit === 0) throw new RefusalToPerson('daily_limit_reached', words);
   // The cap may have been lowered: as many must leave the window as there are too many.
   const leaving = await tx.one<{
     at: Date;
@@ -65,7 +65,7 @@ export async function requireWithinLimit(
       ORDER BY asked_at OFFSET ${questions - dailyLimit - 1} LIMIT 1`);
   const leavesAt = (leaving?.at ?? now).getTime() + windowMs;
   const retryAfterSeconds = Math.max(1, Math.ceil((leavesAt - now.getTime()) / 1_000));
-  throw new DomainError('daily_limit_reached', message, { retryAfterSeconds });
+  throw new RefusalToPerson('daily_limit_reached', words, { retryAfterSeconds });
 }
 
 /** @returns the record; the cap can have been lowered below what is used already */

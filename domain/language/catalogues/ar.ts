@@ -229,4 +229,81 @@ export const ar: Catalogue = {
   'refusal.no_place_for_students': 'لا يستطيع هذا النادي قبول المزيد من الطلاب في الوقت الحالي. نرجو التواصل مع النادي.',
   'refusal.no_room_for_files': 'لا يتسع هذا النادي لمزيد من الملفات في الوقت الحالي. نرجو التواصل مع النادي.',
   'refusal.not_offered': 'لا يوفر هذا النادي هذه الخدمة في الوقت الحالي. نرجو التواصل مع النادي.',
+
+  'refusal.daily_limit_reached':
+    'يقبل هذا المساعد من كل طالب {count, plural, zero {صفر أسئلة} one {سؤالًا واحدًا} two {سؤالين} few {# أسئلة} many {# سؤالًا} other {# سؤال}} خلال 24 ساعة.',
+  'refusal.ai_budget_spent': 'نفدت ميزانية الذكاء الاصطناعي للنادي لهذا الشهر. نرجو طرح السؤال في الشهر القادم.',
+  'refusal.ai_budget_reserved':
+    'ما تبقى من ميزانية الذكاء الاصطناعي للنادي محجوز لإجابات قيد الكتابة. نرجو طرح السؤال مرة أخرى بعد قليل.',
+  'refusal.no_access_to_agent': 'لا يمكنك الوصول إلى هذا المساعد.',
+  'refusal.answer_in_progress': 'تجري في هذه المحادثة الإجابة عن سؤال آخر.',
+  'refusal.too_many_answers_followed': 'بلغت الحد الأقصى من الإجابات التي يمكنك متابعتها في الوقت نفسه.',
+  'refusal.answers_of_club_followed': 'هناك إجابات كثيرة جارية في هذا النادي الآن. نرجو المحاولة مرة أخرى بعد قليل.',
+  'refusal.answers_followed': 'هناك إجابات كثيرة جارية الآن. نرجو المحاولة مرة أخرى بعد قليل.',
+
+  'refusal.too_many_images':
+    'لديك {count, plural, zero {صفر صور} one {صورة واحدة} two {صورتان} few {# صور} many {# صورة} other {# صورة}} لم تُستخدم في أي سؤال. نرجو طرح سؤال ببعضها أولًا.',
+  'refusal.too_many_avatar_uploads':
+    'بدأت {count, plural, zero {صفر عمليات رفع} one {عملية رفع واحدة} two {عمليتي رفع} few {# عمليات رفع} many {# عملية رفع} other {# عملية رفع}} خلال 15 دقيقة. نرجو الانتظار بضع دقائق.',
+  'refusal.too_many_unsent_files':
+    'لديك {count, plural, zero {صفر ملفات} one {ملف واحد} two {ملفان} few {# ملفات} many {# ملفًا} other {# ملف}} لم تُرسل بعد. نرجو إرسال بعضها أولًا، وسيُحذف الباقي بعد 7 أيام.',
+  'refusal.too_many_post_files':
+    'لديك {count, plural, zero {صفر ملفات} one {ملف واحد} two {ملفان} few {# ملفات} many {# ملفًا} other {# ملف}} لا تظهر في أي منشور. نرجو نشر بعضها أولًا، وسيُحذف الباقي بعد 7 أيام.',
+  'refusal.file_in_sent_work': 'الملف جزء من عمل أرسلته. نرجو سحب العمل أولًا ما دام ينتظر المراجعة.',
+  'refusal.file_not_arrived': 'لم يصل الملف بعد، أو لم يصل كاملًا. نرجو إرساله مرة أخرى.',
+  'refusal.upload_ended': 'وصل الملف بالفعل، أو فشل رفعه.',
+  'refusal.upload_too_slow': 'استغرق الرفع وقتًا طويلًا. نرجو البدء من جديد.',
+  'refusal.archive_not_ready': 'ما زال أحد الملفات قيد الفحص. نرجو المحاولة مرة أخرى بعد قليل.',
+  'refusal.nothing_to_download': 'لا توجد هنا ملفات للتنزيل.',
+
+  'refusal.no_access_to_space': 'لا يمكنك الوصول إلى هذه المساحة.',
+  'refusal.not_admitted_to_space': 'لا يمكنك الانضمام إلى هذه المساحة.',
+  'refusal.join_space_first': 'نرجو الانضمام إلى المساحة أولًا.',
+  'refusal.administrators_post': 'النشر في هذه المساحة للإدارة وحدها.',
+  'refusal.author_alone': 'لا يفعل ذلك إلا صاحب النص.',
+  'refusal.post_locked': 'لم يعد هذا المنشور يقبل التعليقات.',
+  'refusal.already_reported': 'سبق أن أبلغت عن هذا.',
+
+  'refusal.slot_taken': 'هناك جلسة أخرى في ذلك الوقت.',
+  'refusal.slot_gone': 'لا تبدأ في ذلك الوقت جلسة يمكن حجزها. نرجو اختيار وقت آخر.',
+  'refusal.agenda_closed': 'يمكن كتابة مواضيع الجلسة حتى بدايتها.',
+  'refusal.rating_closed': 'يمكن تقييم الجلسة التي عُقدت خلال 30 يومًا من نهايتها.',
+  'refusal.session_canceled': 'أُلغيت الجلسة.',
+  'refusal.too_late_to_cancel': 'فات وقت إلغاء الجلسة أو تغيير موعدها.',
+  'refusal.booking_limit_reached': 'بلغت الحد الأقصى من الجلسات القادمة في هذا الإرشاد.',
+
+  'refusal.assignment_open': 'في هذا الدرس مهمة إلزامية لم تُقبل بعد.',
+  'refusal.assignment_closed': 'لم تعد هذه المهمة تقبل أعمالًا.',
+  'refusal.work_waits_for_review': 'عملك ينتظر المراجعة. يمكنك سحبه لإرسال عمل آخر.',
+  'refusal.work_approved': 'تم قبول عملك.',
+  'refusal.work_changed': 'هذه النسخة ليست الأخيرة، أو لم تعد تنتظر المراجعة. نرجو فتح العمل مرة أخرى.',
+
+  'refusal.invalid_credentials': 'البريد الإلكتروني أو كلمة المرور غير صحيحة.',
+  'refusal.email_not_verified':
+    'نرجو تأكيد بريدك الإلكتروني أولًا بالرابط الموجود في صندوق بريدك؛ وإن كان لديك حساب من قبل فنرجو إعادة تعيين كلمة مروره.',
+  'refusal.password_short':
+    'في كلمة المرور {count, plural, zero {صفر أحرف} one {حرف واحد} two {حرفان} few {# أحرف} many {# حرفًا} other {# حرف}}؛ والحد الأدنى هو {least}.',
+  'refusal.password_repeats': 'تكرر كلمة المرور أحرفًا قليلة؛ نرجو اختيار كلمة أخرى.',
+  'refusal.password_known': 'كلمة المرور من أول ما يُخمَّن، أو قريبة منه؛ نرجو اختيار كلمة أخرى.',
+  'refusal.password_personal':
+    'كلمة المرور لا تكاد تزيد على بريدك الإلكتروني أو اسمك أو اسم النادي؛ نرجو اختيار كلمة أخرى.',
+  'refusal.password_exists': 'للحساب كلمة مرور بالفعل. لتغييرها نرجو إعادة تعيينها.',
+  'refusal.token_gone': 'هذا الرابط أو الرمز غير صالح: فقد استُخدم أو انتهت صلاحيته أو لم يوجد قط.',
+  'refusal.registration_link_used_up': 'بلغ رابط التسجيل الحد الأقصى من الاستخدام.',
+  'refusal.too_many_sign_ups':
+    'سجّل عدد كبير من الأشخاص مؤخرًا دون تأكيد. نرجو المحاولة مرة أخرى بعد {minutes, plural, zero {صفر دقائق} one {دقيقة واحدة} two {دقيقتين} few {# دقائق} many {# دقيقة} other {# دقيقة}}.',
+  'refusal.too_many_sign_ups_of_network':
+    'سجّل عدد كبير من الأشخاص من شبكتك مؤخرًا دون تأكيد. نرجو المحاولة مرة أخرى بعد {minutes, plural, zero {صفر دقائق} one {دقيقة واحدة} two {دقيقتين} few {# دقائق} many {# دقيقة} other {# دقيقة}}.',
+  'refusal.too_many_tries':
+    'كانت المحاولات الخاطئة كثيرة جدًا. نرجو المحاولة مرة أخرى بعد {minutes, plural, zero {صفر دقائق} one {دقيقة واحدة} two {دقيقتين} few {# دقائق} many {# دقيقة} other {# دقيقة}}.',
+
+  'refusal.rate_limited':
+    'تكرر هذا كثيرًا. نرجو المحاولة مرة أخرى بعد {minutes, plural, zero {صفر دقائق} one {دقيقة واحدة} two {دقيقتين} few {# دقائق} many {# دقيقة} other {# دقيقة}}.',
+  'refusal.busy': 'هناك أعمال كثيرة جارية. نرجو المحاولة مرة أخرى بعد قليل.',
+  'refusal.internal_error': 'حدث خطأ من جانبنا. رقم الطلب: {id}',
+  'refusal.not_found': 'لم يعد هذا موجودًا هنا، أو لا يمكنك رؤيته.',
+  'refusal.unauthenticated': 'نرجو تسجيل الدخول مرة أخرى.',
+  'refusal.certificate_revoked': 'أُلغيت الشهادة.',
+  'refusal.image_not_ready': 'إحدى الصور ليست جاهزة بعد، أو لم تعد موجودة.',
+  'refusal.file_not_ready': 'أحد الملفات ليس جاهزًا بعد، أو أُرسل من قبل، أو لم يعد موجودًا.',
 };

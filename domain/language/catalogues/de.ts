@@ -233,4 +233,89 @@ export const de: Catalogue = {
   'refusal.no_room_for_files':
     'Dieser Club hat zurzeit keinen Platz für weitere Dateien. Bitte wende dich an den Club.',
   'refusal.not_offered': 'Dieser Club bietet das zurzeit nicht an. Bitte wende dich an den Club.',
+
+  'refusal.daily_limit_reached':
+    'Dieser Assistent nimmt von jeder Person {count, plural, one {# Frage} other {# Fragen}} in 24 Stunden an.',
+  'refusal.ai_budget_spent':
+    'Das KI-Budget des Clubs für diesen Monat ist aufgebraucht. Bitte frage im nächsten Monat.',
+  'refusal.ai_budget_reserved':
+    'Der Rest des KI-Budgets des Clubs ist für Antworten vorgemerkt, die gerade entstehen. Bitte frage in einer Weile noch einmal.',
+  'refusal.no_access_to_agent': 'Du hast keinen Zugang zu diesem Assistenten.',
+  'refusal.answer_in_progress': 'In dieser Unterhaltung wird gerade eine andere Frage beantwortet.',
+  'refusal.too_many_answers_followed': 'Du verfolgst schon so viele Antworten gleichzeitig, wie möglich ist.',
+  'refusal.answers_of_club_followed':
+    'In diesem Club entstehen gerade zu viele Antworten. Bitte versuche es gleich noch einmal.',
+  'refusal.answers_followed': 'Gerade entstehen zu viele Antworten. Bitte versuche es gleich noch einmal.',
+
+  'refusal.too_many_images':
+    'Du hast {count, plural, one {# Bild} other {# Bilder}}, zu denen keine Frage gehört. Stelle zuerst eine Frage mit einem Teil davon.',
+  'refusal.too_many_avatar_uploads':
+    'Du hast innerhalb von 15 Minuten {count, plural, one {# Upload} other {# Uploads}} begonnen. Bitte warte einige Minuten.',
+  'refusal.too_many_unsent_files':
+    'Du hast {count, plural, one {# Datei} other {# Dateien}}, die nicht eingereicht sind. Reiche zuerst einige davon ein; die anderen werden nach 7 Tagen gelöscht.',
+  'refusal.too_many_post_files':
+    'Du hast {count, plural, one {# Datei} other {# Dateien}}, die in keinem Beitrag stehen. Veröffentliche zuerst einige davon; die anderen werden nach 7 Tagen gelöscht.',
+  'refusal.file_in_sent_work':
+    'Die Datei gehört zu einer Arbeit, die du eingereicht hast. Ziehe die Arbeit zuerst zurück, solange sie auf ihre Bewertung wartet.',
+  'refusal.file_not_arrived':
+    'Die Datei ist noch nicht oder nicht vollständig angekommen. Bitte sende sie noch einmal.',
+  'refusal.upload_ended': 'Die Datei ist schon angekommen, oder der Upload ist fehlgeschlagen.',
+  'refusal.upload_too_slow': 'Der Upload hat zu lange gedauert. Bitte beginne noch einmal.',
+  'refusal.archive_not_ready': 'Eine Datei wird noch geprüft. Bitte versuche es gleich noch einmal.',
+  'refusal.nothing_to_download': 'Hier gibt es keine Dateien zum Herunterladen.',
+
+  'refusal.no_access_to_space': 'Du hast keinen Zugang zu diesem Bereich.',
+  'refusal.not_admitted_to_space': 'Du kannst diesem Bereich nicht beitreten.',
+  'refusal.join_space_first': 'Tritt dem Bereich zuerst bei.',
+  'refusal.administrators_post': 'In diesem Bereich schreibt nur die Leitung des Clubs.',
+  'refusal.author_alone': 'Das kann nur, wer es geschrieben hat.',
+  'refusal.post_locked': 'Der Beitrag nimmt keine Kommentare mehr an.',
+  'refusal.already_reported': 'Du hast das schon gemeldet.',
+
+  'refusal.slot_taken': 'Zu dieser Zeit ist schon ein anderer Termin gebucht.',
+  'refusal.slot_gone': 'Zu dieser Zeit beginnt kein Termin, der gebucht werden kann. Bitte wähle eine andere Zeit.',
+  'refusal.agenda_closed': 'Die Themen eines Termins lassen sich bis zu seinem Beginn aufschreiben.',
+  'refusal.rating_closed': 'Ein Termin, der stattgefunden hat, kann 30 Tage lang nach seinem Ende bewertet werden.',
+  'refusal.session_canceled': 'Der Termin ist abgesagt.',
+  'refusal.too_late_to_cancel': 'Es ist zu spät, um den Termin abzusagen oder zu verschieben.',
+  'refusal.booking_limit_reached': 'Du hast schon so viele kommende Termine dieses Mentorings, wie möglich sind.',
+
+  'refusal.assignment_open': 'Zu der Lektion gehört eine Pflichtaufgabe, die noch nicht angenommen ist.',
+  'refusal.assignment_closed': 'Die Aufgabe nimmt nichts mehr an.',
+  'refusal.work_waits_for_review':
+    'Deine Arbeit wartet auf ihre Bewertung. Ziehe sie zurück, um eine andere einzureichen.',
+  'refusal.work_approved': 'Deine Arbeit ist angenommen.',
+  'refusal.work_changed':
+    'Diese Fassung ist nicht die letzte oder wartet nicht mehr auf eine Bewertung. Bitte öffne die Arbeit noch einmal.',
+
+  'refusal.invalid_credentials': 'Die E-Mail-Adresse oder das Passwort ist falsch.',
+  'refusal.email_not_verified':
+    'Bestätige zuerst deine E-Mail-Adresse, mit dem Link in deinem Postfach; wenn du schon ein Konto hattest, setze dessen Passwort zurück.',
+  'refusal.password_short':
+    'Das Passwort hat {count, plural, one {# Zeichen} other {# Zeichen}}; es muss mindestens {least} haben.',
+  'refusal.password_repeats': 'Das Passwort besteht aus zu wenigen verschiedenen Zeichen; bitte wähle ein anderes.',
+  'refusal.password_known':
+    'Das Passwort gehört zu denen, die zuerst geraten werden, oder ähnelt einem davon; bitte wähle ein anderes.',
+  'refusal.password_personal':
+    'Das Passwort ist kaum mehr als deine E-Mail-Adresse, dein Name oder der Name des Clubs; bitte wähle ein anderes.',
+  'refusal.password_exists': 'Das Konto hat schon ein Passwort. Setze es zurück, um es zu ändern.',
+  'refusal.token_gone':
+    'Dieser Link oder Code ist nicht gültig: Er wurde schon benutzt, ist abgelaufen oder hat nie existiert.',
+  'refusal.registration_link_used_up': 'Der Anmeldelink wurde schon so oft benutzt, wie er darf.',
+  'refusal.too_many_sign_ups':
+    'Zu viele Menschen haben sich in letzter Zeit angemeldet, ohne zu bestätigen. Bitte versuche es in {minutes, plural, one {# Minute} other {# Minuten}} noch einmal.',
+  'refusal.too_many_sign_ups_of_network':
+    'Aus deinem Netz haben sich in letzter Zeit zu viele Menschen angemeldet, ohne zu bestätigen. Bitte versuche es in {minutes, plural, one {# Minute} other {# Minuten}} noch einmal.',
+  'refusal.too_many_tries':
+    'Es gab zu viele falsche Versuche. Bitte versuche es in {minutes, plural, one {# Minute} other {# Minuten}} noch einmal.',
+
+  'refusal.rate_limited':
+    'Das war zu oft. Bitte versuche es in {minutes, plural, one {# Minute} other {# Minuten}} noch einmal.',
+  'refusal.busy': 'Es ist gerade zu viel in Arbeit. Bitte versuche es gleich noch einmal.',
+  'refusal.internal_error': 'Bei uns ist etwas schiefgegangen. Nummer der Anfrage: {id}',
+  'refusal.not_found': 'Das gibt es hier nicht mehr, oder du kannst es nicht sehen.',
+  'refusal.unauthenticated': 'Bitte melde dich noch einmal an.',
+  'refusal.certificate_revoked': 'Das Zertifikat ist widerrufen.',
+  'refusal.image_not_ready': 'Ein Bild ist noch nicht bereit oder nicht mehr da.',
+  'refusal.file_not_ready': 'Eine Datei ist noch nicht bereit, schon eingereicht oder nicht mehr da.',
 };

@@ -223,4 +223,83 @@ export const en = {
   'refusal.no_place_for_students': 'This club cannot accept new students at the moment. Please contact the club.',
   'refusal.no_room_for_files': 'This club has no room for more files at the moment. Please contact the club.',
   'refusal.not_offered': 'This club does not offer this at the moment. Please contact the club.',
+
+  'refusal.daily_limit_reached':
+    'This agent takes {count, plural, one {# question} other {# questions}} in 24 hours from each student.',
+  'refusal.ai_budget_spent': "The club's AI budget of this month is spent. Please ask next month.",
+  'refusal.ai_budget_reserved':
+    "What is left of the club's AI budget is reserved for answers that are being written. Please ask again in a while.",
+  'refusal.no_access_to_agent': 'You have no access to this agent.',
+  'refusal.answer_in_progress': 'This conversation is answering another question.',
+  'refusal.too_many_answers_followed': 'You follow as many answers as you may at a time.',
+  'refusal.answers_of_club_followed': 'Too many answers of this club are followed just now.',
+  'refusal.answers_followed': 'Too many answers are followed just now.',
+
+  'refusal.too_many_images':
+    'You have {count, plural, one {# image} other {# images}} that no question shows. Ask with some of them first.',
+  'refusal.too_many_avatar_uploads':
+    'You have begun {count, plural, one {# upload} other {# uploads}} within 15 minutes. Wait for some minutes.',
+  'refusal.too_many_unsent_files':
+    'You have {count, plural, one {# file} other {# files}} that are not sent. Send some of them first; the others go after 7 days.',
+  'refusal.too_many_post_files':
+    'You have {count, plural, one {# file} other {# files}} that no post shows. Post some of them first; the others go after 7 days.',
+  'refusal.file_in_sent_work':
+    'The file is in work that you have sent. Withdraw that first, while it waits for its review.',
+  'refusal.file_not_arrived': 'The file has not arrived yet, or not all of it. Send it to the address of its upload.',
+  'refusal.upload_ended': 'The file has arrived, or its upload has failed.',
+  'refusal.upload_too_slow': 'The upload has taken too long. Reserve another one.',
+  'refusal.archive_not_ready': 'A file of the repository is still examined. Please try again shortly.',
+  'refusal.nothing_to_download': 'There are no files to download in this repository.',
+
+  'refusal.no_access_to_space': 'You have no access to this space.',
+  'refusal.not_admitted_to_space': 'You cannot join this space.',
+  'refusal.join_space_first': 'Join the space first.',
+  'refusal.administrators_post': 'Administrators alone post in this space.',
+  'refusal.author_alone': 'Only its author does that.',
+  'refusal.post_locked': 'The post takes no comments any more.',
+  'refusal.already_reported': 'You have reported this already.',
+
+  'refusal.slot_taken': 'The mentor or you have another session at that time.',
+  'refusal.slot_gone': 'No session that can be booked begins at this time any more. Choose another time.',
+  'refusal.agenda_closed': 'The agenda of a session can be written until it begins.',
+  'refusal.rating_closed': 'A session that took place can be rated for 30 days after its end.',
+  'refusal.session_canceled': 'The session is canceled.',
+  'refusal.too_late_to_cancel': 'It is too late to cancel or to move the session.',
+  'refusal.booking_limit_reached': 'You have as many upcoming sessions of this mentorship as it allows.',
+
+  'refusal.assignment_open': 'The lesson has a required assignment that is not approved yet.',
+  'refusal.assignment_closed': 'The assignment takes nothing any more.',
+  'refusal.work_waits_for_review': 'Your work waits for its review. Withdraw it to send other work.',
+  'refusal.work_approved': 'Your work is approved.',
+  'refusal.work_changed':
+    'The attempt is not the last one, or does not wait for a review any more. Read the submission again.',
+
+  'refusal.invalid_credentials': 'The e-mail or the password is wrong.',
+  'refusal.email_not_verified':
+    'Confirm your e-mail address first, with the link in your mailbox; if you had an account before, reset its password.',
+  'refusal.password_short':
+    'The password has {count, plural, one {# character} other {# characters}}; it must have at least {least}.',
+  'refusal.password_repeats': 'The password repeats too few characters; choose another one.',
+  'refusal.password_known': 'The password is one of those that are guessed first, or close to one; choose another one.',
+  'refusal.password_personal':
+    'The password is hardly more than your e-mail, your name or the name of the club; choose another one.',
+  'refusal.password_exists': 'The account has a password already: it is changed by a reset.',
+  'refusal.token_gone': 'This link or code is not valid: it was used, has expired or never existed.',
+  'refusal.registration_link_used_up': 'The registration link has reached its limit of claims.',
+  'refusal.too_many_sign_ups':
+    'Too many people have signed up lately without confirming. Please try again in {minutes, plural, one {# minute} other {# minutes}}.',
+  'refusal.too_many_sign_ups_of_network':
+    'Too many people have signed up from your network lately without confirming. Please try again in {minutes, plural, one {# minute} other {# minutes}}.',
+  'refusal.too_many_tries':
+    'There were too many wrong tries. Please try again in {minutes, plural, one {# minute} other {# minutes}}.',
+
+  'refusal.rate_limited':
+    'You have done this too often. Please try again in {minutes, plural, one {# minute} other {# minutes}}.',
+  'refusal.busy': 'Too many requests are under way. Please try again shortly.',
+  'refusal.internal_error': 'Something went wrong on our side. Request id: {id}',
+  'refusal.not_found': 'This is not here any more, or you cannot see it.',
+  'refusal.unauthenticated': 'Please sign in again.',
+  'refusal.certificate_revoked': 'The certificate is revoked.',
+  'refusal.image_not_ready': 'An image is not ready yet, or is no longer there.',
+  'refusal.file_not_ready': 'A file is not ready yet, was sent already, or is no longer there.',
 } as const;

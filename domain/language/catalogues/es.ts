@@ -233,4 +233,83 @@ export const es: Catalogue = {
     'Este club no puede admitir más estudiantes por ahora. Ponte en contacto con el club.',
   'refusal.no_room_for_files': 'Este club no tiene espacio para más archivos por ahora. Ponte en contacto con el club.',
   'refusal.not_offered': 'Este club no ofrece esto por ahora. Ponte en contacto con el club.',
+
+  'refusal.daily_limit_reached':
+    'Este asistente acepta {count, plural, one {# pregunta} many {# de preguntas} other {# preguntas}} de cada estudiante en 24 horas.',
+  'refusal.ai_budget_spent': 'El presupuesto de IA del club para este mes se ha agotado. Pregunta el mes que viene.',
+  'refusal.ai_budget_reserved':
+    'Lo que queda del presupuesto de IA del club está reservado para respuestas en curso. Pregunta de nuevo dentro de un rato.',
+  'refusal.no_access_to_agent': 'No tienes acceso a este asistente.',
+  'refusal.answer_in_progress': 'Esta conversación está respondiendo a otra pregunta.',
+  'refusal.too_many_answers_followed': 'Ya sigues el máximo de respuestas al mismo tiempo.',
+  'refusal.answers_of_club_followed':
+    'Hay demasiadas respuestas de este club en curso. Inténtalo de nuevo dentro de un momento.',
+  'refusal.answers_followed': 'Hay demasiadas respuestas en curso. Inténtalo de nuevo dentro de un momento.',
+
+  'refusal.too_many_images':
+    'Tienes {count, plural, one {# imagen} many {# de imágenes} other {# imágenes}} sin pregunta. Usa primero alguna de ellas en una pregunta.',
+  'refusal.too_many_avatar_uploads':
+    'Has empezado {count, plural, one {# subida} many {# de subidas} other {# subidas}} en 15 minutos. Espera unos minutos.',
+  'refusal.too_many_unsent_files':
+    'Tienes {count, plural, one {# archivo} many {# de archivos} other {# archivos}} sin enviar. Envía primero algunos; los demás se eliminan a los 7 días.',
+  'refusal.too_many_post_files':
+    'Tienes {count, plural, one {# archivo} many {# de archivos} other {# archivos}} sin publicar. Publica primero algunos; los demás se eliminan a los 7 días.',
+  'refusal.file_in_sent_work':
+    'El archivo forma parte de un trabajo que has enviado. Retira primero el trabajo, mientras espera su revisión.',
+  'refusal.file_not_arrived': 'El archivo todavía no ha llegado, o no ha llegado entero. Envíalo de nuevo.',
+  'refusal.upload_ended': 'El archivo ya ha llegado, o la subida ha fallado.',
+  'refusal.upload_too_slow': 'La subida ha tardado demasiado. Empieza de nuevo.',
+  'refusal.archive_not_ready': 'Todavía se está comprobando un archivo. Inténtalo de nuevo dentro de un momento.',
+  'refusal.nothing_to_download': 'Aquí no hay archivos para descargar.',
+
+  'refusal.no_access_to_space': 'No tienes acceso a este espacio.',
+  'refusal.not_admitted_to_space': 'No puedes unirte a este espacio.',
+  'refusal.join_space_first': 'Únete primero al espacio.',
+  'refusal.administrators_post': 'En este espacio solo publica la administración.',
+  'refusal.author_alone': 'Solo puede hacerlo quien lo escribió.',
+  'refusal.post_locked': 'La publicación ya no admite comentarios.',
+  'refusal.already_reported': 'Ya lo has denunciado.',
+
+  'refusal.slot_taken': 'A esa hora ya hay otra sesión.',
+  'refusal.slot_gone': 'A esa hora no empieza ninguna sesión que se pueda reservar. Elige otra hora.',
+  'refusal.agenda_closed': 'Los temas de una sesión se pueden escribir hasta que empieza.',
+  'refusal.rating_closed': 'Una sesión que tuvo lugar se puede valorar durante 30 días después de su fin.',
+  'refusal.session_canceled': 'La sesión está cancelada.',
+  'refusal.too_late_to_cancel': 'Es demasiado tarde para cancelar o cambiar la sesión.',
+  'refusal.booking_limit_reached': 'Ya tienes el máximo de sesiones pendientes de esta mentoría.',
+
+  'refusal.assignment_open': 'La lección tiene una tarea obligatoria que todavía no está aprobada.',
+  'refusal.assignment_closed': 'La tarea ya no admite trabajos.',
+  'refusal.work_waits_for_review': 'Tu trabajo espera su revisión. Retíralo para enviar otro.',
+  'refusal.work_approved': 'Tu trabajo está aprobado.',
+  'refusal.work_changed': 'Esta entrega no es la última, o ya no espera una revisión. Abre el trabajo de nuevo.',
+
+  'refusal.invalid_credentials': 'El correo o la contraseña no son correctos.',
+  'refusal.email_not_verified':
+    'Confirma primero tu correo, con el enlace que hay en tu buzón; si ya tenías una cuenta, restablece su contraseña.',
+  'refusal.password_short':
+    'La contraseña tiene {count, plural, one {# carácter} many {# de caracteres} other {# caracteres}}; debe tener al menos {least}.',
+  'refusal.password_repeats': 'La contraseña repite muy pocos caracteres; elige otra.',
+  'refusal.password_known':
+    'La contraseña es una de las primeras que se prueban, o se parece a una de ellas; elige otra.',
+  'refusal.password_personal': 'La contraseña es poco más que tu correo, tu nombre o el nombre del club; elige otra.',
+  'refusal.password_exists': 'La cuenta ya tiene una contraseña. Para cambiarla, restablécela.',
+  'refusal.token_gone': 'Este enlace o código no es válido: ya se usó, ha caducado o nunca existió.',
+  'refusal.registration_link_used_up': 'El enlace de inscripción ha llegado a su límite de usos.',
+  'refusal.too_many_sign_ups':
+    'Muchas personas se han inscrito hace poco sin confirmar. Inténtalo de nuevo dentro de {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}.',
+  'refusal.too_many_sign_ups_of_network':
+    'Muchas personas se han inscrito hace poco desde tu red sin confirmar. Inténtalo de nuevo dentro de {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}.',
+  'refusal.too_many_tries':
+    'Ha habido demasiados intentos fallidos. Inténtalo de nuevo dentro de {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}.',
+
+  'refusal.rate_limited':
+    'Lo has hecho demasiadas veces. Inténtalo de nuevo dentro de {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}.',
+  'refusal.busy': 'Hay demasiado trabajo en curso. Inténtalo de nuevo dentro de un momento.',
+  'refusal.internal_error': 'Algo ha fallado por nuestra parte. Número de la petición: {id}',
+  'refusal.not_found': 'Esto ya no está aquí, o no puedes verlo.',
+  'refusal.unauthenticated': 'Inicia sesión de nuevo.',
+  'refusal.certificate_revoked': 'El certificado está revocado.',
+  'refusal.image_not_ready': 'Una imagen todavía no está lista, o ya no existe.',
+  'refusal.file_not_ready': 'Un archivo todavía no está listo, ya se ha enviado o ya no existe.',
 };

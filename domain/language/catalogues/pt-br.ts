@@ -231,4 +231,83 @@ export const ptBR: Catalogue = {
   'refusal.no_place_for_students': 'Este clube não pode receber mais estudantes no momento. Fale com o clube.',
   'refusal.no_room_for_files': 'Este clube não tem espaço para mais arquivos no momento. Fale com o clube.',
   'refusal.not_offered': 'Este clube não oferece isso no momento. Fale com o clube.',
+
+  'refusal.daily_limit_reached':
+    'Este assistente aceita {count, plural, one {# pergunta} many {# de perguntas} other {# perguntas}} de cada estudante em 24 horas.',
+  'refusal.ai_budget_spent': 'O orçamento de IA do clube para este mês acabou. Pergunte no próximo mês.',
+  'refusal.ai_budget_reserved':
+    'O que resta do orçamento de IA do clube está reservado para respostas em andamento. Pergunte de novo daqui a pouco.',
+  'refusal.no_access_to_agent': 'Você não tem acesso a este assistente.',
+  'refusal.answer_in_progress': 'Esta conversa está respondendo a outra pergunta.',
+  'refusal.too_many_answers_followed': 'Você já acompanha o máximo de respostas ao mesmo tempo.',
+  'refusal.answers_of_club_followed':
+    'Muitas respostas deste clube estão em andamento agora. Tente de novo daqui a pouco.',
+  'refusal.answers_followed': 'Muitas respostas estão em andamento agora. Tente de novo daqui a pouco.',
+
+  'refusal.too_many_images':
+    'Você tem {count, plural, one {# imagem} many {# de imagens} other {# imagens}} sem pergunta. Use primeiro alguma delas em uma pergunta.',
+  'refusal.too_many_avatar_uploads':
+    'Você começou {count, plural, one {# envio} many {# de envios} other {# envios}} em 15 minutos. Espere alguns minutos.',
+  'refusal.too_many_unsent_files':
+    'Você tem {count, plural, one {# arquivo} many {# de arquivos} other {# arquivos}} sem enviar. Envie primeiro alguns deles; os outros são apagados após 7 dias.',
+  'refusal.too_many_post_files':
+    'Você tem {count, plural, one {# arquivo} many {# de arquivos} other {# arquivos}} fora de publicações. Publique primeiro alguns deles; os outros são apagados após 7 dias.',
+  'refusal.file_in_sent_work':
+    'O arquivo faz parte de um trabalho que você enviou. Retire primeiro o trabalho, enquanto ele espera a avaliação.',
+  'refusal.file_not_arrived': 'O arquivo ainda não chegou, ou não chegou inteiro. Envie-o de novo.',
+  'refusal.upload_ended': 'O arquivo já chegou, ou o envio falhou.',
+  'refusal.upload_too_slow': 'O envio demorou demais. Comece de novo.',
+  'refusal.archive_not_ready': 'Um arquivo ainda está sendo verificado. Tente de novo daqui a pouco.',
+  'refusal.nothing_to_download': 'Não há arquivos para baixar aqui.',
+
+  'refusal.no_access_to_space': 'Você não tem acesso a este espaço.',
+  'refusal.not_admitted_to_space': 'Você não pode entrar neste espaço.',
+  'refusal.join_space_first': 'Entre primeiro no espaço.',
+  'refusal.administrators_post': 'Neste espaço, só a administração publica.',
+  'refusal.author_alone': 'Só quem escreveu pode fazer isso.',
+  'refusal.post_locked': 'A publicação não aceita mais comentários.',
+  'refusal.already_reported': 'Você já denunciou isto.',
+
+  'refusal.slot_taken': 'Já há outra sessão nesse horário.',
+  'refusal.slot_gone': 'Nenhuma sessão que se possa reservar começa nesse horário. Escolha outro horário.',
+  'refusal.agenda_closed': 'A pauta de uma sessão pode ser escrita até o início dela.',
+  'refusal.rating_closed': 'Uma sessão que aconteceu pode ser avaliada por 30 dias após o fim.',
+  'refusal.session_canceled': 'A sessão está cancelada.',
+  'refusal.too_late_to_cancel': 'É tarde demais para cancelar ou mudar a sessão.',
+  'refusal.booking_limit_reached': 'Você já tem o máximo de sessões futuras desta mentoria.',
+
+  'refusal.assignment_open': 'A aula tem uma tarefa obrigatória que ainda não foi aprovada.',
+  'refusal.assignment_closed': 'A tarefa não aceita mais trabalhos.',
+  'refusal.work_waits_for_review': 'Seu trabalho espera a avaliação. Retire-o para enviar outro.',
+  'refusal.work_approved': 'Seu trabalho foi aprovado.',
+  'refusal.work_changed': 'Este envio não é o último, ou não espera mais uma avaliação. Abra o trabalho de novo.',
+
+  'refusal.invalid_credentials': 'O e-mail ou a senha está incorreta.',
+  'refusal.email_not_verified':
+    'Confirme primeiro seu e-mail, com o link que está na sua caixa de entrada; se você já tinha uma conta, redefina a senha.',
+  'refusal.password_short':
+    'A senha tem {count, plural, one {# caractere} many {# de caracteres} other {# caracteres}}; ela precisa ter pelo menos {least}.',
+  'refusal.password_repeats': 'A senha repete poucos caracteres; escolha outra.',
+  'refusal.password_known':
+    'A senha é uma das primeiras que se tentam adivinhar, ou parecida com uma delas; escolha outra.',
+  'refusal.password_personal': 'A senha é pouco mais que seu e-mail, seu nome ou o nome do clube; escolha outra.',
+  'refusal.password_exists': 'A conta já tem uma senha. Para mudá-la, redefina a senha.',
+  'refusal.token_gone': 'Este link ou código não é válido: já foi usado, expirou ou nunca existiu.',
+  'refusal.registration_link_used_up': 'O link de inscrição atingiu seu limite de usos.',
+  'refusal.too_many_sign_ups':
+    'Muitas pessoas se inscreveram há pouco sem confirmar. Tente de novo em {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}.',
+  'refusal.too_many_sign_ups_of_network':
+    'Muitas pessoas se inscreveram há pouco pela sua rede sem confirmar. Tente de novo em {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}.',
+  'refusal.too_many_tries':
+    'Houve tentativas erradas demais. Tente de novo em {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}.',
+
+  'refusal.rate_limited':
+    'Você fez isto vezes demais. Tente de novo em {minutes, plural, one {# minuto} many {# de minutos} other {# minutos}}.',
+  'refusal.busy': 'Há muita coisa em andamento. Tente de novo daqui a pouco.',
+  'refusal.internal_error': 'Algo deu errado do nosso lado. Número do pedido: {id}',
+  'refusal.not_found': 'Isto não está mais aqui, ou você não pode vê-lo.',
+  'refusal.unauthenticated': 'Entre de novo na sua conta.',
+  'refusal.certificate_revoked': 'O certificado foi revogado.',
+  'refusal.image_not_ready': 'Uma imagem ainda não está pronta ou não existe mais.',
+  'refusal.file_not_ready': 'Um arquivo ainda não está pronto, já foi enviado ou não existe mais.',
 };

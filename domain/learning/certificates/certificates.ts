@@ -20,6 +20,7 @@ import { dropFilesOf } from './files.ts';
 import { hasLettersWithoutFont } from './letters/missing.ts';
 import { findCertificate } from './reads.ts';
 import { presentCertificate, type CertificateRow } from './records.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
 
 /** A student and a course of one club. */
 interface Pair {
@@ -198,7 +199,7 @@ export async function revokeCertificate(
 const certificateWithdrawn = () =>
   new DomainError('certificate_withdrawn', 'The student was removed, and the certificate with them.');
 
-const certificateRevoked = () => new DomainError('certificate_revoked', 'The certificate is revoked.');
+const certificateRevoked = () => new RefusalToPerson('certificate_revoked', 'refusal.certificate_revoked');
 
 /**
  * For actions that need a valid certificate.

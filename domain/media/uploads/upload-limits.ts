@@ -1,11 +1,12 @@
 /** How many uploads may be open: of a student, and of a library. Addresses of files that are gone count until they end (MED-29). */
 import type { MediaPurpose } from '../../../entities/media/values.ts';
-import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { mediaRules, resumableRules, type UploadWay } from '../media.policy.ts';
 import { countOpenUploads } from './open-uploads.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
 
 /** Of a row of `media`: no file stands at its address, nor does one become ready. */
 const isGone = sql`(status = 'failed' OR removed_at IS NOT NULL)`;
@@ -28,9 +29,8 @@ export async function requireFewAvatarUploads(tx: Transaction, studentId: Id, no
     SELECT count(*)::int AS uploads FROM media WHERE owner_id = ${studentId} AND purpose = 'avatar' AND upload_expires_at > ${now}`);
   const { maxAvatarUploads } = mediaRules;
   if ((row?.uploads ?? 0) >= maxAvatarUploads)
-    throw new DomainError(
-      'too_many_images',
-      `You have begun ${maxAvatarUploads} uploads within 15 minutes. Wait for some minutes.`,
+    throw new RefusalToPerson('too_many_images', ({ say }) =>
+      say('refusal.too_many_avatar_uploads', { count: maxAvatarUploads }),
     );
 }
 

@@ -13,12 +13,15 @@ const fault = (name: string): string => {
 describe('plainName', () => {
   it('keeps letters, composes accents and makes blanks single', () => {
     expect(plainName(' Jose\u0301  da\tSilva ')).to.equal('José da Silva');
+    expect(plainName('Ada\r\n')).to.equal('Ada');
     expect(plainName('Ｃｌｕｂ')).to.equal('Ｃｌｕｂ');
     expect(plainName('I <3 ropes')).to.equal('I <3 ropes');
   });
 
   for (const [name, words] of [
     ['\u200b\u3164', 'must have a character that can be seen'],
+    ['Ada\nBcc: eve@example', 'must stand in one line'],
+    ['Ada\u2028Eve', 'must stand in one line'],
     ['Ana\u202e', 'must not hold control or format characters'],
     ['ＥＶＩＬ．ＣＯＭ', 'must not hold a web address'],
     ['evil。com', 'must not hold a web address'],

@@ -1,0 +1,257 @@
+/** Everything that people read, in one language: mails, daily mails, calendar entries, certificates and pages, with values in other scripts. */
+import type { OperationId } from '../../../contract/contract.ts';
+import { contractOperations } from '../../../contract/contract.ts';
+import { pages } from '../../../api/pages/index.ts';
+import type { AnyHtmlPage } from '../../../api/page.ts';
+import { noWayOut } from '../../../domain/campaigns/preview.ts';
+import { prepareLayout } from '../../../domain/community/digests/layout.ts';
+import { digestRules } from '../../../domain/community/digests/digests.policy.ts';
+import type { NewPost, NewsOfSpace } from '../../../domain/community/digests/news.ts';
+import type { OfferedLanguage } from '../../../domain/language/languages.ts';
+import { wordingIn } from '../../../domain/language/wording.ts';
+import { compileEmail } from '../../../domain/mail/content/compile.ts';
+import { renderEmail } from '../../../domain/mail/content/render.ts';
+import { renderMail, type MailContext } from '../../../domain/mail/rendering.ts';
+import { mailTemplates } from '../../../domain/mail/templates.ts';
+import { mailTemplateNames } from '../../../entities/mail/values.ts';
+import { icalendarOf } from '../../../platform/core/calendar.policy.ts';
+import type { ErrorCode } from '../../../platform/core/error-codes.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import { taggedTexts } from '../../toolkit/assert/pdf-readers.ts';
+import { printCertificate } from '../learning/certificates/letters/printing.ts';
+
+/** One thing that a person reads. */
+export interface Document {
+  name: string;
+  /** A whole HTML document. */
+  html?: string;
+  /** Plain texts, such as a subject. */
+  texts: readonly string[];
+}
+
+/** Values that clubs and people wrote: no word of it is in a catalogue, so whatever else is in a document is the service's. */
+export const values = {
+  name: 'Юлия',
+  club: '王会',
+  lesson: 'レッスン',
+  title: '結び目',
+  person: '김민준',
+  reason: 'דחוף',
+  code: '012345',
+  endpoint: 'https://x1.test/x2',
+  link: 'https://x3.test/x4?x5=X6&x7=x8',
+} as const;
+
+export const at = new Date('2026-03-02T08:00:00Z');
+/** Both hours of this night are 02:30 on the clocks of Berlin. */
+const twice = new Date('2026-10-25T00:30:00Z');
+
+function contextOf(session: MailContext['session']): MailContext {
+  return {
+    name: values.name,
+    clubName: values.club,
+    link: values.link,
+    code: values.code,
+    endpointUrl: values.endpoint,
+    lessonTitle: values.lesson,
+    ...(session && { session }),
+  };
+}
+
+/** Each template with all that it may name, and with as little as it needs. */
+function mails(language: OfferedLanguage): Document[] {
+  const wording = wordingIn(language);
+  const full = contextOf({
+    title: values.title,
+    startsAt: at,
+    timeZone: 'Europe/Berlin',
+    withWhom: values.person,
+    reason: values.reason,
+  });
+  const bare = {
+    ...contextOf({ title: '', startsAt: twice, timeZone: 'Europe/Berlin', withWhom: '', reason: '' }),
+    name: '',
+    lessonTitle: '',
+  };
+  return mailTemplateNames.flatMap((template) =>
+    (
+      [
+        ['', full],
+        [' with little', bare],
+      ] as const
+    ).map(([suffix, context]) => {
+      const { subject, text, html } = renderMail(template, context, wording);
+      return { name: `mail ${template}${suffix}`, html, texts: [subject, text] };
+    }),
+  );
+}
+
+async function campaignMail(language: OfferedLanguage): Promise<Document> {
+  const letterhead = { clubName: values.club, postalAddress: values.title, language };
+  const email = await compileEmail(
+    { subject: values.title, blocks: [{ kind: 'text', text: values.lesson }] },
+    letterhead,
+  );
+  const { html, text } = renderEmail(email, {
+    values: {
+      student_first_name: values.name,
+      student_name: values.name,
+      student_email: 'x@x.test',
+      club_name: values.club,
+    },
+    linkUrl: String,
+    imageUrl: String,
+    unsubscribeUrl: values.link,
+    pixelUrl: 'https://x9.test/',
+  });
+  return { name: 'mail of a campaign', html, texts: [text] };
+}
+
+async function dailyMail(language: OfferedLanguage): Promise<Document[]> {
+  const layout = await prepareLayout();
+  const post: NewPost = {
+    id: 'x1',
+    publicId: 'x2',
+    title: values.title,
+    body: values.lesson,
+    author: values.person,
+    at,
+  };
+  const mail = (name: string, spaces: readonly NewsOfSpace[], moreSpaces: number): Document => {
+    const { subject, text, html } = layout({
+      news: { spaces, moreSpaces },
+      clubName: values.club,
+      letterhead: { clubName: values.club, postalAddress: values.title, language },
+      classroom: 'https://x3.test',
+      timeZone: 'Europe/Berlin',
+      unsubscribeUrl: values.link,
+    });
+    return { name, html, texts: [subject, text] };
+  };
+  return [
+    mail(
+      'daily mail',
+      [{ id: 'x4', name: values.club, count: 3, posts: [post, { ...post, title: null, body: '' }] }],
+      2,
+    ),
+    mail('daily mail with many posts', [{ id: 'x4', name: values.club, count: digestRules.counted, posts: [post] }], 0),
+  ];
+}
+
+/** @returns an entry whose title the language gives, because the mentorship's own must not stand in a mail */
+export function calendarEntry(language: OfferedLanguage): string {
+  const event = {
+    method: 'REQUEST',
+    id: 'x1',
+    sequence: 0,
+    startsAt: at,
+    endsAt: new Date(at.getTime() + 3_600_000),
+    stamp: at,
+  } as const;
+  return icalendarOf({ ...event, summary: wordingIn(language).say('calendar.session') }, 'a@x2.test', 'b@x3.test');
+}
+
+async function certificate(language: OfferedLanguage): Promise<Document> {
+  const bytes = await printCertificate({
+    language,
+    studentName: values.name,
+    courseTitle: values.title,
+    clubName: values.club,
+  });
+  return { name: 'certificate', texts: (await taggedTexts(bytes)).map(({ text }) => text) };
+}
+
+type Answers = { readonly [Op in OperationId]?: readonly (readonly [state: string, answer: object])[] };
+
+/** The answers that each page shows, by operation. A page without a case fails the walk. */
+function answersOf(language: OfferedLanguage): Answers {
+  const branding = { accent_color: '#1f4fd8', links: [] };
+  const verified = {
+    code: 'K7QM4XPA9T2F',
+    code_formatted: 'K7QM-4XPA-9T2F',
+    student_name: values.name,
+    course_title: values.title,
+    club_name: values.club,
+    branding,
+    language,
+    time_zone: 'Europe/Berlin',
+    lesson_count: 3,
+    hours: 2,
+    version: 1,
+    issued_at: at.toISOString(),
+    completed_at: at.toISOString(),
+  };
+  const preview = {
+    campaign_name: values.title,
+    language,
+    student_name: values.name,
+    subject: values.lesson,
+    preheader: values.club,
+    html: `<!doctype html><html><head></head><body><a href="${noWayOut}">王</a></body></html>`,
+    text: values.lesson,
+    expires_at: at.toISOString(),
+  };
+  const kinds = ['campaigns', 'automations', 'digests'] as const;
+  const preferences = kinds.flatMap((kind) =>
+    [true, false].map((subscribed) => {
+      const others = kinds.filter((other) => other !== kind).map((other) => ({ kind: other, subscribed, token: 'x1' }));
+      const preference = { club_name: values.club, branding, language, kind, subscribed, token: 'x2', others };
+      return [`${kind} ${subscribed ? 'on' : 'off'}`, { data: preference }] as const;
+    }),
+  );
+  const { student_name: _, ...ofNobody } = preview;
+  return {
+    verifyCertificate: [
+      ['valid', { data: { ...verified, state: 'valid' } }],
+      ['revoked', { data: { ...verified, state: 'revoked', revoked_at: at.toISOString() } }],
+      ['withdrawn', { data: { ...verified, state: 'withdrawn' } }],
+    ],
+    showCampaignPreview: [
+      ['of a student', { data: preview }],
+      ['of nobody', { data: ofNobody }],
+      ['too large', { data: { ...preview, html: `${preview.html}${'王'.repeat(400_000)}` } }],
+    ],
+    getMailPreference: preferences,
+    unsubscribe: preferences,
+    resubscribe: preferences,
+  };
+}
+
+/** Each page of the router: what it shows, and what it says for each code that its operation may refuse with. */
+function pagesOf(language: OfferedLanguage): Document[] {
+  const answers = answersOf(language);
+  return contractOperations()
+    .filter(({ contentTypes }) => contentTypes.includes('text/html'))
+    .flatMap(({ operationId, errorCodes }) => {
+      const page = pages[operationId] as AnyHtmlPage | undefined;
+      const cases = answers[operationId] ?? [];
+      if (!page || cases.length === 0) throw new Error(`The page of ${operationId} has no case here.`);
+      const refusalCodes = new Set<ErrorCode>([...errorCodes, 'rate_limited', 'rate_limit_unavailable', 'token_gone']);
+      return [
+        ...cases.map(([state, answer]) => ({
+          name: `page ${operationId} ${state}`,
+          html: page.answer(answer as never),
+        })),
+        ...[...refusalCodes].map((code) => ({
+          name: `page ${operationId} refused: ${code}`,
+          html: page.refusal(new DomainError(code, 'Words for programmers alone.'), wordingIn(language)),
+        })),
+      ].map((one) => ({ ...one, texts: [] }));
+    });
+}
+
+/** @returns everything that people read in the language */
+export async function documentsIn(language: OfferedLanguage): Promise<Document[]> {
+  const subject = wordingIn(language).say('test_mail.subject', { subject: values.title });
+  return [
+    ...mails(language),
+    await campaignMail(language),
+    { name: 'test mail', texts: [subject] },
+    ...(await dailyMail(language)),
+    await certificate(language),
+    ...pagesOf(language),
+  ];
+}
+
+/** @returns the mails whose link leads on, and not a code */
+export const mailsWithLink = mailTemplateNames.filter((template) => !('withCode' in mailTemplates[template]));

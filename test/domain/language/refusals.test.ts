@@ -1,0 +1,115 @@
+/** Refusals that students read: each has words in every language, and its code and headers stay (DEC-188). */
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect } from 'chai';
+import { contractOperations } from '../../../contract/contract.ts';
+import { projectDirectory } from '../../../dev/project.ts';
+import { offeredLanguages } from '../../../domain/language/languages.ts';
+import { minutesOf, RefusalToPerson } from '../../../domain/language/refusal.ts';
+import type { ErrorCode } from '../../../platform/core/error-codes.ts';
+
+/** Their messages name fields and formats: the programmer of a client corrects them. */
+const forProgrammers: ReadonlySet<string> = new Set<ErrorCode>([
+  'malformed_request',
+  'invalid_request',
+  'unsupported_media_type',
+  'body_too_large',
+  'forbidden',
+  'role_not_permitted',
+  'message_exists',
+  'post_exists',
+]);
+/** The mapper of errors has words for these, in whatever layer they are thrown. */
+const byCode: ReadonlySet<string> = new Set<ErrorCode>(['unauthenticated', 'not_found', 'busy']);
+
+/** Codes that operations of students share with operations of administrators: files whose refusals no student gets. */
+const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
+  feature_not_in_plan: ['domain/billing/allowances.ts'], // for the addressee `administrator`
+  limit_reached: ['domain/billing/allowances.ts', 'domain/media/storage.ts'],
+  in_use: [
+    'domain/access/deliveries/deliveries.ts',
+    'domain/access/enrollments/cohorts.ts',
+    'domain/learning/courses/modules.ts',
+    'domain/learning/engagement/levels.ts',
+    'domain/learning/engagement/tags.ts',
+    'domain/media/uses.ts',
+    'domain/sales/purchases/products.ts',
+    'domain/watches/watches.ts',
+  ],
+  // Files named twice are a fault of the client.
+  invalid_file: [
+    'domain/clubs/branding.ts',
+    'domain/community/post-files.ts',
+    'domain/media/tracks.ts',
+    'domain/media/unsent-files.ts',
+  ],
+  invalid_image: ['domain/media/agent-images.ts'],
+  media_archived: ['domain/media/publishing.ts', 'domain/media/uses.ts'],
+  media_not_ready: ['domain/media/publishing.ts'],
+  not_configured: [
+    'domain/billing/add-ons.ts',
+    'domain/billing/notices.ts',
+    'domain/mail/notices/receive.ts',
+    'domain/media/transcriptions/asking.ts',
+  ],
+  internal_error: ['api/files/upload-server.ts', 'domain/clubs/organizations.ts'], // for programs of uploads
+  session_state: ['domain/mentorships/booking.ts'], // cancels and no-shows
+};
+
+function codesOfStudents(): Set<string> {
+  const ofStudents = contractOperations().filter(
+    ({ auth, koaPath }) =>
+      auth.includes('student') || /^\/v1\/(?:auth\/(?!admin\/)|clubs\/[^/]+\/classroom\/)/.test(koaPath),
+  );
+  return new Set(ofStudents.flatMap(({ errorCodes }) => errorCodes));
+}
+
+describe('refusals that students read', () => {
+  it('are thrown with words of the catalogues, in every file', () => {
+    const codes = codesOfStudents();
+    const found = new Map<string, Set<string>>();
+    for (const file of globSync(['domain/**/*.ts', 'api/**/*.ts'], { cwd: projectDirectory })) {
+      const source = readFileSync(path.join(projectDirectory, file), 'utf8');
+      for (const [, code = ''] of source.matchAll(/new DomainError\(\s*'([a-z_]+)'/g)) {
+        if (codes.has(code) && !forProgrammers.has(code) && !byCode.has(code))
+          found.set(code, (found.get(code) ?? new Set()).add(file));
+      }
+    }
+    const listed = Object.fromEntries([...found].map(([code, files]) => [code, [...files].toSorted()]));
+    expect(listed).to.deep.equal(ofAdministrators);
+  });
+
+  it('keep code, status and headers in every language', () => {
+    const refusal = new RefusalToPerson(
+      'daily_limit_reached',
+      ({ say }) => say('refusal.daily_limit_reached', { count: 3 }),
+      { retryAfterSeconds: 90, location: '/v1/x' },
+    );
+    expect(refusal).to.include({
+      code: 'daily_limit_reached',
+      status: 429,
+      message: 'This agent takes 3 questions in 24 hours from each student.',
+    });
+    expect(refusal.headers).to.deep.equal({ retryAfterSeconds: 90, location: '/v1/x' });
+    const messages = offeredLanguages.map((language) => refusal.messageIn(language));
+    expect(new Set(messages)).to.have.property('size', offeredLanguages.length);
+    for (const message of messages) expect(message).to.match(/3.*24|24.*3/);
+  });
+
+  it('are in the first language of the reader that the service speaks', () => {
+    const refusal = new RefusalToPerson('post_locked', 'refusal.post_locked');
+    expect(refusal.messageIn(null, 'fr', 'de-AT', 'es')).to.equal('Der Beitrag nimmt keine Kommentare mehr an.');
+    expect(refusal.messageIn(null, null)).to.equal('The post takes no comments any more.');
+  });
+
+  it('keep the technical message for programs and logs', () => {
+    const refusal = new RefusalToPerson('busy', 'refusal.busy', { technical: 'All 8 places are taken.' });
+    expect(refusal.message).to.equal('All 8 places are taken.');
+    expect(refusal.messageIn('en')).to.equal('Too many requests are under way. Please try again shortly.');
+    expect(refusal.headers).to.deep.equal({});
+  });
+
+  it('name a wait in whole minutes, at least one', () => {
+    expect([1, 60, 61, 3_600].map(minutesOf)).to.deep.equal([1, 1, 2, 60]);
+  });
+});

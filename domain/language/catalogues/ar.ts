@@ -192,6 +192,8 @@ export const ar: Catalogue = {
   'certificate.revoked_on': 'تاريخ الإلغاء',
   'certificate.version': 'الإصدار',
   'certificate.code': 'الرمز',
+  'certificate.sample.student': 'ليلى مثال',
+  'certificate.sample.course': 'العُقَد للمبتدئين',
 
   'page.busy.title': 'ليس الآن',
   'page.busy.text': 'نرجو المحاولة مرة أخرى بعد قليل.',

@@ -15,7 +15,7 @@ export const printedLogoRules = {
   /** Of the picture in the document. */
   mostPictureBytes: 200 * 1_024,
   /** From the first byte that is read to the picture. After that the document is printed without a logo. */
-  patienceMs: 5_000,
+  patienceMs: 10_000,
   /** Processes at a time that make pictures, of all clubs. */
   processes: 2,
   /** Of pictures that the process remembers. */

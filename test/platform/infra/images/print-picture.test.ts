@@ -13,7 +13,8 @@ const make = (
   { mostBytes = 200_000, signal = new AbortController().signal }: { mostBytes?: number; signal?: AbortSignal } = {},
 ) => makePrintPicture(image, { box, mostBytes, signal });
 
-describe('the picture of an image for documents', () => {
+describe('the picture of an image for documents', function () {
+  this.timeout(20_000);
   it('fits into its box, upright', async () => {
     const turned = await plain(300, 1_200).withMetadata({ orientation: 6 }).jpeg().toBuffer();
     expect(await make(turned)).to.include({ width: 400, height: 100, coding: 'jpeg' });

@@ -10,17 +10,17 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { standardAccent } from './branding.ts';
 
 export const printedLogoRules = {
-  /** Of the variant that is read. A larger one is passed over. */
+  /** Bytes of a variant that may be read. Larger variants are ignored. */
   mostFileBytes: 4 * 1_024 * 1_024,
-  /** Of the picture in the document. */
+  /** Bytes of the picture in the document. */
   mostPictureBytes: 200 * 1_024,
   /** From the first byte that is read to the picture. After that the document is printed without a logo. */
   patienceMs: 10_000,
   /** Processes at a time that make pictures, of all clubs. */
   processes: 2,
-  /** Of pictures that the process remembers. */
+  /** Bytes of all pictures in memory. */
   rememberedBytes: 16 * 1_024 * 1_024,
-  /** A variant with so large a share of the wanted pixels is sharp enough. */
+  /** A variant with so large a share of the pixels of its size in print is sharp enough. */
   leastShare: 0.75,
 } as const;
 
@@ -45,8 +45,8 @@ export interface PrintedLook {
 
 const lookColumns = columns(ClubBranding, ['accentColor'], 'branding');
 
-/** @param wanted size of the printed logo, in pixels @returns the look, with the smallest variant of the logo that is large enough */
-export async function findPrintedLook(db: Queries, clubId: Id, wanted: Size): Promise<PrintedLook> {
+/** @param printSize size of the printed logo, in pixels @returns the look, with the smallest variant of the logo that is large enough */
+export async function findPrintedLook(db: Queries, clubId: Id, printSize: Size): Promise<PrintedLook> {
   const row = await db.one<(typeof lookColumns)['row'] & { files: LogoFile[] | null }>(sql`
     SELECT ${lookColumns}, (
       SELECT jsonb_agg(jsonb_build_object('key', variant.object_key, 'sizeBytes', variant.size_bytes, 'width', variant.width, 'height', variant.height))
@@ -56,7 +56,7 @@ export async function findPrintedLook(db: Queries, clubId: Id, wanted: Size): Pr
       FROM club_branding branding WHERE club_id = ${clubId}`);
   return {
     accentColor: row === undefined || row.accentColor === standardAccent ? null : row.accentColor,
-    logo: smallestSufficient(row?.files ?? [], wanted) ?? null,
+    logo: smallestSufficient(row?.files ?? [], printSize) ?? null,
   };
 }
 
@@ -65,22 +65,22 @@ export async function hasPrintableLogo(db: Queries, clubId: Id): Promise<boolean
   return (await findPrintedLook(db, clubId, { width: 1, height: 1 })).logo !== null;
 }
 
-/** @returns the smallest variant that is sharp enough for the wanted size, otherwise the largest one */
-function smallestSufficient(files: readonly LogoFile[], wanted: Size): LogoFile | undefined {
+/** @returns the smallest variant that is sharp enough for this size, otherwise the largest one */
+function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFile | undefined {
   const { mostFileBytes, leastShare } = printedLogoRules;
   const usable = files
     // A drawing that says no size is one pixel to the library that draws it.
     .filter(({ sizeBytes, width, height }) => sizeBytes <= mostFileBytes && width * height > 1)
     .toSorted((one, other) => one.width * one.height - other.width * other.height || one.sizeBytes - other.sizeBytes);
   const isSufficient = ({ width, height }: Size) =>
-    width >= leastShare * wanted.width || height >= leastShare * wanted.height;
+    width >= leastShare * printSize.width || height >= leastShare * printSize.height;
   return usable.find(isSufficient) ?? usable.at(-1);
 }
 
 /** `unreadable`: its bytes never give a picture. `unavailable`: they could not be read, or not in time; another try may succeed. */
 export type LogoPicture = PrintPicture | 'unreadable' | 'unavailable';
 
-/** By key and size, the pictures that were printed last. */
+/** The newest pictures, by the variant's key and the size in print. */
 const remembered = new LRUCache<string, Exclude<LogoPicture, 'unavailable'>>({
   maxSize: printedLogoRules.rememberedBytes,
   sizeCalculation: (picture) =>
@@ -92,23 +92,23 @@ const permits = createClubPermits(printedLogoRules.processes);
 
 /**
  * Reads a variant and makes the picture that is printed of it. Never throws: no document fails because of its logo.
- * @param wanted size of the printed logo, in pixels
+ * @param printSize size of the printed logo, in pixels
  */
 export async function readLogo(
   storage: Pick<ObjectStore, 'stream'>,
   clubId: Id,
   logo: LogoFile,
-  wanted: Size,
+  printSize: Size,
 ): Promise<LogoPicture> {
-  const name = `${logo.key} ${wanted.width}x${wanted.height}`;
+  const name = `${logo.key} ${printSize.width}x${printSize.height}`;
   const known = remembered.get(name);
   if (known !== undefined) return known;
-  const making = beingMade.get(name) ?? makeLogo(storage, clubId, logo, wanted).catch(() => 'unavailable' as const);
+  const making = beingMade.get(name) ?? makeLogo(storage, clubId, logo, printSize).catch(() => 'unavailable' as const);
   beingMade.set(name, making);
   try {
-    const made = await making;
-    if (made !== 'unavailable') remembered.set(name, made);
-    return made;
+    const picture = await making;
+    if (picture !== 'unavailable') remembered.set(name, picture);
+    return picture;
   } finally {
     beingMade.delete(name);
   }

@@ -107,7 +107,7 @@ describe('a club’s own face (DEC-184)', () => {
     expect((await call('GET', `/media/${id}/usage`)).body.data).to.deep.equal([]);
   });
 
-  it('warns of a logo of which there is no picture to print, and not of one that is shown nowhere', async () => {
+  it('warns if the logo has no picture to print, and is silent if the logo is private', async () => {
     const id = await logo();
     expect((await set({ logo_media_id: id })).body.data.warnings).to.deep.equal([{ code: 'logo_not_printable' }]);
     await alter('media', id, { visibility: 'private' });

@@ -1,4 +1,4 @@
-/** The certificate before anybody gets one, as administrators see it (DEC-187). */
+/** The sample certificate that administrators see before they issue any (DEC-187). */
 import { expect } from 'chai';
 import { offeredLanguages } from '../../domain/language/languages.ts';
 import { wordingIn } from '../../domain/language/wording.ts';
@@ -68,7 +68,7 @@ describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
     expect((await preview(club, 'de', token)).status).to.be.oneOf([401, 403]);
   });
 
-  it('422 for a language that is not offered, with those that are', async () => {
+  it('422 for a language that is not offered, with the offered languages', async () => {
     const club = await buildClub();
     const answer = await preview(club, 'fr');
     expectError(answer, 'invalid_request');

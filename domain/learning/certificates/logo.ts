@@ -5,14 +5,14 @@ import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { readLogo, type PrintedLook } from '../../branding/printed-look.ts';
 import { page } from './ornaments.ts';
 
-/** Where the logo stands, in points: in the middle of the page. */
+/** The box of the logo, in points. It is centered on the page. */
 const box = { y: 46, width: 300, height: 44 } as const;
-/** Of the printed logo at most: 288 pixels an inch. */
+/** The printed logo has at most 288 pixels an inch. */
 const pixelsAPoint = 4;
 /** A logo of few pixels is printed no larger than screens show it: 96 pixels an inch. */
 const mostPointsAPixel = 0.75;
 
-/** The pixels that a logo needs to fill its place. */
+/** The pixels that a logo needs to fill its box. */
 export const logoSize = { width: box.width * pixelsAPoint, height: box.height * pixelsAPoint } as const;
 
 /** @returns what is drawn of the look; it is not complete if the logo is missing only this time. Never throws. */

@@ -11,7 +11,7 @@ import type { CertificateRow } from './reads.ts';
 import { createTypesetter, drawLine, type Typesetter } from './typesetting.ts';
 import { certificateWords, type CertificateWords } from './words.ts';
 
-/** What people wrote and days, as of the certificate's version. */
+/** Texts, numbers and days of the certificate's version. */
 export type PrintedFacts = Pick<
   CertificateRow,
   | 'code'

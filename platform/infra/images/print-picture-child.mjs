@@ -39,7 +39,7 @@ async function inJpeg(image) {
   return { width, height, coding: 'jpeg', colors: data, alpha: Buffer.alloc(0) };
 }
 
-/** Colors and transparency apart, as documents have them. What cannot be seen is white: it shows at edges when a reader scales them. */
+/** Colors and transparency apart, as documents have them. Invisible pixels are white, because readers that scale the picture mix them into its edges. */
 async function inPlanes(image) {
   const { data, info } = await image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true });
   const { width, height, channels } = info;

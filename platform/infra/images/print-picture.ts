@@ -39,7 +39,7 @@ export async function makePrintPicture(
   throw endedWith(ended.code);
 }
 
-/** As print-picture-child.mjs writes it. */
+/** Reads the output of print-picture-child.mjs. */
 function pictureIn(output: Buffer): PrintPicture {
   const end = output.indexOf('\n');
   const head = JSON.parse(output.toString('utf8', 0, end)) as Pick<PrintPicture, 'width' | 'height' | 'coding'> & {

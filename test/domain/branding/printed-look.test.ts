@@ -44,8 +44,8 @@ describe('the picture of a logo (DEC-186)', function () {
 
   it('is read and made of two files at a time, of all clubs', async () => {
     const { storage, counts } = storeOf(() => bytes);
-    const made = await Promise.all(Array.from({ length: 3 }, () => readLogo(storage, newId(), file(), size)));
-    expect(made.filter((picture) => typeof picture === 'string')).to.deep.equal([]);
+    const pictures = await Promise.all(Array.from({ length: 3 }, () => readLogo(storage, newId(), file(), size)));
+    expect(pictures.filter((picture) => typeof picture === 'string')).to.deep.equal([]);
     expect([counts.reads, counts.most]).to.deep.equal([3, 2]);
   });
 

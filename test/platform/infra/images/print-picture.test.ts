@@ -30,23 +30,23 @@ describe('the picture of an image for documents', function () {
     ['with 16 bits for each colour', plain(80, 80).toColourspace('rgb16').png()],
   ] as const)
     it(`of an image ${what} is a JPEG in sRGB with colours at full resolution`, async () => {
-      const made = await make(await image.toBuffer());
-      const read = await sharp(Buffer.from(made?.colors ?? [])).metadata();
+      const picture = await make(await image.toBuffer());
+      const read = await sharp(Buffer.from(picture?.colors ?? [])).metadata();
       expect(read).to.include({ format: 'jpeg', space: 'srgb', channels: 3, chromaSubsampling: '4:4:4' });
-      expect(made?.alpha.length).to.equal(0);
+      expect(picture?.alpha.length).to.equal(0);
     });
 
   it('of a transparent image has its colours and its transparency apart; what cannot be seen is white', async () => {
     const field = await plain(20, 10, 4).png().toBuffer();
     const image = sharp({ create: { width: 40, height: 10, channels: 4, background: { r: 0, g: 0, b: 0, alpha: 0 } } });
-    const made = await make(
+    const picture = await make(
       await image
         .composite([{ input: field, left: 0, top: 0 }])
         .png()
         .toBuffer(),
     );
-    const [colors, alpha] = [inflateSync(made?.colors ?? ''), inflateSync(made?.alpha ?? '')];
-    expect([made?.coding, colors.length, alpha.length]).to.deep.equal(['deflate', 40 * 10 * 3, 40 * 10]);
+    const [colors, alpha] = [inflateSync(picture?.colors ?? ''), inflateSync(picture?.alpha ?? '')];
+    expect([picture?.coding, colors.length, alpha.length]).to.deep.equal(['deflate', 40 * 10 * 3, 40 * 10]);
     expect([...colors.subarray(0, 3), alpha[0]]).to.deep.equal([200, 30, 30, 128]);
     expect([...colors.subarray(3 * 39, 3 * 40), alpha[39]]).to.deep.equal([255, 255, 255, 0]);
   });

@@ -192,8 +192,8 @@ describe('the logo on certificates (DEC-186)', function () {
 
   it('is drawn the same each time, byte for byte, and stored once', async () => {
     await chooseLook(club, { logo_media_id: await buildLogo(club, await square().png().toBuffer()) });
-    const withoutPut = { put: () => Promise.resolve() };
-    const [one, other] = [await print(withoutPut), await print(withoutPut)];
+    const ignoringStore = { put: () => Promise.resolve() };
+    const [one, other] = [await print(ignoringStore), await print(ignoringStore)];
     expect(one.equals(other)).to.equal(true);
     const stored = await print();
     expect((await storedKeys()).length).to.equal(1);

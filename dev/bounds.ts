@@ -10,6 +10,7 @@ import { importRules } from '../domain/access/imports/imports.policy.ts';
 import { assignmentRules } from '../domain/assignments/assignments.policy.ts';
 import { mostOfAClub as automationsOfAClub } from '../domain/automations/drafts.ts';
 import { plans } from '../domain/billing/plans.policy.ts';
+import { printedLogoRules } from '../domain/branding/printed-look.ts';
 import { campaignsPerClub } from '../domain/campaigns/drafts.ts';
 import { mostRows as rowsOfASuppressionImport } from '../domain/campaigns/suppression-import.ts';
 import { slugRules } from '../domain/clubs/slugs.ts';
@@ -366,6 +367,18 @@ const sizes: Section = {
       of: 'file',
       most: `${mailPictureRules.mostBytes / 1_048_576} MiB`,
       beyond: 'a problem of the e-mail (DEC-157)',
+    },
+    {
+      what: 'The picture that is made of a logo for certificates',
+      of: 'club',
+      most: `${printedLogoRules.mostPictureBytes / 1_024} KiB`,
+      beyond: 'made smaller (DEC-186)',
+    },
+    {
+      what: 'Seconds that a certificate waits for its logo',
+      of: 'file',
+      most: number(printedLogoRules.patienceMs / 1_000),
+      beyond: 'printed without (DEC-186)',
     },
     {
       what: 'Pictures of an animation in an e-mail',

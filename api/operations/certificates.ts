@@ -2,6 +2,7 @@
 import { Binary } from '../../contract/contract.ts';
 import * as certificates from '../../domain/learning/certificates/certificates.ts';
 import { formatCode } from '../../domain/learning/certificates/code.policy.ts';
+import { previewCertificate as drawPreview } from '../../domain/learning/certificates/preview.ts';
 import { printCertificate } from '../../domain/learning/certificates/files.ts';
 import * as reads from '../../domain/learning/certificates/reads.ts';
 import type { Deps, Operation } from '../operation.ts';
@@ -24,6 +25,12 @@ export const revokeCertificate: Operation<'revokeCertificate'> = async ({ params
 
 export const getCertificatePdf: Operation<'getCertificatePdf'> = async ({ params, db, deps, now }) =>
   print(deps, now, await reads.findCertificate(db, params.clubId, params.certificateId));
+
+export const previewCertificate: Operation<'previewCertificate'> = async ({ params, administrator, db, deps }) => {
+  const { storage, publicUrl } = deps;
+  const { bytes, language } = await drawPreview({ db, storage, publicUrl }, params, administrator.id);
+  return new Binary('application/pdf', bytes, `certificate-preview-${language}.pdf`);
+};
 
 export const listOwnCertificates: Operation<'listOwnCertificates'> = async ({ query, student, db }) =>
   page(await reads.listOwnCertificates(db, student.id, query));

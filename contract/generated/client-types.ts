@@ -573,7 +573,7 @@ export interface paths {
         get: operations["getBranding"];
         /**
          * Choose the club's look
-         * @description Replaces the whole look. It shows in mails and pages from now on; campaigns that have begun and automations that are published keep theirs. A logo that is no ready public image of the club's library answers `422 invalid_file`; a colour on which white words cannot be read, `422`.
+         * @description Replaces the whole look. It shows in mails, pages and certificates from now on, also in certificates that were issued before; campaigns that have begun and automations that are published keep theirs. A logo that is no ready public image of the club's library answers `422 invalid_file`; a colour on which white words cannot be read, `422`.
          *
          *     Roles: `owner`, `admin`.
          *
@@ -584,6 +584,26 @@ export interface paths {
          *     | `invalid_file` | 422 | A file does not belong to this person, is not ready, or was sent already. |
          */
         put: operations["setBranding"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/clubs/{clubId}/branding/certificate/{language}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview the certificate
+         * @description A certificate as a PDF, with the club's name and look, and with a made-up student and course in the language. It has no code that verifies, and nothing is stored. If the logo cannot be read at the moment, the preview shows none.
+         */
+        get: operations["previewCertificate"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -8819,6 +8839,17 @@ export interface components {
             time_zone?: components["schemas"]["TimeZone"];
             language?: components["schemas"]["LanguageInput"];
         };
+        /** @description `logo_not_printable`: no picture could be made of the logo, or not yet, so certificates are printed without it. A later version may add values: accept those that you do not know. */
+        BrandingWarningCode: "logo_not_printable" | string;
+        /**
+         * @description What of a club's look cannot be shown everywhere. Always present is `code`.
+         * @example {
+         *       "code": "logo_not_printable"
+         *     }
+         */
+        BrandingWarning: {
+            code: components["schemas"]["BrandingWarningCode"];
+        };
         /**
          * @description How a club's mails, pages and certificates look. Always present are `accent_color` and `links`.
          * @example {
@@ -8857,6 +8888,8 @@ export interface components {
             legal_footer?: string;
             /** @description Under each mail and page, in this order. */
             links: components["schemas"]["BrandingLink"][];
+            /** @description What of the look cannot be shown everywhere; absent if everything can. */
+            warnings?: components["schemas"]["BrandingWarning"][];
             /**
              * Format: date-time
              * @description When it was changed last; absent for the standard look.
@@ -19268,6 +19301,11 @@ export interface components {
          * @example harbour-sailing-club
          */
         ClubSlug: string;
+        /**
+         * @description BCP 47 tag of a language that the service speaks; another one answers `422` with those that it speaks.
+         * @example pt-BR
+         */
+        mailLanguage: components["schemas"]["SpokenLanguageInput"];
         /** @description Number of the page, from 1. */
         Page: number;
         /** @description Records a page. */
@@ -19402,11 +19440,6 @@ export interface components {
          * @example student_invitation
          */
         mailTemplate: components["schemas"]["MailTextTemplateInput"];
-        /**
-         * @description BCP 47 tag of a language that the service speaks; another one answers `422` with those that it speaks.
-         * @example pt-BR
-         */
-        mailLanguage: components["schemas"]["SpokenLanguageInput"];
         /**
          * @description Id of a suppression of this club.
          * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
@@ -21159,6 +21192,42 @@ export interface operations {
                 };
             };
             429: components["responses"]["RateLimited"];
+            default: components["responses"]["Otherwise"];
+        };
+    };
+    previewCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The public organization id: `organization_id` in `GET /v1/me`. A club that does not exist answers with the same `403` as one that the session does not act in.
+                 * @example 5f0f6c52-7d1e-4a53-9d1c-0d6d7a1f2b11
+                 */
+                clubId: components["parameters"]["ClubId"];
+                /**
+                 * @description BCP 47 tag of a language that the service speaks; another one answers `422` with those that it speaks.
+                 * @example pt-BR
+                 */
+                language: components["parameters"]["mailLanguage"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page in landscape A4. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["MalformedRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["InvalidRequest"];
             default: components["responses"]["Otherwise"];
         };
     };

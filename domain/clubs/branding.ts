@@ -8,6 +8,7 @@ import { holdsUnseenCharacters } from '../../platform/core/text.policy.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { findBranding, presentPublicBranding, standardAccent } from '../branding/branding.ts';
+import { hasPrintableLogo } from '../branding/printed-look.ts';
 import { contrastWithWhite, isReadable } from '../branding/colors.policy.ts';
 import type { AddressedDeps } from '../deps.ts';
 import { setUses } from '../media/uses.ts';
@@ -16,8 +17,10 @@ import { setUses } from '../media/uses.ts';
 export async function readBranding(db: Queries, publicUrl: string, clubId: Id): Promise<RecordOf<'Branding'>> {
   const row = await db.manager.findOneBy(ClubBranding, { clubId });
   const branding = await findBranding(db, publicUrl, clubId);
+  const isPrintable = branding.logoUrl === null || (await hasPrintableLogo(db, clubId));
   return {
     ...presentPublicBranding(branding),
+    ...(!isPrintable && { warnings: [{ code: 'logo_not_printable' }] }),
     ...(row?.logoMediaId && { logo_media_id: row.logoMediaId }),
     ...(branding.replyTo !== null && { reply_to: branding.replyTo }),
     ...(row && { updated_at: row.updatedAt.toISOString() }),

@@ -124,6 +124,8 @@ export interface MessageArguments {
   'certificate.revoked_on': Record<never, never>;
   'certificate.version': Record<never, never>;
   'certificate.code': Record<never, never>;
+  'certificate.sample.student': Record<never, never>;
+  'certificate.sample.course': Record<never, never>;
   'page.busy.title': Record<never, never>;
   'page.busy.text': Record<never, never>;
   'preview.title': { subject: string };

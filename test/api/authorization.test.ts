@@ -256,6 +256,7 @@ const table: Record<OperationId, Row> = {
   getCertificate: { sessions: admin, roles, answer: 'not_found' },
   reissueCertificate: { sessions: admin, roles: content, answer: 'not_found' },
   revokeCertificate: { sessions: admin, roles: content, answer: 'not_found' },
+  previewCertificate: { sessions: admin, roles, answer: 200 },
   getCertificatePdf: { sessions: admin, roles, answer: 'not_found' },
   listOwnCertificates: { sessions: student, answer: 200 },
   getOwnCertificatePdf: { sessions: student, answer: 'not_found' },

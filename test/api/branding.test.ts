@@ -5,6 +5,7 @@ import { clubMailTemplates, variablesOf } from '../../domain/mail/own-text.ts';
 import { offeredLanguages } from '../../domain/language/languages.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildLogo, logoPixels } from '../toolkit/builders/logos.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
 import { call as request, expectError } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';
@@ -49,7 +50,7 @@ describe('a club’s own face (DEC-184)', () => {
       links: [{ label: 'Privacidade', url: 'https://knots.example/p?a=1&b=2' }],
     };
     const { body } = await set(full);
-    const { updated_at: updatedAt, logo_url: logoUrl, ...rest } = body.data;
+    const { updated_at: updatedAt, logo_url: logoUrl, warnings: _, ...rest } = body.data;
     expect(rest).to.deep.equal({ ...full, accent_color: '#0b6e4f', legal_footer: 'Knots Ltda.\nCNPJ 1' });
     expect(logoUrl).to.match(new RegExp(`/public/media/${logoId}/preview$`));
     expect(Date.parse(updatedAt)).to.be.closeTo(Date.now(), 60_000);
@@ -104,6 +105,17 @@ describe('a club’s own face (DEC-184)', () => {
     expect((await call('GET', `/media/${id}/usage`)).body.data).to.have.length(1);
     await set({});
     expect((await call('GET', `/media/${id}/usage`)).body.data).to.deep.equal([]);
+  });
+
+  it('warns if the logo has no picture to print, and is silent if the logo is private', async () => {
+    const id = await logo();
+    expect((await set({ logo_media_id: id })).body.data.warnings).to.deep.equal([{ code: 'logo_not_printable' }]);
+    await alter('media', id, { visibility: 'private' });
+    expect((await call('GET', '/branding')).body.data).to.not.have.property('warnings');
+    expect((await set({ logo_media_id: await buildLogo(club, await logoPixels(40, 40).png().toBuffer()) })).body.data)
+      .to.have.property('logo_url')
+      .and.to.be.a('string');
+    expect((await call('GET', '/branding')).body.data).to.not.have.property('warnings');
   });
 
   it('shows no logo while its file is not public', async () => {

@@ -68,6 +68,7 @@ describe('dev/build', () => {
       'platform/infra/images/colors.mjs',
       'platform/infra/images/mail-picture-child.mjs',
       'platform/infra/images/page-child.mjs',
+      'platform/infra/images/print-picture-child.mjs',
       'platform/infra/images/shrink-child.mjs',
       'platform/start.mjs',
     ]);

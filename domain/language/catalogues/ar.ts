@@ -196,6 +196,8 @@ export const ar: Catalogue = {
   'certificate.revoked_on': 'تاريخ الإلغاء',
   'certificate.version': 'النسخة',
   'certificate.code': 'الرمز',
+  'certificate.sample.student': 'ليلى مثال',
+  'certificate.sample.course': 'العُقَد للمبتدئين',
 
   'page.busy.title': 'تعذّر ذلك الآن',
   'page.busy.text': 'نرجو المحاولة مرة أخرى بعد قليل.',

@@ -196,6 +196,8 @@ export const de: Catalogue = {
   'certificate.revoked_on': 'Widerrufen',
   'certificate.version': 'Version',
   'certificate.code': 'Code',
+  'certificate.sample.student': 'Ada Beispiel',
+  'certificate.sample.course': 'Knoten für den Einstieg',
 
   'page.busy.title': 'Gerade nicht möglich',
   'page.busy.text': 'Bitte versuche es gleich noch einmal.',

@@ -188,6 +188,8 @@ export const en = {
   'certificate.revoked_on': 'Revoked',
   'certificate.version': 'Version',
   'certificate.code': 'Code',
+  'certificate.sample.student': 'Ada Example',
+  'certificate.sample.course': 'Knots for Beginners',
 
   'page.busy.title': 'Not now',
   'page.busy.text': 'Please try again shortly.',

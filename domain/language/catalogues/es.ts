@@ -196,6 +196,8 @@ export const es: Catalogue = {
   'certificate.revoked_on': 'Revocado',
   'certificate.version': 'Versión',
   'certificate.code': 'Código',
+  'certificate.sample.student': 'Ana Ejemplo',
+  'certificate.sample.course': 'Nudos para principiantes',
 
   'page.busy.title': 'Ahora no es posible',
   'page.busy.text': 'Inténtalo de nuevo dentro de un momento.',

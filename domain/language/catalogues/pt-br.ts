@@ -196,6 +196,8 @@ export const ptBR: Catalogue = {
   'certificate.revoked_on': 'Revogação',
   'certificate.version': 'Versão',
   'certificate.code': 'Código',
+  'certificate.sample.student': 'Ana Exemplo',
+  'certificate.sample.course': 'Nós para iniciantes',
 
   'page.busy.title': 'Agora não é possível',
   'page.busy.text': 'Tente de novo daqui a pouco.',

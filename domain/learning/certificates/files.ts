@@ -5,43 +5,48 @@ import type { Database, Transaction } from '../../../platform/infra/postgres/dat
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import { findPrintedLook, type PrintedLook } from '../../branding/printed-look.ts';
+import { logoSize, readLook } from './logo.ts';
 import { drawCertificate } from './pdf-work.ts';
 import type { CertificateRow } from './reads.ts';
 
 export interface CertificateFileDeps {
   db: Database;
-  storage: Pick<ObjectStore, 'put' | 'read' | 'remove'>;
+  storage: Pick<ObjectStore, 'put' | 'read' | 'stream' | 'remove'>;
 }
 
 /** One more with each change of what is drawn. */
-const drawing = 2;
+const drawing = 3;
 /** A PDF has some 40 KB. A larger one is drawn each time. */
 const maxBytes = 1_024 * 1_024;
 /** Longer than putting a file may take: what is put while it is erased is erased again. */
 const putMs = 5 * 60_000;
 
 /**
- * A store that is away costs time and nothing else.
- * @returns the bytes of the PDF; the same for the same certificate
+ * Draws the certificate with the club's present look (DEC-186). A store that is away costs time and the logo, and nothing else.
+ * @returns the bytes of the PDF; the same for the same certificate and look
  */
 export async function printCertificate(
   deps: CertificateFileDeps,
   certificate: CertificateRow,
   now: Date,
 ): Promise<Buffer> {
-  const key = keyOf(certificate);
-  const kept = await deps.storage.read(key, 0, maxBytes).catch(() => undefined);
-  if (kept && kept.length > 0) return kept;
-  const bytes = await drawCertificate(certificate.clubId, certificate);
-  if (bytes.length < maxBytes) await keep(deps, certificate, key, bytes, now).catch(() => undefined);
+  const { clubId } = certificate;
+  const look = await findPrintedLook(deps.db, clubId, logoSize);
+  const key = keyOf(certificate, look);
+  const stored = await deps.storage.read(key, 0, maxBytes).catch(() => undefined);
+  if (stored && stored.length > 0) return stored;
+  const { isComplete, ...drawn } = await readLook(deps.storage, clubId, look);
+  const bytes = await drawCertificate({ clubId }, { ...certificate, ...drawn });
+  if (isComplete && bytes.length < maxBytes) await keep(deps, certificate, key, bytes, now).catch(() => undefined);
   return bytes;
 }
 
-/** All that is printed decides: the club's time zone and colour do, too, of which a version knows nothing. */
-function keyOf(certificate: CertificateRow): string {
+/** All that is printed decides: the club's time zone, colour and logo do, too, of which a version knows nothing. */
+function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook): string {
   const { id, code, studentName, courseTitle, clubName, language, timeZone, lessonCount, hours, version } = certificate;
-  const { clubId, issuedAt, completedAt, verifyUrl, accentColor } = certificate;
-  const printed = [
+  const { clubId, issuedAt, completedAt, verifyUrl } = certificate;
+  const content = [
     drawing,
     code,
     studentName,
@@ -54,8 +59,9 @@ function keyOf(certificate: CertificateRow): string {
     version,
     issuedAt,
     accentColor,
+    logo?.key ?? null,
   ];
-  const digest = createHash('sha256').update(JSON.stringify([...printed, completedAt, verifyUrl]));
+  const digest = createHash('sha256').update(JSON.stringify([...content, completedAt, verifyUrl]));
   return `certificates/${clubId}/${id}/${version}-${digest.digest('hex').slice(0, 32)}.pdf`;
 }
 

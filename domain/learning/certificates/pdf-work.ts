@@ -2,9 +2,8 @@
  * Draws certificates in threads, of which each club has its share (ENG-20). The first one of a process takes 300 ms, because fonts are
  * read and code is compiled: in the thread of the API every other request would wait for it.
  */
-import type { Id } from '../../../platform/core/ids.ts';
 import { moduleAt } from '../../../platform/core/modules.ts';
-import { createClubPermits } from '../../../platform/engine/club-permits.ts';
+import { createClubPermits, type PermitHolder } from '../../../platform/engine/club-permits.ts';
 import { createThreads } from '../../../platform/infra/bounded-thread.ts';
 import type { Printed } from './pdf.ts';
 
@@ -27,10 +26,14 @@ const threads = createThreads(moduleAt('./pdf-thread.ts', import.meta.url), pdfT
 });
 const permits = createClubPermits(pdfThreadRules.threads, { line: pdfThreadRules.line });
 
-/** @returns the bytes of a PDF @throws DomainError busy if the club has too much of such work; Error beyond what a thread may use */
-export async function drawCertificate(clubId: Id, certificate: Printed): Promise<Buffer> {
+/**
+ * @param holder the club, and a person who may have no more than their share of its work
+ * @returns the bytes of a PDF
+ * @throws DomainError busy if the club, or the person, has too much of such work; Error beyond what a thread may use
+ */
+export async function drawCertificate(holder: PermitHolder, certificate: Printed): Promise<Buffer> {
   const { code, studentName, courseTitle, clubName, language, timeZone, lessonCount } = certificate;
-  const { hours, version, issuedAt, completedAt, verifyUrl, accentColor } = certificate;
+  const { hours, version, issuedAt, completedAt, verifyUrl, accentColor, logo } = certificate;
   const names = { code, studentName, courseTitle, clubName, language, timeZone };
   const data = {
     ...names,
@@ -41,9 +44,10 @@ export async function drawCertificate(clubId: Id, certificate: Printed): Promise
     completedAt,
     verifyUrl,
     accentColor,
+    logo,
   } satisfies Printed;
   const { signal } = new AbortController();
-  const drawn = await permits.run({ clubId }, () => threads.run<{ bytes: Uint8Array }>({ data, signal }));
+  const drawn = await permits.run(holder, () => threads.run<{ bytes: Uint8Array }>({ data, signal }));
   if (typeof drawn === 'string') throw new Error(`A certificate was not drawn: ${drawn}.`);
   return Buffer.from(drawn.bytes);
 }

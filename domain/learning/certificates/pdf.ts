@@ -2,14 +2,17 @@
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
 import QRCode from 'qrcode';
+import type { PrintPicture } from '../../../platform/infra/images/print-picture.ts';
 import { directionOf } from '../../language/languages.ts';
 import { formatCode } from './code.policy.ts';
+import { drawLogo } from './logo.ts';
 import { drawFrame, drawRule, drawSeal, page, paint } from './ornaments.ts';
 import type { CertificateRow } from './reads.ts';
 import { createTypesetter, drawLine, type Typesetter } from './typesetting.ts';
 import { certificateWords, type CertificateWords } from './words.ts';
 
-export type Printed = Pick<
+/** Texts, numbers and days of the certificate's version. */
+export type PrintedFacts = Pick<
   CertificateRow,
   | 'code'
   | 'studentName'
@@ -23,8 +26,14 @@ export type Printed = Pick<
   | 'issuedAt'
   | 'completedAt'
   | 'verifyUrl'
-  | 'accentColor'
 >;
+
+/** All that is printed: the facts, and how the club looks now (DEC-186). */
+export interface Printed extends PrintedFacts {
+  /** `#rrggbb`; null for the standard colors. */
+  accentColor: string | null;
+  logo: PrintPicture | null;
+}
 
 /** What all parts of a page are drawn with. */
 interface Sheet {
@@ -83,20 +92,22 @@ function drawOrnaments({ pdf, column }: Sheet, accent: string): void {
   pdf.endMarkedContent();
 }
 
+/** Club and heading, and how they make room for a logo. */
+const head = {
+  plain: { club: { y: 62, height: 30, largest: 17 }, heading: { y: 96, height: 50, largest: 36 } },
+  withLogo: { club: { y: 92, height: 22, largest: 14 }, heading: { y: 112, height: 40, largest: 30 } },
+} as const;
+
 /** Who has completed what, and where. */
-async function drawCitation({ type, words }: Sheet, certificate: Printed): Promise<void> {
+async function drawCitation({ pdf, type, words }: Sheet, certificate: Printed): Promise<void> {
   const { studentName, courseTitle, clubName, lessonCount: lessons, hours, completedAt, timeZone } = certificate;
+  const { accentColor, logo } = certificate;
   const column = { x: 90, width: page.width - 180 };
   const small = { ...column, height: 20, style: 'italic', largest: 13, color: paint.soft } as const;
-  await type.draw(clubName, {
-    ...column,
-    y: 62,
-    height: 30,
-    style: 'bold',
-    largest: 17,
-    color: certificate.accentColor ?? paint.gold,
-  });
-  await type.draw(words.heading, { ...column, y: 96, height: 50, style: 'regular', largest: 36, role: 'H1' });
+  const { club, heading } = logo ? head.withLogo : head.plain;
+  if (logo) drawLogo(pdf, logo, clubName);
+  await type.draw(clubName, { ...column, ...club, style: 'bold', color: accentColor ?? paint.gold });
+  await type.draw(words.heading, { ...column, ...heading, style: 'regular', role: 'H1' });
   await type.draw(words.certifies, { ...small, y: 172 });
   await type.draw(studentName ?? '', { ...column, y: 194, height: 62, style: 'italic', largest: 40 });
   await type.draw(words.completed, { ...small, y: 264 });

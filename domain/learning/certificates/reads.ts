@@ -49,11 +49,8 @@ const certificateColumns = columns(
   'certificate',
 )
   .and(columns(Course, { coursePublicId: 'publicId' }, 'course'))
-  .and(columns(Club, ['timeZone'], 'club')).and<{
-  language: string;
-  accentColor: string | null;
-}>(sql`coalesce(certificate.language, club.language) AS "language",
-    (SELECT accent_color FROM club_branding WHERE club_id = club.id) AS "accentColor"`);
+  .and(columns(Club, ['timeZone'], 'club'))
+  .and<{ language: string }>(sql`coalesce(certificate.language, club.language) AS "language"`);
 
 const withCourse = sql`FROM certificates certificate JOIN courses course ON course.id = certificate.course_id
   JOIN clubs club ON club.id = certificate.club_id`;

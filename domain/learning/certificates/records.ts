@@ -22,8 +22,6 @@ export interface CertificateRow {
   clubName: string;
   /** BCP 47: the club's when the certificate was issued first. */
   language: string;
-  /** `#rrggbb` of the club's own look; null for the standard one. */
-  accentColor: string | null;
   warnings: CertificateWarning[];
   /** IANA name of the club's time zone: the days that are printed are its days. */
   timeZone: string;

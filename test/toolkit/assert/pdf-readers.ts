@@ -34,6 +34,28 @@ export function printedPicture(bytes: Buffer, scale: number): Promise<Picture> {
   });
 }
 
+/** A page as it is shown on a screen. */
+export interface ColoredPage {
+  /** In pixels. */
+  width: number;
+  height: number;
+  /** Red, green and blue, from 0 to 255. @param x pixels from the left @param y pixels from the top */
+  colorAt(x: number, y: number): [number, number, number];
+}
+
+/** @param scale pixels of a point @returns the first page in its colors */
+export function coloredPage(bytes: Buffer, scale: number): Promise<ColoredPage> {
+  return withFirstPage(bytes, async (page) => {
+    const { width, height, data } = await page.render({ scale, render: 'bitmap' });
+    const pixels = Uint8Array.from(data);
+    const colorAt = (x: number, y: number): [number, number, number] => {
+      const at = 4 * (Math.round(y) * width + Math.round(x));
+      return [pixels[at] ?? 0, pixels[at + 1] ?? 0, pixels[at + 2] ?? 0];
+    };
+    return { width, height, colorAt };
+  });
+}
+
 /** A part of a document's structure, such as a paragraph. */
 interface Tagged {
   role?: string;

@@ -101,7 +101,7 @@ describe('the PDF of a certificate in the bucket (DEC-56)', function () {
 
   it('is drawn each time while the bucket is away', async () => {
     const away = () => Promise.reject(new Error('The store is away.'));
-    const bytes = await print({ ...deps, storage: { put: away, read: away, remove: away } });
+    const bytes = await print({ ...deps, storage: { put: away, read: away, stream: away, remove: away } });
     expect(bytes.toString('latin1', 0, 5)).to.equal('%PDF-');
     await print();
     expect(await files()).to.have.length(1);

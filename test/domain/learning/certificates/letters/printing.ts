@@ -37,6 +37,7 @@ export const usualCertificate: Printed = {
   completedAt: at,
   verifyUrl: 'https://api.example.com/certificates/K7QM4XPA9T2F',
   accentColor: null,
+  logo: null,
 };
 
 /** @returns a certificate with these texts, and with usual ones for the rest */

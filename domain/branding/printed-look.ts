@@ -1,0 +1,149 @@
+/** How documents of a club look when they are printed: its colour and its logo, as they are now (DEC-186). */
+import { LRUCache } from 'lru-cache';
+import { ClubBranding } from '../../entities/clubs/club-branding.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { createClubPermits } from '../../platform/engine/club-permits.ts';
+import { makePrintPicture, type PrintPicture } from '../../platform/infra/images/print-picture.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../platform/infra/postgres/sql.ts';
+import { standardAccent } from './branding.ts';
+
+export const printedLogoRules = {
+  /** Bytes of a variant that may be read. Larger variants are ignored. */
+  mostFileBytes: 4 * 1_024 * 1_024,
+  /** Bytes of the picture in the document. */
+  mostPictureBytes: 200 * 1_024,
+  /** From the first byte that is read to the picture. After that the document is printed without a logo. */
+  patienceMs: 10_000,
+  /** Processes at a time that make pictures, of all clubs. */
+  processes: 2,
+  /** Bytes of all pictures in memory. */
+  rememberedBytes: 16 * 1_024 * 1_024,
+  /** A variant with so large a share of the pixels of its size in print is sharp enough. */
+  leastShare: 0.75,
+} as const;
+
+/** In pixels. */
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** A variant of the logo in the object store. Its key never has other content. */
+export interface LogoFile extends Size {
+  key: string;
+  sizeBytes: number;
+}
+
+export interface PrintedLook {
+  /** `#rrggbb`; null for the standard one, which documents have in colors of their own. */
+  accentColor: string | null;
+  /** Null without a logo, while its file is not public, and if no picture could be made of it. */
+  logo: LogoFile | null;
+}
+
+const lookColumns = columns(ClubBranding, ['accentColor'], 'branding');
+
+/** @param printSize size of the printed logo, in pixels @returns the look, with the smallest variant of the logo that is large enough */
+export async function findPrintedLook(db: Queries, clubId: Id, printSize: Size): Promise<PrintedLook> {
+  const row = await db.one<(typeof lookColumns)['row'] & { files: LogoFile[] | null }>(sql`
+    SELECT ${lookColumns}, (
+      SELECT jsonb_agg(jsonb_build_object('key', variant.object_key, 'sizeBytes', variant.size_bytes, 'width', variant.width, 'height', variant.height))
+        FROM media JOIN media_renditions variant ON variant.media_id = media.id
+       WHERE media.id = branding.logo_media_id AND media.club_id = branding.club_id AND media.visibility = 'public'
+         AND media.status = 'ready' AND media.removed_at IS NULL AND variant.role IN ('preview', 'thumbnail')) AS files
+      FROM club_branding branding WHERE club_id = ${clubId}`);
+  return {
+    accentColor: row === undefined || row.accentColor === standardAccent ? null : row.accentColor,
+    logo: smallestSufficient(row?.files ?? [], printSize) ?? null,
+  };
+}
+
+/** @returns whether there is a picture of the club's logo that documents can show */
+export async function hasPrintableLogo(db: Queries, clubId: Id): Promise<boolean> {
+  return (await findPrintedLook(db, clubId, { width: 1, height: 1 })).logo !== null;
+}
+
+/** @returns the smallest variant that is sharp enough for this size, otherwise the largest one */
+function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFile | undefined {
+  const { mostFileBytes, leastShare } = printedLogoRules;
+  const usable = files
+    // A drawing that says no size is one pixel to the library that draws it.
+    .filter(({ sizeBytes, width, height }) => sizeBytes <= mostFileBytes && width * height > 1)
+    .toSorted((one, other) => one.width * one.height - other.width * other.height || one.sizeBytes - other.sizeBytes);
+  const isSufficient = ({ width, height }: Size) =>
+    width >= leastShare * printSize.width || height >= leastShare * printSize.height;
+  return usable.find(isSufficient) ?? usable.at(-1);
+}
+
+/** `unreadable`: its bytes never give a picture. `unavailable`: they could not be read, or not in time; another try may succeed. */
+export type LogoPicture = PrintPicture | 'unreadable' | 'unavailable';
+
+/** The newest pictures, by the variant's key and the size in print. */
+const remembered = new LRUCache<string, Exclude<LogoPicture, 'unavailable'>>({
+  maxSize: printedLogoRules.rememberedBytes,
+  sizeCalculation: (picture) =>
+    typeof picture === 'string' ? 100 : 100 + picture.colors.length + picture.alpha.length,
+});
+/** Documents that are printed at the same time wait for one picture. */
+const beingMade = new Map<string, Promise<LogoPicture>>();
+const permits = createClubPermits(printedLogoRules.processes);
+
+/**
+ * Reads a variant and makes the picture that is printed of it. Never throws: no document fails because of its logo.
+ * @param printSize size of the printed logo, in pixels
+ */
+export async function readLogo(
+  storage: Pick<ObjectStore, 'stream'>,
+  clubId: Id,
+  logo: LogoFile,
+  printSize: Size,
+): Promise<LogoPicture> {
+  const name = `${logo.key} ${printSize.width}x${printSize.height}`;
+  const known = remembered.get(name);
+  if (known !== undefined) return known;
+  const making = beingMade.get(name) ?? makeLogo(storage, clubId, logo, printSize).catch(() => 'unavailable' as const);
+  beingMade.set(name, making);
+  try {
+    const picture = await making;
+    if (picture !== 'unavailable') remembered.set(name, picture);
+    return picture;
+  } finally {
+    beingMade.delete(name);
+  }
+}
+
+async function makeLogo(
+  storage: Pick<ObjectStore, 'stream'>,
+  clubId: Id,
+  { key, sizeBytes }: LogoFile,
+  box: Size,
+): Promise<LogoPicture> {
+  const { patienceMs, mostPictureBytes: mostBytes } = printedLogoRules;
+  const signal = AbortSignal.timeout(patienceMs);
+  const make = async () => {
+    const bytes = await readWhole(storage, key, sizeBytes, signal);
+    return bytes ? ((await makePrintPicture(bytes, { box, mostBytes, signal })) ?? 'unreadable') : 'unavailable';
+  };
+  // A store that ignores the signal must not hold the document up.
+  return Promise.race([permits.run({ clubId }, make, signal), aborted(signal)]);
+}
+
+/** @returns undefined if the file is gone, or has another size than its row says */
+async function readWhole(
+  storage: Pick<ObjectStore, 'stream'>,
+  key: string,
+  sizeBytes: number,
+  signal: AbortSignal,
+): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = [];
+  const stream = await storage.stream(key, signal, { offset: 0, length: sizeBytes });
+  for await (const piece of stream ?? []) pieces.push(piece);
+  const bytes = Buffer.concat(pieces);
+  return bytes.length === sizeBytes ? bytes : undefined;
+}
+
+async function aborted(signal: AbortSignal): Promise<'unavailable'> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve('unavailable'), { once: true }));
+}

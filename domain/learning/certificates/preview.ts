@@ -1,0 +1,62 @@
+/** A sample certificate: it shows how a club's certificates look in a language, before any is issued (DEC-187). */
+import { notFound } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { findPrintedLook } from '../../branding/printed-look.ts';
+import { requireOffered } from '../../language/chosen.ts';
+import { wordingIn } from '../../language/wording.ts';
+import { logoSize, readLook } from './logo.ts';
+import { drawCertificate } from './pdf-work.ts';
+
+interface PreviewDeps {
+  db: Queries;
+  storage: Pick<ObjectStore, 'stream'>;
+  /** The address of the API, without a slash at the end. */
+  publicUrl: string;
+}
+
+/** No code of a certificate has a zero, so the page of this code says that there is no such certificate. */
+const code = '0'.repeat(12);
+const day = new Date('2026-03-02T12:00:00Z');
+
+/**
+ * Draws a certificate with the club's name, time zone and look, and with a student and a course that the catalogue makes up. Nothing is
+ * stored.
+ * @param tag BCP 47
+ * @param administratorId who may wait for two previews at a time, so that printing goes on
+ * @returns the bytes of the PDF, and its language
+ * @throws DomainError invalid_request (a language that is not offered), not_found (club), busy
+ */
+export async function previewCertificate(
+  { db, storage, publicUrl }: PreviewDeps,
+  { clubId, language: tag }: { clubId: Id; language: string },
+  administratorId: Id,
+): Promise<{ bytes: Buffer; language: string }> {
+  const language = requireOffered(tag);
+  const club = await db.one<{ clubName: string; timeZone: string }>(
+    sql`SELECT name AS "clubName", time_zone AS "timeZone" FROM clubs WHERE id = ${clubId}`,
+  );
+  if (!club) throw notFound('club');
+  const look = await readLook(storage, clubId, await findPrintedLook(db, clubId, logoSize));
+  const { say } = wordingIn(language);
+  const bytes = await drawCertificate(
+    { clubId, personId: administratorId },
+    {
+      ...club,
+      ...look,
+      language,
+      code,
+      studentName: say('certificate.sample.student'),
+      courseTitle: say('certificate.sample.course'),
+      lessonCount: 12,
+      hours: 9,
+      version: 1,
+      issuedAt: day,
+      completedAt: day,
+      verifyUrl: `${publicUrl}/certificates/${code}`,
+    },
+  );
+  return { bytes, language };
+}

@@ -1,0 +1,85 @@
+/** The sample certificate that administrators see before they issue any (DEC-187). */
+import { expect } from 'chai';
+import { offeredLanguages } from '../../domain/language/languages.ts';
+import { wordingIn } from '../../domain/language/wording.ts';
+import { coloredPage, taggedTexts } from '../toolkit/assert/pdf-readers.ts';
+import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
+import { buildLogo, chooseLook, logoPixels } from '../toolkit/builders/logos.ts';
+import { call, expectError } from '../toolkit/drive/api.ts';
+import { rowCounts } from '../toolkit/stack/database.ts';
+import { testBucket } from '../toolkit/stack/storage.ts';
+
+const preview = (club: TestClub, language: string, token = club.owner.token) =>
+  call('GET', `/v1/clubs/${club.id}/branding/certificate/${language}`, { token });
+
+/** @returns what screen readers say of the page, in order */
+const textsOf = async (pdf: Buffer) => (await taggedTexts(pdf)).map(({ text }) => text);
+
+describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
+  this.timeout(20_000);
+
+  describe('200', () => {
+    for (const language of offeredLanguages)
+      it(`shows a made-up student and course in ${language}`, async () => {
+        const club = await buildClub({ language: 'pt-BR' });
+        const answer = await preview(club, language);
+        const { say } = wordingIn(language);
+        expect(answer.status).to.equal(200);
+        expect(answer.headers.get('content-type')).to.equal('application/pdf');
+        expect(answer.headers.get('content-disposition')).to.equal(
+          `inline; filename="certificate-preview-${language}.pdf"`,
+        );
+        expect(await textsOf(answer.bytes)).to.include.members([
+          say('certificate.title'),
+          say('certificate.sample.student'),
+          say('certificate.sample.course'),
+          '0000-0000-0000',
+        ]);
+      });
+
+    it('has the club’s name, colour and logo', async () => {
+      const club = await buildClub();
+      const logo = await buildLogo(club, await logoPixels(400, 400).png().toBuffer());
+      await chooseLook(club, { logo_media_id: logo, accent_color: '#7a1f5c' });
+      const { bytes } = await preview(club, 'ar');
+      const name = `Club ${club.owner.id}`;
+      expect((await textsOf(bytes)).filter((text) => text === name)).to.have.length(2);
+      const { colorAt } = await coloredPage(bytes, 4);
+      expect(colorAt(30 * 4, 1_200)).to.deep.equal([0x7a, 0x1f, 0x5c]);
+    });
+
+    it('is for every member, and leaves nothing behind', async () => {
+      const club = await buildClub();
+      const { token } = await buildMember(club.id, 'support');
+      const before = await rowCounts();
+      expect((await preview(club, 'de', token)).status).to.equal(200);
+      expect(await rowCounts()).to.deep.equal(before);
+      expect(await (await testBucket()).objects(`certificates/${club.id}/`)).to.deep.equal([]);
+    });
+
+    it('has a code that no certificate has', async () => {
+      expectError(await call('GET', '/certificates/000000000000'), 'not_found');
+    });
+  });
+
+  it('403 for a student', async () => {
+    const club = await buildClub();
+    const { token } = await buildStudent(club.id);
+    expect((await preview(club, 'de', token)).status).to.be.oneOf([401, 403]);
+  });
+
+  it('422 for a language that is not offered, with the offered languages', async () => {
+    const club = await buildClub();
+    const answer = await preview(club, 'fr');
+    expectError(answer, 'invalid_request');
+    expect(answer.body.error.message).to.contain('"fr"').and.to.contain(offeredLanguages.join(', '));
+  });
+
+  it('503 busy for an administrator who asks for many at the same time; certificates are printed meanwhile', async () => {
+    const club = await buildClub();
+    const answers = await Promise.all(Array.from({ length: 12 }, () => preview(club, 'en')));
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200).length).to.be.within(2, 6);
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).to.deep.equal([]);
+  });
+});

@@ -77,7 +77,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     publishSchemas(complete);
     const text = `${JSON.stringify(complete, null, 2)}\n`;
     writeFileSync(bundled, text);
-    redocly('lint', bundled);
+    redocly('lint', bundled, '--skip-preprocessor', 'contract/responses'); // the published document has its responses
     const parsed: OpenAPI3 = JSON.parse(text);
     const anyText = ts.factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword);
     const types = await openapiTypescript(parsed, { transform: growingEnumeration([]) });

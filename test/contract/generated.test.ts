@@ -10,7 +10,7 @@ import { contractText } from '../../contract/contract.ts';
 const committed = fileURLToPath(new URL('../../contract/generated', import.meta.url));
 
 describe('contract/generated', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let files: Awaited<ReturnType<typeof generatedFiles>>;
 
   before(async () => {

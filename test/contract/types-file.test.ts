@@ -1,4 +1,4 @@
-/** What the types of the contract have, and what they leave out. */
+/** The generated types of the contract. */
 import { expect } from 'chai';
 import { contractDocument, contractText } from '../../contract/document.ts';
 import { typesOf } from '../../contract/types-file.ts';

@@ -1,4 +1,4 @@
-/** Which codes an operation gives because of what it is. */
+/** The codes of an operation by its method, session, parameters and body. */
 import { expect } from 'chai';
 import { codesByRule, traitsOf, type OperationTraits } from '../../../contract/rules/error-codes.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';

@@ -1,4 +1,4 @@
-/** The responses of an operation: those of its path file, and those that follow from a rule. */
+/** An operation has the responses of its path file, and further responses by rule. */
 import { expect } from 'chai';
 import { contractText } from '../../../contract/contract.ts';
 import type { OperationObject } from '../../../contract/openapi.ts';
@@ -31,7 +31,7 @@ function complete(responses: Readonly<Record<string, WrittenResponse>>, codes: r
 }
 
 describe('responses of an operation', () => {
-  it('keeps what the path file writes, in place of what the rule adds', () => {
+  it('keeps a response of the path file in place of the shared response', () => {
     const own = { description: 'No certificate has this code.' };
     expect(complete({ ...success, 404: own }, ['not_found'])).to.deep.equal({
       200: { description: 'A course.' },

@@ -1,5 +1,5 @@
 /** Completes the bundled contract with what follows from its own tables and rules, so that whoever reads it needs neither. */
-import { codesByRule, isJudged } from './error-code-rules.ts';
+import { codesByRule, traitsOf } from './rules/error-codes.ts';
 import {
   dereference,
   isReference,
@@ -60,14 +60,7 @@ function completeOperation(
   const list = [...(item.parameters ?? []), ...(operation.parameters ?? [])];
   if (list.length > 0) operation.parameters = list;
   const parameters = list.map((entry) => dereference<ParameterObject>(entry, document.components.parameters));
-  const byRule = codesByRule({
-    method,
-    hasSession: operation.security.length > 0,
-    isUnderClub: parameters.some(({ name }) => name === 'clubId'),
-    hasRoles: operation['x-roles'] !== undefined,
-    hasBody: operation.requestBody !== undefined,
-    hasJudgedParameters: parameters.some(isJudged),
-  });
+  const byRule = codesByRule(traitsOf(method, operation, parameters));
   operation.description = describe(operation, own, codes);
   operation['x-error-codes'] = [...own, ...byRule.filter((code) => !own.includes(code))];
   operation.responses = Object.fromEntries(

@@ -8,16 +8,18 @@ import type { Redirect } from './redirect.ts';
 /** A record of the contract, such as `RecordOf<'Student'>`. */
 export type RecordOf<Name extends keyof components['schemas']> = components['schemas'][Name];
 
-/** The path parameters of an operation; an empty object where it has none. */
-export type ParamsOf<Id extends OperationId> = PresentOrEmpty<operations[Id]['parameters']['path']>;
+/** The path parameters of an operation; an empty object if it has none. */
+export type ParamsOf<Id extends OperationId> = PropertyOf<operations[Id]['parameters'], 'path', Record<string, never>>;
 
 /** The checked query of an operation: parameters that have a default are always present. */
-export type QueryOf<Id extends OperationId> = WithDefaults<PresentOrEmpty<operations[Id]['parameters']['query']>>;
+export type QueryOf<Id extends OperationId> = WithDefaults<
+  PropertyOf<operations[Id]['parameters'], 'query', Record<string, never>>
+>;
 
-/** The checked JSON body of an operation; undefined where it takes none, or where it may be left out and was. */
+/** The checked JSON body of an operation; undefined if it takes none, or if the body may be left out and was. */
 export type BodyOf<Id extends OperationId> = operations[Id] extends { requestBody: infer Request }
   ? JsonOf<Request>
-  : JsonOf<Exclude<operations[Id]['requestBody'], undefined>> | undefined;
+  : JsonOf<PropertyOf<operations[Id], 'requestBody', never>> | undefined;
 
 /** What the successful response brings: its JSON body, bytes where it is a file, events where it is a stream, where it leads; undefined where there is nothing. */
 export type ResponseOf<Id extends OperationId> = operations[Id]['responses'] extends { 302: unknown }
@@ -35,7 +37,10 @@ type JsonOf<Request> = [Request] extends [never]
     ? Body
     : undefined;
 
-type PresentOrEmpty<T> = [Exclude<T, undefined>] extends [never] ? Record<string, never> : Exclude<T, undefined>;
+/** The type of a property that an operation may have; `Otherwise` if it has none. */
+type PropertyOf<T, Name extends PropertyKey, Otherwise> = Name extends keyof T
+  ? Exclude<T[Name], undefined>
+  : Otherwise;
 
 type Defaulted = 'page' | 'page_size' | 'from';
 type WithDefaults<Query> = string extends keyof Query

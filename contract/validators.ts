@@ -7,7 +7,7 @@ import { visibleCharacter } from '../platform/core/text.policy.ts';
 import { safeText, textKinds, type TextKind } from '../platform/core/written-text.ts';
 import { contractDocument } from './document.ts';
 import { dereference, isObject, isReference, type ContractDocument, type SchemaObject } from './openapi.ts';
-import { isJudged } from './error-code-rules.ts';
+import { isJudged } from './rules/error-codes.ts';
 import type { ContractOperation, ContractParameter } from './operations.ts';
 import { closedDocument } from './published-schemas.ts';
 import { problemOf, type Problem } from './problems.ts';

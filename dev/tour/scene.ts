@@ -1,8 +1,8 @@
 /** What the scenes of the tour share: whom it is about, the ways to call, to wait and to tell. */
 import { defaultLanguage, type OfferedLanguage } from '../../domain/language/languages.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createContractClient, type ContractClient } from '../../contract/generated/client.ts';
 import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
+import { createContractClient, type ContractClient } from '../contract-client.ts';
 import type { Message, Summary } from '../mailbox.ts';
 import { host } from '../ports.ts';
 import { Problem } from '../problem.ts';

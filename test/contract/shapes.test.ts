@@ -1,6 +1,5 @@
 /** The types that handlers are written against. What is asserted here is asserted by the compiler: a wrong type fails the type check. */
 import { expect } from 'chai';
-import type { components } from '../../contract/generated/client-types.ts';
 import type { BodyOf, EventBodyOf, ParamsOf, QueryOf, RecordOf, ResponseOf } from '../../contract/contract.ts';
 
 describe('types of the contract', () => {
@@ -45,14 +44,12 @@ describe('types of the contract', () => {
     expect([removed, named, other]).to.have.length(3);
   });
 
-  it('growing enumerations accept any text in a client, and their values alone in the service (VER-4)', () => {
-    const tomorrow: components['schemas']['Role'] = 'janitor';
-    const asked: components['schemas']['RoleInput'] = 'editor';
-    // @ts-expect-error a request names a known role
-    const refused: components['schemas']['RoleInput'] = 'janitor';
+  it('enumerations that may grow have the values of this version (VER-4)', () => {
+    const known: RecordOf<'Role'> = 'editor';
     // @ts-expect-error the service answers with known roles
-    const ours: RecordOf<'Role'> = 'janitor';
-    const fixed: components['schemas']['AgentMessageRole'] = 'user';
-    expect([tomorrow, asked, refused, ours, fixed]).to.have.length(5);
+    const unknown: RecordOf<'Role'> = 'janitor';
+    // @ts-expect-error a request names a known role
+    const refused: RecordOf<'RoleInput'> = 'janitor';
+    expect([known, unknown, refused]).to.have.length(3);
   });
 });

@@ -12,7 +12,7 @@ function namesIn(script: string): string[] {
 
 describe('npm run prove', () => {
   for (const [name, { script, parts }] of Object.entries(proofs))
-    it(`lists the parts of ${name}`, () => expect(parts).to.deep.equal(namesIn(script)));
+    it(`lists the parts of ${name}`, () => expect(parts).to.have.members(namesIn(script)));
 
   it('prints a line for each proof, and its parts', () => {
     const lines = proofTable().trimEnd().split('\n');

@@ -1,6 +1,6 @@
 /** The proofs that `npm run prove` runs: one row for each. */
 
-export interface Proof {
+interface Proof {
   /** The file that runs it, from the project's directory. */
   script: string;
   /** The names that it takes; empty if it takes none. */

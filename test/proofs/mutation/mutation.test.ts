@@ -23,7 +23,7 @@ describe('npm run prove -- mutate', () => {
   });
 
   it('refuses a context that is not there, names those that are, and changes nothing', () => {
-    const command = ['--import', './platform/load.mjs', path.join('test', 'mutation', 'main.ts'), 'webhook'];
+    const command = ['--import', './platform/load.mjs', 'test/proofs/mutation/main.ts', 'webhook'];
     const { status, stderr } = spawnSync(process.execPath, command, { cwd: projectDirectory, encoding: 'utf8' });
     expect(status).to.equal(1);
     expect(stderr).to.match(/^\nNo rules in webhook\. There are: .*\bwebhooks\b.*\.\n$/);

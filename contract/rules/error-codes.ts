@@ -1,8 +1,8 @@
 /** Codes that an operation gives because of what it is; the contract's introduction states the same rules. */
-import type { ErrorCode } from '../platform/core/error-codes.ts';
-import type { Method } from './openapi.ts';
+import type { ErrorCode } from '../../platform/core/error-codes.ts';
+import type { Method, OperationObject, ParameterObject } from '../openapi.ts';
 
-/** What the rules look at. */
+/** What of an operation decides which codes it gives by rule. */
 export interface OperationTraits {
   readonly method: Method;
   readonly hasSession: boolean;
@@ -28,6 +28,22 @@ const rules: readonly { readonly codes: readonly ErrorCode[]; readonly holds: (t
     { codes: ['rate_limited'], holds: ({ method }) => method !== 'get' },
     { codes: ['internal_error', 'busy'], holds: () => true },
   ];
+
+/** @param parameters those of the operation and of its path, without references */
+export function traitsOf(
+  method: Method,
+  operation: OperationObject,
+  parameters: readonly Pick<ParameterObject, 'name'>[],
+): OperationTraits {
+  return {
+    method,
+    hasSession: operation.security.length > 0,
+    isUnderClub: parameters.some(({ name }) => name === 'clubId'),
+    hasRoles: operation['x-roles'] !== undefined,
+    hasBody: operation.requestBody !== undefined,
+    hasJudgedParameters: parameters.some(isJudged),
+  };
+}
 
 /** @returns the codes in the order of their statuses */
 export function codesByRule(traits: OperationTraits): ErrorCode[] {

@@ -1,0 +1,49 @@
+/**
+ * A plugin of the linter and bundler (contract/redocly.yaml): gives every operation its responses by `responses.ts` before anything
+ * else reads it. The linter then shows a mistake at its place in the path file.
+ */
+import {
+  methods,
+  type Method,
+  type OperationObject,
+  type ParameterObject,
+  type PathItem,
+  type Reference,
+} from '../openapi.ts';
+import { traitsOf } from './error-codes.ts';
+import { completeResponses } from './responses.ts';
+
+/** What redocly hands to a visitor. */
+interface Context {
+  readonly location: Location;
+  resolve(entry: ParameterObject | Reference): { readonly node?: ParameterObject };
+  report(problem: { readonly message: string; readonly location: Location }): void;
+}
+
+interface Location {
+  child(keys: readonly string[]): Location;
+}
+
+type Parameters = readonly (ParameterObject | Reference)[];
+
+export default function contractPlugin() {
+  const visitor = { Paths: { PathItem: { leave: completePathItem } } };
+  return { id: 'contract', preprocessors: { oas3: { responses: () => visitor } } };
+}
+
+function completePathItem(item: PathItem, context: Context): void {
+  for (const method of methods) {
+    const operation = item[method];
+    if (operation) completeOperation(method, operation, item.parameters ?? [], context);
+  }
+}
+
+function completeOperation(method: Method, operation: OperationObject, shared: Parameters, context: Context): void {
+  const parameters = [...shared, ...(operation.parameters ?? [])].flatMap((entry) => context.resolve(entry).node ?? []);
+  try {
+    operation.responses = completeResponses(operation, traitsOf(method, operation, parameters));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    context.report({ message, location: context.location.child([method, 'responses']) });
+  }
+}

@@ -1,0 +1,63 @@
+/** The codes of an operation by its method, session, parameters and body. */
+import { expect } from 'chai';
+import { codesByRule, traitsOf, type OperationTraits } from '../../../contract/rules/error-codes.ts';
+import type { ErrorCode } from '../../../platform/core/error-codes.ts';
+
+/** A public read without parameters. */
+const plain: OperationTraits = {
+  method: 'get',
+  hasSession: false,
+  isUnderClub: false,
+  hasRoles: false,
+  hasBody: false,
+  hasJudgedParameters: false,
+};
+
+const further = (traits: Partial<OperationTraits>): ErrorCode[] => {
+  const always = codesByRule(plain);
+  return codesByRule({ ...plain, ...traits }).filter((code) => !always.includes(code));
+};
+
+describe('codes by rule', () => {
+  it('gives three codes to every operation', () => {
+    expect(codesByRule(plain)).to.deep.equal(['malformed_request', 'internal_error', 'busy']);
+  });
+
+  const added: readonly [Partial<OperationTraits>, readonly ErrorCode[]][] = [
+    [{ hasSession: true }, ['unauthenticated']],
+    [{ isUnderClub: true }, ['forbidden']],
+    [{ hasRoles: true }, ['role_not_permitted']],
+    [{ hasBody: true }, ['body_too_large', 'unsupported_media_type', 'invalid_request']],
+    [{ hasJudgedParameters: true }, ['invalid_request']],
+    [{ method: 'delete' }, ['rate_limited']],
+  ];
+  for (const [traits, codes] of added)
+    it(`adds ${codes.join(', ')} for ${JSON.stringify(traits)}`, () => {
+      expect(further(traits)).to.deep.equal(codes);
+    });
+});
+
+describe('traits of an operation', () => {
+  const operation = { operationId: 'getProfile', description: '', tags: [], security: [], responses: {} } as const;
+  const parametersNamed = (...names: string[]) => names.map((name) => ({ name }));
+
+  it('reads session, roles and body from the operation', () => {
+    const written = { ...operation, security: [{ admin: [] }], 'x-roles': ['owner'], requestBody: { content: {} } };
+    expect(traitsOf('post', written, [])).to.deep.equal({
+      ...plain,
+      method: 'post',
+      hasSession: true,
+      hasRoles: true,
+      hasBody: true,
+    });
+  });
+
+  it('does not judge the form of the club, of a slug and of a certificate code', () => {
+    const traits = traitsOf('get', operation, parametersNamed('clubId', 'slug', 'certificateCode'));
+    expect(traits).to.deep.equal({ ...plain, isUnderClub: true });
+  });
+
+  it('judges every other parameter', () => {
+    expect(traitsOf('get', operation, parametersNamed('page')).hasJudgedParameters).to.equal(true);
+  });
+});

@@ -1,0 +1,56 @@
+/** The error responses that an operation has because of its codes. */
+import { expect } from 'chai';
+import type { OperationTraits } from '../../../contract/rules/error-codes.ts';
+import { errorResponses } from '../../../contract/rules/error-responses.ts';
+
+const publicRead: OperationTraits = {
+  method: 'get',
+  hasSession: false,
+  isUnderClub: false,
+  hasRoles: false,
+  hasBody: false,
+  hasJudgedParameters: false,
+};
+
+const shared = (name: string) => ({ $ref: `../responses.yaml#/${name}` });
+
+describe('error responses by rule', () => {
+  it('gives a public read the malformed request and the default', () => {
+    expect(errorResponses([], publicRead)).to.deep.equal({
+      400: shared('MalformedRequest'),
+      default: shared('Otherwise'),
+    });
+  });
+
+  it('gives a write of a role under a club all that its traits demand', () => {
+    const write = { hasSession: true, isUnderClub: true, hasRoles: true, hasBody: true, hasJudgedParameters: true };
+    expect(Object.keys(errorResponses([], { method: 'post', ...write }))).to.deep.equal([
+      '400',
+      '401',
+      '403',
+      '413',
+      '415',
+      '422',
+      '429',
+      'default',
+    ]);
+  });
+
+  it('follows from the own codes of an operation, once for each status', () => {
+    expect(errorResponses(['not_found', 'in_use', 'name_taken', 'not_configured'], publicRead)).to.deep.equal({
+      400: shared('MalformedRequest'),
+      404: shared('NotFound'),
+      409: shared('Conflict'),
+      501: shared('NotConfigured'),
+      default: shared('Otherwise'),
+    });
+  });
+
+  it('refuses a code that no table has', () => {
+    expect(() => errorResponses(['not_fond'], publicRead)).to.throw('The error code not_fond is not in');
+  });
+
+  it('refuses a code whose status has no shared response', () => {
+    expect(() => errorResponses(['headers_too_large'], publicRead)).to.throw('No shared response has the status 431');
+  });
+});

@@ -1,0 +1,32 @@
+/** The generated types of the contract. */
+import { expect } from 'chai';
+import { contractDocument, contractText } from '../../contract/document.ts';
+import { typesOf } from '../../contract/types-file.ts';
+
+describe('the file of types', function () {
+  this.timeout(60_000);
+  let types: string;
+
+  before(async () => {
+    types = await typesOf(contractDocument);
+  });
+
+  it('has the successful responses of an operation and one for its errors', () => {
+    const [, responses] =
+      /\n {4}pauseWebhookEndpoint: \{[\s\S]*?\n {8}responses: \{\n([\s\S]*?)\n {8}\};/.exec(types) ?? [];
+    const statuses = responses?.match(/^ {12}\w+/gm)?.map((status) => status.trim());
+    expect(statuses).to.deep.equal(['200', 'default']);
+  });
+
+  it('has no comments, no absent properties and no undeclared headers', () => {
+    expect(types).not.to.match(/\/\*|\?: never|headers: \{\s*\[name: string\]/);
+  });
+
+  it('keeps fields of records whose names are not fixed', () => {
+    expect(types).to.match(/headers: \{\s+\[key: string\]: string;/);
+  });
+
+  it('leaves the document as it was', () => {
+    expect(contractDocument).to.deep.equal(JSON.parse(contractText));
+  });
+});

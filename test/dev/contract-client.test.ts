@@ -1,0 +1,56 @@
+/** The typed client of the service. */
+import { expect } from 'chai';
+import { createContractClient } from '../../dev/contract-client.ts';
+
+/** A client whose every call gets the answer, and the requests that it sent. */
+function clientWith(status: number, body: object) {
+  const requests: Request[] = [];
+  const client = createContractClient('http://club.test', 'adm_token', {
+    fetch: (request) => {
+      requests.push(request);
+      return Promise.resolve(Response.json(body, { status }));
+    },
+  });
+  return { client, requests };
+}
+
+const studentPath = '/v1/clubs/{clubId}/students/{studentId}';
+const params = { path: { clubId: 'a', studentId: 'b/c' } };
+
+describe('the client of the contract', () => {
+  it('sends the session and the escaped path', async () => {
+    const { client, requests } = clientWith(200, { data: {} });
+    await client.GET(studentPath, { params });
+    expect(requests[0]?.url).to.equal('http://club.test/v1/clubs/a/students/b%2Fc');
+    expect(requests[0]?.headers.get('authorization')).to.equal('Bearer adm_token');
+  });
+
+  it('gives data of the type of the operation', async () => {
+    const { client } = clientWith(200, { data: { email: 'ada@club.test' } });
+    const { data } = await client.GET(studentPath, { params });
+    const email: string | undefined = data?.data.email;
+    // @ts-expect-error a student has no slug
+    const slug: unknown = data?.data.slug;
+    expect([email, slug]).to.deep.equal(['ada@club.test', undefined]);
+  });
+
+  it('gives errors in the one envelope', async () => {
+    const { client } = clientWith(404, { error: { code: 'not_found', message: 'No such student.' } });
+    const { data, error } = await client.GET(studentPath, { params });
+    const code: 'not_found' | undefined = error?.error.code === 'not_found' ? error.error.code : undefined;
+    // @ts-expect-error no error has this code
+    const isUnknown = error?.error.code === 'not_fond';
+    expect([data, code, isUnknown]).to.deep.equal([undefined, 'not_found', false]);
+  });
+
+  it('asks for the parameters of the path and for the fields of the body', () => {
+    const { client } = clientWith(200, {});
+    const calls = [
+      // @ts-expect-error the path has a student
+      () => client.GET(studentPath, { params: { path: { clubId: 'a' } } }),
+      // @ts-expect-error sign-in has a password
+      () => client.POST('/v1/auth/sign-in', { body: { club_id: '', email: '' } }),
+    ];
+    expect(calls).to.have.length(2);
+  });
+});

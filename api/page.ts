@@ -6,9 +6,9 @@ import type { DomainError } from '../platform/core/errors.ts';
 export interface HtmlPage<Op extends OperationId> {
   /** What the page may load: as little as it needs. Of a page that loads what the answer names: undefined for a refusal. */
   contentSecurityPolicy: string | ((body: ResponseOf<Op> | undefined) => string);
-  /** @returns HTML for what the operation answers */
+  /** @returns the HTML of an answer of the operation */
   answer: (body: ResponseOf<Op>) => string;
-  /** @returns HTML for what it refuses, in the words of its reader */
+  /** @param wording in the language of the reader @returns the HTML of a refusal */
   refusal: (error: DomainError, wording: Wording) => string;
 }
 

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import path from 'node:path';
 import { projectDirectory } from '../../../dev/project.ts';
 import { isUnitTest } from '../../run/files.ts';
 import { mutationTargets } from './targets.ts';

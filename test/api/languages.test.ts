@@ -173,7 +173,9 @@ describe('the language of people and clubs (DEC-183)', () => {
     const answer = await page('de-AT,en;q=0.5');
     expect(answer.text).to.contain('<html lang="de" dir="ltr">').and.to.contain('Dieser Link funktioniert nicht');
     expect(answer.headers.get('vary')).to.contain('Accept-Language');
-    expect((await page('fr')).text).to.contain('This link does not work');
+    expect((await page('fr')).text, 'a language that is not offered: that of the club').to.contain(
+      '<html lang="pt-BR"',
+    );
     const certificate = await call('GET', '/certificates/AAAA-AAAA-AAAA', {
       headers: { accept: 'text/html', 'accept-language': 'ar' },
     });

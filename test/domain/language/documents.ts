@@ -152,13 +152,17 @@ export function calendarEntry(language: OfferedLanguage): string {
 }
 
 async function certificate(language: OfferedLanguage): Promise<Document> {
-  const bytes = await printCertificate({
-    language,
-    studentName: values.name,
-    courseTitle: values.title,
-    clubName: values.club,
-  });
+  const names = { studentName: values.name, courseTitle: values.title, clubName: values.club };
+  const bytes = await printCertificate({ language, ...names });
   return { name: 'certificate', texts: (await taggedTexts(bytes)).map(({ text }) => text) };
+}
+
+/** The preview of a certificate: its student and its course are words of the catalogue (DEC-187). */
+async function certificatePreview(language: OfferedLanguage): Promise<Document> {
+  const { say } = wordingIn(language);
+  const [studentName, courseTitle] = [say('certificate.sample.student'), say('certificate.sample.course')];
+  const bytes = await printCertificate({ language, studentName, courseTitle, clubName: values.club });
+  return { name: 'certificate preview', texts: (await taggedTexts(bytes)).map(({ text }) => text) };
 }
 
 type Answers = { readonly [Op in OperationId]?: readonly (readonly [state: string, answer: object])[] };
@@ -249,6 +253,7 @@ export async function documentsIn(language: OfferedLanguage): Promise<Document[]
     { name: 'test mail', texts: [subject] },
     ...(await dailyMail(language)),
     await certificate(language),
+    await certificatePreview(language),
     ...pagesOf(language),
   ];
 }

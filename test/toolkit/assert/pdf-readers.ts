@@ -35,7 +35,7 @@ export function printedPicture(bytes: Buffer, scale: number): Promise<Picture> {
 }
 
 /** A page as it is shown on a screen. */
-export interface ColoredPage {
+interface ColoredPage {
   /** In pixels. */
   width: number;
   height: number;

@@ -15,45 +15,45 @@ export const eventStreams = new Gauge({
 
 export const eventStreamsRefused = new Counter({
   name: 'http_event_streams_refused_total',
-  help: 'Streams that were refused because too many are open: of one student, of a club, or in the process.',
+  help: 'Streams that were refused because too many are open: for a student, for a club, or in the process.',
   labelNames: ['reason'],
 });
 
 export const mailEvents = new Counter({
   name: 'mail_events_total',
-  help: 'Events that mail providers reported: matched to one of our mails, or ignored, because they match none or are older than 90 days.',
+  help: 'Events that mail providers reported: matched to one of our mails, or passed over because they match none or are older than 90 days.',
   labelNames: ['outcome'],
 });
 
 export const archiveDownloads = new Gauge({
   name: 'archive_downloads',
-  help: 'Downloads of archives of repositories that run now.',
+  help: 'Downloads of archives that run now.',
 });
 
 export const archiveDownloadsRefused = new Counter({
   name: 'archive_downloads_refused_total',
-  help: 'Downloads of archives that were refused because too many run: of a student, of a club, or in the process.',
+  help: 'Downloads of archives that were refused because too many run: for a student, for a club, or in the process.',
   labelNames: ['reason'],
 });
 
 export const uploadWrites = new Gauge({
   name: 'upload_writes',
-  help: 'Requests that write to resumable uploads now; each takes two buffers of 8 MB.',
+  help: 'Requests that write to resumable uploads now. Each uses two buffers of 8 MB.',
 });
 
 export const singleUploadWrites = new Gauge({
   name: 'single_upload_writes',
-  help: 'Requests that send a whole file now, whose size was not announced; their bytes pass on as they come.',
+  help: 'Requests that send a whole file without an announced size now. Their bytes are forwarded immediately.',
 });
 
 export const uploadWritesEnded = new Counter({
   name: 'upload_writes_gave_way_total',
-  help: 'Requests to write to resumable uploads that gave their place to another one because too many were under way: of a student, of a club, or in the process.',
+  help: 'Writes of resumable uploads that gave their permit to another request because too many ran: for a student, for a club, or in the process.',
   labelNames: ['reason'],
 });
 
 export const uploadWritesRefused = new Counter({
   name: 'upload_writes_refused_total',
-  help: 'Requests to write to uploads that were refused because too many are under way: of a student, of a club, or in the process.',
+  help: 'Writes of uploads that were refused because too many run: for a student, for a club, or in the process.',
   labelNames: ['reason'],
 });

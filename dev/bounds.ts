@@ -1,4 +1,4 @@
-/** Every bound on what one person, club or source may do, taken from the data that the service itself uses. A new bound is a new row here. */
+/** Every bound of one person, club or source, taken from the data that the service itself uses. A new bound is a new row here. */
 import { bounds as downloadBounds } from '../api/files/download-places.ts';
 import { resumableUploads, singleUploads } from '../api/files/upload-places.ts';
 import * as limits from '../api/rate-limits/rules.policy.ts';
@@ -36,12 +36,11 @@ import { slots } from '../worker/task-queues.ts';
 import { variablesIn } from '../platform/infra/variables.ts';
 
 export interface Bound {
-  /** What is bounded. */
   readonly what: string;
-  /** Whose share it is. */
+  /** The owner of the share: a club, a person, a source, a file, a process. */
   readonly of: string;
   readonly most: string;
-  /** What a caller beyond it gets, or what happens. */
+  /** The answer to a caller beyond the bound, or the effect. */
   readonly beyond: string;
 }
 
@@ -74,16 +73,16 @@ const callsOf = (what: string, { limit, windowSeconds, scope }: Budget): Bound =
   beyond: '`429 rate_limited`',
 });
 
-/** What callers of a kind have of the writes of their club (LIM-24). */
+/** The budget and share of callers of one kind in the writes of their club (LIM-24). */
 function sharesOf(kind: SpenderKind): Bound[] {
   const budget = kind === 'file' ? limits.libraryUploadCreations : limits.clubWrites;
   const { own, share, reserve } = sharedBudget(budget, kind);
   const what = kind === 'file' ? 'Uploads to a library' : 'Writes of a club';
   const name = owners[own.scope] ?? own.scope;
   return [
-    callsOf(`${what}: at most`, own),
-    { ...callsOf(`${what}: whatever others spend`, { ...own, limit: share }), of: name },
-    callsOf(`${what}: beyond its limit by such shares (${name})`, reserve),
+    callsOf(`${what}: own budget`, own),
+    { ...callsOf(`${what}: share that others cannot spend`, { ...own, limit: share }), of: name },
+    callsOf(`${what}: all shares beyond the limit together (${name})`, reserve),
   ];
 }
 
@@ -97,7 +96,7 @@ const settingOf = (name: string, what: string, of: string, beyond: string): Boun
 const calls: Section = {
   title: 'Calls',
   intro:
-    'Where several rows match a call, the one with the most literal path replaces the others (DEC-23). Reads are not counted (LIM-3).',
+    'If several rows match a call, the row with the most literal path replaces the others (DEC-23). Reads are not counted (LIM-3).',
   bounds: [
     ...limits.rules.map((rule) => callsOf(`${rule.name}: ${rule.methods.join(', ')} \`${rule.path}\``, rule)),
     callsOf(limits.studentWritesOfClub.name, limits.studentWritesOfClub),
@@ -106,8 +105,8 @@ const calls: Section = {
     callsOf(limits.refusedCalls.name, limits.refusedCalls),
     callsOf('Wrong passwords, from devices and networks that the account does not know', limits.failedSignIns),
     callsOf('Wrong passwords, from each device or network that the account knows', limits.failedSignInsOfSource),
-    callsOf('Codes of registration links that are none', limits.wrongCodesOfStudent),
-    callsOf('Codes of registration links that are none', limits.wrongCodesOfSource),
+    callsOf('Wrong codes of registration links', limits.wrongCodesOfStudent),
+    callsOf('Wrong codes of registration links', limits.wrongCodesOfSource),
     callsOf('Resumable uploads that a student begins', limits.uploadCreations),
     callsOf("Resumable uploads that begin for a club's library", limits.libraryUploadCreations),
     callsOf('Requests for an archive', limits.archiveRequests),
@@ -119,18 +118,18 @@ const halfOfFree = 'as many as are free for the others (DEC-121)';
 
 const placesOf = (what: string, { process, student }: Readonly<Record<'process' | 'student', number>>) =>
   [
-    { what, of: 'person (student)', most: number(student), beyond: '`429 rate_limited`' },
-    { what, of: 'club', most: halfOfFree, beyond: '`429 rate_limited`' },
-    { what, of: 'process', most: number(process), beyond: '`429 rate_limited`' },
+    { what, of: 'person (student)', most: number(student), beyond: '`503 busy`' },
+    { what, of: 'club', most: halfOfFree, beyond: '`503 busy`' },
+    { what, of: 'process', most: number(process), beyond: '`503 busy`' },
   ] as const;
 
 const places: Section = {
-  title: 'Places at a time',
-  intro: 'In one process. Several processes have their places each.',
+  title: 'Simultaneous work',
+  intro: 'These bounds hold for one process. Each process has its own.',
   bounds: [
-    ...placesOf('Uploads under way, in pieces', resumableUploads.bounds),
-    ...placesOf('Uploads under way, in one request', singleUploads.bounds),
-    ...placesOf('Downloads of archives under way', downloadBounds),
+    ...placesOf('Resumable uploads that write now', resumableUploads.bounds),
+    ...placesOf('Uploads in one request', singleUploads.bounds),
+    ...placesOf('Downloads of archives', downloadBounds),
     settingOf('STREAMS_PER_STUDENT', 'Answers that are followed', 'person (student)', '`429 rate_limited`'),
     { what: 'Answers that are followed', of: 'club', most: halfOfFree, beyond: '`429 rate_limited`' },
     settingOf('STREAMS_PER_PROCESS', 'Answers that are followed', 'process', '`429 rate_limited`'),
@@ -142,7 +141,7 @@ const places: Section = {
     },
     { what: 'Facts and wakes that a relay carries', of: 'process', most: number(maxInFlight), beyond: 'waits' },
     {
-      what: 'Files that are processed, read out for agents, or moved',
+      what: 'Files that are processed, read for agents, or moved',
       of: 'club',
       most: 'as many as are free for the others (ENG-20)',
       beyond: 'waits; others go first',
@@ -153,7 +152,7 @@ const places: Section = {
       most: number(slots[queue].activities),
       beyond: 'waits',
     })),
-    { what: 'Files that OCR reads', of: 'process', most: '1, clubs in turn (ENG-21)', beyond: 'waits' },
+    { what: 'Files that OCR reads', of: 'process', most: '1; the clubs take turns (ENG-21)', beyond: 'waits' },
     { what: 'Pages of a file that OCR reads', of: 'file', most: number(ocrRules.maxPages), beyond: '`ocr_failed`' },
     {
       what: 'Memory of each process of OCR',
@@ -163,9 +162,9 @@ const places: Section = {
     },
     { what: 'Minutes of OCR', of: 'file', most: number(ocrRules.timeMs / 60_000), beyond: '`ocr_failed`' },
     {
-      what: 'Files whose subtitles are made of their speech (MED-34)',
+      what: 'Files for which a command makes subtitles (MED-34)',
       of: 'process',
-      most: `${slots.subtitles.activities}, clubs in turn (ENG-9)`,
+      most: `${slots.subtitles.activities}; the clubs take turns (ENG-9)`,
       beyond: 'waits',
     },
     {
@@ -181,13 +180,13 @@ const places: Section = {
       beyond: '`command_failed`',
     },
     {
-      what: 'Memory of each process of that command',
+      what: 'Memory of each process of the command that makes subtitles',
       of: 'file',
       most: `${transcriptionRules.memoryMb} MB`,
       beyond: '`command_failed`',
     },
     {
-      what: 'Bytes of subtitles that it writes',
+      what: 'Bytes of subtitles that the command writes',
       of: 'file',
       most: number(transcriptionRules.maxOutputBytes),
       beyond: '`command_failed`',
@@ -204,12 +203,12 @@ const ofClub = (what: string, most: number, code: string): Bound => ({
 });
 
 const rows: Section = {
-  title: 'What a club or a person may have',
+  title: 'Records of a club or a person',
   intro: '',
   bounds: [
     settingOf(
       'CLUBS_PER_ADMINISTRATOR',
-      'Clubs that one owns',
+      'Clubs that a person owns',
       'person (administrator)',
       '`409 organization_limit_reached`',
     ),
@@ -222,7 +221,7 @@ const rows: Section = {
     {
       what: 'Upcoming sessions of a mentorship',
       of: 'person (student)',
-      most: 'as the club sets it (`max_upcoming`)',
+      most: 'the number that the club sets (`max_upcoming`)',
       beyond: '`409 booking_limit_reached`',
     },
     {
@@ -258,7 +257,7 @@ const rows: Section = {
       beyond: '`409 too_many_imports`',
     },
     {
-      what: 'Addresses for uploads to a library, also of files that were deleted meanwhile',
+      what: 'Valid upload addresses of a library without a file, also of deleted files',
       of: 'club',
       most: number(mediaRules.maxLibraryAddresses),
       beyond: '`409 too_many_uploads`',
@@ -282,26 +281,26 @@ const rows: Section = {
       beyond: '`410 token_gone`',
     },
     {
-      what: 'Sign-ups within an hour that nobody has confirmed',
+      what: 'Unconfirmed sign-ups of the last hour',
       of: 'club',
       most: number(pendingSignUpRules.anHour),
       beyond: 'refused (DEC-62)',
     },
     {
-      what: 'Of these, sign-ups from one network',
+      what: 'Unconfirmed sign-ups of the last hour from one network',
       of: 'source (/24, /48)',
       most: number(pendingSignUpRules.anHourOfNetwork),
       beyond: '`429 rate_limited` (DEC-62)',
     },
     {
-      what: 'Mails of one kind that prove an address, to one address of the club',
+      what: 'Mails of one template that prove an address, to one address of the club',
       of: 'club',
       most: `${requestRules.mailsAnHour} an hour, then one every ${timeOf(requestRules.oneMoreEveryMs)}`,
       beyond: 'withheld (DEC-141)',
     },
     settingOf(
       'MAIL_WARM_UP',
-      'Invitations that a new club sends on its first, second … day',
+      'Invitations of a new club on its first, second … day',
       'club',
       'wait for a day with room (DEC-65)',
     ),
@@ -363,13 +362,13 @@ const sizes: Section = {
       beyond: '`422 invalid_request`',
     })),
     {
-      what: 'The picture that is made of an image for e-mails',
+      what: 'The picture of an image for e-mails',
       of: 'file',
       most: `${mailPictureRules.mostBytes / 1_048_576} MiB`,
       beyond: 'a problem of the e-mail (DEC-157)',
     },
     {
-      what: 'The picture that is made of a logo for certificates',
+      what: 'The picture of a logo on certificates',
       of: 'club',
       most: `${printedLogoRules.mostPictureBytes / 1_024} KiB`,
       beyond: 'made smaller (DEC-186)',
@@ -384,15 +383,15 @@ const sizes: Section = {
       what: 'Pictures of an animation in an e-mail',
       of: 'file',
       most: number(mailPictureRules.frames),
-      beyond: 'stands still, with a warning (ADR 55)',
+      beyond: 'not animated, with a warning (ADR 55)',
     },
   ],
 };
 
-/** What is mailed, and how long it is good for; `…_sign_up_again` is never mailed. */
+/** Secrets that are mailed, with their lifetimes; `…_sign_up_again` is never mailed. */
 const secrets: Section = {
-  title: 'How long a secret is good',
-  intro: 'Each is good once, sessions apart. A used, an expired and an unknown one get the same answer (ACC-4).',
+  title: 'Lifetimes of secrets',
+  intro: 'Each secret except a session is valid once. Used, expired and unknown secrets get the same answer (ACC-4).',
   bounds: [
     {
       what: 'Session of a student',
@@ -411,10 +410,10 @@ const secrets: Section = {
       .map(([purpose, ms]) => ({ what: `\`${purpose}\``, of: 'person', most: timeOf(ms), beyond: '`410 token_gone`' })),
     { what: 'Tries of one code', of: 'person (student)', most: number(codeTries), beyond: '`410 token_gone`' },
     {
-      what: 'Wrong codes a day, until each code has one try',
+      what: 'Wrong codes a day with five tries for each code',
       of: 'person (student)',
       most: number(wrongCodesADay),
-      beyond: 'one try a code (DEC-61)',
+      beyond: 'one try for each code (DEC-61)',
     },
   ],
 };

@@ -19,35 +19,35 @@ export const attempts = new Counter({
 
 export const failureCauses = new Counter({
   name: 'webhook_attempts_without_answer_total',
-  help: 'Attempts of webhook deliveries that got no answer, by cause: the words of `error_code` in the record of an attempt.',
+  help: 'Attempts of webhook deliveries without an answer, by cause: the words of `error_code` in the record of an attempt.',
   labelNames: ['cause'],
 });
 
 export const firstAttempts = new Counter({
   name: 'webhook_first_attempts_total',
-  help: 'First attempts that fan-outs gave away, by lane: workflow (a run was started for it), direct (this process makes it at once).',
+  help: 'First attempts that fan-outs started, by lane: workflow (in a run), direct (this process makes the attempt immediately).',
   labelNames: ['lane'],
 });
 
 export const directInFlight = new Gauge({
   name: 'webhook_direct_attempts',
-  help: 'First attempts that this process makes at the moment without a run.',
+  help: 'First attempts that this process makes now without a run.',
 });
 
 export const handedOver = new Counter({
   name: 'webhook_direct_handed_over_total',
-  help: 'Direct attempts that were cut off and that a run took over. Normally 0: each may be a message that is sent twice.',
+  help: 'Interrupted direct attempts that a run took over. Normally 0, because each may be a message that is sent twice.',
 });
 
 export const recordBatches = new Histogram({
   name: 'webhook_records_together',
-  help: 'Accepted attempts that were recorded in one statement.',
+  help: 'Number of accepted attempts that one statement recorded.',
   buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
 });
 
 export const factBatches = new Histogram({
   name: 'webhook_facts_together',
-  help: 'Facts that were fanned out together.',
+  help: 'Number of facts that were fanned out together.',
   buckets: [1, 2, 4, 8, 16, 32],
 });
 
@@ -59,31 +59,31 @@ export const mails = new Counter({
 
 export const campaignMails = new Counter({
   name: 'campaign_mails_total',
-  help: 'Mails of campaigns that were handed over, by what they became: sent, failed, pending (to be tried again).',
+  help: 'Mails of campaigns that were handed over, by the resulting status: sent, failed, pending (tried again later).',
   labelNames: ['status'],
 });
 
 export const digestMails = new Counter({
   name: 'digest_mails_total',
-  help: 'Daily mails of spaces that were handed over, by what they became: sent, failed, pending (to be tried again).',
+  help: 'Daily mails of spaces that were handed over, by the resulting status: sent, failed, pending (tried again later).',
   labelNames: ['status'],
 });
 
 export const automationMails = new Counter({
   name: 'automation_mails_total',
-  help: 'Mails of automations that were handed over, by what they became: sent, failed, pending (to be tried again).',
+  help: 'Mails of automations that were handed over, by the resulting status: sent, failed, pending (tried again later).',
   labelNames: ['status'],
 });
 
 export const automationSteps = new Counter({
   name: 'automation_steps_total',
-  help: 'Steps of automations that runs have left, by kind.',
+  help: 'Steps of automations that runs have completed, by kind.',
   labelNames: ['kind'],
 });
 
 export const automationRunsEnded = new Counter({
   name: 'automation_runs_ended_total',
-  help: 'Runs of automations that ended at a look, by status: completed, exited, failed. A failed one waits for somebody who resumes it.',
+  help: 'Runs of automations that ended at a look, by status: completed, exited, failed. An administrator can resume a failed run.',
   labelNames: ['status'],
 });
 
@@ -101,72 +101,72 @@ export const answers = new Counter({
 
 export const answerTokens = new Counter({
   name: 'agent_tokens_total',
-  help: 'Tokens that the model has counted (or we estimated, where it did not come to it), by model and kind.',
+  help: 'Tokens that the model counted, by model and kind. If the model reported no count, our estimate.',
   labelNames: ['model', 'kind'],
 });
 
 export const answerCosts = new Counter({
   name: 'agent_cost_micros_total',
-  help: 'What answers have cost in millionths of a US dollar, by model; the operator pays for requests without a recorded outcome.',
+  help: 'Cost of answers in millionths of a US dollar, by model and payer. The operator pays for requests without a recorded outcome.',
   labelNames: ['model', 'payer'],
 });
 
 export const firstWords = new Histogram({
   name: 'agent_first_words_seconds',
-  help: 'From the acceptance of a question to the first words of its answer in the log.',
+  help: 'Time from the acceptance of a question to the first words of its answer in the log.',
   buckets: [0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120],
 });
 
 export const sources = new Counter({
   name: 'agent_sources_total',
-  help: 'Lessons and files that came to an end of their indexing, by outcome.',
+  help: 'Lessons and files whose indexing has ended, by outcome.',
   labelNames: ['outcome'],
 });
 
 export const ocrRuns = new Counter({
   name: 'agent_sources_ocr_total',
-  help: 'Files whose scanned pages were given to OCR, by outcome: read (at least one page), failed, unavailable (no program that works, or no room).',
+  help: 'Files whose scanned pages were given to OCR, by outcome: read (at least one page), failed, unavailable (no working program, or no disk space).',
   labelNames: ['outcome'],
 });
 
 export const mediaFiles = new Counter({
   name: 'media_files_total',
-  help: 'Files that came to an end of their processing, by outcome: ready, failed, removed.',
+  help: 'Files whose processing has ended, by outcome: ready, failed, removed.',
   labelNames: ['outcome'],
 });
 
 export const transcriptions = new Counter({
   name: 'media_transcriptions_total',
-  help: 'Files whose subtitles a command was to make, by outcome: gone (made, or not wanted any more), failed, unavailable (no program, or no room: tried again).',
+  help: 'Requests for subtitles by a command, by outcome: gone (made, or not wanted any more), failed, unavailable (no program or no disk space, tried again).',
   labelNames: ['outcome'],
 });
 
 export const mediaMoves = new Counter({
   name: 'media_moves_total',
-  help: 'Files that came to the end of a change of their bucket, by what they are then: public, private, gone.',
+  help: 'Files whose move between buckets has ended, by their state: public, private, gone.',
   labelNames: ['outcome'],
 });
 
 export const rescued = new Counter({
   name: 'sweeper_rescued_total',
-  help: 'Workflows that the sweeper started or signaled because their row was overdue; constant in normal life.',
+  help: 'Workflows that the sweeper started or signaled because their row was overdue. Constant in normal operation.',
 });
 
 export const stepFaults = new Counter({
   name: 'workflow_step_faults_total',
-  help: 'Steps of workflows that failed by a fault of ours and are tried again after a growing pause, by workflow type.',
+  help: 'Steps of workflows that failed by a fault of ours, by workflow type. Each is tried again after a growing pause.',
   labelNames: ['workflow'],
 });
 
 export const relayed = new Counter({
   name: 'relay_sent_total',
-  help: 'Facts fanned out and wakes sent by the relay.',
+  help: 'Facts that the relay fanned out, and wakes that it sent.',
   labelNames: ['kind'],
 });
 
 export const relayErrors = new Counter({
   name: 'relay_errors_total',
-  help: 'Facts and wakes that the relay could not carry on at the first try; it tries again.',
+  help: 'Facts and wakes that the relay could not process at the first try. It tries again.',
   labelNames: ['kind'],
 });
 
@@ -186,13 +186,21 @@ interface BacklogGauge {
 /** Gauges that are read from Postgres at each scrape. @returns a function that removes them */
 export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ageSeconds'>): () => void {
   const gauges: BacklogGauge[] = [
-    { name: 'facts_waiting', help: 'Facts not yet fanned out.', select: sql`SELECT count(*)::int AS value FROM facts` },
+    {
+      name: 'facts_waiting',
+      help: 'Facts that are not fanned out yet.',
+      select: sql`SELECT count(*)::int AS value FROM facts`,
+    },
     {
       name: 'facts_lag_seconds',
-      help: 'Age of the oldest fact not yet fanned out.',
+      help: 'Age of the oldest fact that is not fanned out yet.',
       select: sql`SELECT coalesce(extract(epoch FROM clock_timestamp() - min(recorded_at)), 0)::float AS value FROM facts`,
     },
-    { name: 'wakes_waiting', help: 'Wakes not yet sent.', select: sql`SELECT count(*)::int AS value FROM wakes` },
+    {
+      name: 'wakes_waiting',
+      help: 'Wakes that are not sent yet.',
+      select: sql`SELECT count(*)::int AS value FROM wakes`,
+    },
     {
       name: 'relay_failing',
       help: 'Facts and wakes that have failed and are tried again after a growing pause, by kind.',
@@ -230,12 +238,12 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     },
     {
       name: 'webhook_default_partition_rows',
-      help: 'Rows of webhooks that no partition was there for; retention moves them within minutes. Counted up to 10,000 a table.',
+      help: 'Rows of webhooks whose partition was missing. Retention moves them within minutes. Counted up to 10,000 in each table.',
       select: countingUnplaced(Object.values(webhookTables), maxCounted),
     },
     {
       name: 'automation_runs_active',
-      help: 'Students who are inside an automation, between steps, waiting or held.',
+      help: 'Active runs of automations: between steps, waiting or held.',
       // From tallies: the cost grows with automations, not with runs.
       select: sql`SELECT coalesce(sum(counted.records), 0)::float AS value FROM automations automation CROSS JOIN LATERAL (
                SELECT records FROM list_tallies WHERE club_id = automation.club_id AND list = 'automation_runs_active' AND subject_id = automation.id
@@ -244,7 +252,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     },
     {
       name: 'automation_runs_held',
-      help: 'Runs that the pause of their automation holds, or that its gate has not let go yet; counted up to 10,000.',
+      help: 'Runs that the pause of their automation holds, or that its gate has not released yet. Counted up to 10,000.',
       select: sql`SELECT count(*)::int AS value FROM (
                SELECT FROM automations automation JOIN automation_runs run ON run.automation_id = automation.id
                 WHERE (automation.status = 'paused' OR automation.gate_looks_at IS NOT NULL) AND run.status = 'active' AND run.looks_at IS NULL
@@ -252,36 +260,36 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     },
     {
       name: 'automation_gates_open',
-      help: 'Automations whose gate lets runs go on, page by page, after a pause or an archiving.',
+      help: 'Automations whose gate releases runs, page by page, after a pause or an archiving.',
       select: sql`SELECT count(*)::int AS value FROM automations WHERE gate_looks_at IS NOT NULL`,
     },
     {
       name: 'postgres_oldest_snapshot_seconds',
-      help: 'For how long the oldest transaction of this database has kept Postgres from clearing rows that were deleted or changed since.',
+      help: 'Age of the oldest transaction of this database. Postgres cannot clear rows that were deleted or changed since then.',
       select: sql`SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)), 0)::float AS value
               FROM pg_stat_activity WHERE datname = current_database() AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL) AND pid <> pg_backend_pid()`,
     },
     {
       name: 'workflow_rows_due_age_seconds',
-      help: 'For how long the row waits that is due the longest, as `workflow_rows_due` counts them, by workflow type.',
+      help: 'Longest wait among the rows that `workflow_rows_due` counts, by workflow type.',
       labelNames: ['workflow'],
       select: () => ageOfDueRows(db.source),
     },
     {
       name: 'workflow_rows_due',
-      help: 'Rows whose workflow has something to do now, that no worker has leased and whose last step did not fail, by workflow type; counted up to 10,000.',
+      help: 'Rows that are due, not leased by a worker, and without a fault in their last step, by workflow type. Counted up to 10,000.',
       labelNames: ['workflow'],
       select: () => countOfDueRows(db.source),
     },
     {
       name: 'workflow_rows_failing',
-      help: 'Rows whose last step failed by a fault of ours, by workflow type; they are tried again after a growing pause.',
+      help: 'Rows whose last step failed by a fault of ours, by workflow type. They are tried again after a growing pause.',
       labelNames: ['workflow'],
       select: failingSteps(sql`count(*)::int`),
     },
     {
       name: 'workflow_rows_failing_age_seconds',
-      help: 'For how long the rows fail whose last step failed by a fault of ours: the longest, by workflow type.',
+      help: 'Longest time since the first fault of a row whose last step failed by a fault of ours, by workflow type.',
       labelNames: ['workflow'],
       select: failingSteps(sql`extract(epoch FROM clock_timestamp() - min(failing_since))::float`),
     },
@@ -304,7 +312,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
   }
   const roundAge: Gauge = new Gauge({
     name: 'sweeper_round_age_seconds',
-    help: 'Seconds since the sweeper has last looked at every kind of row, in any worker.',
+    help: 'Seconds since the last complete round of the sweeper, in any worker.',
     collect() {
       roundAge.set(sweeps.ageSeconds() ?? Number.NaN);
     },
@@ -320,7 +328,7 @@ export function registerFfmpegGauge(ffmpeg: Pick<Ffmpeg, 'isThere'>): () => void
   const name = 'media_ffmpeg_there';
   const gauge: Gauge = new Gauge({
     name,
-    help: 'Of workers that make MP4s of videos: 1 where the last look found an ffmpeg that makes them, 0 where it did not.',
+    help: 'For a worker that makes MP4s of videos: 1 if the last check found an ffmpeg that makes them, otherwise 0.',
     collect() {
       gauge.set(ffmpeg.isThere ? 1 : 0);
     },

@@ -173,7 +173,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     const answer = await page('de-AT,en;q=0.5');
     expect(answer.text).to.contain('<html lang="de" dir="ltr">').and.to.contain('Dieser Link funktioniert nicht');
     expect(answer.headers.get('vary')).to.contain('Accept-Language');
-    expect((await page('fr')).text, 'a language that is not offered: that of the club').to.contain(
+    expect((await page('fr')).text, 'French is not offered, so the page has the language of the club').to.contain(
       '<html lang="pt-BR"',
     );
     const certificate = await call('GET', '/certificates/AAAA-AAAA-AAAA', {

@@ -15,7 +15,7 @@ const askEveryMs = 30_000;
 /** Of API and worker. */
 export const clockOffset = new Gauge({
   name: 'clock_offset_seconds',
-  help: 'By how much the clock of this process is ahead of Postgres’s (negative: behind), as far as the time of the question cannot explain it.',
+  help: 'Seconds by which the clock of this process is ahead of Postgres’s (negative: behind), without the part that the duration of the query can explain.',
 });
 
 export interface ClockWatch {

@@ -3,13 +3,13 @@
  * A slot that is refused costs nothing: the delivery takes the workflow lane.
  */
 import type { Logger } from 'pino';
-import { makeAttempt, type DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
+import { makeAttempt, type DeliveryDeps } from '../domain/webhooks/attempts/attempt.ts';
 import {
   oldestClaimMs,
   returnClaim,
   type ClaimedDelivery,
   type DirectLane,
-} from '../domain/webhooks/deliveries/direct.ts';
+} from '../domain/webhooks/attempts/claims.ts';
 import type { Id } from '../platform/core/ids.ts';
 import { causeOf } from '../platform/core/traces.policy.ts';
 import { describeError } from '../platform/infra/describe-error.ts';

@@ -52,8 +52,8 @@ import { ocrProgramAt, type OcrProgram } from '../platform/infra/ocr-program.ts'
 import { findProgram } from '../platform/infra/placeholder-command.ts';
 import { fileReaders } from '../domain/media/processing/readers.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
-import { postThrough } from '../domain/webhooks/deliveries/post.ts';
-import { createSuccessWriter } from '../domain/webhooks/deliveries/record.ts';
+import { postThrough } from '../domain/webhooks/attempts/post.ts';
+import { createSuccessWriter } from '../domain/webhooks/attempts/record.ts';
 import { activitiesOn } from './activities.ts';
 import { activityInterceptors } from './activity-interceptors.ts';
 import { createAnswerDeps } from './agents.ts';

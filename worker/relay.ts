@@ -21,7 +21,7 @@ import {
 import { claimWakes, deferWake, removeWake, type ClaimedWake } from '../platform/engine/wakes.ts';
 import { workflowTypes, type Run } from '../platform/engine/workflow-types.ts';
 import { contextsInLockOrder, type CausedWorkflow, type ConsumerOptions } from '../domain/contexts.ts';
-import { handOverLost, returnClaim, type DirectLane } from '../domain/webhooks/deliveries/direct.ts';
+import { handOverLost, returnClaim, type DirectLane } from '../domain/webhooks/attempts/claims.ts';
 import type { LocalStarts } from './attempt-places.ts';
 import { factBatches, firstAttempts, handedOver, relayed, relayErrors } from './metrics.ts';
 import { isEngineAway, type WorkflowClient } from './workflow-client.ts';

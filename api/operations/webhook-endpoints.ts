@@ -2,7 +2,7 @@
 import { instantOf } from '../../platform/core/instants.ts';
 import * as deliveries from '../../domain/webhooks/deliveries/deliveries.ts';
 import * as manual from '../../domain/webhooks/deliveries/manual.ts';
-import * as states from '../../domain/webhooks/endpoints/endpoint-states.ts';
+import * as states from '../../domain/webhooks/queues/endpoint-states.ts';
 import * as endpoints from '../../domain/webhooks/endpoints/endpoints.ts';
 import * as rotation from '../../domain/webhooks/endpoints/rotation.ts';
 import type { Operation } from '../operation.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
-import { newSecret, signatureHeaders } from '../../domain/webhooks/deliveries/post.ts';
+import { newSecret, signatureHeaders } from '../../domain/webhooks/attempts/post.ts';
 import {
   examples,
   examplesDirectory,

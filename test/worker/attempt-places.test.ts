@@ -1,7 +1,7 @@
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import type { ClaimedDelivery } from '../../domain/webhooks/deliveries/direct.ts';
+import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
 import { createAdmission, type Admission } from '../../worker/attempt-places.ts';
 
 describe('admission of local first attempts', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
-import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
 import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
 import { removeStudent } from '../../domain/students/students.ts';
 import { createAttemptPlaces, createPlaces, placesOfAHost, placesOfAnEndpoint } from '../../worker/attempt-places.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { attemptDelivery, claimAttempt, type DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
-import { returnClaim } from '../../domain/webhooks/deliveries/direct.ts';
+import { attemptDelivery, claimAttempt, type DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
+import { returnClaim } from '../../domain/webhooks/attempts/claims.ts';
 import { fanOutFacts, type DeliveryRun } from '../../domain/webhooks/events/fan-out.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { createAttemptPlaces } from '../../worker/attempt-places.ts';

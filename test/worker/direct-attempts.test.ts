@@ -1,9 +1,9 @@
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import type { DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
-import type { ClaimedDelivery } from '../../domain/webhooks/deliveries/direct.ts';
-import type { AttemptAnswer } from '../../domain/webhooks/deliveries/post.ts';
+import type { DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
+import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
+import type { AttemptAnswer } from '../../domain/webhooks/attempts/post.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { createAttemptPlaces } from '../../worker/attempt-places.ts';
 import { createDirectLane } from '../../worker/direct-attempts.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { register, type Metric } from 'prom-client';
 import { tendAutomationGate } from '../../domain/automations/gate.ts';
 import { pauseAutomation, resumeAutomation } from '../../domain/automations/states.ts';
-import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
+import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../domain/webhooks/queues/endpoint-states.ts';
 import { rollUpListTallies } from '../../platform/infra/postgres/lists/counts.ts';
 import { buildAutomation } from '../toolkit/builders/automations.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';

@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'chai';
-import { enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
+import { enableEndpoint, pauseEndpoint } from '../../domain/webhooks/queues/endpoint-states.ts';
 import { sendTest } from '../../domain/webhooks/deliveries/manual.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';

@@ -13,11 +13,11 @@ import type { VaultDeps } from '../../deps.ts';
 import { assembleTestBody } from '../events/fan-out.ts';
 import { lockDeliveries, readDelivery } from './deliveries.ts';
 import { deliveryIdOf } from './delivery-id.ts';
-import { lockEnabledEndpoint } from '../endpoints/endpoint-states.ts';
+import { lockEnabledEndpoint } from '../queues/endpoint-states.ts';
 import { requireEndpoint } from '../endpoints/endpoints.ts';
-import { endOf } from '../retention.policy.ts';
+import { endOf } from './retention.policy.ts';
 import { deliveryRules } from './schedule.policy.ts';
-import { callGate } from '../wakes.ts';
+import { callGate } from './wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;

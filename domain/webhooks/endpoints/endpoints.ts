@@ -13,7 +13,7 @@ import type { VaultDeps } from '../../deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import type { Egress } from '../../../platform/infra/egress/egress.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
-import { newSecret } from '../deliveries/post.ts';
+import { newSecret } from '../attempts/post.ts';
 
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 

@@ -6,7 +6,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { findEndpoint, noEndpoint } from './endpoints.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
-import { newSecret } from '../deliveries/post.ts';
+import { newSecret } from '../attempts/post.ts';
 
 /**
  * The endpoint gets a new secret; the one before it keeps signing for 24 hours beside it.

@@ -9,7 +9,7 @@ import {
   disableEndpoint,
   enableEndpoint,
   pauseEndpoint,
-} from '../../../domain/webhooks/endpoints/endpoint-states.ts';
+} from '../../../domain/webhooks/queues/endpoint-states.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/deliveries/manual.ts';
 import { rotateSecret } from '../../../domain/webhooks/endpoints/rotation.ts';
 import { VirtualTime } from '../../proofs/simulation/simulated-process.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../../config.ts';
-import { attemptDelivery } from '../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery } from '../../../domain/webhooks/attempts/attempt.ts';
 import { fanOutFacts } from '../../../domain/webhooks/events/fan-out.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
 import { Secret } from '../../../platform/core/secret.ts';

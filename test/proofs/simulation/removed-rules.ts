@@ -31,13 +31,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'lease-of-deliveries': {
     rule: 'ENG-2: no attempt while a lease lives',
-    file: 'domain/webhooks/deliveries/attempts.ts',
+    file: 'domain/webhooks/attempts/attempt.ts',
     changes: [['AND (lease_until IS NULL OR lease_until < clock_timestamp())', '']],
     engine: 'webhooks',
   },
   'interrupted-attempts': {
     rule: 'ENG-2: an attempt whose lease ran out is interrupted',
-    file: 'domain/webhooks/deliveries/attempts.ts',
+    file: 'domain/webhooks/attempts/attempt.ts',
     changes: [["SET outcome = 'interrupted'", 'SET outcome = NULL']],
     engine: 'webhooks',
   },
@@ -132,7 +132,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'lock-order': {
     rule: 'ENG-6: the endpoint is locked before the delivery',
-    file: 'domain/webhooks/deliveries/record.ts',
+    file: 'domain/webhooks/attempts/record.ts',
     changes: [
       [
         '    const endpoint = await lockEndpoint(tx, claim.endpointId);\n    const delivery = await writeFailure(tx, id, claim, answer, now, jitter);',
@@ -152,14 +152,14 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'parking-locked': {
     rule: 'HOOK-4: a delivery parks under the lock of its endpoint',
-    file: 'domain/webhooks/deliveries/parking.ts',
+    file: 'domain/webhooks/attempts/state.ts',
     changes: [['WHERE id = ${id}) FOR SHARE`', 'WHERE id = ${id})`']],
     engine: 'webhooks',
     arguments: ['--paced', '--commands', '10'],
   },
   'direct-failure-woken': {
     rule: 'HOOK-18: the record of a direct attempt that was not accepted wakes the run',
-    file: 'domain/webhooks/deliveries/record.ts',
+    file: 'domain/webhooks/attempts/record.ts',
     changes: [['if (claim.direct && !step?.done) {', 'if (claim.number > 1 && claim.direct && !step?.done) {']],
     engine: 'webhooks-directly',
   },
@@ -171,13 +171,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'held-successes-alone': {
     rule: 'HOOK-19: what the writer passes over is recorded alone',
-    file: 'domain/webhooks/deliveries/record.ts',
+    file: 'domain/webhooks/attempts/record.ts',
     changes: [["=== 'succeeded' : recordAlone(db, accepted)", "=== 'succeeded' : true"]],
     engine: 'webhooks-directly',
   },
   'gate-called': {
     rule: 'HOOK-5: who opens an endpoint calls its gate',
-    file: 'domain/webhooks/endpoints/endpoint-states.ts',
+    file: 'domain/webhooks/queues/endpoint-states.ts',
     changes: [
       [
         '    await releaseAsked(tx, endpointId, now);\n    await callGate(tx, { endpointId, clubId }, now);',
@@ -188,7 +188,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'gate-end': {
     rule: 'HOOK-6: a gate ends only where nothing is parked',
-    file: 'domain/webhooks/endpoints/gate.ts',
+    file: 'domain/webhooks/queues/gate.ts',
     changes: [
       [
         "return more ? { done: false, doing: 'releasing', at: now + pageEveryMs } :",

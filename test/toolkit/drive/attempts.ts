@@ -1,5 +1,5 @@
 /** Attempts whose answer a test has in its hand: claimed by the real claim, recorded by the real record, posted to nobody. */
-import { createSuccessWriter } from '../../../domain/webhooks/deliveries/record.ts';
+import { createSuccessWriter } from '../../../domain/webhooks/attempts/record.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import {
@@ -7,9 +7,9 @@ import {
   claimAttempt,
   type Claim,
   type DeliveryDeps,
-} from '../../../domain/webhooks/deliveries/attempts.ts';
-import type { DeliveryStep } from '../../../domain/webhooks/deliveries/parking.ts';
-import type { AttemptAnswer } from '../../../domain/webhooks/deliveries/post.ts';
+} from '../../../domain/webhooks/attempts/attempt.ts';
+import type { DeliveryStep } from '../../../domain/webhooks/attempts/state.ts';
+import type { AttemptAnswer } from '../../../domain/webhooks/attempts/post.ts';
 import { fanOutFacts } from '../../../domain/webhooks/events/fan-out.ts';
 import { factAbout, type Subscription, type TestWebhookDelivery } from '../builders/webhooks.ts';
 import { fakeLane } from '../fakes/direct-lane.ts';

@@ -1,5 +1,5 @@
 /** A lane of direct attempts that makes none: it notes what a fan-out offers, holds and begins. */
-import type { ClaimedDelivery, DirectLane } from '../../../domain/webhooks/deliveries/direct.ts';
+import type { ClaimedDelivery, DirectLane } from '../../../domain/webhooks/attempts/claims.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 
 type Offer = Parameters<DirectLane['take']>[0];

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import { disableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/attempts/attempt.ts';
+import { disableEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
 import { resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
-import type { AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
-import { createSuccessWriter, recordFailure } from '../../../../domain/webhooks/deliveries/record.ts';
+import type { AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
+import { createSuccessWriter, recordFailure } from '../../../../domain/webhooks/attempts/record.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import {
   buildWebhookDelivery,

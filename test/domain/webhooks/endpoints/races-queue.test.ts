@@ -2,14 +2,10 @@ import { expect } from 'chai';
 import { DomainError } from '../../../../platform/core/errors.ts';
 import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { claimAttempt } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import {
-  disableEndpoint,
-  enableEndpoint,
-  pauseEndpoint,
-} from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { claimAttempt } from '../../../../domain/webhooks/attempts/attempt.ts';
+import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
 import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
-import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
+import { tendGate } from '../../../../domain/webhooks/queues/gate.ts';
 import { recoverDeliveries, resendDelivery, sendTest } from '../../../../domain/webhooks/deliveries/manual.ts';
 import { deliveryOf, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { handOverLost } from '../../../../domain/webhooks/deliveries/direct.ts';
+import { handOverLost } from '../../../../domain/webhooks/attempts/claims.ts';
 import { rotateSecret } from '../../../../domain/webhooks/endpoints/rotation.ts';
 import { fanOutFacts, type FanOutOptions } from '../../../../domain/webhooks/events/fan-out.ts';
 import { bulk, type Priority } from '../../../../entities/facts/values.ts';

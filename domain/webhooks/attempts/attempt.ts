@@ -7,14 +7,14 @@ import type { AttemptOutcome, AttemptTrigger } from '../../../entities/webhooks/
 import { forRecord } from '../../../platform/infra/postgres/shared-pool.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { raw } from '../../../platform/infra/postgres/sql.ts';
-import { clocksDifferMs } from '../retention.policy.ts';
-import { bodyOf } from './bodies.ts';
-import { ending } from './ending.ts';
-import { readState, type DeliveryStep } from './parking.ts';
-import { oldestClaimMs, returnClaim, type ClaimedDelivery } from './direct.ts';
+import { clocksDifferMs } from '../deliveries/retention.policy.ts';
+import { bodyOf } from '../deliveries/bodies.ts';
+import { ending } from '../deliveries/ending.ts';
+import { readState, type DeliveryStep } from './state.ts';
+import { oldestClaimMs, returnClaim, type ClaimedDelivery } from './claims.ts';
 import type { AttemptAnswer } from './post.ts';
 import { recordFailure, type RecordDeps, type RecordSuccess } from './record.ts';
-import { deliveryRules } from './schedule.policy.ts';
+import { deliveryRules } from '../deliveries/schedule.policy.ts';
 
 export interface DeliveryDeps extends RecordDeps {
   /** Makes the one request of an attempt; a result whatever the receiver does. */

@@ -19,13 +19,13 @@ import {
   resetBreaker,
   type Breaker,
 } from '../endpoints/breaker.policy.ts';
-import type { Claim } from './attempts.ts';
-import { callGate, wakeInPlaceOf } from '../wakes.ts';
+import type { Claim } from './attempt.ts';
+import { callGate, wakeInPlaceOf } from '../deliveries/wakes.ts';
 import { failureCause } from './failure-causes.ts';
-import type { DeliveryStep } from './parking.ts';
+import type { DeliveryStep } from './state.ts';
 import type { AttemptAnswer } from './post.ts';
-import { closeEndpoint, mailAdministrators } from '../endpoints/queue.ts';
-import { deliveryRules, waitAfterAttempt } from './schedule.policy.ts';
+import { closeEndpoint, mailAdministrators } from '../queues/close-endpoint.ts';
+import { deliveryRules, waitAfterAttempt } from '../deliveries/schedule.policy.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 
 /** How often `last_success_at` of a healthy endpoint is written, at most. */

@@ -1,11 +1,11 @@
 /** Waking the runs of deliveries and of gates. */
-import { bulk, type Priority } from '../../entities/facts/values.ts';
-import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
-import type { Transaction } from '../../platform/infra/postgres/database.ts';
-import { columns } from '../../platform/infra/postgres/sql.ts';
-import type { Id } from '../../platform/core/ids.ts';
-import type { Subject } from '../../platform/engine/workflow-types.ts';
-import { wake } from '../../platform/engine/wakes.ts';
+import { bulk, type Priority } from '../../../entities/facts/values.ts';
+import { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns } from '../../../platform/infra/postgres/sql.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Subject } from '../../../platform/engine/workflow-types.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
 
 export type DeliveryToWake = Subject<'webhookDelivery'>;
 

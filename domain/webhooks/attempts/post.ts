@@ -2,7 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { WebhookDispatcher } from '../../../platform/infra/egress/connection-pool.ts';
 import { post, type PostAnswer } from '../../../platform/infra/egress/post.ts';
-import { deliveryRules, honouredRetryAfter } from './schedule.policy.ts';
+import { deliveryRules, honouredRetryAfter } from '../deliveries/schedule.policy.ts';
 
 export interface WebhookPost {
   url: string;

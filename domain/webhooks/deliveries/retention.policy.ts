@@ -1,5 +1,5 @@
 /** How long webhooks are kept (DEL-8): the numbers, each here and nowhere else. What is kept longer in the database is shown to nobody. */
-import { deliveryRules } from './deliveries/schedule.policy.ts';
+import { deliveryRules } from './schedule.policy.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

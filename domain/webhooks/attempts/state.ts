@@ -4,9 +4,9 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { AttemptTrigger } from '../../../entities/webhooks/values.ts';
-import { ending } from './ending.ts';
-import { deliveryRules } from './schedule.policy.ts';
-import { callGate } from '../wakes.ts';
+import { ending } from '../deliveries/ending.ts';
+import { deliveryRules } from '../deliveries/schedule.policy.ts';
+import { callGate } from '../deliveries/wakes.ts';
 
 /** What Postgres holds after a step. Times in Unix milliseconds. */
 export type DeliveryStep =

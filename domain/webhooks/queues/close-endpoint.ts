@@ -7,7 +7,7 @@ import type { Vault } from '../../../platform/infra/vault.ts';
 import { requestMail } from '../../mail/requests.ts';
 import { lockDeliveries } from '../deliveries/deliveries.ts';
 import { ending } from '../deliveries/ending.ts';
-import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../wakes.ts';
+import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliveries/wakes.ts';
 
 /** Deliveries canceled in one transaction: more would hold the endpoint's row for seconds. */
 const canceledAtOnce = 2_000;

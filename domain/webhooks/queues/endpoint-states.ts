@@ -9,9 +9,9 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
-import { findEndpoint, noEndpoint } from './endpoints.ts';
-import { closeEndpoint } from './queue.ts';
-import { callGate, columnsToWake, type DeliveryToWake } from '../wakes.ts';
+import { findEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
+import { closeEndpoint } from './close-endpoint.ts';
+import { callGate, columnsToWake, type DeliveryToWake } from '../deliveries/wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;

@@ -6,8 +6,8 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
-import { columnsToWake, wakeInPlaceOf, type DeliveryToWake } from '../wakes.ts';
-import type { Claim } from './attempts.ts';
+import { columnsToWake, wakeInPlaceOf, type DeliveryToWake } from '../deliveries/wakes.ts';
+import type { Claim } from './attempt.ts';
 
 /** Where a process makes first attempts that a fan-out claims. */
 export interface Lane {

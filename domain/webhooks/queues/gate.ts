@@ -7,10 +7,10 @@ import type { Database, Transaction } from '../../../platform/infra/postgres/dat
 import { columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
-import { failingDeadline, isThrottled } from './breaker.policy.ts';
-import { leaseSeconds } from '../deliveries/attempts.ts';
-import { cancelSome, closeEndpoint } from './queue.ts';
-import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../wakes.ts';
+import { failingDeadline, isThrottled } from '../endpoints/breaker.policy.ts';
+import { leaseSeconds } from '../attempts/attempt.ts';
+import { cancelSome, closeEndpoint } from './close-endpoint.ts';
+import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliveries/wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export const gateRules = {

@@ -31,8 +31,8 @@ import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts'
 import { jsonBounds, noticeBounds } from '../platform/core/json.ts';
 import { mailPictureRules } from '../platform/infra/images/mail-picture.ts';
 import { ocrBounds } from '../platform/infra/ocr-program.ts';
-import { maxInFlight, maxPerClub } from '../worker/relay.ts';
-import { slots } from '../worker/task-queues.ts';
+import { maxInFlight, maxPerClub } from '../worker/relay/relay.ts';
+import { slots } from '../worker/temporal/task-queues.ts';
 import { variablesIn } from '../platform/infra/variables.ts';
 
 export interface Bound {

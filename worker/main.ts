@@ -54,13 +54,13 @@ import { fileReaders } from '../domain/media/processing/readers.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { postThrough } from '../domain/webhooks/attempts/post.ts';
 import { createSuccessWriter } from '../domain/webhooks/attempts/record.ts';
-import { activitiesOn } from './activities.ts';
-import { activityInterceptors } from './activity-interceptors.ts';
-import { createAnswerDeps } from './agents.ts';
-import { createDirectLane } from './direct-attempts.ts';
-import { reportFailureCause } from './failure-causes.ts';
+import { activitiesOn } from './activities/by-queue.ts';
+import { activityInterceptors } from './activities/activity-interceptors.ts';
+import { createAnswerDeps } from './parts/answers.ts';
+import { createDirectLane } from './lanes/direct-lane.ts';
+import { reportFailureCause } from './reports/failure-causes.ts';
 import { failpointFrom } from './failpoints.ts';
-import { connectionsForRecords, createAttemptPlaces, noLocalAttempts } from './attempt-places.ts';
+import { connectionsForRecords, createAttemptPlaces, noLocalAttempts } from './lanes/attempt-permits.ts';
 import {
   automationMails,
   automationRunsEnded,
@@ -78,18 +78,18 @@ import {
   rescued,
   sources,
   transcriptions,
-} from './metrics.ts';
-import { startRelay } from './relay.ts';
-import { createMissingSchedules, ensureSchedules, keepSchedules } from './schedules.ts';
+} from './reports/metrics.ts';
+import { startRelay } from './relay/relay.ts';
+import { createMissingSchedules, ensureSchedules, keepSchedules } from './temporal/schedules.ts';
 import { campaignConnections, createSmtpHandOver } from '../platform/infra/smtp-hand-over.ts';
 import { addressIn, createSmtpSender, smtpConnections, type SmtpSender } from '../platform/infra/smtp.ts';
-import { watchPromotion } from './promotion-watch.ts';
-import { watchSweeps } from './sweep-watch.ts';
-import { workerOptions } from './task-queues.ts';
-import { engineMistakes } from './start-checks.ts';
-import { connectWorkers, followApiKey, metricsAddress } from './temporal.ts';
-import { workflowBundle } from './workflow-bundle.ts';
-import { createWorkflowClient } from './workflow-client.ts';
+import { watchPromotion } from './reports/promotion-watch.ts';
+import { watchSweeps } from './reports/sweep-watch.ts';
+import { workerOptions } from './temporal/task-queues.ts';
+import { engineMistakes } from './temporal/start-checks.ts';
+import { connectWorkers, followApiKey, metricsAddress } from './temporal/connection.ts';
+import { workflowBundle } from './temporal/workflow-bundle.ts';
+import { createWorkflowClient } from './temporal/workflow-client.ts';
 
 export interface RunningWorker {
   port: number;

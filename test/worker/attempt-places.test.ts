@@ -2,7 +2,7 @@ import { mock } from 'node:test';
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
-import { createAdmission, type Admission } from '../../worker/attempt-places.ts';
+import { createAdmission, type Admission } from '../../worker/lanes/attempt-permits.ts';
 
 describe('admission of local first attempts', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));

@@ -3,7 +3,12 @@ import { newId } from '../../platform/core/ids.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
 import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
 import { removeStudent } from '../../domain/students/students.ts';
-import { createAttemptPlaces, createPlaces, placesOfAHost, placesOfAnEndpoint } from '../../worker/attempt-places.ts';
+import {
+  createAttemptPlaces,
+  createPlaces,
+  placesOfAHost,
+  placesOfAnEndpoint,
+} from '../../worker/lanes/attempt-permits.ts';
 import { attemptRows, deliveryRow } from '../toolkit/assert/webhooks.ts';
 import {
   buildSubscription,

@@ -3,7 +3,7 @@ import { attemptDelivery, claimAttempt, type DeliveryDeps } from '../../domain/w
 import { returnClaim } from '../../domain/webhooks/attempts/claims.ts';
 import { fanOutFacts, type DeliveryRun } from '../../domain/webhooks/events/fan-out.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
-import { createAttemptPlaces } from '../../worker/attempt-places.ts';
+import { createAttemptPlaces } from '../../worker/lanes/attempt-permits.ts';
 import { deliveryRun, wakesBy } from '../toolkit/assert/wakes.ts';
 import { attemptRows, deliveryRow } from '../toolkit/assert/webhooks.ts';
 import { buildSubscription, factAbout, type Subscription } from '../toolkit/builders/webhooks.ts';

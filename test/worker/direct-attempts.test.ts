@@ -5,9 +5,9 @@ import type { DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
 import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
 import type { AttemptAnswer } from '../../domain/webhooks/attempts/post.ts';
 import { newId } from '../../platform/core/ids.ts';
-import { createAttemptPlaces } from '../../worker/attempt-places.ts';
-import { createDirectLane } from '../../worker/direct-attempts.ts';
-import { directInFlight, firstAttempts } from '../../worker/metrics.ts';
+import { createAttemptPlaces } from '../../worker/lanes/attempt-permits.ts';
+import { createDirectLane } from '../../worker/lanes/direct-lane.ts';
+import { directInFlight, firstAttempts } from '../../worker/reports/metrics.ts';
 
 const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
 

@@ -2,7 +2,7 @@ import { activities as all } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
 import type { IndexingDeps } from '../../domain/knowledge/indexing/source-step.ts';
 import { runOf, workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
+import { createWorkflowClient, type WorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';
 import { sourceRow, textsOf } from '../toolkit/assert/sources.ts';

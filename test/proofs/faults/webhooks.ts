@@ -14,7 +14,7 @@ import { createNotifier } from '../../../platform/infra/postgres/notifications.t
 import type { Id } from '../../../platform/core/ids.ts';
 import { createVault } from '../../../platform/infra/vault.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
-import { placesOfAHost } from '../../../worker/attempt-places.ts';
+import { placesOfAHost } from '../../../worker/lanes/attempt-permits.ts';
 import { buildAudience, type Subject } from './audience.ts';
 import { factsAbout, type Author } from './facts.ts';
 import { forgetfulEngine, type Forgetful } from './forgetting.ts';

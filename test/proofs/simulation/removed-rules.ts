@@ -99,13 +99,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'wake-of-ending-run': {
     rule: 'ENG-3: "already started" does not swallow a wake',
-    file: 'worker/relay.ts',
+    file: 'worker/relay/relay.ts',
     changes: [['workflows.signalWithStart(wake));', 'workflows.start(wake, []));']],
     engine: 'webhooks',
   },
   'fact-until-started': {
     rule: 'ENG-4: a fact is deleted once its workflows are started',
-    file: 'worker/relay.ts',
+    file: 'worker/relay/relay.ts',
     changes: [
       ["await failpoint('fanned_out');", 'await removeFacts(db.source, [fact]);'],
       ['await removeFacts(db.source, facts);', ''],
@@ -165,7 +165,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'lost-direct-handed-over': {
     rule: 'HOOK-18: a relay hands over what was not recorded within its lease',
-    file: 'worker/relay.ts',
+    file: 'worker/relay/relay.ts',
     changes: [['      await lookForLost();\n', '']],
     engine: 'webhooks-directly',
   },

@@ -2,7 +2,7 @@
 import type { ActivityDeps } from '../../../activities/index.ts';
 import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
-import type { createAttemptPlaces } from '../../../worker/attempt-places.ts';
+import type { createAttemptPlaces } from '../../../worker/lanes/attempt-permits.ts';
 import type { Decisions } from './decisions.ts';
 import type { Statement } from './postgres.ts';
 

@@ -6,16 +6,16 @@ import pino from 'pino';
 import type { DataSource } from 'typeorm';
 import { activities, type ActivityDeps } from '../../../activities/index.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
-import { activityInterceptors } from '../../../worker/activity-interceptors.ts';
-import { createAttemptPlaces } from '../../../worker/attempt-places.ts';
-import { createDirectLane } from '../../../worker/direct-attempts.ts';
-import { startRelay, type Relay } from '../../../worker/relay.ts';
-import type { WorkflowClient } from '../../../worker/workflow-client.ts';
+import { activityInterceptors } from '../../../worker/activities/activity-interceptors.ts';
+import { createAttemptPlaces } from '../../../worker/lanes/attempt-permits.ts';
+import { createDirectLane } from '../../../worker/lanes/direct-lane.ts';
+import { startRelay, type Relay } from '../../../worker/relay/relay.ts';
+import type { WorkflowClient } from '../../../worker/temporal/workflow-client.ts';
 import { runAs, type SimulatedProcess } from './simulated-process.ts';
 import type { Stage } from './stage.ts';
 import type { ActivityTask } from './temporal/server.ts';
 
-/** As the relay polls (worker/relay.ts). */
+/** As the relay polls (worker/relay/relay.ts). */
 const relayPollMs = 1_000;
 /** Few, so that some deliveries take the other lane. */
 const directSlots = 8;

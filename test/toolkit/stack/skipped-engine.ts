@@ -8,7 +8,7 @@ import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import type { tendGate } from '../../../domain/webhooks/queues/gate.ts';
 import { WebhookAttempt } from '../../../entities/webhooks/webhook-attempt.ts';
 import type { endpointGate, webhookDelivery } from '../../../workflows/index.ts';
-import { createWorkflowClient } from '../../../worker/workflow-client.ts';
+import { createWorkflowClient } from '../../../worker/temporal/workflow-client.ts';
 import { deliveryRow } from '../assert/webhooks.ts';
 import { testDatabase, testDeps } from './database.ts';
 import {

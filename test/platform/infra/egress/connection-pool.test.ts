@@ -12,7 +12,7 @@ import {
 import { createEgress, type Resolve } from '../../../../platform/infra/egress/egress.ts';
 import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
 import { newSecret } from '../../../../domain/webhooks/attempts/post.ts';
-import { slots } from '../../../../worker/task-queues.ts';
+import { slots } from '../../../../worker/temporal/task-queues.ts';
 import {
   respondWith,
   startReceiver,

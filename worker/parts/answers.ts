@@ -1,19 +1,19 @@
 /** The dependencies with which a worker answers questions: the model, the writer of logs, metrics and log lines. */
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
-import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
-import { answerRules } from '../domain/agents/answers/answers.policy.ts';
-import { createAnswersNotifier } from '../domain/agents/answers/answers-channel.ts';
-import { createDeltaLog } from '../domain/agents/answers/delta-log.ts';
-import type { PromptDeps } from '../domain/agents/prompt/prompt.ts';
-import { createPromptsAhead, type PromptsAhead } from '../domain/agents/prompt/prompts-ahead.ts';
-import { createModel } from '../platform/infra/model/model.ts';
-import { retrieve } from '../domain/knowledge/retrieval.ts';
-import type { Database } from '../platform/infra/postgres/database.ts';
-import { describeError } from '../platform/infra/describe-error.ts';
-import type { ObjectStore } from '../platform/infra/object-store.ts';
-import { readImages } from '../domain/media/agent-images.ts';
-import { answers, answerCosts, answerTokens, firstWords } from './metrics.ts';
+import type { Config } from '../../config.ts';
+import type { AnswerDeps } from '../../domain/agents/answers/answer-step.ts';
+import { answerRules } from '../../domain/agents/answers/answers.policy.ts';
+import { createAnswersNotifier } from '../../domain/agents/answers/answers-channel.ts';
+import { createDeltaLog } from '../../domain/agents/answers/delta-log.ts';
+import type { PromptDeps } from '../../domain/agents/prompt/prompt.ts';
+import { createPromptsAhead, type PromptsAhead } from '../../domain/agents/prompt/prompts-ahead.ts';
+import { createModel } from '../../platform/infra/model/model.ts';
+import { retrieve } from '../../domain/knowledge/retrieval.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
+import { describeError } from '../../platform/infra/describe-error.ts';
+import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import { readImages } from '../../domain/media/agent-images.ts';
+import { answers, answerCosts, answerTokens, firstWords } from '../reports/metrics.ts';
 
 /** @returns the dependencies of answers; `log.close()` ends it, once no answer is under way any more */
 export function createAnswerDeps(

@@ -3,7 +3,7 @@
  * command `promote` says which that is. What runs moves over with its next task.
  */
 import type { WorkerDeploymentOptions } from '@temporalio/worker';
-import type { Build } from '../platform/infra/build.ts';
+import type { Build } from '../../platform/infra/build.ts';
 
 /** Of all workers in a namespace. */
 export const deploymentName = 'club-learning';

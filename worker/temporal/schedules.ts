@@ -5,7 +5,7 @@ import {
   type ScheduleClient,
   type ScheduleOptions,
 } from '@temporalio/client';
-import type { TaskQueue } from '../platform/engine/workflow-types.ts';
+import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
 
 /** By the workflow type that each starts. */
 export const schedules = {
@@ -60,7 +60,7 @@ export async function ensureSchedules(client: ScheduleClient): Promise<void> {
   }
 }
 
-/** How often missing schedules are created again: before `/readyz` misses the sweeper (worker/sweep-watch.ts). */
+/** How often missing schedules are created again: before `/readyz` misses the sweeper (worker/reports/sweep-watch.ts). */
 const everyMs = 5 * 60_000;
 
 /**

@@ -1,11 +1,11 @@
 /** What surrounds each activity. */
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import type { Database } from '../platform/infra/postgres/database.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
 import { stepsForClubs } from './activity-clubs.ts';
 import { errorsAsCodes, faultsAsAnswers } from './activity-errors.ts';
-import { createSharedSlots, stepsWithinShares, type SharedSlots } from './club-slots.ts';
-import { stepsInSpans } from './traces.ts';
+import { createSharedSlots, stepsWithinShares, type SharedSlots } from './club-shares.ts';
+import { stepsInSpans } from './activity-traces.ts';
 
 /**
  * @param shared of this process; others in tests

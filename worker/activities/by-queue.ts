@@ -1,8 +1,8 @@
 /** Which activities a worker offers on a task queue: those of the workflow types that run there. */
-import { activities, type ActivityDeps } from '../activities/index.ts';
-import { workflowTypeNames, workflowTypes, type TaskQueue } from '../platform/engine/workflow-types.ts';
-import type * as workflows from '../workflows/index.ts';
-import { scheduledTypes, schedules } from './schedules.ts';
+import { activities, type ActivityDeps } from '../../activities/index.ts';
+import { workflowTypeNames, workflowTypes, type TaskQueue } from '../../platform/engine/workflow-types.ts';
+import type * as workflows from '../../workflows/index.ts';
+import { scheduledTypes, schedules } from '../temporal/schedules.ts';
 
 /** @returns the activities that the queue's worker registers */
 export function activitiesOn(queue: TaskQueue, deps: ActivityDeps): object {

@@ -2,9 +2,9 @@
 import { Client, isGrpcServiceError, ServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
-import { noClub } from '../platform/core/ids.ts';
-import { inSpan, type SpanOptions } from '../platform/infra/tracing.ts';
-import type { Priority } from '../entities/facts/values.ts';
+import { noClub } from '../../platform/core/ids.ts';
+import { inSpan, type SpanOptions } from '../../platform/infra/tracing.ts';
+import type { Priority } from '../../entities/facts/values.ts';
 import {
   priorityOf,
   searchAttributes,
@@ -13,8 +13,8 @@ import {
   taskQueueOf,
   type Run,
   type WorkflowAttributes,
-} from '../platform/engine/workflow-types.ts';
-import { startsInTraces } from './traces.ts';
+} from '../../platform/engine/workflow-types.ts';
+import { startsInTraces } from '../activities/activity-traces.ts';
 
 /** Where a run begins: in this process, which does its first task at once; elsewhere, by its queue; or it was there before. */
 type Started = 'here' | 'elsewhere' | 'before';

@@ -2,7 +2,7 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { isGrpcServiceError, type ConnectionOptions } from '@temporalio/client';
-import type { TemporalSettings } from '../platform/infra/temporal-settings.ts';
+import type { TemporalSettings } from '../../platform/infra/temporal-settings.ts';
 
 /** How HTTP/2 begins, with empty settings. */
 const preface = Buffer.concat([

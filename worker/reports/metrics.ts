@@ -1,14 +1,14 @@
 /** Metrics of the worker process; docs/how-to/operate.md says which to watch. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, register } from 'prom-client';
-import { webhookTables } from '../domain/webhooks/retention.ts';
-import { countingUnplaced } from '../platform/infra/postgres/partitions.ts';
-import { ageOfDueRows, countOfDueRows, maxCounted } from '../platform/engine/due-rows.ts';
-import type { Database } from '../platform/infra/postgres/database.ts';
-import { createGaugeRead, scrapeMs } from '../platform/infra/postgres/gauge-reads.ts';
-import { sql, type Sql } from '../platform/infra/postgres/sql.ts';
-import type { Ffmpeg } from '../platform/infra/video/ffmpeg.ts';
-import { failingSteps } from '../platform/engine/faults.ts';
+import { webhookTables } from '../../domain/webhooks/retention.ts';
+import { countingUnplaced } from '../../platform/infra/postgres/partitions.ts';
+import { ageOfDueRows, countOfDueRows, maxCounted } from '../../platform/engine/due-rows.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
+import { createGaugeRead, scrapeMs } from '../../platform/infra/postgres/gauge-reads.ts';
+import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
+import type { Ffmpeg } from '../../platform/infra/video/ffmpeg.ts';
+import { failingSteps } from '../../platform/engine/faults.ts';
 import type { SweepWatch } from './sweep-watch.ts';
 
 export const attempts = new Counter({

@@ -4,13 +4,13 @@
  */
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
-import { timeOfStep } from '../activities/step.ts';
-import type { Id } from '../platform/core/ids.ts';
-import { createClubPermits, type ClubPermits } from '../platform/engine/club-permits.ts';
-import { putOffRow, type PutOffStep } from '../platform/engine/put-off.ts';
-import { workflowTypeNames, type TaskQueue } from '../platform/engine/workflow-types.ts';
-import type { Database } from '../platform/infra/postgres/database.ts';
-import { slots } from './task-queues.ts';
+import { timeOfStep } from '../../activities/step.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { createClubPermits, type ClubPermits } from '../../platform/engine/club-permits.ts';
+import { putOffRow, type PutOffStep } from '../../platform/engine/put-off.ts';
+import { workflowTypeNames, type TaskQueue } from '../../platform/engine/workflow-types.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
+import { slots } from '../temporal/task-queues.ts';
 
 /** By queue. */
 export type SharedSlots = Partial<Record<TaskQueue, ClubPermits>>;

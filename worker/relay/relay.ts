@@ -1,15 +1,15 @@
 /** The relay: carries facts and wakes from Postgres to Temporal, round robin over clubs (ENG-3, ENG-4, ENG-9). */
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
-import { bulk, type Priority } from '../entities/facts/values.ts';
-import { timeOfId, type Id } from '../platform/core/ids.ts';
-import { gathered } from '../platform/core/gathered.ts';
-import { causeOf, spanOf } from '../platform/core/traces.policy.ts';
-import type { Database } from '../platform/infra/postgres/database.ts';
-import { describeError } from '../platform/infra/describe-error.ts';
-import { inSpan, traceparent, type SpanOptions } from '../platform/infra/tracing.ts';
-import { listen, relayChannel } from '../platform/infra/postgres/notifications.ts';
-import { claimFacts, deferFact, removeFacts, type ClaimedFact } from '../platform/engine/facts.ts';
+import { bulk, type Priority } from '../../entities/facts/values.ts';
+import { timeOfId, type Id } from '../../platform/core/ids.ts';
+import { gathered } from '../../platform/core/gathered.ts';
+import { causeOf, spanOf } from '../../platform/core/traces.policy.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
+import { describeError } from '../../platform/infra/describe-error.ts';
+import { inSpan, traceparent, type SpanOptions } from '../../platform/infra/tracing.ts';
+import { listen, relayChannel } from '../../platform/infra/postgres/notifications.ts';
+import { claimFacts, deferFact, removeFacts, type ClaimedFact } from '../../platform/engine/facts.ts';
 import {
   turnFromAnywhere,
   unknownFront,
@@ -17,14 +17,14 @@ import {
   type Failure,
   type InHand,
   type Room,
-} from '../platform/engine/turns.ts';
-import { claimWakes, deferWake, removeWake, type ClaimedWake } from '../platform/engine/wakes.ts';
-import { workflowTypes, type Run } from '../platform/engine/workflow-types.ts';
-import { contextsInLockOrder, type CausedWorkflow, type ConsumerOptions } from '../domain/contexts.ts';
-import { handOverLost, returnClaim, type DirectLane } from '../domain/webhooks/attempts/claims.ts';
-import type { LocalStarts } from './attempt-places.ts';
-import { factBatches, firstAttempts, handedOver, relayed, relayErrors } from './metrics.ts';
-import { isEngineAway, type WorkflowClient } from './workflow-client.ts';
+} from '../../platform/engine/turns.ts';
+import { claimWakes, deferWake, removeWake, type ClaimedWake } from '../../platform/engine/wakes.ts';
+import { workflowTypes, type Run } from '../../platform/engine/workflow-types.ts';
+import { contextsInLockOrder, type CausedWorkflow, type ConsumerOptions } from '../../domain/contexts.ts';
+import { handOverLost, returnClaim, type DirectLane } from '../../domain/webhooks/attempts/claims.ts';
+import type { LocalStarts } from '../lanes/attempt-permits.ts';
+import { factBatches, firstAttempts, handedOver, relayed, relayErrors } from '../reports/metrics.ts';
+import { isEngineAway, type WorkflowClient } from '../temporal/workflow-client.ts';
 
 /** Facts and wakes in hand at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
 export const maxInFlight = 32;

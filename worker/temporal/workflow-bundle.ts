@@ -6,16 +6,16 @@ import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type BundleOptions, type Logger } from '@temporalio/worker';
-import { isBuilt, moduleAt } from '../platform/core/modules.ts';
+import { isBuilt, moduleAt } from '../../platform/core/modules.ts';
 
-const workflowsPath = fileURLToPath(moduleAt('../workflows/index.ts', import.meta.url));
+const workflowsPath = fileURLToPath(moduleAt('../../workflows/index.ts', import.meta.url));
 /** What a worker would name beside a bundle, it would ignore. */
-const workflowInterceptorModules = [fileURLToPath(moduleAt('../workflows/traces.ts', import.meta.url))];
+const workflowInterceptorModules = [fileURLToPath(moduleAt('../../workflows/traces.ts', import.meta.url))];
 
 const bundled = { workflowsPath, workflowInterceptorModules };
 
 /** Where `npm run build` puts the bundle of the artifact. */
-const builtBundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
+const builtBundle = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
 
 /**
  * Bundles `workflows/index.ts` and everything that it imports. The same sources give the same bytes, wherever they lie.

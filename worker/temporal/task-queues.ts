@@ -1,10 +1,10 @@
 /** How much each queue's worker takes on at a time, in one process, and how long what it has taken on may take at a stop. */
 import { availableParallelism } from 'node:os';
 import type { WorkerOptions } from '@temporalio/worker';
-import { mediaPlaces } from '../domain/media/media.policy.ts';
-import type { TaskQueue } from '../platform/engine/workflow-types.ts';
-import type { Build } from '../platform/infra/build.ts';
-import { smtpConnections } from '../platform/infra/smtp.ts';
+import { mediaPlaces } from '../../domain/media/media.policy.ts';
+import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
+import type { Build } from '../../platform/infra/build.ts';
+import { smtpConnections } from '../../platform/infra/smtp.ts';
 import { deploymentOptions } from './deployment.ts';
 
 export const slots: Record<TaskQueue, { workflowTasks: number; activities: number }> = {

@@ -4,11 +4,11 @@
  * Receivers that hang must not use up either, so places are bounded for each endpoint (HOOK-16), for each host (HOOK-17) and in all.
  * The relay starts deliveries through `start`; the step takes its places and gives them back. A process has one instance.
  */
-import type { AttemptPlaces, DeliveryDeps } from '../domain/webhooks/attempts/attempt.ts';
-import type { ClaimedDelivery, Lane } from '../domain/webhooks/attempts/claims.ts';
-import type { Id } from '../platform/core/ids.ts';
-import { attempts } from './metrics.ts';
-import { slots } from './task-queues.ts';
+import type { AttemptPlaces, DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
+import type { ClaimedDelivery, Lane } from '../../domain/webhooks/attempts/claims.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { attempts } from '../reports/metrics.ts';
+import { slots } from '../temporal/task-queues.ts';
 
 export interface LocalStarts {
   /** Where the fan-out takes the places of attempts that it claims; absent: none begins here. */

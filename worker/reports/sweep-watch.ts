@@ -1,6 +1,6 @@
 /** When the sweeper last completed a round, in any worker (ENG-5). */
-import type { Queries } from '../platform/infra/postgres/database.ts';
-import { lastCompleteRound } from '../platform/engine/sweeper.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
+import { lastCompleteRound } from '../../platform/engine/sweeper.ts';
 
 /** Rounds come every minute: so many may fail before an operator must act. */
 const lateAfterMs = 10 * 60_000;

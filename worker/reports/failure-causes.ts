@@ -1,7 +1,7 @@
 /** Tells operators why attempts of webhook deliveries got no answer: as a metric, and as a line of the log. */
 import type { Logger } from 'pino';
-import type { EndedAttempt } from '../domain/webhooks/attempts/attempt.ts';
-import { failureCause } from '../domain/webhooks/attempts/failure-causes.ts';
+import type { EndedAttempt } from '../../domain/webhooks/attempts/attempt.ts';
+import { failureCause } from '../../domain/webhooks/attempts/failure-causes.ts';
 import { failureCauses } from './metrics.ts';
 
 /** Does nothing for an attempt that got an answer, or that was interrupted. */

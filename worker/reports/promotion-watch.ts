@@ -1,6 +1,6 @@
 /** Whether somebody has promoted the build of this process: until then Temporal gives it nothing to do (ENG-19). */
-import { isPromoted } from '../platform/engine/releases.ts';
-import type { Queries } from '../platform/infra/postgres/database.ts';
+import { isPromoted } from '../../platform/engine/releases.ts';
+import type { Queries } from '../../platform/infra/postgres/database.ts';
 
 /** A deploy promotes as soon as all queues are polled. */
 const patienceMs = 60_000;

@@ -3,8 +3,8 @@ import type { Context } from '@temporalio/activity';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
-import { causeOf, traceHeader, type Cause } from '../platform/core/traces.policy.ts';
-import { inSpan, isTracing, traceparent } from '../platform/infra/tracing.ts';
+import { causeOf, traceHeader, type Cause } from '../../platform/core/traces.policy.ts';
+import { inSpan, isTracing, traceparent } from '../../platform/infra/tracing.ts';
 
 /** Gives starts and signals the active span, for the steps that they lead to. */
 export const startsInTraces: WorkflowClientInterceptor = {

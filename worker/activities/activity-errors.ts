@@ -6,14 +6,14 @@ import type { Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { timeOfStep } from '../activities/step.ts';
-import { noteFault } from '../platform/engine/faults.ts';
-import { workflowTypeNames, type WorkflowType } from '../platform/engine/workflow-types.ts';
-import { build } from '../platform/infra/build.ts';
-import { describeError } from '../platform/infra/describe-error.ts';
-import type { Database } from '../platform/infra/postgres/database.ts';
-import { failSpan, traceId } from '../platform/infra/tracing.ts';
-import { stepFaults } from './metrics.ts';
+import { timeOfStep } from '../../activities/step.ts';
+import { noteFault } from '../../platform/engine/faults.ts';
+import { workflowTypeNames, type WorkflowType } from '../../platform/engine/workflow-types.ts';
+import { build } from '../../platform/infra/build.ts';
+import { describeError } from '../../platform/infra/describe-error.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
+import { failSpan, traceId } from '../../platform/infra/tracing.ts';
+import { stepFaults } from '../reports/metrics.ts';
 
 /** @param log gets the error by kind and place, so that an operator finds more there than in Temporal */
 export function errorsAsCodes(log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {

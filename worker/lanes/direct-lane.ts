@@ -3,19 +3,19 @@
  * A slot that is refused costs nothing: the delivery takes the workflow lane.
  */
 import type { Logger } from 'pino';
-import { makeAttempt, type DeliveryDeps } from '../domain/webhooks/attempts/attempt.ts';
+import { makeAttempt, type DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
 import {
   oldestClaimMs,
   returnClaim,
   type ClaimedDelivery,
   type DirectLane,
-} from '../domain/webhooks/attempts/claims.ts';
-import type { Id } from '../platform/core/ids.ts';
-import { causeOf } from '../platform/core/traces.policy.ts';
-import { describeError } from '../platform/infra/describe-error.ts';
-import { inSpan, type SpanOptions } from '../platform/infra/tracing.ts';
-import { remember, type createAttemptPlaces } from './attempt-places.ts';
-import { directInFlight, firstAttempts } from './metrics.ts';
+} from '../../domain/webhooks/attempts/claims.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { causeOf } from '../../platform/core/traces.policy.ts';
+import { describeError } from '../../platform/infra/describe-error.ts';
+import { inSpan, type SpanOptions } from '../../platform/infra/tracing.ts';
+import { remember, type createAttemptPlaces } from './attempt-permits.ts';
+import { directInFlight, firstAttempts } from '../reports/metrics.ts';
 
 /** Slots of one endpoint, so that one that hangs does not take them all. */
 const slotsOfAnEndpoint = 32;

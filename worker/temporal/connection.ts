@@ -10,9 +10,9 @@ import { isIPv6 } from 'node:net';
 import { Connection } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
-import { StartProblem, StartProblems } from '../platform/core/start-problem.ts';
-import type { TemporalSettings, TemporalTls } from '../platform/infra/temporal-settings.ts';
-import { whyUnlikeUs, whyUnreachable } from './temporal-reach.ts';
+import { StartProblem, StartProblems } from '../../platform/core/start-problem.ts';
+import type { TemporalSettings, TemporalTls } from '../../platform/infra/temporal-settings.ts';
+import { whyUnlikeUs, whyUnreachable } from './reach.ts';
 
 /** For a server that speaks as we do, and is slow: all others were found out before. */
 const connectTimeout = '30s';

@@ -1,11 +1,11 @@
 /** What must be right of Temporal for a worker to start. */
 import type { Connection } from '@temporalio/client';
-import { commandLine } from '../platform/core/modules.ts';
-import { StartProblem, StartProblems } from '../platform/core/start-problem.ts';
-import type { TemporalSettings } from '../platform/infra/temporal-settings.ts';
-import { codeOf, missingAttributes } from './setup.ts';
-import { connectCommand } from './temporal.ts';
-import { cannotBeUsed, isRefusal, unseenNamespace } from './temporal-reach.ts';
+import { commandLine } from '../../platform/core/modules.ts';
+import { StartProblem, StartProblems } from '../../platform/core/start-problem.ts';
+import type { TemporalSettings } from '../../platform/infra/temporal-settings.ts';
+import { codeOf, missingAttributes } from '../setup.ts';
+import { connectCommand } from './connection.ts';
+import { cannotBeUsed, isRefusal, unseenNamespace } from './reach.ts';
 
 /** The first server on which all that this service asks of it was seen to work. */
 const oldestServer = [1, 29, 1] as const;

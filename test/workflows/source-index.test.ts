@@ -65,11 +65,11 @@ describe('source-index, on the real server', function () {
   });
 
   it('says that it waits for a permit for OCR', async () => {
-    const giveBack = ocr.permit.take('another club');
+    const release = ocr.permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([1], 1));
     await wake(source);
     await until('its wait', { timeoutMs: 30 * second }, async () => (await sourceRow(source)).ocrDueAt !== null);
-    giveBack?.();
+    release?.();
     expect(await handleOf(source).result()).to.equal('ready');
     expect((await summariesOf(handleOf(source))).timers[0]).to.match(/^a permit for OCR; it asks in about \d+ s$/);
   });

@@ -37,17 +37,17 @@ export function stepsWithinShares(db: Database, shared: SharedSlots): (context: 
         const clubId = info.priority?.fairnessKey;
         const type = workflowTypeNames.find((known) => known === info.workflowType);
         if (!permits || clubId === undefined || type === undefined) return next(input);
-        const giveBack = permits.take(clubId);
-        if (!giveBack) {
+        const release = permits.tryAcquire(clubId);
+        if (!release) {
           const [subjectId, now] = input.args as [Id, number];
-          const at = permits.comeAgainAt(clubId, timeOfStep(now));
+          const at = permits.retryAt(clubId, timeOfStep(now));
           await putOffRow(db, type, subjectId, new Date(at));
           return { done: false, at, putOff: 'share' } satisfies PutOffStep;
         }
         try {
           return await next(input);
         } finally {
-          giveBack();
+          release();
         }
       },
     },

@@ -33,7 +33,7 @@ const commands: Readonly<Record<string, { does: string; run: () => Promise<void>
   },
   amounts: {
     does: 'lists purchases whose stored amount may be wrong, changes nothing, and ends',
-    run: async () => (await import('./worker/reports/amounts.ts')).main(),
+    run: async () => (await import('./worker/amounts.ts')).main(),
   },
   worker: {
     does: 'works until it is asked to stop',

@@ -53,14 +53,15 @@ import { findProgram } from '../platform/infra/placeholder-command.ts';
 import { fileReaders } from '../domain/media/processing/readers.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { postThrough } from '../domain/webhooks/attempts/post.ts';
-import { createSuccessWriter } from '../domain/webhooks/attempts/record.ts';
+import { createSuccessWriter } from '../domain/webhooks/attempts/record-success.ts';
 import { activitiesOn } from './activities/by-queue.ts';
 import { activityInterceptors } from './activities/activity-interceptors.ts';
 import { createAnswerDeps } from './parts/answers.ts';
 import { createDirectLane } from './lanes/direct-lane.ts';
 import { reportFailureCause } from './reports/failure-causes.ts';
 import { failpointFrom } from './failpoints.ts';
-import { connectionsForRecords, createAttemptPlaces, noLocalAttempts } from './lanes/attempt-permits.ts';
+import { connectionsForRecords } from './lanes/record-permits.ts';
+import { createAttemptPlaces, noLocalAttempts } from './lanes/attempt-permits.ts';
 import {
   automationMails,
   automationRunsEnded,
@@ -129,7 +130,7 @@ export async function startWorker(
   const automationSmtp = createSmtpHandOver({ smtpUrl: config.mail.bulkSmtpUrl, connections: smtpConnections });
   const storage = createObjectStore(config.storage);
   const publicStorage = createObjectStore({ ...config.storage, privateBucket: config.storage.publicBucket });
-  const attemptPlaces = createAttemptPlaces();
+  const permits = createAttemptPermits();
   const failpoint = failpointFrom(env);
   const served = config.worker.taskQueues.length > 0 ? config.worker.taskQueues : taskQueues;
   const ffmpeg = ffmpegAt(config.video.ffmpeg, (finding) => logFfmpeg(finding, log));
@@ -172,9 +173,9 @@ export async function startWorker(
       post: postThrough(egress.dispatcher, config.serviceName),
       recordSuccess: createSuccessWriter(db, (size) => recordBatches.observe(size)),
       random: Math.random,
-      places: attemptPlaces.places,
+      permits: permits.permits,
       onAttempt(attempt) {
-        attemptPlaces.onAttempt(attempt);
+        permits.onAttempt(attempt);
         reportFailureCause(attempt, log);
         lane?.report(attempt);
       },
@@ -262,10 +263,10 @@ export async function startWorker(
     onRescued: (count) => rescued.inc(count),
   };
 
-  const { firstAttempt, directAttempts: slotsOfTheLane } = config.worker.webhooks;
+  const { firstAttempt, directAttempts: total } = config.worker.webhooks;
   const lane =
     firstAttempt === 'direct' && served.includes('webhooks')
-      ? createDirectLane({ slots: slotsOfTheLane, shared: attemptPlaces, deliveries: deps.deliveries, failpoint, log })
+      ? createDirectLane({ total, shared: permits, deliveries: deps.deliveries, failpoint, log })
       : undefined;
   const connection = await connectWorkers(config.temporal);
   const key = followApiKey(config.temporal, connection, {
@@ -297,7 +298,7 @@ export async function startWorker(
     db,
     databaseUrl: directUrlOf(config.database).reveal(),
     workflows: createWorkflowClient(connection, config.temporal.namespace),
-    localAttempts: served.includes('webhooks') ? attemptPlaces : noLocalAttempts,
+    localAttempts: served.includes('webhooks') ? permits : noLocalAttempts,
     ...(lane && { lane }),
     beforeStart({ workflowType, subjectId, clubId }) {
       if (workflowType === 'agentAnswer' && served.includes('agents'))

@@ -2,41 +2,35 @@
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { bulk, type Priority } from '../../entities/facts/values.ts';
-import { timeOfId, type Id } from '../../platform/core/ids.ts';
-import { gathered } from '../../platform/core/gathered.ts';
-import { causeOf, spanOf } from '../../platform/core/traces.policy.ts';
+import type { Id } from '../../platform/core/ids.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
-import { inSpan, traceparent, type SpanOptions } from '../../platform/infra/tracing.ts';
+import { inSpan } from '../../platform/infra/tracing.ts';
 import { listen, relayChannel } from '../../platform/infra/postgres/notifications.ts';
-import { claimFacts, deferFact, removeFacts, type ClaimedFact } from '../../platform/engine/facts.ts';
-import {
-  turnFromAnywhere,
-  unknownFront,
-  untilNextLook,
-  type Failure,
-  type InHand,
-  type Room,
-} from '../../platform/engine/turns.ts';
-import { claimWakes, deferWake, removeWake, type ClaimedWake } from '../../platform/engine/wakes.ts';
-import { workflowTypes, type Run } from '../../platform/engine/workflow-types.ts';
-import { contextsInLockOrder, type CausedWorkflow, type ConsumerOptions } from '../../domain/contexts.ts';
-import { handOverLost, returnClaim, type DirectLane } from '../../domain/webhooks/attempts/claims.ts';
+import { claimFacts, deferFact } from '../../platform/engine/facts.ts';
+import { turnFromAnywhere, unknownFront, type Failure, type InHand, type Room } from '../../platform/engine/turns.ts';
+import { claimWakes, deferWake, type ClaimedWake } from '../../platform/engine/wakes.ts';
+import { workflowTypes } from '../../platform/engine/workflow-types.ts';
+import type { DirectLane } from '../../domain/webhooks/attempts/permits.ts';
 import type { LocalStarts } from '../lanes/attempt-permits.ts';
-import { factBatches, firstAttempts, handedOver, relayed, relayErrors } from '../reports/metrics.ts';
+import { relayed, relayErrors } from '../reports/metrics.ts';
 import { isEngineAway, type WorkflowClient } from '../temporal/workflow-client.ts';
+import { createFactCarrier } from './carry-facts.ts';
+import { sendWake } from './carry-wakes.ts';
+import { createHandOver } from './lost-attempts.ts';
+import { spanOfFact, spanOfWake } from './spans.ts';
 
-/** Facts and wakes in hand at a time: enough to keep the engine busy, few enough that another club's turn comes soon. */
+/** Permits of the relay: facts and wakes in hand at one time. They keep the engine busy, and another club's turn comes soon. */
 export const maxInFlight = 32;
-/** Of these, facts of one club, and wakes of one club: what waits for one busy endpoint must not hold up the others. */
+/** Of these, for facts of one club, and for wakes of one club: one busy endpoint must not hold up the other clubs. */
 export const maxPerClub = 8;
-/** The share of places that is open to bulk. The rest is for urgent and normal work, also of the same club (ENG-15). */
+/** The share of permits that is open to bulk. The rest is for urgent and normal work, also of the same club (ENG-15). */
 const openToBulk = 3 / 4;
 /**
- * A relay with hardly a free place gathers some more, or waits so long, before it claims: a claim costs about the same whether
- * it finds one row or four, and in a burst there would be one for each row that was carried.
+ * A relay with fewer free permits than these waits for more before it claims, but only for some milliseconds. A claim costs about the same
+ * for one row as for four, and in a burst there would be one claim for each row.
  */
-const gathering = { places: 4, ms: 10 } as const;
+const gathering = { permits: 4, ms: 10 } as const;
 /** How often the relay polls: a lost NOTIFY costs at most this. */
 const pollMs = 1_000;
 /** A relay that has not read its work for so long is not alive. */
@@ -50,11 +44,11 @@ export interface RelayDeps {
   listen?: typeof listen;
   workflows: WorkflowClient;
   localAttempts: LocalStarts;
-  /** Makes first attempts of deliveries in this process; absent: all are made by runs. */
+  /** Makes first attempts of deliveries in this process; absent: runs make all attempts. */
   lane?: DirectLane;
   /**
-   * Wakes of bulk that it sends a second for one club (`BULK_STARTS_PER_SECOND`). What waits stays in Postgres, where urgent work
-   * overtakes it, and does not fill the engine.
+   * Wakes of bulk that it sends for one club in a second (`BULK_STARTS_PER_SECOND`). The others wait in Postgres, where urgent work
+   * overtakes them, and do not fill the engine.
    */
   bulkStartsPerSecond: number;
   /** A wake's run is about to be started, in this process if it can. */
@@ -71,7 +65,7 @@ export interface RelayDeps {
 export interface Relay {
   /** Whether it has read its work lately: it does so every second, unless Postgres is away. */
   isAlive(): boolean;
-  /** Takes nothing new and waits for what is under way. */
+  /** Claims nothing new, and waits for the rows in hand. */
   stop(): Promise<void>;
 }
 
@@ -81,16 +75,16 @@ export function startRelay(deps: RelayDeps): Relay {
   let stopped = false;
   let notified = false;
   let lookedAt = performance.now();
-  let looksForLostAt = -Infinity;
   let wakeUp = () => {};
-  /** A sent wake of bulk keeps its place for so long, so the places of a club limit its pace. */
+  /** A sent wake of bulk holds its permit for so long, so the permits of a club limit its pace. */
   const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
   const inFlight = new Set<Promise<void>>();
   const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
-  const carryFact = createCarrier(deps);
+  const carryFact = createFactCarrier(deps);
+  const handOverLostAttempts = createHandOver(deps);
   const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
   const fronts = { fact: unknownFront(), wake: unknownFront() };
-  /** Whether a claim may find rows. After a claim that found fewer than it wanted, not before a NOTIFY, a freed place or a poll. */
+  /** Whether a claim may find rows. After a claim that found too few: not before a NOTIFY, a released permit or a poll. */
   const mayWait = { fact: true, wake: true };
   const notify = (...kinds: readonly Kind[]) => {
     for (const kind of kinds) mayWait[kind] = true;
@@ -108,49 +102,33 @@ export function startRelay(deps: RelayDeps): Relay {
 
   async function run(): Promise<void> {
     while (!stopped) {
-      await gatherPlaces();
+      await gatherPermits();
       notified = false;
-      await lookForLost();
+      await handOverLostAttempts();
       const room = maxInFlight - inFlight.size;
-      const taken = room > 0 ? await takeUp(room) : 0;
-      if (stopped || taken > 0 || notified) continue;
+      const claims = room > 0 ? await carryNext(room) : 0;
+      if (stopped || claims > 0 || notified) continue;
       await nextNotification(pollMs);
     }
   }
 
-  /** Whichever process began a direct attempt: one that died, or was given another lane, looks no more. */
-  async function lookForLost(): Promise<void> {
-    const begun = performance.now();
-    if (begun < looksForLostAt) return;
-    looksForLostAt = begun + pollMs;
-    try {
-      const count = await handOverLost(deps.db, new Date());
-      looksForLostAt = begun + untilNextLook(performance.now() - begun);
-      if (count === 0) return;
-      handedOver.inc(count);
-      await deps.failpoint('handed_over');
-    } catch (error) {
-      deps.log.error({ error: describeError(error) }, 'the relay cannot look for lost direct attempts');
-    }
-  }
-
-  async function gatherPlaces(): Promise<void> {
+  async function gatherPermits(): Promise<void> {
     const latest = performance.now() + gathering.ms;
-    while (!stopped && maxInFlight - inFlight.size < gathering.places) {
-      const leftMs = latest - performance.now();
-      if (leftMs <= 0) return;
+    while (!stopped && maxInFlight - inFlight.size < gathering.permits) {
+      const restMs = latest - performance.now();
+      if (restMs <= 0) return;
       notified = false;
-      await nextNotification(leftMs);
+      await nextNotification(restMs);
     }
   }
 
-  /** Takes up to so many facts and wakes and carries each on its own. @returns how many there were */
-  async function takeUp(room: number): Promise<number> {
+  /** Claims up to so many facts and wakes, and carries each on its own. @returns how many it claimed */
+  async function carryNext(room: number): Promise<number> {
     const half = Math.ceil(room / 2);
     if (performance.now() - lookedAt > pollMs) mayWait.fact = mayWait.wake = true;
     const looksForAll = mayWait.fact && mayWait.wake;
     try {
-      // Half for each, so that a burst of one kind does not delay the other. The next turn uses the places that stay free.
+      // Half for each, so that a burst of one kind does not delay the other. The next round uses the permits that stay free.
       const wakes = await claim('wake', claimWakes, mayWait.fact ? half : room);
       for (const wake of wakes) {
         carry(
@@ -188,7 +166,7 @@ export function startRelay(deps: RelayDeps): Relay {
     if (!mayWait[kind]) return [];
     mayWait[kind] = false; // before the claim, never after it: a notification that comes during it must not be lost
     const rows = await rowsFor(deps.db.source, roomFor(kind, limit));
-    if (rows.length === limit) mayWait[kind] = true; // fewer: rows beyond a club's places are claimed as these are done
+    if (rows.length === limit) mayWait[kind] = true; // fewer: rows beyond a club's permits are claimed as these are done
     return rows;
   }
 
@@ -204,8 +182,8 @@ export function startRelay(deps: RelayDeps): Relay {
   });
 
   /**
-   * @param putOff makes the row due again after a pause; if that fails too, its lease runs out
-   * @param restMs how long a row of bulk keeps its place afterwards
+   * @param putOff makes the row due again after a pause; if that fails too, its lease ends
+   * @param restMs how long a row of bulk holds its permit afterwards
    */
   function carry(
     kind: Kind,
@@ -226,15 +204,15 @@ export function startRelay(deps: RelayDeps): Relay {
       }
     };
     const isBulk = row.priority === bulk;
-    const giveBackBulk = () => {
+    const releaseBulk = () => {
       addTo(inHand[kind], row.clubId, { all: 0, bulk: -1 });
-      notify('fact', 'wake'); // either may have waited for a place that is open to bulk
+      notify('fact', 'wake'); // either may have waited for a permit that is open to bulk
     };
     const carried = attempt().finally(() => {
       inFlight.delete(carried);
       addTo(inHand[kind], row.clubId, { all: -1, bulk: 0 });
-      if (isBulk && restMs > 0) setTimeout(giveBackBulk, restMs).unref();
-      else if (isBulk) giveBackBulk();
+      if (isBulk && restMs > 0) setTimeout(releaseBulk, restMs).unref();
+      else if (isBulk) releaseBulk();
       notify(kind); // more rows of its club may wait
     });
     inFlight.add(carried);
@@ -273,120 +251,4 @@ function addTo(inHand: Map<Id, InHand>, clubId: Id, change: InHand): void {
 
 function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {
   return [...inHand.values()].reduce((sum, ofClub) => sum + ofClub.bulk, 0);
-}
-
-/**
- * Hands facts to their consumers, starts the workflows that they caused, and only then deletes them: after a crash all is repeated.
- * Facts that were claimed together go together through the consumers; if anything fails there, each goes by itself, so that one
- * cannot hold up the others. One batch at a time: what is claimed meanwhile is the next one.
- */
-function createCarrier(deps: RelayDeps): (fact: ClaimedFact) => Promise<void> {
-  const { db, workflows, localAttempts, failpoint } = deps;
-  const alone = async (fact: ClaimedFact) => {
-    const [told] = await consumeAll(deps, [fact]);
-    if (!told) throw new Error('A fact that is given alone is told');
-    return told;
-  };
-  const start = async (run: Run, isLocal: boolean) => {
-    const started = await workflows.start(run, [isLocal]);
-    if (started !== 'before') firstAttempts.inc({ lane: 'workflow' });
-    return started === 'here';
-  };
-  const consume = gathered(async (facts: readonly ClaimedFact[]) => {
-    factBatches.observe(facts.length);
-    // One that comes alone waits for whoever holds its student, so it must not make others wait.
-    const together =
-      facts.length > 1
-        ? await inSpan('facts together', spanOfBatch(facts), () => consumeAll(deps, facts)).catch(() => [])
-        : [];
-    return facts.map((fact, place) => async () => together[place] ?? alone(fact));
-  });
-  const remove = gathered(async (facts: readonly ClaimedFact[]) => {
-    await removeFacts(db.source, facts);
-    return facts;
-  });
-  return async (leased) => {
-    const here = traceparent(); // what follows goes on from the span of the relay
-    const fact = here === undefined ? leased : { ...leased, traceparent: here };
-    const told = await (await consume(fact))();
-    if (told === 'removed') return;
-    await failpoint('fanned_out');
-    await Promise.all(
-      told.map(({ localAttemptAt: endpointId, claimed, ...run }) =>
-        localAttempts.start(
-          { id: run.subjectId, endpointId, claimed },
-          {
-            start: (isLocal) => start({ ...run, priority: fact.priority }, isLocal),
-            giveBack: (unused) => returnClaim(db, unused, new Date()),
-          },
-        ),
-      ),
-    );
-    await remove(fact);
-  };
-}
-
-/** @returns for each fact the workflows to start, or that it is gone; undefined for one that is to be given alone */
-async function consumeAll(
-  { db, waitSpeed, lane, localAttempts }: RelayDeps,
-  facts: readonly ClaimedFact[],
-): Promise<(CausedWorkflow[] | 'removed' | undefined)[]> {
-  const now = new Date();
-  const told = new Map<Id, CausedWorkflow[] | 'removed'>(facts.map(({ id }) => [id, []]));
-  const kept = new Set<Id>();
-  const options: ConsumerOptions = {
-    kept,
-    ...(waitSpeed !== undefined && { waitSpeed }),
-    ...(lane && { lane }),
-    ...(localAttempts.lane && { localLane: localAttempts.lane }),
-  };
-  for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers)) {
-    const open = facts.filter(({ id }) => told.has(id)); // what one consumer wants alone, the others are given alone, too
-    const answers = await consume(db, open, now, options);
-    for (const [place, { id }] of open.entries()) {
-      const caused = answers[place];
-      const before = told.get(id) ?? [];
-      if (caused === undefined) told.delete(id);
-      else if (caused === 'removed' || before === 'removed') told.set(id, 'removed');
-      else told.set(id, [...before, ...caused]);
-      if (caused !== undefined && caused.length > 0) kept.add(id);
-    }
-  }
-  return facts.map(({ id }) => told.get(id));
-}
-
-function spanOfFact({ id, type, traceparent: written }: ClaimedFact): SpanOptions {
-  const cause = causeOf({ traceparent: written, at: timeOfId(id) });
-  return { kind: 'consumer', cause, attributes: { 'club.fact.id': id, 'club.fact.type': type } };
-}
-
-function spanOfWake({ workflowType, workflowId, traceparent: written, recordedAt }: ClaimedWake): SpanOptions {
-  const cause = causeOf({ traceparent: written, at: recordedAt.getTime() });
-  return {
-    kind: 'consumer',
-    cause,
-    attributes: { 'club.workflow.type': workflowType, 'club.workflow.id': workflowId },
-  };
-}
-
-/** One transaction for facts of several traces: it lies in one that is kept, if any is, and links to the others. */
-function spanOfBatch(facts: readonly ClaimedFact[]): SpanOptions {
-  const spans = facts.flatMap(({ traceparent: span }) => (span ? [span] : []));
-  const kept = spans.find((span) => spanOf(span)?.isSampled) ?? spans[0];
-  return {
-    cause: causeOf({ traceparent: kept, at: Date.now() }),
-    links: spans.filter((span) => span !== kept),
-    attributes: { 'club.facts': facts.length },
-  };
-}
-
-/** Deletes the wake only if it was not raised meanwhile: a wake that came later must be sent too. */
-async function sendWake(deps: RelayDeps, wake: ClaimedWake): Promise<void> {
-  const { db, workflows, failpoint, beforeStart } = deps;
-  // The run of a raised wake probably exists already.
-  const eagerly = workflowTypes[wake.workflowType].startsEagerly && !wake.raised;
-  if (eagerly) beforeStart?.(wake);
-  await (eagerly ? workflows.startOrSignal(wake) : workflows.signalWithStart(wake));
-  await failpoint('wake_sent');
-  await removeWake(db.source, wake);
 }

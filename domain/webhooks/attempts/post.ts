@@ -1,8 +1,9 @@
 /** One attempt: signs the message, posts it, and reads what the answer asks for (DEL-1, DEL-2, SIG-1, SIG-2, HOOK-14). */
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { WebhookDispatcher } from '../../../platform/infra/egress/connection-pool.ts';
 import { post, type PostAnswer } from '../../../platform/infra/egress/post.ts';
 import { deliveryRules, honouredRetryAfter } from '../deliveries/schedule.policy.ts';
+import { signingKeyOf } from '../endpoints/secrets.ts';
 
 export interface WebhookPost {
   url: string;
@@ -54,14 +55,6 @@ export async function postWebhook(dispatcher: WebhookDispatcher, message: Webhoo
   return { ...answer, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
 }
 
-const secretPrefix = 'whsec_';
-const secretBytes = 32;
-
-/** A new endpoint secret: `whsec_` and 32 random bytes in standard base64 with padding. Shown once, stored encrypted. */
-export function newSecret(): string {
-  return secretPrefix + randomBytes(secretBytes).toString('base64');
-}
-
 export interface SignatureHeaders {
   'webhook-id': string;
   /** Whole Unix seconds of the attempt, not of the fact. */
@@ -88,15 +81,8 @@ export function signatureHeaders(message: {
   if (secrets.length === 0) throw new TypeError('A webhook is signed with at least one secret.');
   const timestamp = String(Math.floor(Number(at) / 1_000));
   const signatures = secrets.map((secret) => {
-    const mac = createHmac('sha256', keyOf(secret)).update(`${eventId}.${timestamp}.`).update(body);
+    const mac = createHmac('sha256', signingKeyOf(secret)).update(`${eventId}.${timestamp}.`).update(body);
     return `v1,${mac.digest('base64')}`;
   });
   return { 'webhook-id': eventId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
-}
-
-function keyOf(secret: string): Buffer {
-  const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
-  // Node decodes whatever it can: a damaged secret would give a short key, and signatures that no receiver accepts.
-  if (!secret.startsWith(secretPrefix) || key.length !== secretBytes) throw new TypeError('Not a webhook secret.');
-  return key;
 }

@@ -1,4 +1,4 @@
-/** What a delivery without a possible attempt waits for: its time, its lease, its endpoint's gate, or nothing any more (HOOK-4). */
+/** The state of a delivery: its end, or the time, lease or gate that it waits for. A delivery that may not go is parked here (HOOK-4). */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
@@ -8,19 +8,19 @@ import { ending } from '../deliveries/ending.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
 import { callGate } from '../deliveries/wakes.ts';
 
-/** What Postgres holds after a step. Times in Unix milliseconds. */
+/** The result of a step: the state of the delivery in Postgres. Times in Unix milliseconds. */
 export type DeliveryStep =
   | { done: true; outcome: 'succeeded' | 'failed' | 'canceled' }
   | { done: false; at: number; waitingFor: 'attempt' | 'lease' | 'endpoint' | 'gate'; attempt: number };
 
-interface DeliveryNow {
+interface StateRow {
   status: 'pending' | 'succeeded' | 'failed' | 'canceled';
   dueAt: Date;
   leaseUntil: Date | null;
   createdAt: Date;
   attempt: number;
-  /** An attempt beside the schedule was asked for, or was interrupted: due at once. */
-  asked: Exclude<AttemptTrigger, 'schedule'> | null;
+  /** The manual attempt that was requested or interrupted: it is due immediately. */
+  manual: Exclude<AttemptTrigger, 'schedule'> | null;
   parked: boolean;
   endpointStatus: 'enabled' | 'paused' | 'disabled';
   throttled: boolean;
@@ -28,31 +28,32 @@ interface DeliveryNow {
 }
 
 /**
- * Parks what is due and may not go, and cancels what has been pending for 30 days.
- * @returns what the row says now; undefined where it may be claimed at once
+ * Reads the state. Parks a delivery that is due and may not go, and cancels one that has been pending for 30 days.
+ * @param now Unix milliseconds
+ * @returns undefined if an attempt may be claimed immediately
  */
 export async function readState(db: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
-  const [row] = await deliveryNow(db.source, [id]);
-  if (!row) return { done: true, outcome: 'canceled' }; // its endpoint was deleted, and the delivery with it
-  if (row.status !== 'pending' && row.asked === null) return { done: true, outcome: row.status };
+  const [row] = await selectState(db.source, [id]);
+  if (!row) return { done: true, outcome: 'canceled' }; // retention has deleted it with its endpoint
+  if (row.status !== 'pending' && row.manual === null) return { done: true, outcome: row.status };
 
   const waiting = { done: false, attempt: row.attempt } as const;
   if (row.leaseUntil) return { ...waiting, waitingFor: 'lease', at: row.leaseUntil.getTime() };
   const expiresAt = row.createdAt.getTime() + deliveryRules.expiryMs;
   if (expiresAt <= now) return expire(db, id, now);
-  if (row.asked === null && row.dueAt.getTime() > now) {
+  if (row.manual === null && row.dueAt.getTime() > now) {
     return { ...waiting, waitingFor: 'attempt', at: Math.min(row.dueAt.getTime(), expiresAt) };
   }
-  if (canGo(row) && !(row.parked && row.asked === 'recovery')) return undefined;
+  if (canGo(row) && !(row.parked && row.manual === 'recovery')) return undefined;
   if (!row.parked && !(await park(db, id, now))) return undefined;
   return { ...waiting, waitingFor: row.endpointStatus === 'enabled' ? 'gate' : 'endpoint', at: expiresAt };
 }
 
-const deliveryNow = prepared<DeliveryNow>(
+const selectState = prepared<StateRow>(
   'delivery_now',
   `SELECT delivery.status, delivery.next_attempt_at AS "dueAt", delivery.created_at AS "createdAt",
             CASE WHEN delivery.lease_until > clock_timestamp() THEN delivery.lease_until END AS "leaseUntil",
-            delivery.attempt_count + 1 AS attempt, CASE WHEN delivery.payload_purged_at IS NULL THEN coalesce(delivery.in_flight, delivery.requested) END AS asked,
+            delivery.attempt_count + 1 AS attempt, CASE WHEN delivery.payload_purged_at IS NULL THEN coalesce(delivery.in_flight, delivery.requested) END AS manual,
             delivery.parked_at IS NOT NULL AS parked, endpoint.status AS "endpointStatus",
             endpoint.breaker_step > 0 AS throttled, endpoint.admitted_delivery_id IS NOT DISTINCT FROM delivery.id AS admitted
        FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
@@ -60,14 +61,14 @@ const deliveryNow = prepared<DeliveryNow>(
 );
 
 /** Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). Nothing goes to a paused endpoint. */
-function canGo({ endpointStatus, throttled, admitted, asked }: Omit<DeliveryNow, 'leaseUntil'>): boolean {
-  return endpointStatus === 'enabled' && (!throttled || admitted || asked !== null);
+function canGo({ endpointStatus, throttled, admitted, manual }: Omit<StateRow, 'leaseUntil'>): boolean {
+  return endpointStatus === 'enabled' && (!throttled || admitted || manual !== null);
 }
 
 /**
- * Hands the delivery to its endpoint's gate. The endpoint is read under a lock first, so that whoever opens it, and pages
- * through the parked afterwards, finds this one.
- * @returns false where the endpoint has opened meanwhile, or somebody else has taken the delivery up
+ * Hands the delivery to its endpoint's gate. It locks the endpoint before it reads it. A transaction that opens the endpoint
+ * therefore finds this delivery when it releases the parked ones.
+ * @returns false if the endpoint has opened meanwhile, or another worker has claimed the delivery
  */
 function park(db: Database, id: Id, now: number): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -87,7 +88,7 @@ function park(db: Database, id: Id, now: number): Promise<boolean> {
           AND (status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`,
     );
     if (parked === 0) return false;
-    // A gate that looks by itself before anything could be let through needs no signal.
+    // A gate needs no signal if its own timer ends before a delivery could be admitted.
     if (gate.call) await callGate(tx, gate, new Date(now));
     return true;
   });
@@ -101,6 +102,6 @@ async function expire(db: Database, id: Id, now: number): Promise<DeliveryStep |
       WHERE id = ${id} AND (lease_until IS NULL OR lease_until < clock_timestamp())
   RETURNING status`,
   );
-  // Nobody else may have claimed it meanwhile: then the row says how it stands.
+  // Undefined: another worker has claimed it meanwhile.
   return expired ? { done: true, outcome: expired.status } : readState(db, id, now);
 }

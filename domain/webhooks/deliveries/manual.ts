@@ -1,19 +1,15 @@
-/** What an administrator asks for beside the schedule: a test, a resend, a recovery (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
+/** Attempts that an administrator requests beside the schedule: a resend, a recovery (DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { WebhookDelivery as Delivery } from '../../../entities/webhooks/webhook-delivery.ts';
-import { WebhookBody } from '../../../entities/webhooks/webhook-body.ts';
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
-import { WebhookEvent } from '../../../entities/webhooks/webhook-event.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { MoreThan } from 'typeorm';
 import { all, sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
-import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
-import { assembleTestBody } from '../events/fan-out.ts';
 import { lockDeliveries, readDelivery } from './deliveries.ts';
-import { deliveryIdOf } from './delivery-id.ts';
-import { lockEnabledEndpoint } from '../queues/endpoint-states.ts';
+import { lockEnabledEndpoint } from '../endpoints/endpoint-locks.ts';
 import { requireEndpoint } from '../endpoints/endpoints.ts';
 import { endOf } from './retention.policy.ts';
 import { deliveryRules } from './schedule.policy.ts';
@@ -21,40 +17,6 @@ import { callGate } from './wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
-
-/**
- * Creates a `webhook.test` delivery, whose first attempt waits for no breaker.
- * @throws DomainError not_found, endpoint_not_enabled
- */
-export function sendTest({ db }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
-  const eventId = newId();
-  const id = deliveryIdOf(eventId, endpointId);
-  const eventType = 'webhook.test';
-  return db.transaction(async (tx) => {
-    await lockEnabledEndpoint(tx, clubId, endpointId);
-    const body = assembleTestBody({ eventId, clubId, endpointId, occurredAt: now });
-    await tx.manager.insert(WebhookEvent, {
-      id: eventId,
-      clubId,
-      type: eventType,
-      occurredAt: now,
-      createdAt: now,
-    });
-    await tx.manager.insert(WebhookBody, { eventId, createdAt: now, body });
-    await tx.manager.insert(Delivery, {
-      id,
-      clubId,
-      endpointId,
-      eventId,
-      eventType,
-      requested: 'test',
-      nextAttemptAt: now,
-      createdAt: now,
-    });
-    await wake(tx, 'webhookDelivery', [{ id, clubId, endpointId, eventType }], now);
-    return readDelivery(tx, id, now);
-  });
-}
 
 /**
  * Asks for one manual attempt with the same body and `webhook-id`. A pending delivery is brought forward and stays on its

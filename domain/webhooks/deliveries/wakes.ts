@@ -14,20 +14,20 @@ export const columnsToWake = (table = 'webhook_deliveries') =>
   columns(WebhookDelivery, ['id', 'clubId', 'endpointId', 'eventType'], table);
 
 /**
- * Wakes the run that takes a claimed delivery over: in the priority of its fact, but never as bulk where somebody has asked for an attempt
- * meanwhile (ENG-15).
+ * Wakes the run that takes over from a claim. It has the priority of the fact, unless an administrator has asked for an attempt: then it
+ * has the normal one (ENG-15).
  */
-export async function wakeInPlaceOf(
+export async function wakeSuccessor(
   tx: Transaction,
   { priority }: { priority?: Priority },
-  { asked, ...delivery }: DeliveryToWake & { asked: boolean },
+  { manual, ...delivery }: DeliveryToWake & { manual: boolean },
   now: Date,
 ): Promise<void> {
-  const keeps = priority !== undefined && !asked;
-  await wake(tx, 'webhookDelivery', [{ ...delivery, ...(keeps && { priority }) }], now);
+  const keepsPriority = priority !== undefined && !manual;
+  await wake(tx, 'webhookDelivery', [{ ...delivery, ...(keepsPriority && { priority }) }], now);
 }
 
-/** Wakes many at once, as bulk: what is released, canceled or purged must not go before new facts of anybody (ENG-15). */
+/** Wakes many runs as bulk: released, canceled or purged deliveries must not overtake new facts (ENG-15). */
 export async function wakeManyDeliveries(
   tx: Transaction,
   deliveries: readonly DeliveryToWake[],

@@ -4,7 +4,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DisabledReason } from '../../../entities/webhooks/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
-import { requestMail } from '../../mail/requests.ts';
+import { mailAdministrators } from '../endpoints/administrator-mails.ts';
 import { lockDeliveries } from '../deliveries/deliveries.ts';
 import { ending } from '../deliveries/ending.ts';
 import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliveries/wakes.ts';
@@ -58,23 +58,4 @@ export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Pr
   );
   await wakeManyDeliveries(tx, ended, now);
   return ended.length >= canceledAtOnce;
-}
-
-/** Members who may administer webhook endpoints get an e-mail about one. */
-export async function mailAdministrators(
-  tx: Transaction,
-  vault: Vault,
-  { id: endpointId, clubId }: { id: Id; clubId: Id },
-  template: 'webhook_endpoint_failing' | 'webhook_endpoint_gone' | 'webhook_endpoint_throttled',
-  now: Date,
-): Promise<void> {
-  const administrators = await tx.rows<{ id: Id; email: string }>(
-    sql`SELECT administrator.id, administrator.email
-       FROM memberships JOIN administrators administrator ON administrator.id = memberships.administrator_id
-      WHERE memberships.club_id = ${clubId} AND memberships.role IN ('owner', 'admin') ORDER BY administrator.id`,
-  );
-  for (const { id, email } of administrators) {
-    const recipient = { administratorId: id };
-    await requestMail(tx, vault, { template, clubId, recipient, email, endpointId }, now);
-  }
 }

@@ -1,15 +1,14 @@
 /** Enabling, pausing, disabling and deleting an endpoint (STATE-1, STATE-2, STATE-6, STATE-7). */
-import { IsNull } from 'typeorm';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EndpointStatus } from '../../../entities/webhooks/values.ts';
 import { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint as Endpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import { DomainError } from '../../../platform/core/errors.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
-import { findEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
+import { lockEndpointStatus, notEnabled } from '../endpoints/endpoint-locks.ts';
+import { findEndpoint } from '../endpoints/endpoints.ts';
 import { closeEndpoint } from './close-endpoint.ts';
 import { callGate, columnsToWake, type DeliveryToWake } from '../deliveries/wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
@@ -17,8 +16,8 @@ import { wake } from '../../../platform/engine/wakes.ts';
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 
 /**
- * From `paused`, what has accumulated goes out, paced by the gate; from `disabled`, the breaker is reset. An enabled one
- * stays as it is.
+ * From `paused`, the gate releases the parked deliveries. From `disabled`, the breaker is reset. An enabled endpoint stays as
+ * it is.
  * @throws DomainError not_found; endpoint_not_enabled while a long queue is still being canceled
  */
 export function enableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
@@ -39,7 +38,7 @@ export function enableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now:
       },
     );
     if (fromDisabled) return; // its queue was canceled: there is nothing to release
-    await releaseAsked(tx, endpointId, now);
+    await releaseManual(tx, endpointId, now);
     await callGate(tx, { endpointId, clubId }, now);
   });
 }
@@ -58,7 +57,7 @@ export function pauseEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: 
   });
 }
 
-/** Nothing new is created, and the queue is canceled. A disabled one stays as it is. @throws DomainError not_found */
+/** Ends the creation of deliveries and cancels the queue. A disabled endpoint stays as it is. @throws DomainError not_found */
 export function disableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
   return changeState(deps, clubId, endpointId, now, async (tx, status) => {
     if (status === 'disabled') return;
@@ -68,12 +67,12 @@ export function disableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now
 }
 
 /**
- * Gone for everybody who asks, its secrets erased and its queue canceled; its history follows in the background, because
- * it can be millions of rows. @throws DomainError not_found
+ * Hides the endpoint, erases its secrets and cancels its queue. Retention deletes its history later, because it can be
+ * millions of rows. @throws DomainError not_found
  */
 export async function deleteEndpoint({ db, vault }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
-    await lockStatus(tx, clubId, endpointId);
+    await lockEndpointStatus(tx, clubId, endpointId);
     await closeEndpoint(tx, vault, { id: endpointId, clubId }, 'manual', now);
     await tx.manager.update(
       Endpoint,
@@ -84,29 +83,6 @@ export async function deleteEndpoint({ db, vault }: VaultDeps, clubId: Id, endpo
   });
 }
 
-/**
- * Locks the endpoint's row before reading anything (ENG-6).
- * @throws DomainError not_found
- */
-async function lockStatus(tx: Transaction, clubId: Id, endpointId: Id): Promise<EndpointStatus> {
-  const endpoint = await tx.manager.findOne(Endpoint, {
-    select: { status: true },
-    where: { id: endpointId, clubId, deletedAt: IsNull() },
-    lock: { mode: 'for_no_key_update' },
-  });
-  if (!endpoint) throw noEndpoint();
-  return endpoint.status;
-}
-
-/**
- * For operations that need an endpoint to be enabled until they are committed.
- * @throws DomainError not_found; endpoint_not_enabled
- */
-export async function lockEnabledEndpoint(tx: Transaction, clubId: Id, endpointId: Id): Promise<void> {
-  const status = await lockStatus(tx, clubId, endpointId);
-  if (status !== 'enabled') throw notEnabled(`The endpoint is ${status}; enable it first.`);
-}
-
 function changeState(
   { db }: VaultDeps,
   clubId: Id,
@@ -115,19 +91,19 @@ function changeState(
   change: (tx: Transaction, status: EndpointStatus) => Promise<void>,
 ): Promise<WebhookEndpoint> {
   return db.transaction(async (tx) => {
-    await change(tx, await lockStatus(tx, clubId, endpointId));
+    await change(tx, await lockEndpointStatus(tx, clubId, endpointId));
     return findEndpoint(tx, clubId, endpointId, now);
   });
 }
 
-/** A long queue is canceled in parts: what is left of it must not go out because the endpoint was enabled meanwhile. */
+/** A long queue is canceled in parts. The rest of it must not go out because the endpoint is enabled before it is canceled. */
 async function requireEmptyQueue(tx: Transaction, endpointId: Id): Promise<void> {
-  const left = await tx.manager.existsBy(WebhookDelivery, { endpointId, status: 'pending' });
-  if (left) throw notEnabled('What was waiting for it is still being canceled; try again in a moment.');
+  const hasPending = await tx.manager.existsBy(WebhookDelivery, { endpointId, status: 'pending' });
+  if (hasPending) throw notEnabled('What was waiting for it is still being canceled; try again in a moment.');
 }
 
-/** Attempts that were asked for do not wait for the breaker, so they go at once, not through the gate. */
-async function releaseAsked(tx: Transaction, endpointId: Id, now: Date): Promise<void> {
+/** Manual attempts do not wait for the breaker, so they go immediately, not through the gate. */
+async function releaseManual(tx: Transaction, endpointId: Id, now: Date): Promise<void> {
   const released = await tx.rows<DeliveryToWake>(
     sql`UPDATE webhook_deliveries SET parked_at = NULL
       WHERE endpoint_id = ${endpointId} AND parked_at IS NOT NULL AND requested IS DISTINCT FROM 'recovery'
@@ -136,5 +112,3 @@ async function releaseAsked(tx: Transaction, endpointId: Id, now: Date): Promise
   );
   await wake(tx, 'webhookDelivery', released, now);
 }
-
-const notEnabled = (message: string) => new DomainError('endpoint_not_enabled', message);

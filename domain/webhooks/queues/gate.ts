@@ -8,7 +8,7 @@ import { columns, sql, type RowOf, type Sql } from '../../../platform/infra/post
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { failingDeadline, isThrottled } from '../endpoints/breaker.policy.ts';
-import { leaseSeconds } from '../attempts/attempt.ts';
+import { deliveryRules } from '../deliveries/schedule.policy.ts';
 import { cancelSome, closeEndpoint } from './close-endpoint.ts';
 import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliveries/wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
@@ -47,7 +47,7 @@ const dayMs = 86_400_000;
 /** Between two pages. */
 const pageEveryMs = 1_000;
 /** How soon it looks whether an attempt that it let through has been lost; a recorded one calls it. */
-const overdueMs = (leaseSeconds + 5) * 1_000;
+const overdueMs = (deliveryRules.leaseSeconds + 5) * 1_000;
 
 /** Parked deliveries are counted for people, so not beyond what a person tells apart. */
 const maxCounted = 10_000;

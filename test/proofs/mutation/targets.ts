@@ -62,7 +62,11 @@ export const statementTargets: readonly Target[] = [
   },
   {
     name: 'webhook-records',
-    sources: ['domain/webhooks/attempts/record.ts'],
+    sources: [
+      'domain/webhooks/attempts/record-failure.ts',
+      'domain/webhooks/attempts/record-rows.ts',
+      'domain/webhooks/attempts/record-success.ts',
+    ],
     tests: [
       'test/domain/webhooks/deliveries/record.test.ts',
       'test/domain/webhooks/deliveries/record-together.test.ts',

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import type { Dispatcher } from 'undici';
 import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
-import { newSecret } from '../../../../domain/webhooks/attempts/post.ts';
+import { newSecret } from '../../../../domain/webhooks/endpoints/secrets.ts';
 import { attempt, noContent, usePosting } from '../../../toolkit/drive/posting.ts';
 import { withoutTimersOf } from '../../../toolkit/fakes/timers.ts';
 

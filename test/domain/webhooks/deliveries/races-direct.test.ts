@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { claimAttempt, type Claim } from '../../../../domain/webhooks/attempts/attempt.ts';
+import { claimAttempt, type Claim } from '../../../../domain/webhooks/attempts/claims.ts';
 import { handOverLost, returnClaim } from '../../../../domain/webhooks/attempts/claims.ts';
 import { resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
 import type { AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
-import { createSuccessWriter, recordFailure } from '../../../../domain/webhooks/attempts/record.ts';
+import { createSuccessWriter } from '../../../../domain/webhooks/attempts/record-success.ts';
+import { recordFailure } from '../../../../domain/webhooks/attempts/record-failure.ts';
 import { deleteEndpoint, disableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
 import { rotateSecret } from '../../../../domain/webhooks/endpoints/rotation.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';

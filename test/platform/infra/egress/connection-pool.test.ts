@@ -11,7 +11,7 @@ import {
 } from '../../../../platform/infra/egress/connection-pool.ts';
 import { createEgress, type Resolve } from '../../../../platform/infra/egress/egress.ts';
 import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
-import { newSecret } from '../../../../domain/webhooks/attempts/post.ts';
+import { newSecret } from '../../../../domain/webhooks/endpoints/secrets.ts';
 import { slots } from '../../../../worker/temporal/task-queues.ts';
 import {
   respondWith,

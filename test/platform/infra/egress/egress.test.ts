@@ -3,7 +3,7 @@ import { DomainError } from '../../../../platform/core/errors.ts';
 import { createEgress, dnsResolver, type Egress, type Resolve } from '../../../../platform/infra/egress/egress.ts';
 import { getText } from '../../../../platform/infra/egress/get-text.ts';
 import { postWebhook } from '../../../../domain/webhooks/attempts/post.ts';
-import { newSecret } from '../../../../domain/webhooks/attempts/post.ts';
+import { newSecret } from '../../../../domain/webhooks/endpoints/secrets.ts';
 import { startNameServer } from '../../../toolkit/fakes/name-server.ts';
 import { respondWith, startReceiver } from '../../../toolkit/fakes/tls-receiver.ts';
 import { expect } from 'chai';

@@ -2,10 +2,10 @@
  * `node dist/main.js amounts` lists purchases whose stored amount may be wrong: versions up to 0.2.0 took decimals from the
  * display rules of the JavaScript runtime, and text for smallest units. It changes nothing and may run beside the service.
  */
-import { readConfig, type Config } from '../../config.ts';
-import { amountsFromText, roundedAmounts, type DoubtfulAmount } from '../../domain/sales/doubtful-amounts.ts';
-import { Database } from '../../platform/infra/postgres/database.ts';
-import { openDatabase, runOnce } from '../../platform/infra/process.ts';
+import { readConfig, type Config } from '../config.ts';
+import { amountsFromText, roundedAmounts, type DoubtfulAmount } from '../domain/sales/doubtful-amounts.ts';
+import { Database } from '../platform/infra/postgres/database.ts';
+import { openDatabase, runOnce } from '../platform/infra/process.ts';
 
 /**
  * Prints a line for each purchase, without anything of its buyer, and a count.

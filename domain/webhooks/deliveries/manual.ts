@@ -38,13 +38,13 @@ export function resendDelivery(
       throw notFound('delivery'); // before the endpoint's state: 404 comes before 409
     }
     await lockEnabledEndpoint(tx, clubId, endpointId);
-    // One that is already asked for, by whatever way, is only hurried: what it was asked for says what its failure means.
-    const asked = await tx.run(
+    // An attempt that is requested already becomes due now and keeps its kind, because the kind decides what its failure means.
+    const rows = await tx.run(
       sql`UPDATE webhook_deliveries
           SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = ${now}
         WHERE id = ${deliveryId} AND payload_purged_at IS NULL AND created_at > ${earliestBody(now)}`,
     );
-    if (asked === 0) {
+    if (rows === 0) {
       throw new DomainError('payload_purged', 'The body of this delivery was deleted; it cannot be sent again.');
     }
     await wake(tx, 'webhookDelivery', [{ id: deliveryId, clubId, endpointId, eventType: delivery.eventType }], now);
@@ -53,10 +53,10 @@ export function resendDelivery(
 }
 
 /**
- * Sets what failed, or was canceled because the endpoint was disabled, since then back to `pending`, for one attempt each;
- * the gate lets a few go at a time. A long history is recovered in parts, so that the endpoint's row is never held for
- * long: a part that was interrupted leaves the rest for the next call. What a removal or the expiry canceled has no body any more and stays.
- * @param since one that is more than 30 days back counts as 30 days back: bodies of older deliveries are gone
+ * Sets deliveries that failed since then, or were canceled because the endpoint was disabled, back to `pending`, for one attempt each. The
+ * gate releases a few at a time. A long history is recovered in parts, so that no transaction holds the endpoint's row for long. If a part
+ * fails, the next call recovers the rest. Deliveries that a removal or the expiry canceled have no body any more and stay.
+ * @param since at most 30 days back, because the bodies of older deliveries are deleted; an earlier time counts as 30 days back
  * @returns how many
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future
  */
@@ -83,7 +83,7 @@ export async function recoverDeliveries(
 /** Deliveries recovered in one transaction: more would hold the endpoint's row for seconds. */
 const recoveredAtOnce = 2_000;
 
-/** @param ended from when, and for all parts but the first until when: what fails again meanwhile is not found a second time */
+/** @param ended the span of time; every part but the first has an end, so that a delivery that fails again is not found a second time */
 async function recoverSome(
   tx: Transaction,
   { clubId, endpointId }: { clubId: Id; endpointId: Id },
@@ -106,7 +106,7 @@ async function recoverSome(
     sql`UPDATE webhook_deliveries
         SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = ${now}, parked_at = ${now}
       WHERE id = ANY (${ids})
-        -- Again, for what has ended otherwise, or lost its body to a removal, while it was waited for.
+        -- Again: a delivery may have ended otherwise, or lost its body to a removal, while the lock was waited for.
         AND status IN ('failed', 'canceled') AND cancel_reason IS NULL AND payload_purged_at IS NULL`,
   );
   if (recovered > 0) {
@@ -116,5 +116,5 @@ async function recoverSome(
   return recovered;
 }
 
-/** Bodies of what was created before are gone, or about to go. */
+/** Deliveries that were created before have no body any more, or lose it soon. */
 const earliestBody = (now: Date) => new Date(now.getTime() - deliveryRules.expiryMs);

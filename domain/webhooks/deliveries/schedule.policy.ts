@@ -71,8 +71,8 @@ const httpDates = [
  */
 export function honouredRetryAfter(status: number, header: string | undefined, now: number): number | undefined {
   if (header === undefined || !statusesWithRetryAfter.has(status)) return undefined;
-  const asked = /^\d+$/.test(header) ? Number(header) : secondsUntil(header, now);
-  return asked === undefined ? undefined : Math.min(asked, deliveryRules.retryAfterLimitSeconds);
+  const seconds = /^\d+$/.test(header) ? Number(header) : secondsUntil(header, now);
+  return seconds === undefined ? undefined : Math.min(seconds, deliveryRules.retryAfterLimitSeconds);
 }
 
 function secondsUntil(header: string, now: number): number | undefined {

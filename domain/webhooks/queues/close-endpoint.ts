@@ -1,4 +1,4 @@
-/** Disabling an endpoint, by hand or as failing: no delivery is created any more, and its queue is canceled (STATE-5, STATE-6). */
+/** Disables an endpoint, by hand or because it fails, and cancels its queue (STATE-5, STATE-6, HOOK-9). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DisabledReason } from '../../../entities/webhooks/values.ts';
@@ -13,9 +13,9 @@ import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from
 const canceledAtOnce = 2_000;
 
 /**
- * Disables the endpoint, whose row the caller has locked, and cancels its queue in the same transaction; of a long one the
- * first part, and its gate does the rest, while the claim refuses what is not canceled yet. Disabled by the service, its
- * club's administrators get an e-mail.
+ * Disables the endpoint, whose row the caller has locked, and cancels its queue in the same transaction. Of a long queue it cancels the
+ * first part. The gate cancels the rest, and no claim takes a delivery of a disabled endpoint. If the service disables the endpoint, the
+ * administrators of the club get an e-mail.
  * @returns whether there is more to cancel
  */
 export async function closeEndpoint(
@@ -39,8 +39,8 @@ export async function closeEndpoint(
 }
 
 /**
- * Cancels what is unsent, without a `cancel_reason`, and wakes its workflows so that they end. What was asked for beside
- * the schedule goes too. An attempt in flight is still recorded when it returns.
+ * Cancels unsent deliveries and manual attempts, without a `cancel_reason`, and wakes their workflows so that they end. An attempt in flight
+ * is still recorded when it returns.
  * @returns whether there is more to cancel
  */
 export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Promise<boolean> {

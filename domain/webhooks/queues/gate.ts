@@ -1,5 +1,5 @@
 /**
- * The gate of an endpoint: which delivery it admits while throttled, and how it releases parked deliveries afterwards
+ * The gate of an endpoint admits one delivery at a time while the endpoint is throttled, and releases the parked ones afterwards
  * (HOOK-5, HOOK-6). A step of `endpoint-gate/<endpoint id>`.
  */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
@@ -14,13 +14,13 @@ import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliv
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export const gateRules = {
-  /** Recovered deliveries under way at a time. */
+  /** Recovered deliveries in progress at one time. */
   recoveriesAtATime: 4,
-  /** The largest page of parked deliveries that is released at once; pages begin at 1 and double. */
+  /** The largest page of parked deliveries that is released together; pages begin at 1 and double. */
   largestPage: 64,
 } as const;
 
-/** What the gate is doing, for the operator who reads its run. Times in Unix milliseconds. */
+/** The state of the gate, for the operator who reads its run. Times in Unix milliseconds. */
 export type GateStep =
   | { done: true; outcome: 'open' | 'disabled' | 'deleted' }
   | {
@@ -29,11 +29,11 @@ export type GateStep =
       /**
        * `paused`: nothing passes; `holding`: the breaker's wait; `probing`: one delivery was admitted; `idle`: throttled,
        * nothing parked; `releasing`: parked deliveries are released in pages; `recovering`: recovered deliveries go, a few at a time;
-       * `canceling`: the endpoint is disabled, and what is left of a long queue is canceled.
+       * `canceling`: the endpoint is disabled, and the rest of a long queue is canceled.
        */
       doing: 'paused' | 'holding' | 'probing' | 'idle' | 'releasing' | 'recovering' | 'canceling';
       parked: number;
-      /** When the endpoint is given up as failing, unless a delivery is accepted. */
+      /** The time at which the endpoint is disabled as failing, unless a delivery is accepted before. */
       givenUpAt?: number;
     };
 
@@ -42,14 +42,14 @@ export interface GateDeps {
   vault: Vault;
 }
 
-/** While it only waits to be called, the gate looks once a day all the same. */
+/** A gate that waits for a signal also looks once a day. */
 const dayMs = 86_400_000;
 /** Between two pages. */
 const pageEveryMs = 1_000;
-/** How soon it looks whether an attempt that it let through has been lost; a recorded one calls it. */
+/** After so long it looks whether an attempt that it admitted was lost. The record of an attempt signals it. */
 const overdueMs = (deliveryRules.leaseSeconds + 5) * 1_000;
 
-/** Parked deliveries are counted for people, so not beyond what a person tells apart. */
+/** Parked deliveries are counted up to this: the count is only for people. */
 const maxCounted = 10_000;
 
 /** Takes the gate one step further. @param now Unix milliseconds */
@@ -88,7 +88,7 @@ const gated = columns(WebhookEndpoint, [
 ]);
 type GatedEndpoint = RowOf<typeof gated>;
 
-/** The lock is what makes ending safe: a delivery that parks holds the row too, so it parks before or after, never meanwhile. */
+/** The lock makes the end of the gate safe: a delivery that parks locks the row, too, so it parks before or after, never meanwhile. */
 function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpoint | undefined> {
   return tx.one(sql`SELECT ${gated} FROM webhook_endpoints WHERE id = ${endpointId} FOR NO KEY UPDATE`);
 }
@@ -96,7 +96,7 @@ function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpoint | 
 type Doing = Extract<GateStep, { done: false }>['doing'];
 type Release = { done: true; outcome: 'open' | 'disabled' } | { done: false; at: number; doing: Doing };
 
-/** Releases the deliveries that can go now. @returns what the gate is doing, and when it looks again by itself */
+/** Releases the deliveries that can go now. @returns the state of the gate, and when it looks again without a signal */
 async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   if (endpoint.status === 'disabled') {
     const more = await cancelSome(tx, endpoint.id, new Date(now));
@@ -110,7 +110,7 @@ async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number)
   return own.done ? { done: false, doing: 'recovering', at } : { ...own, at: Math.min(own.at, at) };
 }
 
-/** @returns whether any recovered delivery is under way or waits: each that is recorded calls the gate for the next */
+/** @returns whether any recovered delivery is in progress or waits: the record of each signals the gate for the next */
 async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): Promise<boolean> {
   const busy = await count(
     tx,
@@ -123,8 +123,8 @@ async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): 
 }
 
 /**
- * While throttled: one at a time, once the hold is over, the one with the earliest due time, so that a message which the
- * receiver never accepts goes to the back of the queue. With none parked it neither probes nor doubles.
+ * Admits one delivery at a time while the endpoint is throttled, after the end of the hold. It takes the one with the earliest due time, so
+ * a message that the receiver never accepts goes to the back of the queue. If none is parked, the hold does not double.
  */
 async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const holdUntil = endpoint.holdUntil?.getTime() ?? now;
@@ -134,7 +134,7 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
     const change = { admittedDeliveryId: admitted?.id ?? null, releasePage: 0 };
     await tx.manager.update(WebhookEndpoint, { id: endpoint.id }, change);
     if (!admitted) {
-      // One that somebody else was writing just now is parked all the same.
+      // A parked delivery whose row another transaction holds was passed over.
       const passedOver = (await countWaiting(tx, endpoint.id, usual)) > 0;
       return { done: false, doing: 'idle', at: now + (passedOver ? pageEveryMs : dayMs) };
     }
@@ -142,7 +142,7 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
   return { done: false, doing: 'probing', at: now + overdueMs };
 }
 
-/** The admitted delivery counts until its attempt is recorded, or its lease is over; canceled before it began, it counts no more. */
+/** The admitted delivery counts until its attempt is recorded, its lease has ended, or it is canceled before its attempt. */
 async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boolean> {
   if (deliveryId === null) return false;
   const row = await tx.one(
@@ -154,9 +154,9 @@ async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boole
 }
 
 /**
- * Not throttled: what has parked goes in pages of 1, 2, 4 … 64. A page grows while no more than half of the one before is
- * still under way, and begins again at 1 after a failure. A pause, a disable or a new arming stops it by itself: the gate
- * looks at those first. At least one goes a turn, so that steady arrivals do not keep the parked waiting.
+ * Releases parked deliveries in pages of 1, 2, 4 … 64 while the endpoint is not throttled. A page grows while no more than half of the page
+ * before is still in progress, and begins again at 1 after a failure. A pause, a disable or a new arming stops the release, because the gate
+ * looks at those first. Each step releases at least one, so that parked deliveries do not wait behind steady arrivals.
  */
 async function releasePage(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const underway = await countUnderWay(tx, endpoint.id, now);
@@ -187,7 +187,7 @@ async function count(tx: Transaction, rows: Sql): Promise<number> {
   return counted?.count ?? 0;
 }
 
-/** Parked deliveries, by the way in which they are released; each condition has its own index. */
+/** SQL: the two kinds of parked deliveries, which are released differently; each condition has its own index. */
 const usual = sql`requested IS DISTINCT FROM 'recovery'`;
 const recovery = sql`requested = 'recovery'`;
 
@@ -204,8 +204,8 @@ function countWaiting(tx: Transaction, endpointId: Id, condition: Sql): Promise<
 }
 
 /**
- * Unparks up to so many and wakes their workflows; they are due from now, so that the sweeper does not take them for
- * overdue. One that somebody else is writing just now is left for the next time.
+ * Releases up to `limit` parked deliveries and wakes their workflows. They are due from now on, so that the sweeper does not take them for
+ * overdue. It passes over rows that another transaction holds, until the next step.
  */
 async function release(
   tx: Transaction,
@@ -223,7 +223,7 @@ async function release(
       WHERE delivery.id = next.id
   RETURNING ${columnsToWake('delivery')}`,
   );
-  // One decides for all others, whether it probes or is the first page.
+  // A single delivery is not bulk: all others wait for its result.
   await (limit > 1
     ? wakeManyDeliveries(tx, released, new Date(now))
     : wake(tx, 'webhookDelivery', released, new Date(now)));

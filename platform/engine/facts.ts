@@ -69,12 +69,12 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
 /**
  * The result of a consumer for one fact:
  * - `consumed`: everything that the fact causes is committed, but for these runs, which the relay is to start;
- * - `removed`: the same, and the fact is deleted, because it leaves nothing else to do;
+ * - `removed`: everything is committed, and the fact is deleted, because it leaves nothing else to do;
  * - `blocked`: nothing is committed, because another transaction holds a row that the fact needs. The relay hands the fact over alone.
  */
 export type FactResult<Run> = { kind: 'consumed'; runs: readonly Run[] } | { kind: 'removed' } | { kind: 'blocked' };
 
-/** How long facts that are consumed together wait for a lock, at most. For a longer one each fact waits alone. */
+/** Facts that are consumed together wait for a lock for so many milliseconds, at most. For a longer wait each fact goes alone. */
 export const togetherWaitsMs = 100;
 /** A fact that a relay has leased. */
 export interface ClaimedFact extends FactToTell {

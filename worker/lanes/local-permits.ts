@@ -1,6 +1,6 @@
 /**
  * Permits of local first attempts (HOOK-15, ADR 4). A local attempt halves the work of the engine, but it holds a workflow task while it runs.
- * Receivers that hang must not hold all of them, so permits are bounded in all, for each endpoint, and for endpoints that are not known yet.
+ * Receivers that hang must not hold all tasks. Permits are bounded in all, for each endpoint, and for endpoints that are not known yet.
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
@@ -30,7 +30,7 @@ export const localPermitBounds: LocalPermitBounds = {
 const slowReceiverMs = 100;
 /** A permit that is held for longer counts as slow, and its endpoint gets no further local attempts. */
 const slowPermitMs = 1_000;
-/** How long a delivery waits for a permit: by then each permit is released or slow. */
+/** A delivery waits for a permit for so many milliseconds, at most: by then each permit is released or slow. */
 const patienceMs = slowPermitMs;
 /** A permit that is never released, because the run went to another worker, is free after this: longer than an attempt. */
 const expiryMs = 30_000;
@@ -38,7 +38,7 @@ const expiryMs = 30_000;
 export interface LocalPermits {
   /**
    * Acquires a permit, or reserves one, for a delivery that is to be claimed. A delivery with a reservation waits for its permit in `acquire`,
-   * much shorter than its claim is fresh. With reservations the fan-outs of a burst claim in batches, not one delivery at a time.
+   * much shorter than its claim is fresh. The fan-outs of a burst can therefore claim in batches, not one delivery at a time.
    * @returns false if there is neither, or if the delivery has one already
    */
   reserve(deliveryId: Id, endpointId: Id): boolean;
@@ -48,7 +48,7 @@ export interface LocalPermits {
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
   /**
    * Acquires a permit, and waits for it for a second at most. The wait limits the relay to the pace of the engine. Without it the relay would
-   * start a whole burst immediately, nearly all of it with ordinary activities. The backlog stays in Postgres, where clubs take turns.
+   * start a whole burst immediately, nearly all of it with ordinary activities. The backlog stays in Postgres, which shares the relay out among the clubs.
    * @returns whether the delivery has a permit, and may be attempted locally
    */
   acquire(deliveryId: string, endpointId: string): Promise<boolean>;

@@ -71,9 +71,9 @@ export function bulkMailDeps({
       smtp: smtp.automations,
       waitSpeed: config.automations.waitSpeed,
       onMail: (status) => automationMails.inc({ status }),
-      onStep({ left, ended }) {
-        if (left !== undefined) automationSteps.inc({ kind: left });
-        if (ended !== undefined) automationRunsEnded.inc({ status: ended });
+      onStep(step) {
+        if (step.left !== undefined) automationSteps.inc({ kind: step.left });
+        if (step.ended !== undefined) automationRunsEnded.inc({ status: step.ended });
       },
     },
     mailDomains: mailDomainSettings(config.mail),

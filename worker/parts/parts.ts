@@ -1,4 +1,4 @@
-/** What the dependencies of a worker's activities are made of. */
+/** The parts from which the dependencies of a worker's activities are built. */
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import type { AnswerDeps } from '../../domain/agents/answers/answer-step.ts';
@@ -12,7 +12,7 @@ export interface Parts {
   programs: Programs;
   answers: AnswerDeps;
   deliveries: DeliveryDeps;
-  /** Where tests stop the process. */
+  /** A place at which tests stop the process. */
   failpoint: (name: string) => Promise<void>;
   log: Logger;
 }

@@ -1,4 +1,4 @@
-/** What a worker's process opens once: the database, the vault, the object store, the SMTP servers and the connections to receivers. */
+/** Opens the resources of a worker's process: database, vault, object store, SMTP servers and connections to receivers. */
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';

@@ -6,7 +6,7 @@ import type { Database } from '../../platform/infra/postgres/database.ts';
 import { handOverLost } from '../../domain/webhooks/attempts/claims.ts';
 import { handedOver } from '../reports/metrics.ts';
 
-/** How often a relay looks for lost attempts, at most. */
+/** A relay looks for lost attempts once in so many milliseconds, at most. */
 const everyMs = 1_000;
 
 /**

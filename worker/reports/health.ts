@@ -9,7 +9,7 @@ export interface Health {
   notReady: () => object | undefined;
 }
 
-/** @param address with port 0, a free one is taken */
+/** @param address with port 0, the server gets a free port */
 export async function serveHealth(
   address: { host: string; port: number },
   { state, notReady }: Health,

@@ -26,7 +26,7 @@ interface Watched {
 export function watchWorker({ db, served, build, ffmpeg, isWorking, log }: Watched): Health & { stop(): void } {
   const servesMedia = served.includes('media');
   const promotion = watchPromotion(db, build?.buildId, () =>
-    log.error(`nobody has promoted this build for a minute, so it gets no work: run "${commandLine('promote')}"`),
+    log.error(`this build was not promoted within a minute, so it gets no work: run "${commandLine('promote')}"`),
   );
   const sweeps = watchSweeps(db);
   const clock = watchClock(db, log);

@@ -49,7 +49,7 @@ export async function startEngine(
   });
   const workers = await createWorkers(connection, config, served, parts, log);
   const { schedule: scheduleClient } = new Client({ connection, namespace });
-  // Builds of two versions run side by side: their schedules are those of the last `setup`, not of the last start.
+  // Builds of two versions run side by side: the last `setup` decides their schedules, not the last start.
   await (parts.build ? createMissingSchedules : ensureSchedules)(scheduleClient);
   const stopKeepingSchedules = keepSchedules(scheduleClient, (error) =>
     log.warn({ error: describeError(error) }, 'the schedules could not be looked at; it is tried again'),

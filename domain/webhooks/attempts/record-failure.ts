@@ -1,4 +1,4 @@
-/** Records the attempts that receivers did not accept: the next attempt, the breaker, and the end of a failing endpoint (HOOK-3, HOOK-7, HOOK-21). */
+/** Records the attempts that receivers did not accept: the next attempt, the breaker, and the endpoints that are given up (HOOK-3, HOOK-7, HOOK-21). */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { DeliveryStatus } from '../../../entities/webhooks/values.ts';

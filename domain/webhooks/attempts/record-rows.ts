@@ -67,8 +67,8 @@ export async function writeBreaker(
   now: Date,
 ): Promise<void> {
   const armed = isThrottled(after) && after.breakerEpoch !== before.breakerEpoch;
-  // A new hold is for all deliveries. An admitted one that has not begun parks again. One that is in flight ends before the hold, because
-  // a hold outlasts a lease.
+  // A new hold is for all deliveries. An admitted delivery that has not begun parks again. An attempt in flight ends before the
+  // hold, because a hold outlasts a lease.
   const keepsAdmitted = isThrottled(after) && !armed && before.admittedDeliveryId !== id;
   const gateLooksAt = armed ? after.holdUntil : isThrottled(before) && !isThrottled(after) ? now : null;
   await tx.manager.update(

@@ -16,7 +16,7 @@ import type { Claim } from './claims.ts';
 import type { AttemptAnswer } from './post.ts';
 import { lockEndpoint, mayKeepExcerpt, unlessLost, writeAttempt, writeBreaker } from './record-rows.ts';
 
-/** How often `last_success_at` of a healthy endpoint is written, at most. */
+/** `last_success_at` of a healthy endpoint is written once in so many milliseconds, at most. */
 const successEveryMs = 5_000;
 
 /** An attempt that a receiver accepted. */

@@ -2,6 +2,6 @@
 export const endpointRules = {
   /** Endpoints of one club (WEP-5). */
   endpointsPerClub: 20,
-  /** How long the previous secret keeps signing after a rotation (SIG-4), in milliseconds. */
+  /** The previous secret keeps signing for so many milliseconds after a rotation (SIG-4). */
   previousSecretMs: 24 * 60 * 60_000,
 } as const;

@@ -5,7 +5,7 @@ import type { ClaimedDelivery } from '../attempts/claims.ts';
 import type { DirectLane, FirstAttemptPermits } from '../attempts/permits.ts';
 import type { SubscribedEndpoint } from './audience.ts';
 
-/** Where the process of a fan-out makes first attempts. */
+/** The lanes in which the process of a fan-out makes first attempts. */
 export interface FirstAttemptLanes {
   /** Makes the attempts for which it has permits, without a run; absent: runs make all attempts. */
   lane?: DirectLane;
@@ -17,7 +17,7 @@ export interface FirstAttemptLanes {
 export type ClaimedSite = Exclude<AttemptSite['runsIn'], 'activity'>;
 
 export interface FirstAttempts {
-  /** Acquires a permit for the first attempt. @returns where it will run; undefined if its run is to claim it */
+  /** Acquires a permit for the first attempt. @returns its site; undefined if its run is to claim it */
   acquire(deliveryId: Id, endpoint: SubscribedEndpoint): ClaimedSite | undefined;
   /** Releases the permit of a delivery that this fan-out does not claim. */
   release(deliveryId: Id): void;

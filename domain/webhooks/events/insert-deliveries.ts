@@ -1,4 +1,4 @@
-/** Inserts events and their deliveries, with the claims of first attempts, and reads those that a former fan-out inserted (HOOK-1). */
+/** Inserts events and their deliveries, with the claims of first attempts, and reads the deliveries of a former fan-out (HOOK-1). */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { FactToTell } from '../../../platform/engine/facts.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -15,7 +15,7 @@ export interface PlannedEvent {
   fact: FactToTell;
   /** Null if the event is not sent: its deliveries are recorded as canceled. */
   body: string | null;
-  /** `site`: where a first attempt runs that is claimed with the delivery. */
+  /** `site`: of a first attempt that is claimed with the delivery. */
   deliveries: readonly { id: Id; endpoint: SubscribedEndpoint; site: ClaimedSite | undefined }[];
 }
 
@@ -31,7 +31,7 @@ export interface NewDelivery {
 
 /**
  * Inserts the rows that do not exist yet.
- * @returns `inserted`: the ids of new deliveries; `late`: of these, the ones whose event existed, because their endpoint subscribed after
+ * @returns `inserted`: the ids of new deliveries; `late`: of these, the deliveries whose event existed, because their endpoint subscribed after
  *   its first fan-out. They get the body and the time of that fan-out, so they are not claimed here
  */
 export async function insertEvents(

@@ -165,7 +165,7 @@ export const declarations = {
     workflowBundleFile: optional(
       filePath(
         'WORKFLOW_BUNDLE_FILE',
-        "Another file of the bundled workflows than the build's own (worker/workflow-bundle.ts). In a checkout, which has none, the worker bundles them at its start.",
+        "Another file of the bundled workflows than the build's own (worker/temporal/workflow-bundle.ts). In a checkout, which has none, the worker bundles them at its start.",
       ),
     ),
   },

@@ -27,8 +27,8 @@ import { transcribeFile, type TranscriptionDeps } from '../domain/media/transcri
 import { lookAtExpiry } from '../domain/media/expiry.ts';
 import { processNotice, type NoticeDeps } from '../domain/sales/notices/processing.ts';
 import { lookAtSubscriptionEnd } from '../domain/sales/purchases/subscription-end.ts';
-import { attemptDelivery, type DeliveryDeps } from '../domain/webhooks/deliveries/attempts.ts';
-import { tendGate } from '../domain/webhooks/endpoints/gate.ts';
+import { attemptDelivery, type DeliveryDeps } from '../domain/webhooks/attempts/attempt.ts';
+import { tendGate } from '../domain/webhooks/queues/gate.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { WorkflowType } from '../platform/engine/workflow-types.ts';
 import type { ObjectStore } from '../platform/infra/object-store.ts';

@@ -12,7 +12,7 @@ import { startReceiver } from '../dev/receiver.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { createVault } from '../platform/infra/vault.ts';
 import { createConnection } from '../domain/sales/platforms/connections.ts';
-import { newSecret } from '../domain/webhooks/deliveries/post.ts';
+import { newSecret } from '../domain/webhooks/endpoints/secrets.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../entities/migrate.ts';
 import { lockStudentCount } from '../domain/billing/allowances.ts';

@@ -27,12 +27,12 @@ import { folderRules } from '../domain/media/folders.ts';
 import { mediaRules, mostBytes, resumableRules } from '../domain/media/media.policy.ts';
 import { transcriptionRules } from '../domain/media/transcriptions/transcription.policy.ts';
 import { maxMentorships } from '../domain/mentorships/mentorships.ts';
-import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts';
+import { endpointRules } from '../domain/webhooks/endpoints/endpoints.policy.ts';
 import { jsonBounds, noticeBounds } from '../platform/core/json.ts';
 import { mailPictureRules } from '../platform/infra/images/mail-picture.ts';
 import { ocrBounds } from '../platform/infra/ocr-program.ts';
-import { maxInFlight, maxPerClub } from '../worker/relay.ts';
-import { slots } from '../worker/task-queues.ts';
+import { maxInFlight, maxPerClub } from '../worker/relay/relay.ts';
+import { slots } from '../worker/temporal/task-queues.ts';
 import { variablesIn } from '../platform/infra/variables.ts';
 
 export interface Bound {
@@ -213,7 +213,7 @@ const rows: Section = {
       '`409 organization_limit_reached`',
     ),
     ofClub('Former slugs that answer', slugRules.former, 'slug_limit_reached'),
-    ofClub('Webhook endpoints', deliveryRules.endpointsPerClub, 'endpoint_limit_reached'),
+    ofClub('Webhook endpoints', endpointRules.endpointsPerClub, 'endpoint_limit_reached'),
     ofClub('Campaigns', campaignsPerClub, 'campaign_limit_reached'),
     ofClub('Automations that are not archived', automationsOfAClub, 'automation_limit_reached'),
     ofClub('Spaces', maxSpaces, 'space_limit_reached'),

@@ -8,7 +8,7 @@ import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DefaultLogger } from '@temporalio/worker';
 import type { Build } from '../platform/infra/build.ts';
-import { writeWorkflowBundle } from '../worker/workflow-bundle.ts';
+import { writeWorkflowBundle } from '../worker/temporal/workflow-bundle.ts';
 import { runCommand } from './commands.ts';
 import { Problem, runScript, say } from './problem.ts';
 import { projectDirectory } from './project.ts';

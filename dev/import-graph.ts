@@ -18,6 +18,11 @@ const levels: readonly (readonly string[])[] = [
   ['domain/access', 'domain/media'],
   ['domain/clubs'],
   ['domain/learning', 'domain/agents', 'domain/sales'],
+  ['domain/webhooks/endpoints'],
+  ['domain/webhooks/deliveries'],
+  ['domain/webhooks/queues'],
+  ['domain/webhooks/attempts'],
+  ['domain/webhooks/events'],
   [
     'domain/webhooks',
     'domain/conditions',

@@ -4,7 +4,7 @@ import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { Vault } from '../platform/infra/vault.ts';
 import { rollUpListTallies } from '../platform/infra/postgres/lists/counts.ts';
 import type { Id } from '../platform/core/ids.ts';
-import type { ClaimedFact } from '../platform/engine/facts.ts';
+import type { ClaimedFact, FactResult } from '../platform/engine/facts.ts';
 import { purgeStudentFromAssignments } from './assignments/student-removal.ts';
 import { turnMonths } from './billing/overages.ts';
 import { enrollByFacts } from './automations/entering/by-facts.ts';
@@ -76,16 +76,15 @@ export interface RetentionJob {
 
 /**
  * Commits what facts cause. Safe to repeat: a relay that died before it removed the facts hands them over again.
- * @returns for each fact the workflows to start; undefined for one that would hold up the others: it is to be given alone;
- *   `removed` where nothing is left to do, and the fact is gone
- * @throws error, whichever fact is at fault: each is to be given alone
+ * @returns the result for each fact
+ * @throws error, whichever fact is at fault: each is to be handed over alone
  */
 export type FactConsumer = (
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
   options?: ConsumerOptions,
-) => Promise<readonly (readonly CausedWorkflow[] | 'removed' | undefined)[]>;
+) => Promise<readonly FactResult<CausedWorkflow>[]>;
 
 export interface ConsumerOptions extends FanOutOptions {
   /** How many times faster waits of automations pass; 1 if absent. */

@@ -12,9 +12,9 @@ import { StartProblem } from '../platform/core/start-problem.ts';
 import { limitRole } from '../platform/infra/postgres/role-limits.ts';
 import { unusable } from '../platform/infra/postgres/start-checks.ts';
 import { runOnce } from '../platform/infra/process.ts';
-import { ensureSchedules, scheduledTypes } from './schedules.ts';
-import { unseenNamespace } from './temporal-reach.ts';
-import { connectCommand } from './temporal.ts';
+import { ensureSchedules, scheduledTypes } from './temporal/schedules.ts';
+import { unseenNamespace } from './temporal/reach.ts';
+import { connectCommand } from './temporal/connection.ts';
 
 /** How long closed runs can be read, in a namespace that this command creates. */
 const retentionHours = 72;

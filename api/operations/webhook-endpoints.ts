@@ -2,7 +2,8 @@
 import { instantOf } from '../../platform/core/instants.ts';
 import * as deliveries from '../../domain/webhooks/deliveries/deliveries.ts';
 import * as manual from '../../domain/webhooks/deliveries/manual.ts';
-import * as states from '../../domain/webhooks/endpoints/endpoint-states.ts';
+import * as testEvent from '../../domain/webhooks/events/test-event.ts';
+import * as states from '../../domain/webhooks/queues/endpoint-states.ts';
 import * as endpoints from '../../domain/webhooks/endpoints/endpoints.ts';
 import * as rotation from '../../domain/webhooks/endpoints/rotation.ts';
 import type { Operation } from '../operation.ts';
@@ -38,7 +39,7 @@ export const rotateWebhookSecret: Operation<'rotateWebhookSecret'> = async ({ pa
 };
 
 export const sendTestWebhook: Operation<'sendTestWebhook'> = async ({ params, deps, now }) =>
-  data(await manual.sendTest(deps, params.clubId, params.endpointId, now));
+  data(await testEvent.sendTest(deps, params.clubId, params.endpointId, now));
 
 export const resendWebhookDelivery: Operation<'resendWebhookDelivery'> = async ({ params, deps, now }) =>
   data(await manual.resendDelivery(deps, params.clubId, params.endpointId, params.deliveryId, now));

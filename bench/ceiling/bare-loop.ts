@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import pg from 'pg';
 import { readConfig } from '../../config.ts';
-import { newSecret, postThrough } from '../../domain/webhooks/deliveries/post.ts';
+import { postThrough } from '../../domain/webhooks/attempts/post.ts';
+import { newSecret } from '../../domain/webhooks/endpoints/secrets.ts';
 import { gathered } from '../../platform/core/gathered.ts';
 import { createEgress } from '../../platform/infra/egress/egress.ts';
 

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { maxInFlight } from '../../worker/relay.ts';
-import { slots } from '../../worker/task-queues.ts';
+import { maxInFlight } from '../../worker/relay/relay.ts';
+import { slots } from '../../worker/temporal/task-queues.ts';
 
 const { TEMPORAL_ADDRESS: address = '', TEMPORAL_NAMESPACE: namespace = '', CEILING_PORT: port = '0' } = process.env;
 

@@ -1,6 +1,6 @@
 /** An endpoint that is dead until its deliveries wait for the circuit breaker, and what opens it again. */
 import type { Database } from '../../platform/infra/postgres/database.ts';
-import { sendTest } from '../../domain/webhooks/deliveries/manual.ts';
+import { sendTest } from '../../domain/webhooks/events/test-event.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Scene } from './scene.ts';
 

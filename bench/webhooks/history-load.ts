@@ -3,7 +3,7 @@ import pg from 'pg';
 import { withoutLimits } from '../../entities/data-source.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { retentionRules } from '../../domain/webhooks/retention.policy.ts';
+import { retentionRules } from '../../domain/webhooks/deliveries/retention.policy.ts';
 import { webhookTables } from '../../domain/webhooks/retention.ts';
 import { aheadMs, preparePartitions } from '../../platform/infra/postgres/partitions.ts';
 import { rollUpTallies } from '../../domain/webhooks/deliveries/tallies.ts';

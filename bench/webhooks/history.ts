@@ -2,9 +2,9 @@
 import { readConfig } from '../../config.ts';
 import { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { claimAttempt } from '../../domain/webhooks/deliveries/attempts.ts';
+import { claimAttempt } from '../../domain/webhooks/attempts/claims.ts';
 import { listDeliveries, type DeliveryFilter } from '../../domain/webhooks/deliveries/deliveries.ts';
-import { retentionRules } from '../../domain/webhooks/retention.policy.ts';
+import { retentionRules } from '../../domain/webhooks/deliveries/retention.policy.ts';
 import { retainWebhooks } from '../../domain/webhooks/retention.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';

@@ -9,7 +9,7 @@ import { Database } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { createVault, type Vault } from '../../platform/infra/vault.ts';
 import { recordFact, recordFacts } from '../../platform/engine/facts.ts';
-import { newSecret } from '../../domain/webhooks/deliveries/post.ts';
+import { newSecret } from '../../domain/webhooks/endpoints/secrets.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
 import { laneSettings, onFreshStack, progress, waitUntil, type Bench } from '../support.ts';

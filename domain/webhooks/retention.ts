@@ -18,8 +18,8 @@ import { deliveryIdsOf } from './deliveries/delivery-id.ts';
 import { ending } from './deliveries/ending.ts';
 import { forgetTallies, rollUpTallies } from './deliveries/tallies.ts';
 import { sweepOrphans } from './orphans.ts';
-import { clocksDifferMs, endOf, retentionRules } from './retention.policy.ts';
-import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './wakes.ts';
+import { clocksDifferMs, endOf, retentionRules } from './deliveries/retention.policy.ts';
+import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './deliveries/wakes.ts';
 
 const byId = { column: 'id', of: 'ids' } as const;
 

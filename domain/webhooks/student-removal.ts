@@ -5,8 +5,8 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { ending } from './deliveries/ending.ts';
-import { clocksDifferMs } from './retention.policy.ts';
-import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './wakes.ts';
+import { clocksDifferMs } from './deliveries/retention.policy.ts';
+import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './deliveries/wakes.ts';
 
 /**
  * Deletes bodies and response excerpts, cancels what is unsent and wakes its workflows so that they end. An attempt that

@@ -4,6 +4,7 @@
  */
 import { DomainError } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
+import { releaseOnce, type Permits, type ReleasePermit } from '../core/permits.ts';
 
 /** For whom work is done. */
 export interface PermitHolder {
@@ -20,14 +21,8 @@ export interface PermitLine {
   patienceMs: number;
 }
 
-export interface ClubPermits {
-  /** @returns gives the permit back, and is safe to repeat; undefined if the club holds its share, or no permit is free */
-  take(clubId: Id): (() => void) | undefined;
-  /**
-   * For work that found no permit and comes again: those of a club come one after another, at the pace at which its work ends.
-   * @param now Unix milliseconds @returns when to come again
-   */
-  comeAgainAt(clubId: Id, now: number): number;
+/** A club gets no permit if it holds its share, or if no permit is free. */
+export interface ClubPermits extends Permits<Id> {
   /**
    * Does the work with a permit. It waits for one in the line of its club; clubs take turns.
    * @throws DomainError busy if the line is full, or moves too slowly; the signal's reason; whatever the work throws
@@ -37,25 +32,25 @@ export interface ClubPermits {
 
 interface Waiter {
   personId: Id | undefined;
-  /** @param permit undefined where the wait is over without one */
-  end(permit: (() => void) | undefined): void;
+  /** Ends the wait. @param permit undefined if there is none */
+  end(permit: ReleasePermit | undefined): void;
 }
 
-/** What a club has in hand, and how long its work takes. */
-interface Held {
+/** The permits of a club, and how long its work takes. */
+interface ClubUse {
   permits: number;
-  /** How long a piece of its work has taken, in milliseconds: half of it is the newest. */
-  tookMs: number | undefined;
-  /** When the last one comes again that found no permit. */
-  lastTurn: number;
+  /** How long a piece of its work takes, in milliseconds: half of the average is the newest piece. */
+  durationMs: number | undefined;
+  /** The latest time that `retryAt` gave, in Unix milliseconds. */
+  lastRetryAt: number;
 }
 
 const defaultLine: PermitLine = { ofAClub: 8, ofAPerson: 2, patienceMs: 10_000 };
-/** Of a club none of whose work has ended yet. */
+/** The assumed duration of work, until the first work of the club has ended. */
 const unknownMs = 1_000;
 /** Work that takes longer counts as this: other work of the club may be short. */
-const longestTurnMs = 15_000;
-/** Nobody is put off for longer. Those beyond come at random in the second half of it. */
+const longestWorkMs = 15_000;
+/** The longest wait until a retry. Retries that would wait longer come at random in the second half of it. */
 const longestWaitMs = 2 * 60_000;
 const remembered = 1_000;
 /** Whole seconds for `Retry-After`. */
@@ -75,32 +70,29 @@ export function createClubPermits(
     random = Math.random,
   }: { line?: PermitLine; clock?: () => number; random?: () => number } = {},
 ): ClubPermits {
-  const clubs = new Map<Id, Held>();
+  const clubs = new Map<Id, ClubUse>();
   /** In the order in which clubs have their turns. */
   const lines = new Map<Id, Waiter[]>();
   let free = total;
 
-  const mayTake = (clubId: Id) => (clubs.get(clubId)?.permits ?? 0) < free;
+  const mayAcquire = (clubId: Id) => (clubs.get(clubId)?.permits ?? 0) < free;
 
-  function take(clubId: Id): (() => void) | undefined {
-    if (!mayTake(clubId)) return undefined;
-    const held = clubs.get(clubId) ?? { permits: 0, tookMs: undefined, lastTurn: 0 };
-    clubs.set(clubId, held);
-    held.permits += 1;
+  function tryAcquire(clubId: Id): ReleasePermit | undefined {
+    if (!mayAcquire(clubId)) return undefined;
+    const use = clubs.get(clubId) ?? { permits: 0, durationMs: undefined, lastRetryAt: 0 };
+    clubs.set(clubId, use);
+    use.permits += 1;
     free -= 1;
     const since = clock();
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      const tookMs = clock() - since;
-      held.tookMs = held.tookMs === undefined ? tookMs : (held.tookMs + tookMs) / 2;
-      held.permits -= 1;
+    return releaseOnce(() => {
+      const durationMs = clock() - since;
+      use.durationMs = use.durationMs === undefined ? durationMs : (use.durationMs + durationMs) / 2;
+      use.permits -= 1;
       free += 1;
-      if (held.permits === 0) held.lastTurn = 0;
+      if (use.permits === 0) use.lastRetryAt = 0;
       forgetIdle();
       admit();
-    };
+    });
   }
 
   /** Of clubs without a permit, only how long their work takes is remembered; the oldest are forgotten first. */
@@ -113,14 +105,14 @@ export function createClubPermits(
   /** Gives free permits to those in line, one of each club in turn. */
   function admit(): void {
     for (;;) {
-      const next = [...lines].find(([clubId]) => mayTake(clubId));
+      const next = [...lines].find(([clubId]) => mayAcquire(clubId));
       if (!next) return;
       const [clubId, [waiter]] = next;
       if (!waiter) return;
       const others = leaveLine(clubId, waiter);
       lines.delete(clubId);
       if (others.length > 0) lines.set(clubId, others); // behind the other clubs
-      waiter.end(take(clubId));
+      waiter.end(tryAcquire(clubId));
     }
   }
 
@@ -131,21 +123,21 @@ export function createClubPermits(
     return others;
   }
 
-  async function wait({ clubId, personId }: PermitHolder, signal: AbortSignal | undefined): Promise<() => void> {
+  async function wait({ clubId, personId }: PermitHolder, signal: AbortSignal | undefined): Promise<ReleasePermit> {
     const waiting = lines.get(clubId) ?? [];
     if (waiting.length === 0) {
-      const permit = take(clubId);
+      const permit = tryAcquire(clubId);
       if (permit) return permit;
     }
     const ofPerson = personId === undefined ? 0 : waiting.filter((other) => other.personId === personId).length;
     if (waiting.length >= ofAClub || ofPerson >= ofAPerson) throw busy();
-    const permit = await new Promise<(() => void) | undefined>((resolve) => {
+    const permit = await new Promise<ReleasePermit | undefined>((resolve) => {
       const waiter: Waiter = {
         personId,
-        end(given) {
+        end(release) {
           clearTimeout(patience);
           signal?.removeEventListener('abort', giveUp);
-          resolve(given);
+          resolve(release);
         },
       };
       const giveUp = () => {
@@ -162,22 +154,22 @@ export function createClubPermits(
   }
 
   return {
-    take,
-    comeAgainAt(clubId, now) {
-      const held = clubs.get(clubId);
-      const turnMs = Math.min(longestTurnMs, held?.tookMs ?? unknownMs);
-      const turn = Math.max(held?.lastTurn ?? 0, now) + turnMs / Math.max(1, held?.permits ?? 1);
-      if (turn - now > longestWaitMs) return Math.round(now + longestWaitMs * (0.5 + random() / 2));
-      if (held) held.lastTurn = turn;
-      return Math.round(turn);
+    tryAcquire,
+    retryAt(clubId, now) {
+      const use = clubs.get(clubId);
+      const workMs = Math.min(longestWorkMs, use?.durationMs ?? unknownMs);
+      const at = Math.max(use?.lastRetryAt ?? 0, now) + workMs / Math.max(1, use?.permits ?? 1);
+      if (at - now > longestWaitMs) return Math.round(now + longestWaitMs * (0.5 + random() / 2));
+      if (use) use.lastRetryAt = at;
+      return Math.round(at);
     },
     async run(holder, work, signal) {
       signal?.throwIfAborted();
-      const giveBack = await wait(holder, signal);
+      const release = await wait(holder, signal);
       try {
         return await work();
       } finally {
-        giveBack();
+        release();
       }
     },
   };

@@ -66,7 +66,15 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
   return rows.map(({ id }) => id);
 }
 
-/** Several facts together wait so long for a lock, at most: whoever holds it for longer is waited for by each fact alone. */
+/**
+ * The result of a consumer for one fact:
+ * - `consumed`: everything that the fact causes is committed, but for these runs, which the relay is to start;
+ * - `removed`: everything is committed, and the fact is deleted, because it leaves nothing else to do;
+ * - `blocked`: nothing is committed, because another transaction holds a row that the fact needs. The relay hands the fact over alone.
+ */
+export type FactResult<Run> = { kind: 'consumed'; runs: readonly Run[] } | { kind: 'removed' } | { kind: 'blocked' };
+
+/** Facts that are consumed together wait for a lock for so many milliseconds, at most. For a longer wait each fact goes alone. */
 export const togetherWaitsMs = 100;
 /** A fact that a relay has leased. */
 export interface ClaimedFact extends FactToTell {

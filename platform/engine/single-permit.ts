@@ -1,18 +1,13 @@
 /** A permit for work of which a process does one piece at a time, and that clubs get in turn (ENG-21). */
 import type { Id } from '../core/ids.ts';
+import { releaseOnce, type Permits } from '../core/permits.ts';
 
-export interface SinglePermit {
-  /** @returns gives the permit back, and is safe to repeat; undefined if it is taken, or another club that waits comes first */
-  take(clubId: Id): (() => void) | undefined;
-  /**
-   * For work that found no permit: that of a club comes again piece by piece.
-   * @param now Unix milliseconds @returns when to come again
-   */
-  comeAgainAt(clubId: Id, now: number): number;
-}
+/** A club gets no permit if another club has it, or if another club that waits comes first. */
+export type SinglePermit = Permits<Id>;
 
-const turnMs = 10_000;
-/** Nobody comes again later. Work of a club that has more of it comes at random in the second half. */
+/** The retries of a club come so far apart, in milliseconds. */
+const retryEveryMs = 10_000;
+/** The longest wait until a retry. Retries that would wait longer come at random in the second half of it. */
 const longestWaitMs = 2 * 60_000;
 /** A club that has not asked for so long does not wait any more. */
 const forgottenMs = 3 * 60_000;
@@ -26,45 +21,43 @@ export function createSinglePermit({
   clock = () => performance.now(),
   random = Math.random,
 }: { clock?: () => number; random?: () => number } = {}): SinglePermit {
-  let isTaken = false;
-  let taken = 0;
-  /** By club: which of all permits was its last. The club that got one last is at the end. */
+  let isFree = true;
+  /** Permits so far. */
+  let count = 0;
+  /** By club: the number of its last permit. The club that got one last is at the end. */
   const lastOf = new Map<Id, number>();
-  /** By club that waits: when it has asked last. */
-  const asked = new Map<Id, number>();
-  /** By club: when the last piece of its work comes again. */
-  const turns = new Map<Id, number>();
+  /** By club that waits: the time of its last try. */
+  const waiting = new Map<Id, number>();
+  /** By club: the latest time that `retryAt` gave, in Unix milliseconds. */
+  const retries = new Map<Id, number>();
 
   const comesFirst = (one: Id, other: Id) => (lastOf.get(one) ?? 0) < (lastOf.get(other) ?? 0);
 
   return {
-    take(clubId) {
+    tryAcquire(clubId) {
       const now = clock();
-      for (const [club, at] of asked) if (now - at > forgottenMs) asked.delete(club);
-      if (isTaken || [...asked.keys()].some((other) => comesFirst(other, clubId))) {
-        asked.set(clubId, now);
+      for (const [club, at] of waiting) if (now - at > forgottenMs) waiting.delete(club);
+      if (!isFree || [...waiting.keys()].some((other) => comesFirst(other, clubId))) {
+        waiting.set(clubId, now);
         return undefined;
       }
-      isTaken = true;
-      taken += 1;
-      asked.delete(clubId);
+      isFree = false;
+      count += 1;
+      waiting.delete(clubId);
       lastOf.delete(clubId);
-      lastOf.set(clubId, taken);
+      lastOf.set(clubId, count);
       const [oldest] = lastOf.keys();
       if (lastOf.size > remembered && oldest !== undefined) lastOf.delete(oldest);
-      let isOver = false;
-      return () => {
-        if (isOver) return;
-        isOver = true;
-        isTaken = false;
-      };
+      return releaseOnce(() => {
+        isFree = true;
+      });
     },
-    comeAgainAt(clubId, now) {
-      for (const [club, at] of turns) if (at <= now) turns.delete(club);
-      const turn = Math.max(turns.get(clubId) ?? 0, now) + turnMs;
-      if (turn - now > longestWaitMs) return Math.round(now + longestWaitMs * (0.5 + random() / 2));
-      turns.set(clubId, turn);
-      return turn;
+    retryAt(clubId, now) {
+      for (const [club, at] of retries) if (at <= now) retries.delete(club);
+      const retryAt = Math.max(retries.get(clubId) ?? 0, now) + retryEveryMs;
+      if (retryAt - now > longestWaitMs) return Math.round(now + longestWaitMs * (0.5 + random() / 2));
+      retries.set(clubId, retryAt);
+      return retryAt;
     },
   };
 }

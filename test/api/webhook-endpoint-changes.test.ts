@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { eventTypes } from '../../platform/core/event-types.ts';
-import { claimAttempt } from '../../domain/webhooks/deliveries/attempts.ts';
+import { claimAttempt } from '../../domain/webhooks/attempts/claims.ts';
 import { dnsResolver } from '../../platform/infra/egress/egress.ts';
 import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
-import { deliveryRules } from '../../domain/webhooks/deliveries/schedule.policy.ts';
+import { endpointRules } from '../../domain/webhooks/endpoints/endpoints.policy.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, gateRun, wakesBy } from '../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
@@ -85,7 +85,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
     });
 
     it('does not count a deleted endpoint for the limit of 20', async () => {
-      while ((await scene.webhooks.list()).body.total < deliveryRules.endpointsPerClub) {
+      while ((await scene.webhooks.list()).body.total < endpointRules.endpointsPerClub) {
         await buildEndpoint(scene.club.id, publicUrl);
       }
       expectError(await scene.webhooks.register(), 'endpoint_limit_reached');

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { useStoppedClock } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { attemptDelivery } from '../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery } from '../../domain/webhooks/attempts/attempt.ts';
 import { buildWebhookDelivery } from '../toolkit/builders/webhooks.ts';
 import { clock } from '../toolkit/drive/api.ts';
 import { answering } from '../toolkit/drive/attempts.ts';

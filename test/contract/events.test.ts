@@ -7,7 +7,7 @@ import { closedDocument } from '../../contract/published-schemas.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eventTypes } from '../../platform/core/event-types.ts';
 import { assembleBody } from '../toolkit/drive/facts.ts';
-import { assembleTestBody } from '../../domain/webhooks/events/fan-out.ts';
+import { assembleTestBody } from '../../domain/webhooks/events/test-event.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 

@@ -6,7 +6,7 @@ import { declarations } from '../../config.ts';
 import { chartFiles, setByChart } from '../../dev/chart-files.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { variablesIn } from '../../platform/infra/variables.ts';
-import { workerOptions } from '../../worker/task-queues.ts';
+import { workerOptions } from '../../worker/temporal/task-queues.ts';
 
 const read = (file: string) => readFileSync(path.join(projectDirectory, file), 'utf8');
 const values = read('deploy/chart/values.yaml');

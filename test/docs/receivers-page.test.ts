@@ -6,7 +6,8 @@ import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { breakerRules } from '../../domain/webhooks/endpoints/breaker.policy.ts';
 import { deliveryRules } from '../../domain/webhooks/deliveries/schedule.policy.ts';
-import { newSecret, signatureHeaders } from '../../domain/webhooks/deliveries/post.ts';
+import { signatureHeaders } from '../../domain/webhooks/attempts/post.ts';
+import { newSecret } from '../../domain/webhooks/endpoints/secrets.ts';
 import { examplesDirectory } from '../toolkit/stack/example-receiver.ts';
 
 const docs = fileURLToPath(new URL('../../docs/how-to/', import.meta.url));

@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
-import { newSecret, signatureHeaders } from '../../domain/webhooks/deliveries/post.ts';
+import { signatureHeaders } from '../../domain/webhooks/attempts/post.ts';
+import { newSecret } from '../../domain/webhooks/endpoints/secrets.ts';
 import {
   examples,
   examplesDirectory,

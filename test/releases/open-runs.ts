@@ -9,7 +9,7 @@ import { readConfig } from '../../config.ts';
 import { contextsInLockOrder } from '../../domain/contexts.ts';
 import { cancelCampaign } from '../../domain/campaigns/states.ts';
 import { removeMailDomain } from '../../domain/mail/domains/domains.ts';
-import { enableEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
+import { enableEndpoint } from '../../domain/webhooks/queues/endpoint-states.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { dueRowsOf } from '../../platform/engine/due-rows.ts';
 import { claimFacts, removeFacts } from '../../platform/engine/facts.ts';

@@ -9,7 +9,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
 import { createSmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
 import { createSmtpSender } from '../../platform/infra/smtp.ts';
-import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
+import { createWorkflowClient, type WorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
 import { automationDeps } from '../toolkit/drive/automations.ts';
 import { sendingDeps } from '../toolkit/drive/campaigns.ts';

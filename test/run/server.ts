@@ -18,7 +18,7 @@ import { messageOf, Problem } from '../../dev/problem.ts';
 import { startStack, type PartName, type Stack } from '../../dev/stack.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../entities/migrate.ts';
-import { writeWorkflowBundle } from '../../worker/workflow-bundle.ts';
+import { writeWorkflowBundle } from '../../worker/temporal/workflow-bundle.ts';
 
 /** What a test process is told when it asks for its part of the stack. */
 export interface Share {

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
-import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
 import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
 import { removeStudent } from '../../domain/students/students.ts';
-import { createAttemptPlaces, createPlaces, placesOfAHost, placesOfAnEndpoint } from '../../worker/attempt-places.ts';
+import { createAttemptPermits, permitsPerHost, permitsPerEndpoint } from '../../worker/lanes/attempt-permits.ts';
+import { createKeyedPermits } from '../../worker/lanes/keyed-permits.ts';
 import { attemptRows, deliveryRow } from '../toolkit/assert/webhooks.ts';
 import {
   buildSubscription,
@@ -14,25 +15,25 @@ import {
 import { accepted, answering, claimed, refused, stepOf } from '../toolkit/drive/attempts.ts';
 import { endLease } from '../toolkit/drive/deliveries.ts';
 import { until } from '../toolkit/drive/until.ts';
-import { fakePlaces } from '../toolkit/fakes/attempt-places.ts';
+import { fakePermits } from '../toolkit/fakes/attempt-permits.ts';
 import { depsOn, testDeps } from '../toolkit/stack/database.ts';
 
 const second = 1_000;
 const minute = 60 * second;
 
-describe('places of attempts (HOOK-16, HOOK-17)', () => {
+describe('permits of attempts (HOOK-16, HOOK-17)', () => {
   it('put attempts off one after another, at the pace of the receiver, and no longer than 5 minutes', () => {
-    const places = createPlaces(placesOfAnEndpoint, () => 0);
-    places.report('endpoint', 800);
-    expect([1, 2, 3].map(() => places.comeAgainAt('endpoint', 0))).to.deep.equal([900, 1_000, 1_100]);
-    expect(places.comeAgainAt('unknown', 0)).to.equal(15_000 + 15_000 / 8);
-    places.report('slow', 14_000);
-    const times = Array.from({ length: 500 }, () => places.comeAgainAt('slow', 0));
+    const permits = createKeyedPermits(permitsPerEndpoint, () => 0);
+    permits.report('endpoint', 800);
+    expect([1, 2, 3].map(() => permits.retryAt('endpoint', 0))).to.deep.equal([900, 1_000, 1_100]);
+    expect(permits.retryAt('unknown', 0)).to.equal(15_000 + 15_000 / 8);
+    permits.report('slow', 14_000);
+    const times = Array.from({ length: 500 }, () => permits.retryAt('slow', 0));
     expect(Math.max(...times)).to.be.within(2.5 * minute, 5 * minute);
   });
 
   it('are 8 of an endpoint and 64 of a host', () => {
-    expect({ placesOfAnEndpoint, placesOfAHost }).to.deep.equal({ placesOfAnEndpoint: 8, placesOfAHost: 64 });
+    expect({ permitsPerEndpoint, permitsPerHost }).to.deep.equal({ permitsPerEndpoint: 8, permitsPerHost: 64 });
   });
 });
 
@@ -68,8 +69,8 @@ describe('attempts at once', () => {
   }
 
   it('beyond the bound of an endpoint are put off; another endpoint’s is made (HOOK-16)', async () => {
-    const { places, onAttempt } = createAttemptPlaces({ ofAnEndpoint: 2, ofAHost: 9 });
-    deps = { ...deps, places, onAttempt };
+    const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 2, perHost: 9 });
+    deps = { ...deps, permits, onAttempt };
     const deliveries = await deliveriesTo(await buildSubscription('https://hung-endpoint.example/'), 3);
     const [healthy] = await deliveriesTo(await buildSubscription('https://healthy.example/'), 1);
     const steps = deliveries.map(attempt);
@@ -79,15 +80,15 @@ describe('attempts at once', () => {
     hang.resolve();
     expect((await Promise.all(steps)).filter(({ done }) => done)).to.deep.equal([succeeded, succeeded]);
     expect(posted.toSorted()).to.deep.equal(['healthy.example', 'hung-endpoint.example', 'hung-endpoint.example']);
-    // Its time has come, and places are free.
+    // Its time has come, and permits are free.
     expect(
       await attemptDelivery(deps, deliveries[first.index]?.id ?? '', 'at' in first.said ? first.said.at : 0),
     ).to.deep.equal(succeeded);
   });
 
   it('beyond the bound of a host are put off, whatever clubs they are of; another host’s is made (HOOK-17)', async () => {
-    const { places, onAttempt } = createAttemptPlaces({ ofAnEndpoint: 8, ofAHost: 2 });
-    deps = { ...deps, places, onAttempt };
+    const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 8, perHost: 2 });
+    deps = { ...deps, permits, onAttempt };
     const deliveries: TestWebhookDelivery[] = [];
     for (const path of ['a', 'b', 'c'])
       deliveries.push(...(await deliveriesTo(await buildSubscription(`https://hung-host.example/${path}`), 1)));
@@ -102,9 +103,9 @@ describe('attempts at once', () => {
   });
 
   describe('that are put off', () => {
-    const full = (comeAgainAt: number): DeliveryDeps['places'] => ({
-      ...fakePlaces,
-      take: ({ asked }) => (asked ? undefined : comeAgainAt),
+    const full = (retryAt: number): DeliveryDeps['permits'] => ({
+      ...fakePermits,
+      acquire: ({ isManual }) => (isManual ? undefined : retryAt),
     });
     const outcomesOf = async ({ id }: { id: string }) =>
       (await attemptRows(id)).map(({ number, fence, outcome }) => ({ number, fence, outcome }));
@@ -121,7 +122,7 @@ describe('attempts at once', () => {
       for (const delivery of [one, other]) await stepOf(delivery, refused, now);
       const again = now + minute;
       await claimed(other, again);
-      deps = { ...deps, places: full(again + minute) };
+      deps = { ...deps, permits: full(again + minute) };
       expect(await attemptDelivery(deps, one.id, again)).to.include({ waitingFor: 'attempt', at: again + minute });
       const failed = { number: 1, fence: 1, outcome: 'http_error' };
       expect(await outcomesOf(one)).to.deep.equal([failed]);
@@ -133,7 +134,7 @@ describe('attempts at once', () => {
         await endLease(one.id);
         await claimed(one, now);
       };
-      deps = { ...deps, places: full(now + minute), failpoint };
+      deps = { ...deps, permits: full(now + minute), failpoint };
       expect(await attemptDelivery(deps, one.id, now)).to.include({ done: false, waitingFor: 'lease' });
       expect(await outcomesOf(one)).to.deep.equal([
         { number: 1, fence: 1, outcome: 'interrupted' },
@@ -145,7 +146,7 @@ describe('attempts at once', () => {
       const failpoint = async () => {
         await resendDelivery(await testDeps(), one.clubId, one.endpoint.id, one.id, new Date(now));
       };
-      deps = { ...deps, places: full(now + minute), failpoint };
+      deps = { ...deps, permits: full(now + minute), failpoint };
       const comesNow = { done: false, waitingFor: 'attempt', at: now, attempt: 1 };
       expect(await attemptDelivery(deps, one.id, now)).to.deep.equal(comesNow);
       const row = await deliveryRow(one.id);
@@ -156,36 +157,38 @@ describe('attempts at once', () => {
 
     it('end where their student was removed meanwhile', async () => {
       const failpoint = () => removeStudent(depsOn(deps.db), one.clubId, one.studentId, new Date(now));
-      deps = { ...deps, places: full(now + minute), failpoint };
+      deps = { ...deps, permits: full(now + minute), failpoint };
       expect(await attemptDelivery(deps, one.id, now)).to.deep.equal({ done: true, outcome: 'canceled' });
       expect(await outcomesOf(one)).to.deep.equal([]);
     });
   });
 
   it('are so few, while records are slow, that all can be recorded before their leases end (ENG-18)', () => {
-    const { places } = createAttemptPlaces();
+    const { permits } = createAttemptPermits();
     const now = Date.now();
-    const take = (asked = false) =>
-      places.take({ deliveryId: newId(), endpointId: newId(), host: newId(), asked }, now);
+    const take = (isManual = false) =>
+      permits.acquire({ deliveryId: newId(), endpointId: newId(), host: newId(), isManual }, now);
     const takeAll = () => Array.from({ length: 600 }, () => take()).filter((later) => later === undefined).length;
-    places.recorded(3);
+    permits.reportRecord(3);
     const quickly = Array.from({ length: 20 }, newId);
     for (const deliveryId of quickly)
-      expect(places.take({ deliveryId, endpointId: newId(), host: newId(), asked: false }, now)).to.equal(undefined);
-    places.recorded(second);
+      expect(permits.acquire({ deliveryId, endpointId: newId(), host: newId(), isManual: false }, now)).to.equal(
+        undefined,
+      );
+    permits.reportRecord(second);
     expect(takeAll(), 'besides twenty, at a second each over four connections').to.equal(12);
     const later = take();
     expect((later ?? 0) - now).to.be.within(8 * second, 16 * second);
     expect(take(true), 'asked for by hand').to.equal(undefined);
-    for (const deliveryId of quickly) places.leave(deliveryId);
+    for (const deliveryId of quickly) permits.release(deliveryId);
     expect(takeAll()).to.equal(19);
-    for (let records = 0; records < 40; records++) places.recorded(3);
+    for (let records = 0; records < 40; records++) permits.reportRecord(3);
     expect(takeAll(), 'Postgres is quick again').to.equal(600);
   });
 
   it('that were asked for by hand are made beyond both bounds', async () => {
-    const { places, onAttempt } = createAttemptPlaces({ ofAnEndpoint: 1, ofAHost: 1 });
-    deps = { ...deps, places, onAttempt };
+    const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 1, perHost: 1 });
+    deps = { ...deps, permits, onAttempt };
     const [one, other] = await deliveriesTo(await buildSubscription('https://hung-by-hand.example/'), 2);
     const { clubId, endpoint, id } = other as TestWebhookDelivery;
     await resendDelivery(await testDeps(), clubId, endpoint.id, id, new Date());

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
-import { attemptDelivery, claimAttempt, type DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
-import { returnClaim } from '../../domain/webhooks/deliveries/direct.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
+import { claimAttempt } from '../../domain/webhooks/attempts/claims.ts';
+import { returnClaim } from '../../domain/webhooks/attempts/claims.ts';
 import { fanOutFacts, type DeliveryRun } from '../../domain/webhooks/events/fan-out.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
-import { createAttemptPlaces } from '../../worker/attempt-places.ts';
+import { createAttemptPermits } from '../../worker/lanes/attempt-permits.ts';
 import { deliveryRun, wakesBy } from '../toolkit/assert/wakes.ts';
 import { attemptRows, deliveryRow } from '../toolkit/assert/webhooks.ts';
 import { buildSubscription, factAbout, type Subscription } from '../toolkit/builders/webhooks.ts';
@@ -19,20 +20,20 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
   const pass = useStoppedClock();
   let db: Database;
   let subscription: Subscription;
-  let places: ReturnType<typeof createAttemptPlaces>;
+  let permits: ReturnType<typeof createAttemptPermits>;
   let posts: number;
   let deps: DeliveryDeps;
   beforeEach(async () => {
     ({ db } = await testDeps());
     subscription = await buildSubscription('https://receiver.test/hook');
-    places = createAttemptPlaces();
+    permits = createAttemptPermits();
     posts = 0;
     deps = await answering(
       async () => {
         posts++;
         return accepted;
       },
-      { places: places.places, onAttempt: places.onAttempt },
+      { permits: permits.permits, onAttempt: permits.onAttempt },
     );
   });
 
@@ -40,8 +41,8 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
   /** @returns the runs of one fact each, fanned out together */
   const fannedOut = async (count = 1, on = db): Promise<DeliveryRun[]> => {
     const facts = Array.from({ length: count }, () => fact());
-    const localLane = places.lane;
-    const told = await fanOutFacts(on, facts, new Date(), { ...(localLane && { localLane }) });
+    const { localPermits } = permits;
+    const told = await fanOutFacts(on, facts, new Date(), { ...(localPermits && { localPermits }) });
     return told.flatMap((one) => [...startsOf(one)]);
   };
   const one = async (): Promise<DeliveryRun> => {
@@ -56,7 +57,7 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     begins: () => Promise<unknown> = async () => {},
   ): Promise<boolean | undefined> => {
     let isLocal: boolean | undefined;
-    await places.start(
+    await permits.start(
       { id, endpointId, claimed },
       {
         async start(local) {
@@ -65,7 +66,7 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
           if (isEager instanceof Error) throw isEager;
           return isEager;
         },
-        giveBack: (unused) => returnClaim(db, unused, new Date()),
+        returnClaim: (unused) => returnClaim(db, unused, new Date()),
       },
     );
     return isLocal;
@@ -162,7 +163,7 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     expect(posts).to.equal(2);
   });
 
-  it('are twice as many as there are places: the rest is claimed by its run', async () => {
+  it('are twice as many as there are permits: the rest is claimed by its run', async () => {
     const runs = await fannedOut(17);
     expect(runs.filter(({ claimed }) => claimed)).to.have.length(16);
     for (const { claimed, subjectId } of runs)
@@ -197,7 +198,7 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     expect(await attempts(last)).to.deep.equal([{ fence: 2, number: 1, outcome: 'succeeded' }]);
   });
 
-  it('give their places back where the transaction is rolled back', async () => {
+  it('give their permits back where the transaction is rolled back', async () => {
     const cutOff = watching(db, () => Promise.reject(new Error('cut off')));
     for (const on of [cutOff, db]) {
       const runs = await fannedOut(8, on).catch(() => []);

@@ -1,20 +1,20 @@
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import type { DeliveryDeps } from '../../domain/webhooks/deliveries/attempts.ts';
-import type { ClaimedDelivery } from '../../domain/webhooks/deliveries/direct.ts';
-import type { AttemptAnswer } from '../../domain/webhooks/deliveries/post.ts';
+import type { DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
+import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
+import type { AttemptAnswer } from '../../domain/webhooks/attempts/post.ts';
 import { newId } from '../../platform/core/ids.ts';
-import { createAttemptPlaces } from '../../worker/attempt-places.ts';
-import { createDirectLane } from '../../worker/direct-attempts.ts';
-import { directInFlight, firstAttempts } from '../../worker/metrics.ts';
+import { createAttemptPermits } from '../../worker/lanes/attempt-permits.ts';
+import { createDirectLane } from '../../worker/lanes/direct-lane.ts';
+import { directInFlight, firstAttempts } from '../../worker/reports/metrics.ts';
 
 const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
 
 /** What a test sees of a lane whose attempts wait for their answers. */
 interface Scene {
   lane: ReturnType<typeof createDirectLane>;
-  places: ReturnType<typeof createAttemptPlaces>;
+  permits: ReturnType<typeof createAttemptPermits>;
   /** Posted messages by the id of their event; each gets its answer from the test. */
   posted: Map<string, PromiseWithResolvers<AttemptAnswer>>;
   /** Deliveries that were recorded as succeeded. */
@@ -43,7 +43,7 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
   const settle = () => new Promise((resolve) => setImmediate(resolve));
 
   function laneOf(slots: number): Scene {
-    const places = createAttemptPlaces();
+    const permits = createAttemptPermits();
     const posted: Scene['posted'] = new Map();
     const recorded: string[] = [];
     const passed: string[] = [];
@@ -60,19 +60,19 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       },
       recordSuccess: async (id) => recorded.push(id) > 0,
       onAttempt(attempt) {
-        places.onAttempt(attempt);
+        permits.onAttempt(attempt);
         lane.report(attempt);
       },
-      places: places.places,
+      permits: permits.permits,
     };
     const lane = createDirectLane({
-      slots,
-      shared: places,
+      total: slots,
+      shared: permits,
       deliveries: deliveries as DeliveryDeps,
       failpoint: async (name) => void passed.push(name),
       log: pino({ level: 'info' }, { write: (line) => void logged.push(JSON.parse(line)) }),
     });
-    return { lane, places, posted, recorded, passed, logged, transactions: () => transactions };
+    return { lane, permits, posted, recorded, passed, logged, transactions: () => transactions };
   }
   const answers = (
     { lane }: Scene,
@@ -82,7 +82,7 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
   /** Asks for a slot. @returns the delivery's id where there is one */
   const take = ({ lane }: Scene, endpointId: string, host = `${endpointId}.example`): string | undefined => {
     const deliveryId = newId();
-    return lane.take({ deliveryId, endpointId, url: `https://${host}/hook` }) ? deliveryId : undefined;
+    return lane.tryAcquire({ deliveryId, endpointId, url: `https://${host}/hook` }) ? deliveryId : undefined;
   };
   /** How many of so many slots an endpoint gets. */
   const takeMany = (scene: Scene, count: number, endpointId: string, host?: string): string[] =>
@@ -129,16 +129,16 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
   describe('a slot', () => {
     it('is given only while all attempts of both lanes can be recorded before their leases end (ENG-18)', () => {
       const scene = laneOf(256);
-      const run = { deliveryId: newId(), endpointId: newId(), host: 'of-a-run.example', asked: false };
-      expect(scene.places.places.take(run, Date.now())).to.equal(undefined);
-      scene.places.places.recorded(1_000);
+      const run = { deliveryId: newId(), endpointId: newId(), host: 'of-a-run.example', isManual: false };
+      expect(scene.permits.permits.acquire(run, Date.now())).to.equal(undefined);
+      scene.permits.permits.reportRecord(1_000);
       expect(
         fill(scene, 256).filter((id) => id !== ''),
         'besides the run, at a second each',
       ).to.have.length(31);
-      scene.places.places.leave(run.deliveryId);
+      scene.permits.permits.release(run.deliveryId);
       expect(fill(scene, 2).filter((id) => id !== '')).to.have.length(1);
-      for (let records = 0; records < 40; records++) scene.places.places.recorded(3);
+      for (let records = 0; records < 40; records++) scene.permits.permits.reportRecord(3);
       expect(
         fill(scene, 256).filter((id) => id !== ''),
         'Postgres is quick again',
@@ -150,7 +150,7 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       const [first = ''] = fill(scene, 6);
       answers(scene, 'seventh');
       expect(take(scene, 'seventh'), 'beyond all slots').to.equal(undefined);
-      scene.lane.giveBack([first]);
+      scene.lane.release([first]);
       expect(take(scene, 'seventh'), 'after one is free').to.be.a('string');
     });
 
@@ -159,7 +159,8 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       answers(scene, 'busy');
       const id = begin(scene, 'busy');
       await settle();
-      const again = () => scene.lane.take({ deliveryId: id, endpointId: 'busy', url: 'https://busy.example/hook' });
+      const again = () =>
+        scene.lane.tryAcquire({ deliveryId: id, endpointId: 'busy', url: 'https://busy.example/hook' });
       for (let time = 1; time <= 3; time++) expect(again()).to.equal(false);
       expect(takeMany(scene, 40, 'busy'), 'beside it').to.have.length(31);
       scene.posted.get(id)?.resolve(accepted);
@@ -190,7 +191,7 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       const id = take(scene, 'new-1') ?? '';
       answers(scene, 'new-1');
       expect(take(scene, 'new-2')).to.equal(undefined);
-      scene.lane.giveBack([id]);
+      scene.lane.release([id]);
       expect(take(scene, 'new-2')).to.be.a('string');
     });
 
@@ -213,14 +214,14 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       expect(take(scene, 'hung'), 'after a timeout').to.equal(undefined);
     });
 
-    it('is refused while runs occupy all eight places of the endpoint (HOOK-16)', () => {
+    it('is refused while runs occupy all eight permits of the endpoint (HOOK-16)', () => {
       const scene = laneOf(256);
       const byRuns = Array.from({ length: 8 }, newId);
       for (const deliveryId of byRuns)
-        scene.places.places.take({ deliveryId, endpointId: 'full', host: 'shared.example', asked: false }, 0);
+        scene.permits.permits.acquire({ deliveryId, endpointId: 'full', host: 'shared.example', isManual: false }, 0);
       expect(take(scene, 'full', 'shared.example')).to.equal(undefined);
       expect(take(scene, 'other', 'shared.example')).to.be.a('string');
-      scene.places.places.leave(byRuns[0] ?? '');
+      scene.permits.permits.release(byRuns[0] ?? '');
       expect(take(scene, 'full', 'shared.example')).to.be.a('string');
     });
 
@@ -230,12 +231,12 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       const [first = ''] = takeMany(scene, 32, 'one', 'shared.example');
       takeMany(scene, 31, 'two', 'shared.example');
       const byRun = (deliveryId: string) =>
-        scene.places.places.take({ deliveryId, endpointId: newId(), host: 'shared.example', asked: false }, 0);
+        scene.permits.permits.acquire({ deliveryId, endpointId: newId(), host: 'shared.example', isManual: false }, 0);
       expect(byRun('run-1'), 'the 64th').to.equal(undefined);
       expect(byRun('run-2'), 'a run beyond them is put off').to.be.a('number');
       expect(take(scene, 'three', 'shared.example'), 'a slot beyond them').to.equal(undefined);
       expect(take(scene, 'three', 'shared.example:8443'), 'another port').to.be.a('string');
-      scene.lane.giveBack([first]);
+      scene.lane.release([first]);
       expect(byRun('run-2')).to.equal(undefined);
     });
 
@@ -244,10 +245,10 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       const ids = takeMany(scene, 40, 'new', 'shared.example');
       expect(ids).to.have.length(32);
       const [first = ''] = ids;
-      scene.lane.giveBack([first, first, newId()]);
-      scene.lane.giveBack([first]);
+      scene.lane.release([first, first, newId()]);
+      scene.lane.release([first]);
       expect(takeMany(scene, 2, 'new', 'shared.example'), 'of the endpoint').to.have.length(1);
-      scene.lane.giveBack(ids);
+      scene.lane.release(ids);
       expect(takeMany(scene, 40, 'new', 'shared.example'), 'all but the newest').to.have.length(31);
     });
   });
@@ -277,9 +278,9 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       const scene = laneOf(8);
       const ids = fill(scene, 6);
       const ready = scene.lane.ready();
-      scene.lane.giveBack(ids.slice(0, 1));
+      scene.lane.release(ids.slice(0, 1));
       expect(await isReady(ready)).to.equal(false);
-      scene.lane.giveBack(ids.slice(1, 2));
+      scene.lane.release(ids.slice(1, 2));
       expect(await isReady(ready)).to.equal(true);
     });
 
@@ -301,7 +302,7 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       const scene = laneOf(8);
       const ids = fill(scene, 8);
       const both = [scene.lane.ready(), scene.lane.ready()];
-      scene.lane.giveBack(ids.slice(0, 4));
+      scene.lane.release(ids.slice(0, 4));
       expect(await Promise.all(both.map(isReady))).to.deep.equal([true, true]);
       pass(100);
       fill(scene, 4);
@@ -384,7 +385,7 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
     const before = await begunSoFar();
     const [first = '', second = '', third = ''] = ['one', 'two', 'three'].map((endpointId) => take(scene, endpointId));
     expect(await inFlight()).to.equal(3);
-    scene.lane.giveBack([third]);
+    scene.lane.release([third]);
     expect(await inFlight()).to.equal(2);
     scene.lane.begin([]);
     expect((await begunSoFar()) - before).to.equal(0);

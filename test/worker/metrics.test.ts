@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { register, type Metric } from 'prom-client';
 import { tendAutomationGate } from '../../domain/automations/gate.ts';
 import { pauseAutomation, resumeAutomation } from '../../domain/automations/states.ts';
-import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
+import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../domain/webhooks/queues/endpoint-states.ts';
 import { rollUpListTallies } from '../../platform/infra/postgres/lists/counts.ts';
 import { buildAutomation } from '../toolkit/builders/automations.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
@@ -13,7 +13,7 @@ import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 // Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
 import { newId } from '../../platform/core/ids.ts';
-import { registerBacklogGauges, registerFfmpegGauge } from '../../worker/metrics.ts';
+import { registerBacklogGauges, registerFfmpegGauge } from '../../worker/reports/metrics.ts';
 import { buildWebhookDelivery, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
 
 /** Failures in a row that arm the breaker (STATE-3). */

@@ -14,8 +14,8 @@ import { workflowIdOf, type Run } from '../../platform/engine/workflow-types.ts'
 import type { Build } from '../../platform/infra/build.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { promote } from '../../worker/promote.ts';
-import { workerOptions } from '../../worker/task-queues.ts';
-import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
+import { workerOptions } from '../../worker/temporal/task-queues.ts';
+import { createWorkflowClient, type WorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { until } from '../toolkit/drive/until.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { testStack } from '../toolkit/stack/stack.ts';

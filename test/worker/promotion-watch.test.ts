@@ -2,7 +2,7 @@ import { mock } from 'node:test';
 import { expect } from 'chai';
 import { makeCurrent } from '../../platform/engine/releases.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
-import { watchPromotion } from '../../worker/promotion-watch.ts';
+import { watchPromotion } from '../../worker/reports/promotion-watch.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 
 const build = { version: '0.3.0', buildId: 'abc' };

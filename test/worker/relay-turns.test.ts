@@ -7,7 +7,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { wakeRuns } from '../../platform/engine/wakes.ts';
 import type { Run, WorkflowType } from '../../platform/engine/workflow-types.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { maxInFlight, startRelay, type Relay, type RelayDeps } from '../../worker/relay.ts';
+import { maxInFlight, startRelay, type Relay, type RelayDeps } from '../../worker/relay/relay.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
 import { buildEndpoint, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
@@ -26,8 +26,8 @@ import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import type { Metric, MetricObjectWithValues, MetricValueWithName } from 'prom-client';
 import { isDeepStrictEqual } from 'node:util';
-import { noLocalAttempts } from '../../worker/attempt-places.ts';
-import { factBatches, firstAttempts } from '../../worker/metrics.ts';
+import { noLocalAttempts } from '../../worker/lanes/attempt-permits.ts';
+import { factBatches, firstAttempts } from '../../worker/reports/metrics.ts';
 
 /** An engine that takes what it is given, and says so only when it is told to. */
 class WaitingEngine {

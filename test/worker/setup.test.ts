@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../../config.ts';
 import { StartProblem } from '../../platform/core/start-problem.ts';
-import { scheduledTypes, schedules } from '../../worker/schedules.ts';
+import { scheduledTypes, schedules } from '../../worker/temporal/schedules.ts';
 import { setUp } from '../../worker/setup.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { rescueOverdue } from '../../platform/engine/sweeper.ts';
-import { watchSweeps } from '../../worker/sweep-watch.ts';
+import { watchSweeps } from '../../worker/reports/sweep-watch.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 
 const minute = 60_000;

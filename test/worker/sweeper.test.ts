@@ -6,7 +6,7 @@ import { requestMail } from '../../domain/mail/requests.ts';
 import { createNoticeReceiver } from '../../domain/sales/notices/notices.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
-import { keepSchedules } from '../../worker/schedules.ts';
+import { keepSchedules } from '../../worker/temporal/schedules.ts';
 import type { sweep } from '../../workflows/sweep.ts';
 import { deliveryOf } from '../toolkit/assert/webhooks.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';

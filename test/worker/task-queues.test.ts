@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { taskQueues } from '../../platform/engine/workflow-types.ts';
-import { workerOptions } from '../../worker/task-queues.ts';
+import { workerOptions } from '../../worker/temporal/task-queues.ts';
 
 describe('the options of a Temporal worker', () => {
   it('give the steps in flight the grace of their queue at a stop (ENG-10)', () => {

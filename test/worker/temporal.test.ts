@@ -7,7 +7,7 @@ import { makeAuthority, type Authority } from '../../dev/certificates.ts';
 import { readConfig } from '../../config.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { StartProblem } from '../../platform/core/start-problem.ts';
-import { connectCommand, connectWorkers, followApiKey } from '../../worker/temporal.ts';
+import { connectCommand, connectWorkers, followApiKey } from '../../worker/temporal/connection.ts';
 import { startTemporalTerminator, type TemporalTerminator } from '../toolkit/fakes/temporal-terminator.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { idOfTime, type Id } from '../../platform/core/ids.ts';
 import { longestTraceMs, traceHeader } from '../../platform/core/traces.policy.ts';
 import { inSpan } from '../../platform/infra/tracing.ts';
-import { stepsInSpans } from '../../worker/traces.ts';
+import { stepsInSpans } from '../../worker/activities/activity-traces.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryOf } from '../toolkit/assert/webhooks.ts';
 import { buildSubscription, buildWebhookDelivery, type Subscription } from '../toolkit/builders/webhooks.ts';

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { readConfig } from '../../config.ts';
 import { newId, noClub, type Id } from '../../platform/core/ids.ts';
 import { workflowIdOf, workflowTypes, type Run, type WorkflowType } from '../../platform/engine/workflow-types.ts';
-import { createWorkflowClient, isEngineAway, type WorkflowClient } from '../../worker/workflow-client.ts';
+import { createWorkflowClient, isEngineAway, type WorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { eventsNamed } from '../toolkit/assert/histories.ts';
 import { startTemporalLine } from '../toolkit/fakes/temporal-line.ts';
 import { quietRuntime } from '../toolkit/stack/time-skipping.ts';

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { VaultDeps } from '../../domain/deps.ts';
-import { disableEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
-import { recoverDeliveries, resendDelivery, sendTest } from '../../domain/webhooks/deliveries/manual.ts';
+import { disableEndpoint } from '../../domain/webhooks/queues/endpoint-states.ts';
+import { recoverDeliveries, resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
+import { sendTest } from '../../domain/webhooks/events/test-event.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
 import { buildWebhookDelivery, type Subscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';

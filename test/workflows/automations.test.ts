@@ -9,7 +9,7 @@ import { readRun } from '../../domain/automations/runs.ts';
 import { pauseAutomation, resumeAutomation } from '../../domain/automations/states.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import { createWorkflowClient } from '../../worker/workflow-client.ts';
+import { createWorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';
 import { buildEnrollment } from '../toolkit/builders/access.ts';
 import { buildAutomation, buildTag, buildVersion, email } from '../toolkit/builders/automations.ts';

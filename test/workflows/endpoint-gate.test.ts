@@ -4,8 +4,8 @@ import {
   disableEndpoint,
   enableEndpoint,
   pauseEndpoint,
-} from '../../domain/webhooks/endpoints/endpoint-states.ts';
-import { callGate } from '../../domain/webhooks/wakes.ts';
+} from '../../domain/webhooks/queues/endpoint-states.ts';
+import { callGate } from '../../domain/webhooks/deliveries/wakes.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';

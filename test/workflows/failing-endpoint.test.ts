@@ -1,7 +1,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'chai';
-import { enableEndpoint, pauseEndpoint } from '../../domain/webhooks/endpoints/endpoint-states.ts';
-import { sendTest } from '../../domain/webhooks/deliveries/manual.ts';
+import { enableEndpoint, pauseEndpoint } from '../../domain/webhooks/queues/endpoint-states.ts';
+import { sendTest } from '../../domain/webhooks/events/test-event.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { deliveryRow, endpointRow } from '../toolkit/assert/webhooks.ts';
 import { buildMember } from '../toolkit/builders/clubs.ts';

@@ -18,7 +18,7 @@ import { newId, type Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import { createWorkflowClient } from '../../worker/workflow-client.ts';
+import { createWorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';
 import { wakesBy } from '../toolkit/assert/wakes.ts';
 import { buildAutomation } from '../toolkit/builders/automations.ts';

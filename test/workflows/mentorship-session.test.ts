@@ -8,7 +8,7 @@ import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { icalendarOf } from '../../platform/core/calendar.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import { createWorkflowClient } from '../../worker/workflow-client.ts';
+import { createWorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { buildClub, buildMember, buildStudent, type TestClub, type TestStudent } from '../toolkit/builders/clubs.ts';
 import { buildMentorship, type TestMentorship } from '../toolkit/builders/mentorships.ts';
 import { until } from '../toolkit/drive/until.ts';

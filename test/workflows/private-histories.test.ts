@@ -6,7 +6,7 @@ import { activities as all } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
-import { createWorkflowClient } from '../../worker/workflow-client.ts';
+import { createWorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { keptOf } from '../toolkit/assert/histories.ts';
 import { studentsOf } from '../toolkit/assert/students.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { isSignedWith, type ReceivedRequest } from '../../dev/receiver.ts';
-import { sendTest } from '../../domain/webhooks/deliveries/manual.ts';
+import { sendTest } from '../../domain/webhooks/events/test-event.ts';
 import { rotateSecret } from '../../domain/webhooks/endpoints/rotation.ts';
 import type { Subscription } from '../toolkit/builders/webhooks.ts';
 import { useSkippedEngine } from '../toolkit/stack/skipped-engine.ts';

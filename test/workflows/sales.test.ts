@@ -6,7 +6,7 @@ import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { removeStudent } from '../../domain/students/students.ts';
 import { Subscription } from '../../entities/sales/subscription.ts';
 import { processNotice } from '../../domain/sales/notices/processing.ts';
-import { createWorkflowClient } from '../../worker/workflow-client.ts';
+import { createWorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';
 import { noticeRow } from '../toolkit/assert/sales.ts';

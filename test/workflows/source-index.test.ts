@@ -2,7 +2,7 @@ import { activities as all } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
 import type { IndexingDeps } from '../../domain/knowledge/indexing/source-step.ts';
 import { runOf, workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import { createWorkflowClient, type WorkflowClient } from '../../worker/workflow-client.ts';
+import { createWorkflowClient, type WorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { keptOf, summariesOf } from '../toolkit/assert/histories.ts';
 import { sourceRow, textsOf } from '../toolkit/assert/sources.ts';
@@ -65,11 +65,11 @@ describe('source-index, on the real server', function () {
   });
 
   it('says that it waits for a permit for OCR', async () => {
-    const giveBack = ocr.permit.take('another club');
+    const release = ocr.permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([1], 1));
     await wake(source);
     await until('its wait', { timeoutMs: 30 * second }, async () => (await sourceRow(source)).ocrDueAt !== null);
-    giveBack?.();
+    release?.();
     expect(await handleOf(source).result()).to.equal('ready');
     expect((await summariesOf(handleOf(source))).timers[0]).to.match(/^a permit for OCR; it asks in about \d+ s$/);
   });

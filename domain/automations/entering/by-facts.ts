@@ -1,7 +1,7 @@
 /** What facts do to automations: they start runs, and make waiting ones look again (AUTO-18, AUTO-12). */
 import { triggerKinds, type AccessKind, type TriggerKind } from '../../../entities/automations/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { togetherWaitsMs, type ClaimedFact } from '../../../platform/engine/facts.ts';
+import { togetherWaitsMs, type ClaimedFact, type FactResult } from '../../../platform/engine/facts.ts';
 import {
   isLockTimeout,
   boundLockWaits,
@@ -18,18 +18,18 @@ import { enter, shareOpen } from './entering.ts';
 /**
  * Starts the runs that facts cause and wakes those that they concern, each fact in a transaction of its own, side by side. A club
  * without automations costs one query, however many facts there are. The runs start by wakes, so a fact that is fanned out again
- * starts nothing. Several facts wait for a lock hardly at all: one that would is to be given alone.
+ * starts nothing. Several facts hardly wait for a lock: one that would have to is `blocked`.
  * @param options.waitSpeed how many times faster waits pass; 1 if absent
- * @returns for each fact none to start at once; undefined for one that is to be given alone
+ * @returns the result for each fact: no runs for the relay to start
  */
 export async function enrollByFacts(
   db: Database,
   facts: readonly ClaimedFact[],
   now: Date,
   { waitSpeed }: { waitSpeed?: number } = {},
-): Promise<(readonly never[] | undefined)[]> {
-  const heldUp = new Set<Id>();
-  const told = (await concerned(db, facts)).map(({ fact, automationIds }) =>
+): Promise<FactResult<never>[]> {
+  const blocked = new Set<Id>();
+  const entries = (await concerned(db, facts)).map(({ fact, automationIds }) =>
     db
       .transaction(async (tx) => {
         if (facts.length > 1) await boundLockWaits(tx, togetherWaitsMs);
@@ -37,12 +37,12 @@ export async function enrollByFacts(
       })
       .catch((error: unknown) => {
         if (facts.length === 1 || !isLockTimeout(error)) throw error;
-        heldUp.add(fact.id);
+        blocked.add(fact.id);
       }),
   );
-  const failed = (await Promise.allSettled(told)).find((one) => one.status === 'rejected');
+  const failed = (await Promise.allSettled(entries)).find((one) => one.status === 'rejected');
   if (failed) throw failed.reason;
-  return facts.map(({ id }) => (heldUp.has(id) ? undefined : []));
+  return facts.map(({ id }) => (blocked.has(id) ? { kind: 'blocked' } : { kind: 'consumed', runs: [] }));
 }
 
 const kindOf = ({ type }: Pick<ClaimedFact, 'type'>) => type.replace('.', '_') as TriggerKind;

@@ -101,15 +101,15 @@ async function workOn(
   if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, { code: 'indexing_failed' }, now);
   const { ocr } = deps;
   // It was found to need the permit before, and reading it again until there is one would be in vain.
-  let giveBack = claim.waitsForOcr ? ocr?.permit.take(claim.clubId) : undefined;
+  let release = claim.waitsForOcr ? ocr?.permit.tryAcquire(claim.clubId) : undefined;
   try {
-    if (ocr && claim.waitsForOcr && !giveBack) return await putOffForOcr(deps, ocr, claim, now);
+    if (ocr && claim.waitsForOcr && !release) return await putOffForOcr(deps, ocr, claim, now);
     const loaded = await loadSource(deps, claim, signal);
     if (loaded === undefined) throw new LeaseLost();
     const first = await readOut(deps, loaded, signal, tell);
     if (ocr && first.scanned) {
-      giveBack ??= ocr.permit.take(claim.clubId);
-      if (!giveBack) return await putOffForOcr(deps, ocr, claim, now);
+      release ??= ocr.permit.tryAcquire(claim.clubId);
+      if (!release) return await putOffForOcr(deps, ocr, claim, now);
     }
     const { read, ocrDueAt } = await withScannedPages(deps, claim, { loaded, first, signal, tell, now });
     await deps.failpoint('source_read');
@@ -117,12 +117,12 @@ async function workOn(
     tell(`writing ${read.passages.length} passages`);
     await recordPassages(deps.db, claim, { ...loaded, ...read, ocrDueAt }, now);
   } finally {
-    giveBack?.();
+    release?.();
   }
 }
 
 async function putOffForOcr({ db }: IndexingDeps, ocr: OcrDeps, claim: Claim, now: Date): Promise<void> {
-  await waitForOcr(db, claim, new Date(ocr.permit.comeAgainAt(claim.clubId, now.getTime())));
+  await waitForOcr(db, claim, new Date(ocr.permit.retryAt(claim.clubId, now.getTime())));
 }
 
 interface FirstReading {

@@ -23,7 +23,7 @@ export interface VideoDeps {
   /** Bytes that may still be written there. */
   freeBytes: (directory: string) => Promise<number>;
   /** The permits for videos of this process: other files still find a permit (ENG-20). */
-  permits: Pick<ClubPermits, 'take'>;
+  permits: Pick<ClubPermits, 'tryAcquire'>;
 }
 
 /** Why it must wait: there is no ffmpeg that makes renditions, no room on the disk, or no place beside other videos. */
@@ -54,8 +54,8 @@ export async function makeVideo(
   const demuxer = demuxers[mime ?? ''];
   if (demuxer === undefined || durationMs === null || !width || !height) return [];
   if (durationMs > videoRules.longestMs) return [];
-  const giveBack = permits.take(claim.clubId);
-  if (!giveBack) return 'place';
+  const release = permits.tryAcquire(claim.clubId);
+  if (!release) return 'place';
   try {
     if (!(await ffmpeg.look())) return 'ffmpeg';
     const needed = Number(claim.sizeBytes) + videoBounds(durationMs).fileBytes + videoRules.reserveBytes;
@@ -77,7 +77,7 @@ export async function makeVideo(
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return 'disk';
     throw error;
   } finally {
-    giveBack();
+    release();
   }
 }
 

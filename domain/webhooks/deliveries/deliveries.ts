@@ -11,7 +11,7 @@ import { windowOf, type Page, type PageRequest } from '../../../platform/infra/p
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 import { requireEndpoint, noEndpoint } from '../endpoints/endpoints.ts';
 import { bodyOf } from './bodies.ts';
-import { clocksDifferMs, endOf } from '../retention.policy.ts';
+import { clocksDifferMs, endOf } from './retention.policy.ts';
 import { counting, selection } from './tallies.ts';
 
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;

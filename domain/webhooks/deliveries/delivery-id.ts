@@ -14,8 +14,8 @@ export function deliveryIdOf(eventId: Id, endpointId: Id): Id {
     .digest();
   hash[0] = ((hash[0] ?? 0) & 0x0f) | 0x80; // the version
   hash[2] = ((hash[2] ?? 0) & 0x3f) | 0x80; // the variant
-  const made = hash.toString('hex');
-  return `${eventId.slice(0, 13)}-${made.slice(0, 4)}-${made.slice(4, 8)}-${made.slice(8, 20)}`;
+  const hex = hash.toString('hex');
+  return `${eventId.slice(0, 13)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8, 20)}`;
 }
 
 /** @returns bounds of the ids of an event's deliveries, the upper one not included: between them lie those of the same millisecond */

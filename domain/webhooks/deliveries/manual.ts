@@ -1,60 +1,22 @@
-/** What an administrator asks for beside the schedule: a test, a resend, a recovery (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
+/** Attempts that an administrator requests beside the schedule: a resend, a recovery (DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { WebhookDelivery as Delivery } from '../../../entities/webhooks/webhook-delivery.ts';
-import { WebhookBody } from '../../../entities/webhooks/webhook-body.ts';
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
-import { WebhookEvent } from '../../../entities/webhooks/webhook-event.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { MoreThan } from 'typeorm';
 import { all, sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
-import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
-import { assembleTestBody } from '../events/fan-out.ts';
 import { lockDeliveries, readDelivery } from './deliveries.ts';
-import { deliveryIdOf } from './delivery-id.ts';
-import { lockEnabledEndpoint } from '../endpoints/endpoint-states.ts';
+import { lockEnabledEndpoint } from '../endpoints/endpoint-locks.ts';
 import { requireEndpoint } from '../endpoints/endpoints.ts';
-import { endOf } from '../retention.policy.ts';
+import { endOf } from './retention.policy.ts';
 import { deliveryRules } from './schedule.policy.ts';
-import { callGate } from '../wakes.ts';
+import { callGate } from './wakes.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
-
-/**
- * Creates a `webhook.test` delivery, whose first attempt waits for no breaker.
- * @throws DomainError not_found, endpoint_not_enabled
- */
-export function sendTest({ db }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookDelivery> {
-  const eventId = newId();
-  const id = deliveryIdOf(eventId, endpointId);
-  const eventType = 'webhook.test';
-  return db.transaction(async (tx) => {
-    await lockEnabledEndpoint(tx, clubId, endpointId);
-    const body = assembleTestBody({ eventId, clubId, endpointId, occurredAt: now });
-    await tx.manager.insert(WebhookEvent, {
-      id: eventId,
-      clubId,
-      type: eventType,
-      occurredAt: now,
-      createdAt: now,
-    });
-    await tx.manager.insert(WebhookBody, { eventId, createdAt: now, body });
-    await tx.manager.insert(Delivery, {
-      id,
-      clubId,
-      endpointId,
-      eventId,
-      eventType,
-      requested: 'test',
-      nextAttemptAt: now,
-      createdAt: now,
-    });
-    await wake(tx, 'webhookDelivery', [{ id, clubId, endpointId, eventType }], now);
-    return readDelivery(tx, id, now);
-  });
-}
 
 /**
  * Asks for one manual attempt with the same body and `webhook-id`. A pending delivery is brought forward and stays on its
@@ -76,13 +38,13 @@ export function resendDelivery(
       throw notFound('delivery'); // before the endpoint's state: 404 comes before 409
     }
     await lockEnabledEndpoint(tx, clubId, endpointId);
-    // One that is already asked for, by whatever way, is only hurried: what it was asked for says what its failure means.
-    const asked = await tx.run(
+    // An attempt that is requested already becomes due now and keeps its kind, because the kind decides what its failure means.
+    const rows = await tx.run(
       sql`UPDATE webhook_deliveries
           SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = ${now}
         WHERE id = ${deliveryId} AND payload_purged_at IS NULL AND created_at > ${earliestBody(now)}`,
     );
-    if (asked === 0) {
+    if (rows === 0) {
       throw new DomainError('payload_purged', 'The body of this delivery was deleted; it cannot be sent again.');
     }
     await wake(tx, 'webhookDelivery', [{ id: deliveryId, clubId, endpointId, eventType: delivery.eventType }], now);
@@ -91,10 +53,10 @@ export function resendDelivery(
 }
 
 /**
- * Sets what failed, or was canceled because the endpoint was disabled, since then back to `pending`, for one attempt each;
- * the gate lets a few go at a time. A long history is recovered in parts, so that the endpoint's row is never held for
- * long: a part that was interrupted leaves the rest for the next call. What a removal or the expiry canceled has no body any more and stays.
- * @param since one that is more than 30 days back counts as 30 days back: bodies of older deliveries are gone
+ * Sets deliveries that failed since then, or were canceled because the endpoint was disabled, back to `pending`, for one attempt each. The
+ * gate releases a few at a time. A long history is recovered in parts, so that no transaction holds the endpoint's row for long. If a part
+ * fails, the next call recovers the rest. Deliveries that a removal or the expiry canceled have no body any more and stay.
+ * @param since at most 30 days back, because the bodies of older deliveries are deleted; an earlier time counts as 30 days back
  * @returns how many
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future
  */
@@ -121,7 +83,7 @@ export async function recoverDeliveries(
 /** Deliveries recovered in one transaction: more would hold the endpoint's row for seconds. */
 const recoveredAtOnce = 2_000;
 
-/** @param ended from when, and for all parts but the first until when: what fails again meanwhile is not found a second time */
+/** @param ended the span of time; every part but the first has an end, so that a delivery that fails again is not found a second time */
 async function recoverSome(
   tx: Transaction,
   { clubId, endpointId }: { clubId: Id; endpointId: Id },
@@ -144,7 +106,7 @@ async function recoverSome(
     sql`UPDATE webhook_deliveries
         SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = ${now}, parked_at = ${now}
       WHERE id = ANY (${ids})
-        -- Again, for what has ended otherwise, or lost its body to a removal, while it was waited for.
+        -- Again: a delivery may have ended otherwise, or lost its body to a removal, while the lock was waited for.
         AND status IN ('failed', 'canceled') AND cancel_reason IS NULL AND payload_purged_at IS NULL`,
   );
   if (recovered > 0) {
@@ -154,5 +116,5 @@ async function recoverSome(
   return recovered;
 }
 
-/** Bodies of what was created before are gone, or about to go. */
+/** Deliveries that were created before have no body any more, or lose it soon. */
 const earliestBody = (now: Date) => new Date(now.getTime() - deliveryRules.expiryMs);

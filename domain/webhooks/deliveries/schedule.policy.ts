@@ -4,6 +4,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
+const attemptTimeLimitMs = 15 * second;
 
 /** Wait after attempt 1 to 7, in milliseconds, before the jitter (DEL-3). */
 const waitsMs = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour] as const;
@@ -15,17 +16,15 @@ export const deliveryRules = {
   /** Each wait varies by this share of itself, up or down (DEL-3). */
   jitter: 0.1,
   /** Name look-up, connection, TLS, request and response together (DEL-1). */
-  attemptTimeLimitMs: 15 * second,
+  attemptTimeLimitMs,
+  /** The lease of an attempt: longer than an attempt can take, so that a living worker never loses it (ENG-2). */
+  leaseSeconds: attemptTimeLimitMs / second + 10,
   /** Largest Retry-After that is honoured (DEL-2). */
   retryAfterLimitSeconds: (10 * hour) / second,
   /** A delivery that is still pending after this is canceled, `cancel_reason: expired` (STATE-13). */
   expiryMs: 30 * day,
-  /** How long the previous secret keeps signing after a rotation (SIG-4). */
-  previousSecretMs: day,
   /** How much of the start of a response is kept (DEL-8). */
   excerptBytes: 2_048,
-  /** Endpoints of one club (WEP-5). */
-  endpointsPerClub: 20,
 } as const;
 
 /** Statuses whose Retry-After is honoured (DEL-2). */
@@ -72,8 +71,8 @@ const httpDates = [
  */
 export function honouredRetryAfter(status: number, header: string | undefined, now: number): number | undefined {
   if (header === undefined || !statusesWithRetryAfter.has(status)) return undefined;
-  const asked = /^\d+$/.test(header) ? Number(header) : secondsUntil(header, now);
-  return asked === undefined ? undefined : Math.min(asked, deliveryRules.retryAfterLimitSeconds);
+  const seconds = /^\d+$/.test(header) ? Number(header) : secondsUntil(header, now);
+  return seconds === undefined ? undefined : Math.min(seconds, deliveryRules.retryAfterLimitSeconds);
 }
 
 function secondsUntil(header: string, now: number): number | undefined {

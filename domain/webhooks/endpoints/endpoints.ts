@@ -12,8 +12,8 @@ import { listPage, type Page, type PageRequest } from '../../../platform/infra/p
 import type { VaultDeps } from '../../deps.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import type { Egress } from '../../../platform/infra/egress/egress.ts';
-import { deliveryRules } from '../deliveries/schedule.policy.ts';
-import { newSecret } from '../deliveries/post.ts';
+import { endpointRules } from './endpoints.policy.ts';
+import { newSecret } from './secrets.ts';
 
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 
@@ -71,10 +71,10 @@ export async function registerEndpoint(
       lock: { mode: 'for_no_key_update' },
     });
     const total = await tx.manager.countBy(Endpoint, { clubId, deletedAt: IsNull() });
-    if (total >= deliveryRules.endpointsPerClub) {
+    if (total >= endpointRules.endpointsPerClub) {
       throw new DomainError(
         'endpoint_limit_reached',
-        `A club has at most ${deliveryRules.endpointsPerClub} webhook endpoints.`,
+        `A club has at most ${endpointRules.endpointsPerClub} webhook endpoints.`,
       );
     }
     await tx.manager.insert(Endpoint, {

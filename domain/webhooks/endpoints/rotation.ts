@@ -5,8 +5,8 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { findEndpoint, noEndpoint } from './endpoints.ts';
-import { deliveryRules } from '../deliveries/schedule.policy.ts';
-import { newSecret } from '../deliveries/post.ts';
+import { endpointRules } from './endpoints.policy.ts';
+import { newSecret } from './secrets.ts';
 
 /**
  * The endpoint gets a new secret; the one before it keeps signing for 24 hours beside it.
@@ -34,7 +34,7 @@ export function rotateSecret(
         'The secret was rotated within the last 24 hours, and the one before it still signs; set expire_previous to end that one.',
       );
     }
-    const previousEndsAt = new Date(now.getTime() + deliveryRules.previousSecretMs);
+    const previousEndsAt = new Date(now.getTime() + endpointRules.previousSecretMs);
     await tx.run(
       sql`UPDATE webhook_endpoints
           SET previous_secret = secret, previous_secret_expires_at = ${previousEndsAt},

@@ -8,6 +8,7 @@ import { exitRun, listRuns, readCounts, resumeRun } from '../../../domain/automa
 import type { Definition, Step } from '../../../domain/automations/definition.policy.ts';
 import { settleLeftMails } from '../../../domain/automations/running/left-mails.ts';
 import { takeStep } from '../../../domain/automations/running/run-step.ts';
+import { inShort } from '../../toolkit/drive/facts.ts';
 import { enrollByFacts } from '../../../domain/automations/entering/by-facts.ts';
 import { restoreEnrollment, revokeEnrollment } from '../../../domain/access/enrollments/by-hand.ts';
 import { createAutomation } from '../../../domain/automations/drafts.ts';
@@ -1077,10 +1078,10 @@ describe('entering an automation', () => {
     const facts = [factOf(tag), { ...factOf(tag), id: newId(), studentId: other.id }];
     await withOpenTransaction(
       (tx) => tx.run(sql`SELECT FROM students WHERE id = ${other.id} FOR UPDATE`),
-      async () => void expect(await enrollByFacts(deps.db, facts, start)).to.deep.equal([[], undefined]),
+      async () => void expect((await enrollByFacts(deps.db, facts, start)).map(inShort)).to.deep.equal([0, 'blocked']),
     );
     expect(await countOf(automationId)).to.equal(1);
-    expect(await enrollByFacts(deps.db, facts.slice(1), start)).to.deep.equal([[]]);
+    expect((await enrollByFacts(deps.db, facts.slice(1), start)).map(inShort)).to.deep.equal([0]);
     expect(await countOf(automationId)).to.equal(2);
   });
 

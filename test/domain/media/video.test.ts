@@ -140,7 +140,7 @@ describe('a video of the library (MED-24)', () => {
   it('waits for room on the disk and for a place beside other videos; neither is a fault', async () => {
     const id = await readyVideo(large);
     const needed = large.length + videoBounds(2_000).fileBytes + videoRules.reserveBytes;
-    const waits = { disk: { freeBytes: async () => needed - 1 }, place: { permits: { take: () => undefined } } };
+    const waits = { disk: { freeBytes: async () => needed - 1 }, place: { permits: { tryAcquire: () => undefined } } };
     let now = new Date();
     for (const [reason, change] of Object.entries(waits)) {
       const step = await processOnce(await depsWith(change), id, now);
@@ -169,7 +169,10 @@ describe('a video of the library (MED-24)', () => {
       { beat() {}, stop: stop.signal },
     );
     expect(stopped).to.include({ done: false, faults: 0 });
-    expect([deps.video.permits.take(club.id) === undefined, await readdir(workDirectory)]).to.deep.equal([false, []]);
+    expect([deps.video.permits.tryAcquire(club.id) === undefined, await readdir(workDirectory)]).to.deep.equal([
+      false,
+      [],
+    ]);
     expect(await processedFile(id)).to.deep.equal({ done: true, outcome: 'ready' });
     expect(await keysOf(club), 'the picture of the broken-off claim is erased').to.have.members([
       id,

@@ -9,8 +9,9 @@ import {
   disableEndpoint,
   enableEndpoint,
   pauseEndpoint,
-} from '../../../domain/webhooks/endpoints/endpoint-states.ts';
-import { recoverDeliveries, resendDelivery, sendTest } from '../../../domain/webhooks/deliveries/manual.ts';
+} from '../../../domain/webhooks/queues/endpoint-states.ts';
+import { recoverDeliveries, resendDelivery } from '../../../domain/webhooks/deliveries/manual.ts';
+import { sendTest } from '../../../domain/webhooks/events/test-event.ts';
 import { rotateSecret } from '../../../domain/webhooks/endpoints/rotation.ts';
 import { VirtualTime } from '../../proofs/simulation/simulated-process.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { createStudent, removeStudent } from '../../../domain/students/students.ts';
-import { attemptDelivery } from '../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery } from '../../../domain/webhooks/attempts/attempt.ts';
 import { attemptRows, deliveryRow, eventRow } from '../../toolkit/assert/webhooks.ts';
 import { buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';

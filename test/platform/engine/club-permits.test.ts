@@ -6,7 +6,7 @@ import { createClubPermits, type ClubPermits } from '../../../platform/engine/cl
 /** Takes permits until the club gets no more. @returns how many */
 function takeAll(permits: ClubPermits, clubId: string): number {
   let taken = 0;
-  while (permits.take(clubId)) taken += 1;
+  while (permits.tryAcquire(clubId)) taken += 1;
   return taken;
 }
 
@@ -30,13 +30,13 @@ describe('permits shared among clubs', () => {
           const ofClub = held[club] ?? [];
           const all = () => Object.values(held).flat().length;
           if (gives) {
-            const giveBack = ofClub.pop();
-            giveBack?.();
-            giveBack?.(); // repeated, it gives nothing back
+            const release = ofClub.pop();
+            release?.();
+            release?.(); // repeated, it gives nothing back
             continue;
           }
           const mayTake = ofClub.length < total - all();
-          const permit = permits.take(club);
+          const permit = permits.tryAcquire(club);
           expect(permit !== undefined).to.equal(mayTake);
           if (permit) ofClub.push(permit);
           expect(ofClub.length).to.be.at.most(Math.ceil(total / 2));
@@ -158,55 +158,55 @@ describe('permits shared among clubs', () => {
 
     it("comes at the pace at which the club's work ends, one after another", () => {
       const permits = permitsOf(4);
-      const giveBack = permits.take('a');
-      permits.take('a');
-      expect(permits.take('a')).to.equal(undefined);
+      const release = permits.tryAcquire('a');
+      permits.tryAcquire('a');
+      expect(permits.tryAcquire('a')).to.equal(undefined);
       clock += 4_000;
-      giveBack?.();
-      permits.take('a');
-      expect([1, 2, 3].map(() => permits.comeAgainAt('a', now) - now)).to.deep.equal([2_000, 4_000, 6_000]);
+      release?.();
+      permits.tryAcquire('a');
+      expect([1, 2, 3].map(() => permits.retryAt('a', now) - now)).to.deep.equal([2_000, 4_000, 6_000]);
     });
 
     it('comes after a second if nothing is known of its club', () => {
-      expect(permitsOf(1).comeAgainAt('a', now) - now).to.equal(1_000);
+      expect(permitsOf(1).retryAt('a', now) - now).to.equal(1_000);
     });
 
     it('comes soon if the work of its club was short, also when none was under way meanwhile', () => {
       const permits = permitsOf(2);
-      const giveBack = permits.take('a');
+      const release = permits.tryAcquire('a');
       clock += 50;
-      giveBack?.();
-      permits.take('a');
-      expect([1, 2].map(() => permits.comeAgainAt('a', now) - now)).to.deep.equal([50, 100]);
+      release?.();
+      permits.tryAcquire('a');
+      expect([1, 2].map(() => permits.retryAt('a', now) - now)).to.deep.equal([50, 100]);
     });
 
     it('forgets how long the work of a club took when a thousand others have had theirs', () => {
       const permits = permitsOf(2);
       const work = (club: string) => {
-        const giveBack = permits.take(club);
+        const release = permits.tryAcquire(club);
         clock += 50;
-        giveBack?.();
+        release?.();
       };
       work('a');
       for (let other = 1; other <= 1_000; other++) work(`other-${other}`);
-      expect(['a', 'other-1'].map((club) => permits.comeAgainAt(club, now) - now)).to.deep.equal([1_000, 50]);
+      expect(['a', 'other-1'].map((club) => permits.retryAt(club, now) - now)).to.deep.equal([1_000, 50]);
     });
 
     it('comes within two minutes, however much of the club waits', () => {
       const permits = permitsOf(2);
-      permits.take('a');
-      const waits = Array.from({ length: 200 }, () => permits.comeAgainAt('a', now) - now);
+      permits.tryAcquire('a');
+      const waits = Array.from({ length: 200 }, () => permits.retryAt('a', now) - now);
       expect(waits.at(119)).to.equal(120_000);
       expect(Math.max(...waits)).to.equal(120_000);
     });
 
     it('counts a piece of work that takes hours as a short one', () => {
       const permits = permitsOf(4);
-      const giveBack = permits.take('a');
-      permits.take('a');
+      const release = permits.tryAcquire('a');
+      permits.tryAcquire('a');
       clock += 3_600_000;
-      giveBack?.();
-      expect(permits.comeAgainAt('a', now) - now).to.equal(15_000);
+      release?.();
+      expect(permits.retryAt('a', now) - now).to.equal(15_000);
     });
   });
 });

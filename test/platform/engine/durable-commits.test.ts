@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../../config.ts';
-import { attemptDelivery } from '../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery } from '../../../domain/webhooks/attempts/attempt.ts';
+import { startsOf } from '../../toolkit/drive/facts.ts';
 import { fanOutFacts } from '../../../domain/webhooks/events/fan-out.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
 import { Secret } from '../../../platform/core/secret.ts';
@@ -118,8 +119,8 @@ describe('commits that do not wait for the disk', () => {
     it(`are none of the claim and the record of an attempt: ${answer.outcome}`, async () => {
       await tell();
       const facts = await claimFacts(source, room());
-      const [runs] = await fanOutFacts(db, facts, new Date());
-      const [run] = runs === 'removed' ? [] : (runs ?? []);
+      const [result] = await fanOutFacts(db, facts, new Date());
+      const [run] = startsOf(result);
       await (await testDatabase()).query(`DELETE FROM noted_commits`);
       await attemptDelivery(await answering(async () => answer, { db }), run?.subjectId ?? '', Date.now());
       expect(await noted()).to.have.members([

@@ -5,7 +5,7 @@ import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';
-import { newSecret } from '../../../domain/webhooks/deliveries/post.ts';
+import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 
 export interface Subject {
   clubId: Id;

@@ -14,7 +14,7 @@ import { createNotifier } from '../../../platform/infra/postgres/notifications.t
 import type { Id } from '../../../platform/core/ids.ts';
 import { createVault } from '../../../platform/infra/vault.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
-import { placesOfAHost } from '../../../worker/attempt-places.ts';
+import { permitsPerHost } from '../../../worker/lanes/attempt-permits.ts';
 import { buildAudience, type Subject } from './audience.ts';
 import { factsAbout, type Author } from './facts.ts';
 import { forgetfulEngine, type Forgetful } from './forgetting.ts';
@@ -117,7 +117,7 @@ export async function webhookFaults(interrupted: Promise<unknown>, args: readonl
     const result = await tallyDeliveries(source, subjects, receipts);
     const cutOff = await interruptedAttempts(source);
     await Promise.all([engine.close(), receipts.stop(), source.destroy()]);
-    const mostDuplicates = recoveries.filter(({ victim }) => cuttingOff.includes(victim)).length * placesOfAHost;
+    const mostDuplicates = recoveries.filter(({ victim }) => cuttingOff.includes(victim)).length * permitsPerHost;
     report(scene, recoveries, result, mostDuplicates, {
       killing: killedUntil - beganAt,
       waiting: endedAt - killedUntil,

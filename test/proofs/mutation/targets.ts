@@ -49,7 +49,7 @@ export const statementTargets: readonly Target[] = [
   },
   {
     name: 'webhook-claims',
-    sources: ['domain/webhooks/deliveries/attempts.ts', 'domain/webhooks/deliveries/direct.ts'],
+    sources: ['domain/webhooks/attempts/attempt.ts', 'domain/webhooks/attempts/claims.ts'],
     tests: [
       'test/domain/webhooks/deliveries/direct.test.ts',
       'test/worker/claims-in-advance.test.ts',
@@ -62,7 +62,11 @@ export const statementTargets: readonly Target[] = [
   },
   {
     name: 'webhook-records',
-    sources: ['domain/webhooks/deliveries/record.ts'],
+    sources: [
+      'domain/webhooks/attempts/record-failure.ts',
+      'domain/webhooks/attempts/record-rows.ts',
+      'domain/webhooks/attempts/record-success.ts',
+    ],
     tests: [
       'test/domain/webhooks/deliveries/record.test.ts',
       'test/domain/webhooks/deliveries/record-together.test.ts',

@@ -31,13 +31,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'lease-of-deliveries': {
     rule: 'ENG-2: no attempt while a lease lives',
-    file: 'domain/webhooks/deliveries/attempts.ts',
+    file: 'domain/webhooks/attempts/claims.ts',
     changes: [['AND (lease_until IS NULL OR lease_until < clock_timestamp())', '']],
     engine: 'webhooks',
   },
   'interrupted-attempts': {
     rule: 'ENG-2: an attempt whose lease ran out is interrupted',
-    file: 'domain/webhooks/deliveries/attempts.ts',
+    file: 'domain/webhooks/attempts/claims.ts',
     changes: [["SET outcome = 'interrupted'", 'SET outcome = NULL']],
     engine: 'webhooks',
   },
@@ -99,13 +99,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'wake-of-ending-run': {
     rule: 'ENG-3: "already started" does not swallow a wake',
-    file: 'worker/relay.ts',
+    file: 'worker/relay/carry-wakes.ts',
     changes: [['workflows.signalWithStart(wake));', 'workflows.start(wake, []));']],
     engine: 'webhooks',
   },
   'fact-until-started': {
     rule: 'ENG-4: a fact is deleted once its workflows are started',
-    file: 'worker/relay.ts',
+    file: 'worker/relay/carry-facts.ts',
     changes: [
       ["await failpoint('fanned_out');", 'await removeFacts(db.source, [fact]);'],
       ['await removeFacts(db.source, facts);', ''],
@@ -132,7 +132,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'lock-order': {
     rule: 'ENG-6: the endpoint is locked before the delivery',
-    file: 'domain/webhooks/deliveries/record.ts',
+    file: 'domain/webhooks/attempts/record-failure.ts',
     changes: [
       [
         '    const endpoint = await lockEndpoint(tx, claim.endpointId);\n    const delivery = await writeFailure(tx, id, claim, answer, now, jitter);',
@@ -143,7 +143,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'audience-locked': {
     rule: 'ENG-6: a fan-out locks student and endpoints before it reads',
-    file: 'domain/webhooks/events/fan-out.ts',
+    file: 'domain/webhooks/events/audience.ts',
     changes: [
       ['FROM students WHERE id = $2 FOR SHARE)', 'FROM students WHERE id = $2)'],
       ['ORDER BY id FOR SHARE) endpoint', 'ORDER BY id) endpoint'],
@@ -152,43 +152,43 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'parking-locked': {
     rule: 'HOOK-4: a delivery parks under the lock of its endpoint',
-    file: 'domain/webhooks/deliveries/parking.ts',
+    file: 'domain/webhooks/attempts/state.ts',
     changes: [['WHERE id = ${id}) FOR SHARE`', 'WHERE id = ${id})`']],
     engine: 'webhooks',
     arguments: ['--paced', '--commands', '10'],
   },
   'direct-failure-woken': {
     rule: 'HOOK-18: the record of a direct attempt that was not accepted wakes the run',
-    file: 'domain/webhooks/deliveries/record.ts',
+    file: 'domain/webhooks/attempts/record-failure.ts',
     changes: [['if (claim.direct && !step?.done) {', 'if (claim.number > 1 && claim.direct && !step?.done) {']],
     engine: 'webhooks-directly',
   },
   'lost-direct-handed-over': {
     rule: 'HOOK-18: a relay hands over what was not recorded within its lease',
-    file: 'worker/relay.ts',
-    changes: [['      await lookForLost();\n', '']],
+    file: 'worker/relay/relay.ts',
+    changes: [['      await handOverLostAttempts();\n', '']],
     engine: 'webhooks-directly',
   },
   'held-successes-alone': {
     rule: 'HOOK-19: what the writer passes over is recorded alone',
-    file: 'domain/webhooks/deliveries/record.ts',
+    file: 'domain/webhooks/attempts/record-success.ts',
     changes: [["=== 'succeeded' : recordAlone(db, accepted)", "=== 'succeeded' : true"]],
     engine: 'webhooks-directly',
   },
   'gate-called': {
     rule: 'HOOK-5: who opens an endpoint calls its gate',
-    file: 'domain/webhooks/endpoints/endpoint-states.ts',
+    file: 'domain/webhooks/queues/endpoint-states.ts',
     changes: [
       [
-        '    await releaseAsked(tx, endpointId, now);\n    await callGate(tx, { endpointId, clubId }, now);',
-        '    await releaseAsked(tx, endpointId, now);',
+        '    await releaseManual(tx, endpointId, now);\n    await callGate(tx, { endpointId, clubId }, now);',
+        '    await releaseManual(tx, endpointId, now);',
       ],
     ],
     engine: 'webhooks',
   },
   'gate-end': {
     rule: 'HOOK-6: a gate ends only where nothing is parked',
-    file: 'domain/webhooks/endpoints/gate.ts',
+    file: 'domain/webhooks/queues/gate.ts',
     changes: [
       [
         "return more ? { done: false, doing: 'releasing', at: now + pageEveryMs } :",

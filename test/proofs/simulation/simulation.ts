@@ -5,7 +5,7 @@
 import { rescueOverdue } from '../../../platform/engine/sweeper.ts';
 import { workflowIdOf, workflowTypes, type Run } from '../../../platform/engine/workflow-types.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
-import type { WorkflowClient } from '../../../worker/workflow-client.ts';
+import type { WorkflowClient } from '../../../worker/temporal/workflow-client.ts';
 import type { Decisions } from './decisions.ts';
 import type { SimulatedPostgres, Statement } from './postgres.ts';
 import { runAs, runningNow, type SimulatedProcess, type VirtualTime } from './simulated-process.ts';

@@ -2,7 +2,7 @@
 import type { ActivityDeps } from '../../../activities/index.ts';
 import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
-import type { createAttemptPlaces } from '../../../worker/attempt-places.ts';
+import type { createAttemptPermits } from '../../../worker/lanes/attempt-permits.ts';
 import type { Decisions } from './decisions.ts';
 import type { Statement } from './postgres.ts';
 
@@ -36,7 +36,7 @@ export interface Command {
 export interface Stage {
   types: readonly WorkflowType[];
   /** What activities need, for a process. */
-  depsFor: (db: Database, places: ReturnType<typeof createAttemptPlaces>) => Partial<ActivityDeps>;
+  depsFor: (db: Database, permits: ReturnType<typeof createAttemptPermits>) => Partial<ActivityDeps>;
   /** Whether a worker of this name makes first attempts of deliveries without a run; none does if absent. */
   hasDirectLane?: (worker: string) => boolean;
   /** The next thing that somebody asks for; the first of its choices is harmless. */

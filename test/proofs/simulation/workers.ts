@@ -6,16 +6,16 @@ import pino from 'pino';
 import type { DataSource } from 'typeorm';
 import { activities, type ActivityDeps } from '../../../activities/index.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
-import { activityInterceptors } from '../../../worker/activity-interceptors.ts';
-import { createAttemptPlaces } from '../../../worker/attempt-places.ts';
-import { createDirectLane } from '../../../worker/direct-attempts.ts';
-import { startRelay, type Relay } from '../../../worker/relay.ts';
-import type { WorkflowClient } from '../../../worker/workflow-client.ts';
+import { activityInterceptors } from '../../../worker/activities/activity-interceptors.ts';
+import { createAttemptPermits } from '../../../worker/lanes/attempt-permits.ts';
+import { createDirectLane } from '../../../worker/lanes/direct-lane.ts';
+import { startRelay, type Relay } from '../../../worker/relay/relay.ts';
+import type { WorkflowClient } from '../../../worker/temporal/workflow-client.ts';
 import { runAs, type SimulatedProcess } from './simulated-process.ts';
 import type { Stage } from './stage.ts';
 import type { ActivityTask } from './temporal/server.ts';
 
-/** As the relay polls (worker/relay.ts). */
+/** As the relay polls (worker/relay/relay.ts). */
 const relayPollMs = 1_000;
 /** Few, so that some deliveries take the other lane. */
 const directSlots = 8;
@@ -45,14 +45,14 @@ export function makeWorker(
 ): SimulatedWorker {
   return runAs({ process }, () => {
     const db = new Database(source, { notify });
-    const places = createAttemptPlaces();
-    const onAttempt: typeof places.onAttempt = (attempt) => {
-      places.onAttempt(attempt);
+    const permits = createAttemptPermits();
+    const onAttempt: typeof permits.onAttempt = (attempt) => {
+      permits.onAttempt(attempt);
       lane?.report(attempt);
     };
-    const deps = { db, ...stage.depsFor(db, { ...places, onAttempt }), onRescued: () => {} } as ActivityDeps;
+    const deps = { db, ...stage.depsFor(db, { ...permits, onAttempt }), onRescued: () => {} } as ActivityDeps;
     const lane = stage.hasDirectLane?.(process.name)
-      ? createDirectLane({ slots: directSlots, shared: places, deliveries: deps.deliveries, failpoint, log })
+      ? createDirectLane({ total: directSlots, shared: permits, deliveries: deps.deliveries, failpoint, log })
       : undefined;
     const functions = Object.assign(
       {},
@@ -77,7 +77,7 @@ export function makeWorker(
               return { stop: () => Promise.resolve() };
             },
             workflows: client,
-            localAttempts: places,
+            localAttempts: permits,
             ...(lane && { lane }),
             bulkStartsPerSecond: 1_000,
             log,

@@ -6,7 +6,7 @@ import { removeExpiredTokens, tokenLifetimeMs } from '../../../domain/mail/one-t
 import { retainMailEvents } from '../../../domain/mail/retention.ts';
 import { noticedMs } from '../../../domain/mail/retention.policy.ts';
 import { mediaRules } from '../../../domain/media/media.policy.ts';
-import { retentionRules } from '../../../domain/webhooks/retention.policy.ts';
+import { retentionRules } from '../../../domain/webhooks/deliveries/retention.policy.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 
 type Deps = Parameters<RetentionJob['run']>[0];

@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
-import { newSecret } from '../../../domain/webhooks/deliveries/post.ts';
+import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { Transaction, type Database } from '../../../platform/infra/postgres/database.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';

@@ -20,7 +20,7 @@ import { scriptArguments } from '../../../dev/project.ts';
 import { until, untilOk, untilPortAnswers } from '../../../dev/readiness.ts';
 import type { Stack } from '../../../dev/stack.ts';
 import { runTour } from '../../../dev/tour.ts';
-import { writeWorkflowBundle } from '../../../worker/workflow-bundle.ts';
+import { writeWorkflowBundle } from '../../../worker/temporal/workflow-bundle.ts';
 import { progress } from '../faults/progress.ts';
 import { startTemporalTerminator, type TemporalTerminator } from '../../toolkit/fakes/temporal-terminator.ts';
 import { startPooler, type Pooler } from './pgbouncer.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { register } from 'prom-client';
 import { groupingLabelsIn, seriesIn } from '../../../dev/alerts/promql.ts';
 import { projectDirectory } from '../../../dev/project.ts';
-import { registerBacklogGauges } from '../../../worker/metrics.ts';
+import { registerBacklogGauges } from '../../../worker/reports/metrics.ts';
 
 interface WireNames {
   metrics: { name: string; labels: string[] }[];

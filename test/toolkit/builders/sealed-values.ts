@@ -5,7 +5,7 @@ import { requestMail } from '../../../domain/mail/requests.ts';
 import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
 import { rotateSecret } from '../../../domain/webhooks/endpoints/rotation.ts';
-import { newSecret } from '../../../domain/webhooks/deliveries/post.ts';
+import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { sealedColumns } from '../../../platform/infra/keys/sealed-columns.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';

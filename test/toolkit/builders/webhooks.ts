@@ -2,7 +2,7 @@
 import { idOfTime, newId, type Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
-import { newSecret } from '../../../domain/webhooks/deliveries/post.ts';
+import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 import { testDeps } from '../stack/database.ts';
 import { buildClub, buildStudent } from './clubs.ts';
 import type { FactToTell } from '../../../platform/engine/facts.ts';

@@ -1,19 +1,15 @@
 /** Attempts whose answer a test has in its hand: claimed by the real claim, recorded by the real record, posted to nobody. */
-import { createSuccessWriter } from '../../../domain/webhooks/deliveries/record.ts';
+import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import {
-  attemptDelivery,
-  claimAttempt,
-  type Claim,
-  type DeliveryDeps,
-} from '../../../domain/webhooks/deliveries/attempts.ts';
-import type { DeliveryStep } from '../../../domain/webhooks/deliveries/parking.ts';
-import type { AttemptAnswer } from '../../../domain/webhooks/deliveries/post.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../domain/webhooks/attempts/attempt.ts';
+import { claimAttempt, type Claim } from '../../../domain/webhooks/attempts/claims.ts';
+import type { DeliveryStep } from '../../../domain/webhooks/attempts/state.ts';
+import type { AttemptAnswer } from '../../../domain/webhooks/attempts/post.ts';
 import { fanOutFacts } from '../../../domain/webhooks/events/fan-out.ts';
 import { factAbout, type Subscription, type TestWebhookDelivery } from '../builders/webhooks.ts';
 import { fakeLane } from '../fakes/direct-lane.ts';
-import { fakePlaces } from '../fakes/attempt-places.ts';
+import { fakePermits } from '../fakes/attempt-permits.ts';
 import { testDeps } from '../stack/database.ts';
 
 export const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
@@ -31,7 +27,7 @@ export async function answering(
     recordSuccess: createSuccessWriter(changes.db ?? deps.db),
     random: () => 0.5,
     onAttempt() {},
-    places: fakePlaces,
+    permits: fakePermits,
     async failpoint() {},
     ...changes,
   };

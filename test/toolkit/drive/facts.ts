@@ -1,13 +1,13 @@
 /** Facts as the product commits them, for the relay of the test to carry on, and the body of one. */
-import type { CausedWorkflow, FactConsumer } from '../../../domain/contexts.ts';
-import { assembleBodies } from '../../../domain/webhooks/events/fan-out.ts';
+import type { CausedWorkflow } from '../../../domain/contexts.ts';
+import { assembleBodies } from '../../../domain/webhooks/events/bodies/assemble.ts';
 import type { SubjectStudent } from '../../../domain/webhooks/events/bodies/reading.ts';
 import { Database, type Queries } from '../../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../../platform/infra/postgres/notifications.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
-import { recordFact, type FactToTell } from '../../../platform/engine/facts.ts';
+import { recordFact, type FactResult, type FactToTell } from '../../../platform/engine/facts.ts';
 import { testDeps } from '../stack/database.ts';
 
 /** Commits that something happened to the student; told to the relay by NOTIFY, unless that is to be lost. @returns the event's id */
@@ -31,7 +31,12 @@ export async function assembleBody(db: Queries, fact: FactToTell, student: Subje
   return body;
 }
 
-/** @returns the runs that a fact wants, of what a consumer answered about it */
-export function startsOf(caused: Awaited<ReturnType<FactConsumer>>[number]): readonly CausedWorkflow[] {
-  return caused === undefined || caused === 'removed' ? [] : caused;
+/** @returns the runs that the relay is to start, by the result of a consumer for a fact */
+export function startsOf(result: FactResult<CausedWorkflow> | undefined): readonly CausedWorkflow[] {
+  return result?.kind === 'consumed' ? result.runs : [];
+}
+
+/** @returns the result of a consumer for a fact in short: the number of runs, `removed` or `blocked` */
+export function inShort(result: FactResult<CausedWorkflow> | undefined): number | string | undefined {
+  return result?.kind === 'consumed' ? result.runs.length : result?.kind;
 }

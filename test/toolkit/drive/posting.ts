@@ -1,8 +1,8 @@
 /** One webhook attempt against receivers of a test's own: who vouches for them, the way out to them, and their end after each test. */
 import { makeAuthority, type Authority, type Certificate } from '../../../dev/certificates.ts';
 import { createEgress, type Egress } from '../../../platform/infra/egress/egress.ts';
-import { postWebhook, type AttemptAnswer, type WebhookPost } from '../../../domain/webhooks/deliveries/post.ts';
-import { newSecret } from '../../../domain/webhooks/deliveries/post.ts';
+import { postWebhook, type AttemptAnswer, type WebhookPost } from '../../../domain/webhooks/attempts/post.ts';
+import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 import { respondWith, startReceiver, type Receiver, type Respond } from '../fakes/tls-receiver.ts';
 
 /** What is posted unless a test says otherwise. */

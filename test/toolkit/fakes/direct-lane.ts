@@ -1,27 +1,28 @@
-/** A lane of direct attempts that makes none: it notes what a fan-out offers, holds and begins. */
-import type { ClaimedDelivery, DirectLane } from '../../../domain/webhooks/deliveries/direct.ts';
+/** A direct lane that makes no attempts: it notes the permits that a fan-out tries to acquire, and the attempts that it begins. */
+import type { ClaimedDelivery } from '../../../domain/webhooks/attempts/claims.ts';
+import type { DirectLane } from '../../../domain/webhooks/attempts/permits.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 
-type Offer = Parameters<DirectLane['take']>[0];
+type Offer = Parameters<DirectLane['tryAcquire']>[0];
 
-/** @param hasSlot decides which attempts it takes; all if absent */
-export function fakeLane(hasSlot: (offer: Offer) => boolean = () => true) {
+/** @param hasPermit decides which attempts get a permit; all if absent */
+export function fakeLane(hasPermit: (offer: Offer) => boolean = () => true) {
   const offered: Offer[] = [];
-  const held = new Set<Id>();
+  const permits = new Set<Id>();
   const begun: ClaimedDelivery[] = [];
   return {
     offered,
-    /** Deliveries that have a slot. */
-    held,
+    /** Deliveries that have a permit. */
+    permits,
     begun,
     async ready() {},
-    take(offer: Offer) {
+    tryAcquire(offer: Offer) {
       offered.push(offer);
-      if (!hasSlot(offer)) return false;
-      held.add(offer.deliveryId);
+      if (!hasPermit(offer)) return false;
+      permits.add(offer.deliveryId);
       return true;
     },
-    giveBack: (ids: readonly Id[]) => ids.forEach((id) => held.delete(id)),
+    release: (ids: readonly Id[]) => ids.forEach((id) => permits.delete(id)),
     begin: (claimed: readonly ClaimedDelivery[]) => void begun.push(...claimed),
   } satisfies DirectLane & Record<string, unknown>;
 }

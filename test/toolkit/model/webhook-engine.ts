@@ -3,7 +3,7 @@
  * simulation's Temporal and time (test/proofs/simulation). Wakes are carried by hand and can be lost, and receivers answer when
  * they are told to.
  */
-import { createSuccessWriter } from '../../../domain/webhooks/deliveries/record.ts';
+import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../../domain/deps.ts';
@@ -14,11 +14,11 @@ import { workflowIdOf, type Run, type WorkflowType } from '../../../platform/eng
 import type { SimulatedProcess, VirtualTime } from '../../proofs/simulation/simulated-process.ts';
 import { simulatedWorkflows } from '../../proofs/simulation/temporal/module-hooks.ts';
 import { SimulatedTemporal, type ActivityTask } from '../../proofs/simulation/temporal/server.ts';
-import { fakePlaces } from '../fakes/attempt-places.ts';
-import { attemptDelivery, type DeliveryDeps } from '../../../domain/webhooks/deliveries/attempts.ts';
+import { fakePermits } from '../fakes/attempt-permits.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../domain/webhooks/attempts/attempt.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
-import { tendGate } from '../../../domain/webhooks/endpoints/gate.ts';
-import type { AttemptAnswer } from '../../../domain/webhooks/deliveries/post.ts';
+import { tendGate } from '../../../domain/webhooks/queues/gate.ts';
+import type { AttemptAnswer } from '../../../domain/webhooks/attempts/post.ts';
 import { WebhookModel, type Kind, type ModelAttempt, type Reply } from './webhook-model.ts';
 
 const second = 1_000;
@@ -263,7 +263,7 @@ export class WebhookEngine {
       ...this.deps,
       recordSuccess: createSuccessWriter(this.db),
       random: () => 0.5,
-      places: fakePlaces,
+      permits: fakePermits,
       async failpoint() {},
       onAttempt: ({ outcome }) => {
         gaveUp = outcome === 'interrupted';

@@ -1,11 +1,11 @@
 /** Receivers on this machine, and the way out to them: what a delivery's attempt is posted through. */
-import { createSuccessWriter } from '../../../domain/webhooks/deliveries/record.ts';
+import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import { readConfig } from '../../../config.ts';
 import { startReceiver, type ReceiverOptions, type Receiver } from '../../../dev/receiver.ts';
-import type { DeliveryDeps } from '../../../domain/webhooks/deliveries/attempts.ts';
+import type { DeliveryDeps } from '../../../domain/webhooks/attempts/attempt.ts';
 import { createEgress, type Egress } from '../../../platform/infra/egress/egress.ts';
-import { postWebhook } from '../../../domain/webhooks/deliveries/post.ts';
-import { fakePlaces } from '../fakes/attempt-places.ts';
+import { postWebhook } from '../../../domain/webhooks/attempts/post.ts';
+import { fakePermits } from '../fakes/attempt-permits.ts';
 import { testDeps } from './database.ts';
 import { testStack } from './stack.ts';
 
@@ -40,7 +40,7 @@ export function useDeliveries(): () => Delivering {
         recordSuccess: createSuccessWriter(changes?.db ?? db),
         random: () => 0.5,
         onAttempt() {},
-        places: fakePlaces,
+        permits: fakePermits,
         async failpoint() {},
         ...changes,
       }),

@@ -1,7 +1,7 @@
 /** The relay of tests whose time is skipped: carries the wakes of the test's own clubs to the server that skips time. */
 import { removeWake, type ClaimedWake } from '../../../platform/engine/wakes.ts';
 import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
-import type { WorkflowClient } from '../../../worker/workflow-client.ts';
+import type { WorkflowClient } from '../../../worker/temporal/workflow-client.ts';
 import { testDatabase } from './database.ts';
 
 export interface RelayHere {

@@ -5,10 +5,10 @@ import { activities as all } from '../../../activities/index.ts';
 import type { Receiver, ReceiverOptions } from '../../../dev/receiver.ts';
 import type { VaultDeps } from '../../../domain/deps.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
-import type { tendGate } from '../../../domain/webhooks/endpoints/gate.ts';
+import type { tendGate } from '../../../domain/webhooks/queues/gate.ts';
 import { WebhookAttempt } from '../../../entities/webhooks/webhook-attempt.ts';
 import type { endpointGate, webhookDelivery } from '../../../workflows/index.ts';
-import { createWorkflowClient } from '../../../worker/workflow-client.ts';
+import { createWorkflowClient } from '../../../worker/temporal/workflow-client.ts';
 import { deliveryRow } from '../assert/webhooks.ts';
 import { testDatabase, testDeps } from './database.ts';
 import {

@@ -12,7 +12,7 @@ import { scriptArguments } from '../../../dev/project.ts';
 import { untilOk } from '../../../dev/readiness.ts';
 import type { TaskQueue } from '../../../platform/engine/workflow-types.ts';
 import { createLogger } from '../../../platform/infra/process.ts';
-import { activityInterceptors } from '../../../worker/activity-interceptors.ts';
+import { activityInterceptors } from '../../../worker/activities/activity-interceptors.ts';
 import { startWorker, type RunningWorker } from '../../../worker/main.ts';
 import { testDeps } from './database.ts';
 import { testStack, workflowBundleFile } from './stack.ts';

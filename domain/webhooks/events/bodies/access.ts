@@ -21,10 +21,10 @@ type AccessData = EventBodyOf<'access.granted'>['data'];
 function readerOf<Before extends object>(
   before: (details: FactDetails | null) => Before,
 ): DataReader<AccessData & Before> {
-  return async (tx, told, now) => {
+  return async (tx, subjects, now) => {
     const records = await recordsOf(
       tx,
-      told,
+      subjects,
       enrollmentColumns.and<{ opens: RecordOf<'EventOpening'>; hasAccess: boolean }>(
         sql`jsonb_strip_nulls(jsonb_build_object(
                 'kind', delivery.kind, 'course_id', delivery.course_id, 'agent_id', delivery.agent_id,

@@ -10,10 +10,10 @@ const certificateColumns = columns(Certificate, ['id', 'code', 'version', 'issue
   columns(Course, { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title' }, 'course'),
 );
 
-const certificateData: DataReader<EventBodyOf<'certificate.issued'>['data']> = async (tx, told) => {
+const certificateData: DataReader<EventBodyOf<'certificate.issued'>['data']> = async (tx, subjects) => {
   const records = await recordsOf(
     tx,
-    told,
+    subjects,
     certificateColumns,
     sql`JOIN certificates certificate ON certificate.id = fact.subject_id AND certificate.club_id = fact.club_id
          JOIN courses course ON course.id = certificate.course_id`,

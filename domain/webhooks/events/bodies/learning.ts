@@ -14,10 +14,10 @@ const lessonColumns = ofCourse
   .and(columns(Lesson, { lessonId: 'id', lessonPublicId: 'publicId', lessonTitle: 'title' }, 'lesson'))
   .and(columns(LessonProgress, { completedAt: 'firstCompletedAt' }, 'progress'));
 
-const lessonData: DataReader<EventBodyOf<'lesson.completed'>['data']> = async (tx, told) => {
+const lessonData: DataReader<EventBodyOf<'lesson.completed'>['data']> = async (tx, subjects) => {
   const records = await recordsOf(
     tx,
-    told,
+    subjects,
     lessonColumns,
     sql`JOIN lesson_progress progress ON progress.lesson_id = fact.subject_id AND progress.student_id = fact.student_id
           AND progress.club_id = fact.club_id
@@ -32,10 +32,10 @@ const lessonData: DataReader<EventBodyOf<'lesson.completed'>['data']> = async (t
   }));
 };
 
-const courseData: DataReader<EventBodyOf<'course.completed'>['data']> = async (tx, told) => {
+const courseData: DataReader<EventBodyOf<'course.completed'>['data']> = async (tx, subjects) => {
   const records = await recordsOf(
     tx,
-    told,
+    subjects,
     courseColumns,
     sql`JOIN course_completions completion ON completion.course_id = fact.subject_id
           AND completion.student_id = fact.student_id AND completion.club_id = fact.club_id

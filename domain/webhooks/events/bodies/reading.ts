@@ -21,12 +21,12 @@ export interface FactAndStudent {
 
 /**
  * Reads `data` of events from their records as they are now. The caller has locked the students' rows.
- * @param told facts of one type
+ * @param subjects facts of one type
  * @returns one for each fact, in their order
  */
 export type DataReader<Data extends object> = (
   tx: Queries,
-  told: readonly FactAndStudent[],
+  subjects: readonly FactAndStudent[],
   now: Date,
 ) => Promise<Data[]>;
 
@@ -39,11 +39,11 @@ export type DataReader<Data extends object> = (
  */
 export async function recordsOf<Row>(
   tx: Queries,
-  told: readonly FactAndStudent[],
+  subjects: readonly FactAndStudent[],
   selected: Columns<Row>,
   joined: Sql,
 ): Promise<(FactAndStudent & { row: Row })[]> {
-  const facts = told.map(({ fact }) => fact);
+  const facts = subjects.map(({ fact }) => fact);
   const rows = await tx.rows<Row & { place: number }>(
     sql`SELECT fact.place::int, ${selected}
          FROM unnest(${facts.map(({ clubId }) => clubId)}::uuid[], ${facts.map(({ studentId }) => studentId)}::uuid[],
@@ -52,7 +52,7 @@ export async function recordsOf<Row>(
          ${joined}`,
   );
   const byPlace = new Map(rows.map((row) => [row.place, row]));
-  return told.map(({ fact, student }, index) => {
+  return subjects.map(({ fact, student }, index) => {
     const row = byPlace.get(index + 1);
     if (row === undefined) throw new Error(`The record of a fact ${fact.type} is gone`);
     return { fact, student, row };

@@ -5,10 +5,10 @@ import { purchaseColumns, subscriptionColumns } from '../../../sales/purchases/l
 import { recordsOf, type DataReader } from './reading.ts';
 import { studentRecord } from './student.ts';
 
-const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx, told) => {
+const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx, subjects) => {
   const records = await recordsOf(
     tx,
-    told,
+    subjects,
     purchaseColumns,
     sql`JOIN purchases sale ON sale.id = fact.subject_id AND sale.club_id = fact.club_id AND sale.student_id = fact.student_id
          JOIN products product ON product.id = sale.product_id`,
@@ -31,10 +31,10 @@ const purchaseData: DataReader<EventBodyOf<'purchase.paid'>['data']> = async (tx
   }));
 };
 
-const subscriptionData: DataReader<EventBodyOf<'subscription.canceled'>['data']> = async (tx, told) => {
+const subscriptionData: DataReader<EventBodyOf<'subscription.canceled'>['data']> = async (tx, subjects) => {
   const records = await recordsOf(
     tx,
-    told,
+    subjects,
     subscriptionColumns,
     sql`JOIN subscriptions sale ON sale.id = fact.subject_id AND sale.club_id = fact.club_id AND sale.student_id = fact.student_id
          JOIN products product ON product.id = sale.product_id`,

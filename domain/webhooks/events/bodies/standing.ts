@@ -9,20 +9,20 @@ import { studentRecord } from './student.ts';
 type TagData = EventBodyOf<'student.tagged'>['data'];
 type LevelData = EventBodyOf<'student.level_reached'>['data'];
 
-const tagData: DataReader<TagData> = async (tx, told) => {
+const tagData: DataReader<TagData> = async (tx, subjects) => {
   const records = await recordsOf(
     tx,
-    told,
+    subjects,
     columns(Tag, ['id', 'name'], 'tag'),
     sql`JOIN tags tag ON tag.id = fact.subject_id AND tag.club_id = fact.club_id`,
   );
   return records.map(({ row: { id, name }, student }) => ({ tag: { id, name }, ...studentRecord(student) }));
 };
 
-const levelData: DataReader<LevelData> = async (tx, told) => {
+const levelData: DataReader<LevelData> = async (tx, subjects) => {
   const records = await recordsOf(
     tx,
-    told,
+    subjects,
     columns(Level, ['id', 'name', 'points'], 'level'),
     sql`JOIN levels level ON level.id = fact.subject_id AND level.club_id = fact.club_id`,
   );

@@ -14,14 +14,14 @@ export function studentRecord(student: SubjectStudent): EventBodyOf<'student.cre
   };
 }
 
-const studentData: DataReader<EventBodyOf<'student.created'>['data']> = async (_tx, told) =>
-  told.map(({ student }) => studentRecord(student));
+const studentData: DataReader<EventBodyOf<'student.created'>['data']> = async (_tx, subjects) =>
+  subjects.map(({ student }) => studentRecord(student));
 
 export const studentBodies = {
   'student.created': studentData,
   'student.updated': studentData,
-  'student.removed': (async (_tx, told) =>
-    told.map(({ student: { id } }) => ({ student: { id } }))) satisfies DataReader<
+  'student.removed': (async (_tx, subjects) =>
+    subjects.map(({ student: { id } }) => ({ student: { id } }))) satisfies DataReader<
     EventBodyOf<'student.removed'>['data']
   >,
 };

@@ -210,7 +210,7 @@ describe('indexing of scanned pages', function () {
 
   it('waits for a permit without costing an attempt, and reads nothing until it has one', async () => {
     const permit = createSinglePermit();
-    const giveBack = permit.take('another club');
+    const release = permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([1], 1));
     const first = await indexed(source, 'read', { permit });
     expect(first.step).to.include({ done: false, for: 'ocr', attempt: 1 });
@@ -222,15 +222,15 @@ describe('indexing of scanned pages', function () {
     const storage = { read: (key: string) => Promise.reject(new Error(`${reads.push(key)} reads`)) };
     expect(await stepSource(source, { ocr, storage })).to.include({ done: false, for: 'ocr' });
     expect(reads).to.deep.equal([]);
-    giveBack?.();
+    release?.();
     await alterSource(source, `looks_at = now() - interval '1 second'`);
     expect((await indexed(source, 'read', { permit })).step).to.deep.equal(ready(1, 1));
-    expect(permit.take('another club')).to.be.a('function');
+    expect(permit.tryAcquire('another club')).to.be.a('function');
   });
 
   it('asks no permit and no program for a file without scanned pages', async () => {
     const permit = createSinglePermit();
-    permit.take('another club');
+    permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([], 2));
     const { step, outcomes } = await indexed(source, 'fail', { permit });
     expect([step, outcomes]).to.deep.equal([ready(2, 2), []]);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Answer } from '../../../../dev/receiver.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import type { AttemptOutcome } from '../../../../entities/webhooks/values.ts';
-import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/attempts/attempt.ts';
 import { purgeStudentFromWebhooks } from '../../../../domain/webhooks/student-removal.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../../toolkit/assert/webhooks.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';

@@ -1,8 +1,8 @@
 import type { Answer, Receiver } from '../../../../dev/receiver.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import type { AttemptOutcome, FailureCause } from '../../../../entities/webhooks/values.ts';
-import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import { newSecret } from '../../../../domain/webhooks/deliveries/post.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/attempts/attempt.ts';
+import { newSecret } from '../../../../domain/webhooks/endpoints/secrets.ts';
 import { attemptRows, deliveryRow, endpointRow, eventRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildSubscription, buildWebhookDelivery, type Subscription } from '../../../toolkit/builders/webhooks.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';

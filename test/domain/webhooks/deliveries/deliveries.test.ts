@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { DomainError } from '../../../../platform/core/errors.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery } from '../../../../domain/webhooks/attempts/attempt.ts';
 import {
   findDelivery,
   listDeliveries,

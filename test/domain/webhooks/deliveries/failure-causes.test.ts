@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { contractText } from '../../../../contract/document.ts';
-import { failureCause } from '../../../../domain/webhooks/deliveries/failure-causes.ts';
+import { failureCause } from '../../../../domain/webhooks/attempts/failure-causes.ts';
 import { failureCauses } from '../../../../entities/webhooks/values.ts';
 
 describe('cause of an attempt without an answer', () => {

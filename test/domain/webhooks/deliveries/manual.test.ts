@@ -1,8 +1,9 @@
 /** The attempts of a test, a resend and a recovery (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { Answer, Receiver } from '../../../../dev/receiver.ts';
-import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import { gateRules, tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
-import { recoverDeliveries, resendDelivery, sendTest } from '../../../../domain/webhooks/deliveries/manual.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/attempts/attempt.ts';
+import { gateRules, tendGate } from '../../../../domain/webhooks/queues/gate.ts';
+import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
+import { sendTest } from '../../../../domain/webhooks/events/test-event.ts';
 import type { WebhookEndpoint } from '../../../../entities/webhooks/webhook-endpoint.ts';
 import { deliveryRun, gateRun, wakesBy } from '../../../toolkit/assert/wakes.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';

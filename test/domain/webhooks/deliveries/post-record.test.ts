@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery } from '../../../../domain/webhooks/attempts/attempt.ts';
 import { attemptRows, deliveryRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildWebhookDelivery, buildSubscription } from '../../../toolkit/builders/webhooks.ts';
 import { testStack } from '../../../toolkit/stack/stack.ts';

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createEgress } from '../../../../platform/infra/egress/egress.ts';
-import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
+import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
 import { attempt, usePosting } from '../../../toolkit/drive/posting.ts';
 import { limitsSetBy } from '../../../toolkit/fakes/timers.ts';
 import { drip, flood, startDeafListener, startTcpReceiver } from '../../../toolkit/fakes/tls-receiver.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { makeAuthority, type Certificate } from '../../../../dev/certificates.ts';
 import { createEgress } from '../../../../platform/infra/egress/egress.ts';
-import { postWebhook } from '../../../../domain/webhooks/deliveries/post.ts';
+import { postWebhook } from '../../../../domain/webhooks/attempts/post.ts';
 import { attempt, noContent, usePosting } from '../../../toolkit/drive/posting.ts';
 import { selfSigned, startTcpReceiver, type Respond } from '../../../toolkit/fakes/tls-receiver.ts';
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import type { Dispatcher } from 'undici';
-import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
-import { newSecret } from '../../../../domain/webhooks/deliveries/post.ts';
+import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
+import { newSecret } from '../../../../domain/webhooks/endpoints/secrets.ts';
 import { attempt, noContent, usePosting } from '../../../toolkit/drive/posting.ts';
 import { withoutTimersOf } from '../../../toolkit/fakes/timers.ts';
 

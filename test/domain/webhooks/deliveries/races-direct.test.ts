@@ -1,16 +1,13 @@
 import { expect } from 'chai';
 import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { claimAttempt, type Claim } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import { handOverLost, returnClaim } from '../../../../domain/webhooks/deliveries/direct.ts';
+import { claimAttempt, type Claim } from '../../../../domain/webhooks/attempts/claims.ts';
+import { handOverLost, returnClaim } from '../../../../domain/webhooks/attempts/claims.ts';
 import { resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
-import type { AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
-import { createSuccessWriter, recordFailure } from '../../../../domain/webhooks/deliveries/record.ts';
-import {
-  deleteEndpoint,
-  disableEndpoint,
-  pauseEndpoint,
-} from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import type { AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
+import { createSuccessWriter } from '../../../../domain/webhooks/attempts/record-success.ts';
+import { recordFailure } from '../../../../domain/webhooks/attempts/record-failure.ts';
+import { deleteEndpoint, disableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
 import { rotateSecret } from '../../../../domain/webhooks/endpoints/rotation.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import { disableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/attempts/attempt.ts';
+import { disableEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
 import { resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
-import type { AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
-import { createSuccessWriter, recordFailure } from '../../../../domain/webhooks/deliveries/record.ts';
+import type { AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
+import { createSuccessWriter } from '../../../../domain/webhooks/attempts/record-success.ts';
+import { recordFailure } from '../../../../domain/webhooks/attempts/record-failure.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import {
   buildWebhookDelivery,
@@ -17,7 +18,7 @@ import { testDeps, depsOn } from '../../../toolkit/stack/database.ts';
 import { alter } from '../../../toolkit/drive/alter.ts';
 import { endLease } from '../../../toolkit/drive/deliveries.ts';
 import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
-import { fakePlaces } from '../../../toolkit/fakes/attempt-places.ts';
+import { fakePermits } from '../../../toolkit/fakes/attempt-permits.ts';
 import { databaseOf, unreliable } from '../../../toolkit/fakes/databases.ts';
 import { useStoppedClock } from '../../../toolkit/fakes/timers.ts';
 
@@ -326,8 +327,8 @@ describe('races of an attempt’s record', () => {
         pass(40);
         return undefined;
       };
-      const places = { ...fakePlaces, recorded: (tookMs: number) => told.push(tookMs) };
-      expect(await stepTaking(1_500, accepted, takes40ms, { places })).to.deep.equal({
+      const permits = { ...fakePermits, reportRecord: (tookMs: number) => told.push(tookMs) };
+      expect(await stepTaking(1_500, accepted, takes40ms, { permits })).to.deep.equal({
         done: true,
         outcome: 'succeeded',
       });

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { VaultDeps } from '../../../../domain/deps.ts';
-import type { Claim } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import { returnClaim } from '../../../../domain/webhooks/deliveries/direct.ts';
-import { createSuccessWriter } from '../../../../domain/webhooks/deliveries/record.ts';
+import type { Claim } from '../../../../domain/webhooks/attempts/claims.ts';
+import { returnClaim } from '../../../../domain/webhooks/attempts/claims.ts';
+import { createSuccessWriter } from '../../../../domain/webhooks/attempts/record-success.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import { deliveryRun, wakesBy } from '../../../toolkit/assert/wakes.ts';
 import { attemptRows, deliveryRow } from '../../../toolkit/assert/webhooks.ts';

@@ -3,19 +3,15 @@ import fc from 'fast-check';
 import { readConfig } from '../../../../config.ts';
 import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import type { Claim } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import type { Claim } from '../../../../domain/webhooks/attempts/claims.ts';
 import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
-import type { AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
+import type { AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
 import {
   createSuccessWriter,
   recordHoldsMs,
   type RecordSuccess,
-} from '../../../../domain/webhooks/deliveries/record.ts';
-import {
-  disableEndpoint,
-  enableEndpoint,
-  pauseEndpoint,
-} from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+} from '../../../../domain/webhooks/attempts/record-success.ts';
+import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
 import { createDataSource } from '../../../../entities/data-source.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import { Secret } from '../../../../platform/core/secret.ts';

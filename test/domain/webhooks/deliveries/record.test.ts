@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import type { VaultDeps } from '../../../../domain/deps.ts';
-import type { Claim } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import type { Claim } from '../../../../domain/webhooks/attempts/claims.ts';
 import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
-import { createSuccessWriter, recordFailure } from '../../../../domain/webhooks/deliveries/record.ts';
-import { disableEndpoint, enableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
-import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
+import { createSuccessWriter } from '../../../../domain/webhooks/attempts/record-success.ts';
+import { recordFailure } from '../../../../domain/webhooks/attempts/record-failure.ts';
+import { disableEndpoint, enableEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
+import { tendGate } from '../../../../domain/webhooks/queues/gate.ts';
 import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
 import { gateRun, wakesBy } from '../../../toolkit/assert/wakes.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';

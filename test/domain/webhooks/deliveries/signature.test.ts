@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
-import { newSecret, signatureHeaders } from '../../../../domain/webhooks/deliveries/post.ts';
+import { signatureHeaders } from '../../../../domain/webhooks/attempts/post.ts';
+import { newSecret } from '../../../../domain/webhooks/endpoints/secrets.ts';
 
 const eventId = 'f3b1c1c2-0a39-4c41-9c54-5f2a40d4f3aa';
 const body = JSON.stringify({ id: eventId, type: 'student.created', data: { name: 'Zoë 学生 🎓' } });

@@ -1,13 +1,9 @@
 /** How an endpoint's state affects its deliveries (STATE-1 to STATE-7). */
 import { expect } from 'chai';
 import type { Receiver } from '../../../../dev/receiver.ts';
-import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import {
-  disableEndpoint,
-  enableEndpoint,
-  pauseEndpoint,
-} from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
-import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
+import { attemptDelivery } from '../../../../domain/webhooks/attempts/attempt.ts';
+import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
+import { tendGate } from '../../../../domain/webhooks/queues/gate.ts';
 import { resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 import { deliveryRun, gateRun, wakesBy } from '../../../toolkit/assert/wakes.ts';

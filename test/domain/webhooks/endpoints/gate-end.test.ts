@@ -1,10 +1,10 @@
 import type { DataSource, EntityManager } from 'typeorm';
 import { expect } from 'chai';
 import { Database, type Transaction } from '../../../../platform/infra/postgres/database.ts';
-import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import { enableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
-import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
-import { readState } from '../../../../domain/webhooks/deliveries/parking.ts';
+import { attemptDelivery } from '../../../../domain/webhooks/attempts/attempt.ts';
+import { enableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
+import { tendGate } from '../../../../domain/webhooks/queues/gate.ts';
+import { readState } from '../../../../domain/webhooks/attempts/state.ts';
 import { deliveryRow } from '../../../toolkit/assert/webhooks.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import {

@@ -1,8 +1,8 @@
-import { attemptDelivery } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import { disableEndpoint, enableEndpoint } from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
-import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
+import { attemptDelivery } from '../../../../domain/webhooks/attempts/attempt.ts';
+import { disableEndpoint, enableEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
+import { tendGate } from '../../../../domain/webhooks/queues/gate.ts';
 import { recoverDeliveries } from '../../../../domain/webhooks/deliveries/manual.ts';
-import { closeEndpoint } from '../../../../domain/webhooks/endpoints/queue.ts';
+import { closeEndpoint } from '../../../../domain/webhooks/queues/close-endpoint.ts';
 import { gateRun, wakesBy, wakesOf } from '../../../toolkit/assert/wakes.ts';
 import { deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildSubscription, buildWebhookDelivery, type Subscription } from '../../../toolkit/builders/webhooks.ts';

@@ -2,14 +2,11 @@
 import { expect } from 'chai';
 import type { Answer } from '../../../../dev/receiver.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { attemptDelivery, claimAttempt } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import {
-  deleteEndpoint,
-  disableEndpoint,
-  enableEndpoint,
-} from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { attemptDelivery } from '../../../../domain/webhooks/attempts/attempt.ts';
+import { claimAttempt } from '../../../../domain/webhooks/attempts/claims.ts';
+import { deleteEndpoint, disableEndpoint, enableEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
 import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
-import { cancelSome } from '../../../../domain/webhooks/endpoints/queue.ts';
+import { cancelSome } from '../../../../domain/webhooks/queues/close-endpoint.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { deliveryRun, wakesBy } from '../../../toolkit/assert/wakes.ts';
 import { attemptRows, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { gateRules, tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
+import { gateRules, tendGate } from '../../../../domain/webhooks/queues/gate.ts';
 import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
-import { readState } from '../../../../domain/webhooks/deliveries/parking.ts';
-import { createSuccessWriter, recordFailure } from '../../../../domain/webhooks/deliveries/record.ts';
+import { readState } from '../../../../domain/webhooks/attempts/state.ts';
+import { createSuccessWriter } from '../../../../domain/webhooks/attempts/record-success.ts';
+import { recordFailure } from '../../../../domain/webhooks/attempts/record-failure.ts';
 import { deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import { buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { accepted, claimed, refused, stepOf } from '../../../toolkit/drive/attempts.ts';

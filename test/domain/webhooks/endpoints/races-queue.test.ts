@@ -2,15 +2,12 @@ import { expect } from 'chai';
 import { DomainError } from '../../../../platform/core/errors.ts';
 import type { VaultDeps } from '../../../../domain/deps.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { claimAttempt } from '../../../../domain/webhooks/deliveries/attempts.ts';
-import {
-  disableEndpoint,
-  enableEndpoint,
-  pauseEndpoint,
-} from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { claimAttempt } from '../../../../domain/webhooks/attempts/claims.ts';
+import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
 import { fanOut } from '../../../../domain/webhooks/events/fan-out.ts';
-import { tendGate } from '../../../../domain/webhooks/endpoints/gate.ts';
-import { recoverDeliveries, resendDelivery, sendTest } from '../../../../domain/webhooks/deliveries/manual.ts';
+import { tendGate } from '../../../../domain/webhooks/queues/gate.ts';
+import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
+import { sendTest } from '../../../../domain/webhooks/events/test-event.ts';
 import { deliveryOf, deliveryRow, endpointRow } from '../../../toolkit/assert/webhooks.ts';
 import {
   buildWebhookDelivery,

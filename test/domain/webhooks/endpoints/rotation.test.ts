@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import type { Id } from '../../../../platform/core/ids.ts';
-import { attemptDelivery, claimAttempt } from '../../../../domain/webhooks/deliveries/attempts.ts';
+import { attemptDelivery } from '../../../../domain/webhooks/attempts/attempt.ts';
+import { claimAttempt } from '../../../../domain/webhooks/attempts/claims.ts';
 import { rotateSecret } from '../../../../domain/webhooks/endpoints/rotation.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import { buildWebhookDelivery, buildSubscription, type Subscription } from '../../../toolkit/builders/webhooks.ts';

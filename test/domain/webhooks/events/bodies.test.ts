@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { eventTypes, type EventType } from '../../../../platform/core/event-types.ts';
-import { assembleBodies } from '../../../../domain/webhooks/events/fan-out.ts';
+import { assembleBodies } from '../../../../domain/webhooks/events/bodies/assemble.ts';
 import { assembleBody } from '../../../toolkit/drive/facts.ts';
 import type { FactAndStudent, SubjectStudent } from '../../../../domain/webhooks/events/bodies/reading.ts';
 import { buildFurnishedClub } from '../../../toolkit/builders/furnished-club.ts';

@@ -10,9 +10,9 @@ import {
   type OpenSocket,
 } from '../../../../platform/infra/egress/connection-pool.ts';
 import { createEgress, type Resolve } from '../../../../platform/infra/egress/egress.ts';
-import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
-import { newSecret } from '../../../../domain/webhooks/deliveries/post.ts';
-import { slots } from '../../../../worker/task-queues.ts';
+import { postWebhook, type AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
+import { newSecret } from '../../../../domain/webhooks/endpoints/secrets.ts';
+import { slots } from '../../../../worker/temporal/task-queues.ts';
 import {
   respondWith,
   startReceiver,

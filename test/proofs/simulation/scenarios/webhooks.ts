@@ -1,13 +1,9 @@
 /** Deliveries and gates: receivers that accept, refuse and keep silent, and everything that people do with endpoints. */
-import { createSuccessWriter } from '../../../../domain/webhooks/deliveries/record.ts';
-import type { AttemptAnswer } from '../../../../domain/webhooks/deliveries/post.ts';
-import { newSecret } from '../../../../domain/webhooks/deliveries/post.ts';
+import { createSuccessWriter } from '../../../../domain/webhooks/attempts/record-success.ts';
+import type { AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
+import { newSecret } from '../../../../domain/webhooks/endpoints/secrets.ts';
 import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';
-import {
-  disableEndpoint,
-  enableEndpoint,
-  pauseEndpoint,
-} from '../../../../domain/webhooks/endpoints/endpoint-states.ts';
+import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { recordFact } from '../../../../platform/engine/facts.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
@@ -182,7 +178,7 @@ async function deliveries(
     hasDirectLane,
     horizonMs: 4 * 86_400_000,
     leaseMs,
-    depsFor: (db, places) => ({
+    depsFor: (db, permits) => ({
       vault: ground.vault,
       deliveries: {
         db,
@@ -190,8 +186,8 @@ async function deliveries(
         post,
         recordSuccess: createSuccessWriter(db),
         random: Math.random,
-        places: places.places,
-        onAttempt: places.onAttempt,
+        permits: permits.permits,
+        onAttempt: permits.onAttempt,
         failpoint: () => Promise.resolve(),
       },
     }),

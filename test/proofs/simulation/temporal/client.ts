@@ -1,7 +1,7 @@
 /** The client of a simulated Temporal, on whose way calls and signals are lost, doubled or late. */
 import { ServiceError } from '@temporalio/client';
 import { workflowIdOf, type Run } from '../../../../platform/engine/workflow-types.ts';
-import type { WorkflowClient } from '../../../../worker/workflow-client.ts';
+import type { WorkflowClient } from '../../../../worker/temporal/workflow-client.ts';
 import type { SimulatedProcess } from '../simulated-process.ts';
 import type { SimulatedTemporal } from './server.ts';
 

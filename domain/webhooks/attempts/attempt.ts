@@ -1,0 +1,166 @@
+/** One attempt of a delivery, wherever it runs: claim, post, record (ENG-2, HOOK-2). */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { AttemptOutcome } from '../../../entities/webhooks/values.ts';
+import { forRecord } from '../../../platform/infra/postgres/shared-pool.ts';
+import { deliveryRules } from '../deliveries/schedule.policy.ts';
+import { claimAttempt, isFresh, putClaimOff, returnClaim, type Claim, type ClaimedDelivery } from './claims.ts';
+import type { AttemptPermits } from './permits.ts';
+import type { AttemptAnswer } from './post.ts';
+import { recordFailure, type RecordDeps } from './record-failure.ts';
+import type { RecordSuccess } from './record-success.ts';
+import { readState, type DeliveryStep } from './state.ts';
+
+export interface DeliveryDeps extends RecordDeps {
+  /** Makes the one request of an attempt; a result whatever the receiver does. */
+  post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
+  /** The process's one writer of successes. */
+  recordSuccess: RecordSuccess;
+  /** Gets each attempt that has ended, before it is recorded. */
+  onAttempt: (attempt: EndedAttempt) => void;
+  permits: AttemptPermits;
+  /** A place where tests stop the process; does nothing otherwise. */
+  failpoint: (name: 'claimed' | 'posted') => Promise<void>;
+}
+
+/** An attempt that has ended, for metrics, logs and the permits of its endpoint and host. */
+export interface EndedAttempt {
+  endpointId: Id;
+  host: string;
+  outcome: AttemptOutcome;
+  durationMs: number;
+  /** The precise reason why no answer arrived. */
+  errorCode?: string;
+}
+
+/** How often a number is used again after an interruption, before it counts as a failed attempt. */
+const maxRepetitions = 3;
+/** Claims that one step tries: an attempt that is open when the step reads the state may be closed when the step claims it. */
+const maxClaims = 3;
+/** Waits between tries to record an answer, in milliseconds: most absences of Postgres are shorter than the lease. */
+const recordRetryMs = [100, 400, 1_500, 3_000];
+/** The last try to record begins this long before the end of the lease. */
+const recordMarginMs = 2_000;
+
+/**
+ * Where an attempt runs, and where its claim comes from:
+ * - `activity`: a step of the delivery's run, which claims the attempt in Postgres;
+ * - `local activity`: the first step of the run, in the process whose fan-out claimed the attempt (HOOK-15);
+ * - `direct lane`: the process whose fan-out claimed the attempt, without a run (HOOK-18). It holds its permits already, and nothing waits
+ *   for the next step: if there is one, the record wakes the run.
+ */
+export type AttemptSite =
+  | { runsIn: 'activity' }
+  | { runsIn: 'local activity' | 'direct lane'; claimed: ClaimedDelivery };
+
+/**
+ * Takes the delivery one step further, if it is due: the step of its run.
+ * @param now Unix milliseconds
+ * @returns the state of the delivery in Postgres, whether or not this call changed it
+ */
+export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): Promise<DeliveryStep> {
+  try {
+    const claimed = deps.permits.takeClaim(id);
+    const first = claimed && (await makeAttempt(deps, id, now, { runsIn: 'local activity', claimed }));
+    if (first) return first;
+    for (let claims = 1; ; claims++) {
+      const step = (await makeAttempt(deps, id, now, { runsIn: 'activity' })) ?? (await readState(deps.db, id, now));
+      if (step) return step;
+      if (claims === maxClaims) return { done: false, waitingFor: 'attempt', at: now, attempt: 1 };
+    }
+  } finally {
+    deps.permits.release(id);
+  }
+}
+
+/**
+ * Makes the attempt that is due: claims it, posts it and records its outcome.
+ * @param now Unix milliseconds
+ * @returns the state of the delivery after the attempt; undefined if there was no claim, and, in the direct lane, if the state would have
+ *   to be read
+ */
+export async function makeAttempt(
+  deps: DeliveryDeps,
+  id: Id,
+  now: number,
+  site: AttemptSite,
+): Promise<DeliveryStep | undefined> {
+  const claim = await claimAt(site, deps, id, now);
+  if (!claim) return undefined;
+  const started = performance.now();
+  const { endpointId } = claim;
+  const { host } = new URL(claim.url);
+  await deps.failpoint('claimed');
+  if (site.runsIn === 'direct lane') return postAndRecord(deps, id, claim, now);
+
+  if (claim.interruptions > maxRepetitions) {
+    deps.onAttempt({ endpointId, host, outcome: 'interrupted', durationMs: 0 });
+    return (await recordFailure(deps, id, claim, undefined, new Date(now))) ?? stateAfter(deps, id, claim, now);
+  }
+  const isManual = claim.trigger !== 'schedule';
+  const retryAt = deps.permits.acquire({ deliveryId: id, endpointId, host, isManual }, now);
+  if (retryAt !== undefined) {
+    const waits = await putClaimOff(deps.db.source, id, claim, retryAt);
+    if (waits) return { done: false, waitingFor: 'attempt', at: retryAt, attempt: claim.number };
+    return stateAfter(deps, id, claim, now);
+  }
+  const step = await postAndRecord(deps, id, claim, now);
+  return step ?? stateAfter(deps, id, claim, now + Math.round(performance.now() - started));
+}
+
+/** @returns undefined if nothing is due, or if the claim of the fan-out is too old: it is given back then */
+async function claimAt(site: AttemptSite, { db }: DeliveryDeps, id: Id, now: number): Promise<Claim | undefined> {
+  if (site.runsIn === 'activity') return claimAttempt(db.source, id, now);
+  if (isFresh(site.claimed)) return site.claimed.claim;
+  await returnClaim(db, site.claimed, new Date(now));
+  return undefined;
+}
+
+/** @returns the state of the delivery; undefined if the record does not tell it */
+async function postAndRecord(deps: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep | undefined> {
+  const started = performance.now();
+  const elapsed = () => Math.round(performance.now() - started);
+  const { endpointId } = claim;
+  const secrets = [claim.secret, ...(claim.previousSecret ? [claim.previousSecret] : [])];
+  const answer = await deps.post({
+    url: claim.url,
+    eventId: claim.eventId,
+    body: claim.body,
+    secrets: secrets.map((secret) => deps.vault.open(secret, endpointId)),
+  });
+  await deps.failpoint('posted');
+  const { outcome, durationMs, errorCode } = answer;
+  const { host } = new URL(claim.url);
+  deps.onAttempt({ endpointId, host, outcome, durationMs, ...(errorCode !== undefined && { errorCode }) });
+
+  const recordedAt = new Date(now + elapsed());
+  const record = async (): Promise<DeliveryStep | undefined> => {
+    if (answer.outcome !== 'succeeded') return recordFailure(deps, id, claim, answer, recordedAt);
+    const succeeded = await deps.recordSuccess(id, claim, answer, recordedAt);
+    return succeeded ? { done: true, outcome: 'succeeded' } : undefined;
+  };
+  const answeredMs = elapsed();
+  const leaseLasts = () => elapsed() < deliveryRules.leaseSeconds * 1_000 - recordMarginMs;
+  const step = await untilRecorded(() => forRecord(record), leaseLasts);
+  deps.permits.reportRecord(elapsed() - answeredMs);
+  return step;
+}
+
+/** Retries the record: to post again because Postgres was away for a moment would send a duplicate. */
+async function untilRecorded<T>(record: () => Promise<T>, leaseLasts: () => boolean): Promise<T> {
+  for (const waitMs of recordRetryMs) {
+    try {
+      return await record();
+    } catch (error) {
+      if (!leaseLasts()) throw error;
+      await sleep(waitMs);
+    }
+  }
+  return record();
+}
+
+/** If an attempt is possible immediately, because a resend was requested meanwhile, the next step makes it. */
+async function stateAfter({ db }: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
+  const step = await readState(db, id, now);
+  return step ?? { done: false, waitingFor: 'attempt', at: now, attempt: claim.number };
+}

@@ -1,0 +1,251 @@
+/**
+ * The claim of an attempt (ENG-2): a fencing token, a lease and the row of the attempt. A step of the delivery's run claims an attempt
+ * when it is due. A fan-out may claim the first one for its own process together with the delivery that it inserts (HOOK-15, HOOK-18).
+ */
+import type { DataSource } from 'typeorm';
+import type { Priority } from '../../../entities/facts/values.ts';
+import type { AttemptTrigger } from '../../../entities/webhooks/values.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { FactToTell } from '../../../platform/engine/facts.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
+import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { bodyOf } from '../deliveries/bodies.ts';
+import { ending } from '../deliveries/ending.ts';
+import { clocksDifferMs } from '../deliveries/retention.policy.ts';
+import { deliveryRules } from '../deliveries/schedule.policy.ts';
+import { columnsToWake, wakeSuccessor, type DeliveryToWake } from '../deliveries/wakes.ts';
+
+/** The right to make one attempt, and everything that the attempt needs. */
+export interface Claim extends AttemptTarget {
+  /** The fencing token: a later claim of the delivery has a higher one. */
+  fence: number;
+  /** A fan-out made the claim for the direct lane: the delivery has no run, unless somebody asked for one since. */
+  direct?: true;
+  /** The priority of the fact, for the run that takes over; normal if absent (ENG-15). */
+  priority?: Priority;
+  /** The start of the attempt: with delivery and fence, the key of its row. */
+  startedAt: Date;
+  /** From 1; used again after an interruption. */
+  number: number;
+  trigger: AttemptTrigger;
+  /** The attempt is one of the schedule: its failure leads to the next wait of the table. A manual attempt is made once. */
+  onSchedule: boolean;
+  /** The position of the attempt in the schedule, 1 to 8. */
+  schedulePosition: number;
+  /** How many attempts of this number were interrupted. */
+  interruptions: number;
+  clubId: Id;
+  eventId: Id;
+  /** The exact JSON that is signed and sent. */
+  body: string;
+}
+
+/** The columns of an endpoint that an attempt needs. */
+export interface AttemptTarget {
+  endpointId: Id;
+  /** The breaker's epoch at the claim: a failure of an earlier epoch does not arm the breaker (HOOK-7). */
+  breakerEpoch: number;
+  url: string;
+  secret: Buffer;
+  previousSecret: Buffer | null;
+}
+
+/** A delivery whose first attempt a fan-out has claimed for its own process. */
+export interface ClaimedDelivery {
+  id: Id;
+  claim: Claim;
+  /** By `performance.now()`. */
+  claimedAt: number;
+  /** The span of its fact; absent if nothing is traced. */
+  traceparent?: string;
+}
+
+/** The oldest claim that is still posted, in milliseconds. If the process stood still for longer, the lease could end before the answer. */
+const oldestClaimMs = 5_000;
+
+/** @returns whether the claim is young enough to be posted */
+export const isFresh = ({ claimedAt }: ClaimedDelivery): boolean => performance.now() - claimedAt <= oldestClaimMs;
+
+/** SQL that every claim shares, whoever makes it. */
+export const claimSql = {
+  /** The end of a lease that begins now. @param seconds the parameter with its length */
+  leaseEnd: (seconds: string) => `clock_timestamp() + make_interval(secs => ${seconds})`,
+  /** The columns of `webhook_endpoints` that an attempt needs. @param at the time of the claim */
+  target: (at: string) => `webhook_endpoints.id AS "endpointId", webhook_endpoints.breaker_epoch AS "breakerEpoch",
+         webhook_endpoints.url, webhook_endpoints.secret,
+         CASE WHEN webhook_endpoints.previous_secret_expires_at > ${at} THEN webhook_endpoints.previous_secret END AS "previousSecret"`,
+  /** Inserts the row of each attempt that begins. @param claimed has a row of `webhook_deliveries` for each claim */
+  insertAttempts: (
+    claimed: string,
+    { number, trigger, startedAt }: Record<'number' | 'trigger' | 'startedAt', string>,
+  ) =>
+    `INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at)
+     SELECT id, fence, ${number}, ${trigger}, ${startedAt} FROM ${claimed}`,
+} as const;
+
+/** @returns the claim of a first attempt that the insert of its delivery has written */
+export function firstClaim(
+  fact: FactToTell,
+  target: AttemptTarget,
+  { body, now, direct }: { body: string; now: Date; direct: boolean },
+): Claim {
+  const { endpointId, breakerEpoch, url, secret, previousSecret } = target;
+  return {
+    fence: 1,
+    startedAt: now,
+    ...(direct && { direct }),
+    ...(fact.priority !== undefined && { priority: fact.priority }),
+    number: 1,
+    trigger: 'schedule',
+    onSchedule: true,
+    schedulePosition: 1,
+    interruptions: 0,
+    clubId: fact.clubId,
+    endpointId,
+    breakerEpoch,
+    url,
+    secret,
+    previousSecret,
+    eventId: fact.id,
+    body,
+  };
+}
+
+/**
+ * Claims the attempt that is due now. One statement, so one transaction, writes the lease and the row of the attempt. A manual attempt
+ * comes before the next one of the schedule, and an interrupted manual attempt comes first of all. While the endpoint is throttled, only
+ * the delivery that its gate admitted is attempted on schedule. The body is read afterwards by its whole key: in the statement, Postgres
+ * would plan for every partition of bodies each time.
+ * @param now Unix milliseconds
+ * @returns undefined if nothing is due, or another worker has claimed the attempt
+ */
+export async function claimAttempt(source: DataSource, id: Id, now: number): Promise<Claim | undefined> {
+  const expiredBefore = new Date(now - deliveryRules.expiryMs);
+  const [row] = await claimDelivery(source, [id, new Date(now), deliveryRules.leaseSeconds, expiredBefore]);
+  if (!row) return undefined;
+  const { createdAt, ...claim } = row;
+  if (claim.interruptions > 0)
+    await markInterrupted(source, [id, claim.fence, new Date(createdAt.getTime() - clocksDifferMs)]);
+  const body = await bodyOf(source, claim.eventId, createdAt);
+  if (body !== undefined) return { ...claim, body };
+  await endWithoutBody(source, [id, claim.fence, new Date(now), claim.startedAt]);
+  return undefined;
+}
+
+/** The trigger of the next attempt. An interrupted attempt of the schedule is repeated as the manual attempt that was requested since. */
+const trigger = `coalesce(delivery.in_flight, delivery.requested, 'schedule')`;
+
+const claimDelivery = prepared<Omit<Claim, 'body'> & { createdAt: Date }>(
+  'claim_delivery',
+  `
+  WITH claimed AS (
+    UPDATE webhook_deliveries delivery
+       SET fence = fence + 1, lease_until = ${claimSql.leaseEnd('$3')}, parked_at = NULL, direct = false,
+           interruptions = interruptions + (lease_until IS NOT NULL)::int,
+           in_flight = nullif(${trigger}, 'schedule'), requested = CASE WHEN in_flight IS NOT NULL THEN requested END
+     WHERE id = $1 AND created_at > $4 AND payload_purged_at IS NULL
+       AND (lease_until IS NULL OR lease_until < clock_timestamp())
+       AND (in_flight IS NOT NULL OR requested IS NOT NULL
+            OR (status = 'pending' AND next_attempt_at <= $2 AND schedule_position < ${deliveryRules.attempts}))
+       AND NOT (${trigger} = 'recovery' AND parked_at IS NOT NULL)
+       AND EXISTS (
+         SELECT FROM webhook_endpoints endpoint
+          WHERE endpoint.id = delivery.endpoint_id AND endpoint.status = 'enabled'
+            AND (endpoint.breaker_step = 0 OR ${trigger} <> 'schedule' OR endpoint.admitted_delivery_id = delivery.id))
+ RETURNING *),
+  begun AS (
+    ${claimSql.insertAttempts('claimed', { number: 'attempt_count + 1', trigger: `coalesce(in_flight, 'schedule')`, startedAt: '$2' })})
+  SELECT claimed.fence, claimed.attempt_count + 1 AS number, $2::timestamptz AS "startedAt",
+         coalesce(claimed.in_flight, 'schedule') AS trigger,
+         claimed.status = 'pending' AND claimed.in_flight IS DISTINCT FROM 'recovery' AND claimed.requested IS DISTINCT FROM 'recovery'
+           AND claimed.schedule_position < ${deliveryRules.attempts} AS "onSchedule",
+         claimed.schedule_position + 1 AS "schedulePosition",
+         claimed.club_id AS "clubId", claimed.interruptions, ${claimSql.target('$2')},
+         claimed.event_id AS "eventId", claimed.created_at AS "createdAt"
+    FROM claimed
+    JOIN webhook_endpoints ON webhook_endpoints.id = claimed.endpoint_id`,
+);
+
+const markInterrupted = prepared<never>(
+  'mark_interrupted',
+  `UPDATE webhook_attempts SET outcome = 'interrupted'
+    WHERE delivery_id = $1 AND fence < $2 AND outcome IS NULL AND started_at >= $3`,
+);
+
+/** The body is gone: the student was removed after the claim, which canceled the delivery, or the body is too old. */
+const endWithoutBody = prepared<never>(
+  'end_without_body',
+  `WITH ended AS (
+     UPDATE webhook_deliveries SET lease_until = NULL, ${ending({ now: raw('$3::timestamptz'), reason: 'expired' }).render([])}
+      WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL)
+   DELETE FROM webhook_attempts WHERE delivery_id = $1 AND fence = $2 AND started_at = $4`,
+);
+
+/** SQL: something is still to be sent. */
+const isOpen = `(status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`;
+
+interface ReleasedDelivery extends DeliveryToWake {
+  /** Something is still to be sent. */
+  open: boolean;
+  /** It waits for an attempt of the schedule. */
+  waits: boolean;
+  /** An administrator has asked for an attempt. */
+  manual: boolean;
+}
+
+/** Gives a claim back whose attempt was not begun, and deletes the row of the attempt. */
+const releaseClaim = prepared<ReleasedDelivery>(
+  'release_claim',
+  `WITH delivery AS (
+     UPDATE webhook_deliveries
+        SET lease_until = NULL, direct = false,
+            next_attempt_at = CASE WHEN requested IS NULL THEN coalesce($4, next_attempt_at) ELSE next_attempt_at END
+      WHERE id = $1 AND fence = $2 AND lease_until IS NOT NULL
+  RETURNING ${columnsToWake().render([])}, ${isOpen} AS open, status = 'pending' AND requested IS NULL AS waits,
+            requested IS NOT NULL OR in_flight IS NOT NULL AS manual),
+   attempt AS (
+     DELETE FROM webhook_attempts USING delivery WHERE delivery_id = delivery.id AND fence = $2 AND started_at = $3)
+   SELECT * FROM delivery`,
+);
+
+/** Gives a claim back whose attempt was not begun, and wakes the run of the delivery. */
+export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, now: Date): Promise<void> {
+  await db.transaction(async (tx) => {
+    const [delivery] = await releaseClaim(tx, [id, claim.fence, claim.startedAt, null]);
+    if (delivery?.open) await wakeSuccessor(tx, claim, delivery, now);
+  });
+}
+
+/**
+ * Gives a claim back whose attempt gets no permit. The delivery is due later, so that the sweeper does not take it for overdue.
+ * @param until Unix milliseconds
+ * @returns whether the delivery waits until then; false if another transaction has changed it
+ */
+export async function putClaimOff(source: DataSource, id: Id, claim: Claim, until: number): Promise<boolean> {
+  const [delivery] = await releaseClaim(source, [id, claim.fence, claim.startedAt, new Date(until)]);
+  return delivery?.waits ?? false;
+}
+
+/** Deliveries that are handed over in one transaction. */
+const handOverLimit = 256;
+
+/**
+ * Hands deliveries over to runs whose direct attempt was not recorded within its lease (HOOK-18). The claim of the run marks the attempt
+ * `interrupted`.
+ * @returns how many
+ */
+export function handOverLost(db: Database, now: Date): Promise<number> {
+  return db.transaction(async (tx) => {
+    const lost = await tx.rows<DeliveryToWake & { open: boolean }>(
+      sql`UPDATE webhook_deliveries SET direct = false
+           WHERE id IN (SELECT id FROM webhook_deliveries WHERE direct AND lease_until < clock_timestamp()
+                         ORDER BY id LIMIT ${handOverLimit} FOR NO KEY UPDATE SKIP LOCKED)
+       RETURNING ${columnsToWake()}, ${raw(isOpen)} AS open`,
+    );
+    const open = lost.filter((delivery) => delivery.open);
+    await wake(tx, 'webhookDelivery', open, now);
+    return lost.length;
+  });
+}

@@ -1,0 +1,40 @@
+/** The permits of attempts: they bound how many attempts one process makes at one time. `worker/lanes/` implements them. */
+import type { Id } from '../../../platform/core/ids.ts';
+import type { ClaimedDelivery } from './claims.ts';
+
+/** The permits that a step of a run needs for its attempt (HOOK-15 to HOOK-17, ENG-18). */
+export interface AttemptPermits {
+  /**
+   * Acquires the permits of a claimed attempt. They are held until `release`.
+   * @param attempt.host of the target, with its port
+   * @param attempt.isManual an administrator asked for it: it acquires permits beyond the bounds, and never waits
+   * @param now Unix milliseconds
+   * @returns undefined; or, if a permit is missing, when to try again, in Unix milliseconds
+   */
+  acquire(
+    attempt: { deliveryId: Id; endpointId: Id; host: string; isManual: boolean },
+    now: number,
+  ): number | undefined;
+  /** Releases the permits of the delivery's attempt, if it has any. */
+  release(deliveryId: Id): void;
+  /** Notes how long it took to record an attempt, in milliseconds: the slower the records, the fewer permits (ENG-18). */
+  reportRecord(durationMs: number): void;
+  /** @returns the claim that a fan-out of this process made for the delivery; only once */
+  takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
+}
+
+/** The permits of first attempts that a fan-out claims for its own process. */
+export interface FirstAttemptPermits {
+  /** @returns whether the attempt got a permit; false if it already had one. It holds the permit until it ends or is released. */
+  tryAcquire(attempt: { deliveryId: Id; endpointId: Id; url: string }): boolean;
+  /** Releases the permits of attempts that are not made, because their transaction was rolled back. */
+  release(deliveryIds: readonly Id[]): void;
+}
+
+/** Makes first attempts in the relay's process, without a run (HOOK-18). */
+export interface DirectLane extends FirstAttemptPermits {
+  /** Waits for a short time while hardly a permit is free. */
+  ready(): Promise<void>;
+  /** Makes the attempts. Their transaction has committed. */
+  begin(claimed: readonly ClaimedDelivery[]): void;
+}

@@ -1,0 +1,144 @@
+/** Records the attempts that receivers did not accept: the next attempt, the breaker, and the endpoints that are given up (HOOK-3, HOOK-7, HOOK-21). */
+import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import type { DeliveryStatus } from '../../../entities/webhooks/values.ts';
+import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { LeaseLost } from '../../../platform/engine/lease.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+import { callGate, wakeSuccessor } from '../deliveries/wakes.ts';
+import { deliveryRules, waitAfterAttempt } from '../deliveries/schedule.policy.ts';
+import { mailAdministrators } from '../endpoints/administrator-mails.ts';
+import { afterFailure, failingDeadline, mailIsDue, overloadHold } from '../endpoints/breaker.policy.ts';
+import { closeEndpoint } from '../queues/close-endpoint.ts';
+import type { Claim } from './claims.ts';
+import type { AttemptAnswer } from './post.ts';
+import { lockEndpoint, unlessLost, writeAttempt, writeBreaker } from './record-rows.ts';
+import type { DeliveryStep } from './state.ts';
+
+export interface RecordDeps {
+  db: Database;
+  vault: Vault;
+  /** From 0 up to 1, for the variation of the waits. */
+  random: () => number;
+}
+
+/**
+ * Records a failed attempt, if its claim still holds (ENG-2).
+ * @param answer undefined if the number was interrupted too often: nothing was posted, and the endpoint is not to blame
+ * @returns the state of the delivery; undefined if it must be read
+ */
+export async function recordFailure(
+  { db, vault, random }: RecordDeps,
+  id: Id,
+  claim: Claim,
+  answer: AttemptAnswer | undefined,
+  now: Date,
+): Promise<DeliveryStep | undefined> {
+  const jitter = random();
+  return unlessLost(db, async (tx) => {
+    const endpoint = await lockEndpoint(tx, claim.endpointId);
+    const delivery = await writeFailure(tx, id, claim, answer, now, jitter);
+    await writeAttempt(tx, id, claim, answer);
+
+    const overloadMs = answer && overloadHold({ ...answer, waitMs: waitAfter(claim, answer, jitter) });
+    const { breaker, armed } = answer
+      ? afterFailure(endpoint, claim.breakerEpoch, now, overloadMs)
+      : { breaker: endpoint, armed: false };
+    // A disabled endpoint does not fail any more. Its breaker begins anew when it is enabled.
+    if (endpoint.status !== 'disabled') await writeBreaker(tx, id, claim, endpoint, breaker, now);
+    const target = { id: claim.endpointId, clubId: claim.clubId };
+    if (endpoint.status !== 'disabled' && answer?.responseStatus === statusGone) {
+      await closeEndpoint(tx, vault, target, 'gone', now);
+      return undefined; // the close has canceled the delivery
+    }
+    if (endpoint.status !== 'disabled' && mailIsDue(breaker, now)) {
+      await mailAdministrators(tx, vault, target, 'webhook_endpoint_throttled', now);
+      await tx.manager.update(WebhookEndpoint, { id: claim.endpointId }, { throttleMailedAt: now });
+    }
+    const deadline = failingDeadline({ ...endpoint, failingSince: breaker.failingSince });
+    if (endpoint.status === 'enabled' && answer && deadline && deadline <= now) {
+      await closeEndpoint(tx, vault, target, 'failing', now);
+      return undefined; // the close has canceled the delivery
+    } else if (armed || endpoint.admittedDeliveryId === id || claim.trigger === 'recovery') {
+      await callGate(tx, claim, now);
+    }
+    const step = stepAfterFailure(delivery, now);
+    if (claim.direct && !step?.done) {
+      const { eventType, manual } = delivery;
+      await wakeSuccessor(
+        tx,
+        claim,
+        { id, clubId: claim.clubId, endpointId: claim.endpointId, eventType, manual },
+        now,
+      );
+    }
+    return step;
+  });
+}
+
+/** The status of a receiver whose address is not used any more. */
+const statusGone = 410;
+
+/** @returns milliseconds until the next attempt of the schedule; undefined if there is none */
+function waitAfter(claim: Claim, answer: AttemptAnswer | undefined, jitter: number): number | undefined {
+  if (!claim.onSchedule) return undefined;
+  return waitAfterAttempt(claim.schedulePosition, { jitter, retryAfterSeconds: answer?.retryAfterSeconds });
+}
+
+async function writeFailure(
+  tx: Transaction,
+  id: Id,
+  claim: Claim,
+  answer: AttemptAnswer | undefined,
+  now: Date,
+  jitter: number,
+): Promise<DeliveryAfter> {
+  const wait = waitAfter(claim, answer, jitter);
+  // An attempt beside the schedule is made once: its failure fails a recovery, and leaves the state of a resend as it was.
+  const fails = claim.onSchedule ? wait === undefined : claim.trigger === 'recovery';
+  // A manual attempt that was requested meanwhile is made immediately, whatever the schedule says. A recovery has its one attempt first.
+  const failsNow = sql`status = 'pending' AND requested IS DISTINCT FROM 'recovery' AND ${fails}`;
+  const dueAt = wait === undefined ? null : new Date(now.getTime() + wait);
+  const delivery = await tx.one<DeliveryAfter>(
+    sql`UPDATE webhook_deliveries
+        SET lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
+            schedule_position = ${claim.onSchedule ? claim.schedulePosition : claim.schedulePosition - 1},
+            next_attempt_at = CASE WHEN requested IS NULL THEN coalesce(${dueAt}, next_attempt_at) ELSE next_attempt_at END,
+            -- Another worker may have parked it after the end of the lease. A delivery that has ended waits for no gate.
+            parked_at = CASE WHEN requested IS NOT NULL OR (status = 'pending' AND NOT (${failsNow})) THEN parked_at END,
+            status = CASE WHEN ${failsNow} THEN 'failed' ELSE status END,
+            completed_at = CASE WHEN ${failsNow} THEN ${now} ELSE completed_at END
+      WHERE id = ${id} AND fence = ${claim.fence} AND lease_until IS NOT NULL
+  RETURNING status, next_attempt_at AS "dueAt", created_at AS "createdAt", requested IS NOT NULL AS manual,
+            attempt_count + 1 AS attempt, event_type AS "eventType"`,
+  );
+  // Another worker has claimed it since and counts this attempt as interrupted. The endpoint must not be charged twice.
+  if (!delivery) throw new LeaseLost();
+  return delivery;
+}
+
+/** A delivery after its failed attempt. */
+interface DeliveryAfter {
+  status: DeliveryStatus;
+  dueAt: Date;
+  createdAt: Date;
+  /** A manual attempt was requested meanwhile. */
+  manual: boolean;
+  /** The number of the next attempt. */
+  attempt: number;
+  eventType: DeliveredEventType;
+}
+
+/** @returns the state of the delivery; undefined if it must be read */
+function stepAfterFailure(
+  { status, dueAt, createdAt, manual, attempt }: DeliveryAfter,
+  now: Date,
+): DeliveryStep | undefined {
+  if (manual) return undefined;
+  if (status !== 'pending') return { done: true, outcome: status };
+  const expiresAt = createdAt.getTime() + deliveryRules.expiryMs;
+  const at = Math.min(dueAt.getTime(), expiresAt);
+  return at > now.getTime() ? { done: false, waitingFor: 'attempt', at, attempt } : undefined;
+}

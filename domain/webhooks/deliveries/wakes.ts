@@ -1,0 +1,51 @@
+/** Waking the runs of deliveries and of gates. */
+import { bulk, type Priority } from '../../../entities/facts/values.ts';
+import { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns } from '../../../platform/infra/postgres/sql.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Subject } from '../../../platform/engine/workflow-types.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
+
+export type DeliveryToWake = Subject<'webhookDelivery'>;
+
+/** @returns the columns of a delivery that its wake needs, for `RETURNING` and `SELECT` @param table its name there */
+export const columnsToWake = (table = 'webhook_deliveries') =>
+  columns(WebhookDelivery, ['id', 'clubId', 'endpointId', 'eventType'], table);
+
+/**
+ * Wakes the run that takes over from a claim. It has the priority of the fact, unless an administrator has asked for an attempt: then it
+ * has the normal one (ENG-15).
+ */
+export async function wakeSuccessor(
+  tx: Transaction,
+  { priority }: { priority?: Priority },
+  { manual, ...delivery }: DeliveryToWake & { manual: boolean },
+  now: Date,
+): Promise<void> {
+  const keepsPriority = priority !== undefined && !manual;
+  await wake(tx, 'webhookDelivery', [{ ...delivery, ...(keepsPriority && { priority }) }], now);
+}
+
+/** Wakes many runs as bulk: released, canceled or purged deliveries must not overtake new facts (ENG-15). */
+export async function wakeManyDeliveries(
+  tx: Transaction,
+  deliveries: readonly DeliveryToWake[],
+  now: Date,
+): Promise<void> {
+  await wake(
+    tx,
+    'webhookDelivery',
+    deliveries.map((delivery) => ({ ...delivery, priority: bulk })),
+    now,
+  );
+}
+
+/** Makes the endpoint's gate look again, and run if it does not. */
+export async function callGate(
+  tx: Transaction,
+  { endpointId, clubId }: { endpointId: Id; clubId: Id },
+  now: Date,
+): Promise<void> {
+  await wake(tx, 'endpointGate', [{ id: endpointId, clubId }], now);
+}

@@ -1,0 +1,25 @@
+/** E-mails to the administrators of a club about one of its endpoints (STATE-5, HOOK-21). */
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+import { requestMail } from '../../mail/requests.ts';
+
+/** Members who may administer webhook endpoints get an e-mail about one. */
+export async function mailAdministrators(
+  tx: Transaction,
+  vault: Vault,
+  { id: endpointId, clubId }: { id: Id; clubId: Id },
+  template: 'webhook_endpoint_failing' | 'webhook_endpoint_gone' | 'webhook_endpoint_throttled',
+  now: Date,
+): Promise<void> {
+  const administrators = await tx.rows<{ id: Id; email: string }>(
+    sql`SELECT administrator.id, administrator.email
+       FROM memberships JOIN administrators administrator ON administrator.id = memberships.administrator_id
+      WHERE memberships.club_id = ${clubId} AND memberships.role IN ('owner', 'admin') ORDER BY administrator.id`,
+  );
+  for (const { id, email } of administrators) {
+    const recipient = { administratorId: id };
+    await requestMail(tx, vault, { template, clubId, recipient, email, endpointId }, now);
+  }
+}

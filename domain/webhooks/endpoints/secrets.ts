@@ -1,0 +1,21 @@
+/** The secrets that sign an endpoint's webhooks (SIG-1, SIG-4, HOOK-14). */
+import { randomBytes } from 'node:crypto';
+
+const secretPrefix = 'whsec_';
+const secretBytes = 32;
+
+/** @returns a new secret: `whsec_` and 32 random bytes in standard base64 with padding. It is shown once, and stored encrypted. */
+export function newSecret(): string {
+  return secretPrefix + randomBytes(secretBytes).toString('base64');
+}
+
+/**
+ * @returns the 32 bytes of a secret: the key of the signature
+ * @throws TypeError for a text that `newSecret` cannot have made
+ */
+export function signingKeyOf(secret: string): Buffer {
+  const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
+  // Node decodes whatever it can: a damaged secret would give a short key, and signatures that no receiver accepts.
+  if (!secret.startsWith(secretPrefix) || key.length !== secretBytes) throw new TypeError('Not a webhook secret.');
+  return key;
+}

@@ -1,0 +1,105 @@
+/** The audience of a fact: its student, and the endpoints that subscribed to its type (HOOK-1, ENG-6). */
+import { bulk } from '../../../entities/facts/values.ts';
+import type { EventType } from '../../../platform/core/event-types.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { ClaimedFact, FactToTell } from '../../../platform/engine/facts.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { claimSql, type AttemptTarget } from '../attempts/claims.ts';
+import type { SubjectStudent } from './bodies/reading.ts';
+
+export interface Audience {
+  fact: FactToTell;
+  /** Undefined if no endpoint subscribed: the student is not read then. */
+  student: SubjectStudent | undefined;
+  endpoints: readonly SubscribedEndpoint[];
+}
+
+/** An endpoint that subscribed to the type of a fact. */
+export interface SubscribedEndpoint extends AttemptTarget {
+  /** Its last attempt did not fail. */
+  healthy: boolean;
+  /** It may be attempted immediately: it is enabled, healthy and not throttled. */
+  open: boolean;
+}
+
+/** @returns whether there is anything to send: nothing about a removed student, except the removal itself (DEL-9) */
+export function isSent(audience: Audience): audience is Audience & { student: SubjectStudent } {
+  const { fact, student, endpoints } = audience;
+  return endpoints.length > 0 && student !== undefined && (!student.removed || fact.type === 'student.removed');
+}
+
+/**
+ * Finds the facts that any endpoint subscribed to. It takes no lock: an endpoint that subscribes later comes after these facts. A single fact
+ * that is not bulk is not looked up, because its fan-out would find the same.
+ */
+export async function factsWithSubscribers(
+  db: Queries,
+  facts: readonly ClaimedFact[],
+): Promise<readonly ClaimedFact[]> {
+  if (facts.length === 1 && facts[0]?.priority !== bulk) return facts;
+  const rows = await db.rows<{ id: Id }>(sql`SELECT given.id
+      FROM unnest(${facts.map(({ id }) => id)}::uuid[], ${facts.map(({ clubId }) => clubId)}::uuid[], ${facts.map(({ type }) => type)}::text[]) AS given (id, club_id, type)
+     WHERE NOT EXISTS (SELECT FROM webhook_endpoints endpoint
+       WHERE endpoint.club_id = given.club_id AND endpoint.status <> 'disabled' AND endpoint.event_types @> ARRAY[given.type])`);
+  const without = new Set(rows.map(({ id }) => id));
+  return facts.filter(({ id }) => !without.has(id));
+}
+
+/**
+ * Locks the student and then the endpoints of one fact before it reads them. A removal, a pause or a disable is therefore wholly before
+ * the fan-out or wholly after it.
+ */
+export async function lockAudience(tx: Transaction, fact: FactToTell): Promise<Audience> {
+  const rows = await lockStudentAndEndpoints(tx, [fact.clubId, fact.studentId, fact.type]);
+  return { fact, student: rows[0], endpoints: rows };
+}
+
+/** Locks the audiences of several facts. @returns them, without facts whose student another transaction holds */
+export async function lockFreeAudiences<Fact extends FactToTell>(
+  tx: Transaction,
+  facts: readonly Fact[],
+): Promise<(Audience & { fact: Fact })[]> {
+  const rows = await lockFreeStudents(tx, [facts.map(({ studentId }) => studentId)]);
+  const students = new Map(rows.map((student) => [student.id, student]));
+  const free = facts.filter(({ studentId }) => students.has(studentId));
+  const endpoints = await lockEndpoints(tx, [free.map(({ clubId }) => clubId), free.map(({ type }) => type)]);
+  return free.map((fact) => ({
+    fact,
+    student: students.get(fact.studentId),
+    endpoints: endpoints.filter(({ clubId, types }) => clubId === fact.clubId && types.includes(fact.type)),
+  }));
+}
+
+const studentColumns = `id, name, email, verified_at IS NOT NULL AS verified, created_at AS "createdAt", removed_at IS NOT NULL AS removed`;
+
+const endpointColumns = `consecutive_failures = 0 AS healthy, status = 'enabled' AND consecutive_failures = 0 AND breaker_step = 0 AS open,
+       ${claimSql.target('clock_timestamp()')}`;
+
+/** The endpoints come after the student: the join cannot begin otherwise. */
+const lockStudentAndEndpoints = prepared<SubjectStudent & SubscribedEndpoint>(
+  'lock_student_and_endpoints',
+  `WITH student AS MATERIALIZED (
+       SELECT ${studentColumns}
+         FROM students WHERE id = $2 FOR SHARE)
+     SELECT student.*, endpoint.*
+       FROM student CROSS JOIN LATERAL (
+         SELECT ${endpointColumns} FROM webhook_endpoints
+          WHERE club_id = $1 AND status <> 'disabled' AND event_types @> ARRAY[$3] AND student.id IS NOT NULL
+          ORDER BY id FOR SHARE) endpoint`,
+);
+
+/** In the order of their ids (ENG-6). */
+const lockFreeStudents = prepared<SubjectStudent>(
+  'lock_free_students',
+  `SELECT ${studentColumns}
+     FROM students WHERE id = ANY ($1) ORDER BY id FOR SHARE SKIP LOCKED`,
+);
+
+const lockEndpoints = prepared<SubscribedEndpoint & { clubId: Id; types: EventType[] }>(
+  'lock_endpoints_of_clubs',
+  `SELECT ${endpointColumns}, club_id AS "clubId", event_types AS types
+     FROM webhook_endpoints WHERE club_id = ANY ($1) AND status <> 'disabled' AND event_types && $2::text[]
+    ORDER BY id FOR SHARE`,
+);

@@ -1,0 +1,44 @@
+/** The bodies of events: the exact JSON that is signed and sent (DEL-14). */
+import type { EventBodyOf } from '../../../../contract/contract.ts';
+import type { EventType } from '../../../../platform/core/event-types.ts';
+import type { Queries } from '../../../../platform/infra/postgres/database.ts';
+import { accessBodies } from './access.ts';
+import { certificateBodies } from './certificates.ts';
+import { learningBodies } from './learning.ts';
+import type { DataReader, FactAndStudent } from './reading.ts';
+import { salesBodies } from './sales.ts';
+import { standingBodies } from './standing.ts';
+import { studentBodies } from './student.ts';
+
+/** One reader for each event type. */
+const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = {
+  ...studentBodies,
+  ...accessBodies,
+  ...salesBodies,
+  ...certificateBodies,
+  ...learningBodies,
+  ...standingBodies,
+};
+
+/**
+ * Reads the records of each type in one statement.
+ * @returns for each fact its body as JSON, in the order of the facts
+ */
+export async function assembleBodies(db: Queries, facts: readonly FactAndStudent[], now: Date): Promise<string[]> {
+  const bodies: string[] = [];
+  const placed = facts.map((one, place) => ({ ...one, place }));
+  for (const [type, ofType] of Map.groupBy(placed, ({ fact }) => fact.type)) {
+    const read: DataReader<object> | undefined = dataOf[type];
+    if (!read) throw new Error(`No body is defined for ${type}`);
+    const data = await read(db, ofType, now);
+    for (const [index, { fact, place }] of ofType.entries())
+      bodies[place] = JSON.stringify({
+        id: fact.id,
+        type,
+        occurred_at: fact.occurredAt.toISOString(),
+        club_id: fact.clubId,
+        data: data[index],
+      });
+  }
+  return bodies;
+}

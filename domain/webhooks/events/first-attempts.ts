@@ -1,0 +1,71 @@
+/** The first attempts that a fan-out claims for its own process, from their permits to the commit (HOOK-15, HOOK-18). */
+import type { Id } from '../../../platform/core/ids.ts';
+import type { AttemptSite } from '../attempts/attempt.ts';
+import type { ClaimedDelivery } from '../attempts/claims.ts';
+import type { DirectLane, FirstAttemptPermits } from '../attempts/permits.ts';
+import type { SubscribedEndpoint } from './audience.ts';
+
+/** The lanes in which the process of a fan-out makes first attempts. */
+export interface FirstAttemptLanes {
+  /** Makes the attempts for which it has permits, without a run; absent: runs make all attempts. */
+  lane?: DirectLane;
+  /** Permits of first attempts whose runs begin in this process; absent: each run claims its own attempt. */
+  localPermits?: FirstAttemptPermits;
+}
+
+/** A claimed first attempt runs in one of these; every other attempt runs in an activity. */
+export type ClaimedSite = Exclude<AttemptSite['runsIn'], 'activity'>;
+
+export interface FirstAttempts {
+  /** Acquires a permit for the first attempt. @returns its site; undefined if its run is to claim it */
+  acquire(deliveryId: Id, endpoint: SubscribedEndpoint): ClaimedSite | undefined;
+  /** Releases the permit of a delivery that this fan-out does not claim. */
+  release(deliveryId: Id): void;
+  /** Notes a claim that the transaction has written. */
+  add(claimed: ClaimedDelivery): void;
+  /** The transaction begins, or is rolled back: releases all permits and forgets all claims. */
+  reset(): void;
+}
+
+/**
+ * @param fanOut the transaction: it resets the attempts when it begins, because it may be tried again
+ * @returns the result of `fanOut`. Once it has committed, the direct lane begins its attempts; if it fails, all permits are released
+ */
+export async function withFirstAttempts<T>(
+  lanes: FirstAttemptLanes,
+  fanOut: (attempts: FirstAttempts) => Promise<T>,
+): Promise<T> {
+  const permits = new Map<Id, FirstAttemptPermits>();
+  const direct: ClaimedDelivery[] = [];
+  const sites = [
+    { permits: lanes.lane, runsIn: 'direct lane' },
+    { permits: lanes.localPermits, runsIn: 'local activity' },
+  ] as const;
+  const attempts: FirstAttempts = {
+    acquire(deliveryId, { open, endpointId, url }) {
+      if (!open) return undefined;
+      const site = sites.find((one) => one.permits?.tryAcquire({ deliveryId, endpointId, url }));
+      if (site?.permits) permits.set(deliveryId, site.permits);
+      return site?.runsIn;
+    },
+    release(deliveryId) {
+      permits.get(deliveryId)?.release([deliveryId]);
+      permits.delete(deliveryId);
+    },
+    add(claimed) {
+      if (claimed.claim.direct) direct.push(claimed);
+    },
+    reset() {
+      for (const deliveryId of permits.keys()) attempts.release(deliveryId);
+      direct.splice(0);
+    },
+  };
+  try {
+    const result = await fanOut(attempts);
+    lanes.lane?.begin(direct);
+    return result;
+  } catch (error) {
+    attempts.reset();
+    throw error;
+  }
+}

@@ -1,0 +1,111 @@
+/** Inserts events and their deliveries, with the claims of first attempts, and reads the deliveries of a former fan-out (HOOK-1). */
+import type { Id } from '../../../platform/core/ids.ts';
+import type { FactToTell } from '../../../platform/engine/facts.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { claimSql, type ClaimedDelivery } from '../attempts/claims.ts';
+import { deliveryIdsOf } from '../deliveries/delivery-id.ts';
+import { deliveryRules } from '../deliveries/schedule.policy.ts';
+import type { SubscribedEndpoint } from './audience.ts';
+import type { ClaimedSite } from './first-attempts.ts';
+
+/** An event with its deliveries, as a fan-out is about to insert them. */
+export interface PlannedEvent {
+  fact: FactToTell;
+  /** Null if the event is not sent: its deliveries are recorded as canceled. */
+  body: string | null;
+  /** `site`: of a first attempt that is claimed with the delivery. */
+  deliveries: readonly { id: Id; endpoint: SubscribedEndpoint; site: ClaimedSite | undefined }[];
+}
+
+/** A delivery whose workflow is to be started. */
+export interface NewDelivery {
+  id: Id;
+  endpointId: Id;
+  /** The endpoint's last attempt did not fail. */
+  healthy: boolean;
+  /** Its first attempt, if the fan-out has claimed it for the run. */
+  claimed?: ClaimedDelivery;
+}
+
+/**
+ * Inserts the rows that do not exist yet.
+ * @returns `inserted`: the ids of new deliveries; `late`: of these, the deliveries whose event existed, because their endpoint subscribed after
+ *   its first fan-out. They get the body and the time of that fan-out, so they are not claimed here
+ */
+export async function insertEvents(
+  tx: Transaction,
+  planned: readonly PlannedEvent[],
+  now: Date,
+): Promise<{ inserted: ReadonlySet<Id>; late: ReadonlySet<Id> }> {
+  const events = planned.filter(({ deliveries }) => deliveries.length > 0);
+  const rows = events.flatMap(({ deliveries }, index) => deliveries.map((one) => ({ ...one, place: index + 1 })));
+  if (rows.length === 0) return { inserted: new Set(), late: new Set() };
+  const inserted = await insertDeliveries(tx, [
+    now,
+    events.map(({ fact }) => fact.id),
+    events.map(({ fact }) => fact.clubId),
+    events.map(({ fact }) => fact.type),
+    events.map(({ fact }) => fact.studentId),
+    events.map(({ fact }) => fact.occurredAt),
+    events.map(({ body }) => body),
+    events.map(({ body }) => body !== null),
+    rows.map(({ id }) => id),
+    rows.map(({ endpoint }) => endpoint.endpointId),
+    rows.map(({ place }) => place),
+    rows.map(({ site }) => site !== undefined),
+    rows.map(({ site }) => site === 'direct lane'),
+    deliveryRules.leaseSeconds,
+  ]);
+  const late = inserted.flatMap(({ id, eventIsNew }) => (eventIsNew ? [] : [id]));
+  if (late.length > 0) {
+    await tx.run(
+      sql`UPDATE webhook_deliveries delivery SET created_at = event.created_at, fence = 0, lease_until = NULL, direct = false
+         FROM webhook_events event WHERE delivery.id = ANY (${late}) AND event.id = delivery.event_id`,
+    );
+    await tx.run(sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${late}) AND started_at = ${now}`);
+  }
+  return { inserted: new Set(inserted.map(({ id }) => id)), late: new Set(late) };
+}
+
+const insertDeliveries = prepared<{ id: Id; eventIsNew: boolean }>(
+  'insert_deliveries',
+  `WITH event AS MATERIALIZED (
+         SELECT * FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::timestamptz[], $7::text[], $8::boolean[])
+           WITH ORDINALITY AS event (id, club_id, type, student_id, occurred_at, body, is_sent, place)),
+       inserted AS (
+         INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, created_at)
+         SELECT id, club_id, type, student_id, occurred_at, $1 FROM event ORDER BY id ON CONFLICT (id) DO NOTHING
+         RETURNING id),
+       body AS (
+         INSERT INTO webhook_bodies (event_id, created_at, body)
+         SELECT id, $1, body FROM event JOIN inserted USING (id) WHERE body IS NOT NULL),
+       delivery AS (
+         INSERT INTO webhook_deliveries (id, club_id, endpoint_id, event_id, event_type, student_id, status, cancel_reason,
+                                         payload_purged_at, next_attempt_at, created_at, completed_at, direct, fence, lease_until)
+         SELECT delivery.id, event.club_id, delivery.endpoint_id, event.id, event.type, event.student_id,
+                CASE WHEN is_sent THEN 'pending' ELSE 'canceled' END, CASE WHEN NOT is_sent THEN 'student_removed' END,
+                CASE WHEN NOT is_sent THEN $1 END, $1, $1, CASE WHEN NOT is_sent THEN $1 END,
+                direct, claimed::int, CASE WHEN claimed THEN ${claimSql.leaseEnd('$14')} END
+           FROM unnest($9::uuid[], $10::uuid[], $11::int[], $12::boolean[], $13::boolean[])
+             AS delivery (id, endpoint_id, place, claimed, direct)
+           JOIN event USING (place)
+          ORDER BY event.id, delivery.endpoint_id
+         ON CONFLICT DO NOTHING
+         RETURNING id, event_id, fence),
+       begun AS (
+         ${claimSql.insertAttempts('delivery WHERE fence > 0', { number: '1', trigger: `'schedule'`, startedAt: '$1' })})
+       SELECT id, event_id IN (SELECT id FROM inserted) AS "eventIsNew" FROM delivery`,
+);
+
+/** @returns the deliveries of an event that former fan-outs inserted and that still need a run: pending, and not attempted directly */
+export function readPending(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
+  const { from, to } = deliveryIdsOf(eventId);
+  return tx.rows(
+    sql`SELECT delivery.id, delivery.endpoint_id AS "endpointId", endpoint.consecutive_failures = 0 AS healthy
+       FROM webhook_deliveries delivery JOIN webhook_endpoints endpoint ON endpoint.id = delivery.endpoint_id
+      WHERE delivery.id >= ${from} AND delivery.id < ${to} AND delivery.event_id = ${eventId}
+        AND delivery.status = 'pending' AND NOT delivery.direct`,
+  );
+}

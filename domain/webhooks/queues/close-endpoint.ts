@@ -1,0 +1,61 @@
+/** Disables an endpoint, by hand or because it fails, and cancels its queue (STATE-5, STATE-6, HOOK-9). */
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { DisabledReason } from '../../../entities/webhooks/values.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+import { mailAdministrators } from '../endpoints/administrator-mails.ts';
+import { lockDeliveries } from '../deliveries/deliveries.ts';
+import { ending } from '../deliveries/ending.ts';
+import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliveries/wakes.ts';
+
+/** Deliveries canceled in one transaction: more would hold the endpoint's row for seconds. */
+const canceledAtOnce = 2_000;
+
+/**
+ * Disables the endpoint, whose row the caller has locked, and cancels its queue in the same transaction. Of a long queue it cancels the
+ * first part. The gate cancels the rest, and no claim takes a delivery of a disabled endpoint. If the service disables the endpoint, the
+ * administrators of the club get an e-mail.
+ * @returns whether there is more to cancel
+ */
+export async function closeEndpoint(
+  tx: Transaction,
+  vault: Vault,
+  { id, clubId }: { id: Id; clubId: Id },
+  reason: DisabledReason,
+  now: Date,
+): Promise<boolean> {
+  const more = await cancelSome(tx, id, now);
+  await tx.run(
+    sql`UPDATE webhook_endpoints
+        SET status = 'disabled', disabled_reason = ${reason}, disabled_at = ${now}, updated_at = ${now},
+            hold_until = NULL, breaker_step = 0, breaker_epoch = breaker_epoch + 1, admitted_delivery_id = NULL,
+            release_page = 0, throttled_since = NULL, throttle_mailed_at = NULL, gate_looks_at = ${more ? now : null}
+      WHERE id = ${id}`,
+  );
+  if (more) await callGate(tx, { endpointId: id, clubId }, now);
+  if (reason !== 'manual') await mailAdministrators(tx, vault, { id, clubId }, `webhook_endpoint_${reason}`, now);
+  return more;
+}
+
+/**
+ * Cancels unsent deliveries and manual attempts, without a `cancel_reason`, and wakes their workflows so that they end. An attempt in flight
+ * is still recorded when it returns.
+ * @returns whether there is more to cancel
+ */
+export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Promise<boolean> {
+  const found = await tx.rows<{ id: Id }>(
+    sql`(SELECT id FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND status = 'pending' LIMIT ${canceledAtOnce})
+         UNION ALL
+        (SELECT id FROM webhook_deliveries
+          WHERE endpoint_id = ${endpointId} AND status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)
+          LIMIT ${canceledAtOnce})`,
+  );
+  const ids = found.map(({ id }) => id);
+  await lockDeliveries(tx, ids);
+  const ended = await tx.rows<DeliveryToWake>(
+    sql`UPDATE webhook_deliveries SET ${ending({ now, reason: null })} WHERE id = ANY (${ids}) RETURNING ${columnsToWake()}`,
+  );
+  await wakeManyDeliveries(tx, ended, now);
+  return ended.length >= canceledAtOnce;
+}

@@ -1,0 +1,231 @@
+/**
+ * The gate of an endpoint admits one delivery at a time while the endpoint is throttled, and releases the parked ones afterwards
+ * (HOOK-5, HOOK-6). A step of `endpoint-gate/<endpoint id>`.
+ */
+import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Vault } from '../../../platform/infra/vault.ts';
+import { failingDeadline, isThrottled } from '../endpoints/breaker.policy.ts';
+import { deliveryRules } from '../deliveries/schedule.policy.ts';
+import { cancelSome, closeEndpoint } from './close-endpoint.ts';
+import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliveries/wakes.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
+
+export const gateRules = {
+  /** Recovered deliveries in progress at one time. */
+  recoveriesAtATime: 4,
+  /** The largest page of parked deliveries that is released together; pages begin at 1 and double. */
+  largestPage: 64,
+} as const;
+
+/** The state of the gate, for the operator who reads its run. Times in Unix milliseconds. */
+export type GateStep =
+  | { done: true; outcome: 'open' | 'disabled' | 'deleted' }
+  | {
+      done: false;
+      at: number;
+      /**
+       * `paused`: nothing passes; `holding`: the breaker's wait; `probing`: one delivery was admitted; `idle`: throttled,
+       * nothing parked; `releasing`: parked deliveries are released in pages; `recovering`: recovered deliveries go, a few at a time;
+       * `canceling`: the endpoint is disabled, and the rest of a long queue is canceled.
+       */
+      doing: 'paused' | 'holding' | 'probing' | 'idle' | 'releasing' | 'recovering' | 'canceling';
+      parked: number;
+      /** The time at which the endpoint is disabled as failing, unless a delivery is accepted before. */
+      givenUpAt?: number;
+    };
+
+export interface GateDeps {
+  db: Database;
+  vault: Vault;
+}
+
+/** A gate that waits for a signal also looks once a day. */
+const dayMs = 86_400_000;
+/** Between two pages. */
+const pageEveryMs = 1_000;
+/** After so long it looks whether an attempt that it admitted was lost. The record of an attempt signals it. */
+const overdueMs = (deliveryRules.leaseSeconds + 5) * 1_000;
+
+/** Parked deliveries are counted up to this: the count is only for people. */
+const maxCounted = 10_000;
+
+/** Takes the gate one step further. @param now Unix milliseconds */
+export function tendGate({ db, vault }: GateDeps, endpointId: Id, now: number): Promise<GateStep> {
+  return db.transaction(async (tx) => {
+    const endpoint = await lockEndpoint(tx, endpointId);
+    if (!endpoint) return { done: true, outcome: 'deleted' };
+    const deadline = endpoint.status === 'enabled' ? failingDeadline(endpoint)?.getTime() : undefined;
+    if (deadline !== undefined && deadline <= now) {
+      const more = await closeEndpoint(tx, vault, endpoint, 'failing', new Date(now));
+      return more ? { done: false, doing: 'canceling', at: now, parked: 0 } : { done: true, outcome: 'disabled' };
+    }
+    const step = await releaseDue(tx, endpoint, now);
+    if (step.done) {
+      await tx.manager.update(WebhookEndpoint, { id: endpointId }, { gateLooksAt: null });
+      return step;
+    }
+    const at = Math.min(step.at, deadline ?? step.at);
+    await tx.manager.update(WebhookEndpoint, { id: endpointId }, { gateLooksAt: new Date(at) });
+    const parked = await countParked(tx, endpointId);
+    return { ...step, at, parked, ...(deadline !== undefined && { givenUpAt: deadline }) };
+  });
+}
+
+const gated = columns(WebhookEndpoint, [
+  'id',
+  'clubId',
+  'status',
+  'consecutiveFailures',
+  'failingSince',
+  'enabledAt',
+  'holdUntil',
+  'breakerStep',
+  'admittedDeliveryId',
+  'releasePage',
+]);
+type GatedEndpoint = RowOf<typeof gated>;
+
+/** The lock makes the end of the gate safe: a delivery that parks locks the row, too, so it parks before or after, never meanwhile. */
+function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpoint | undefined> {
+  return tx.one(sql`SELECT ${gated} FROM webhook_endpoints WHERE id = ${endpointId} FOR NO KEY UPDATE`);
+}
+
+type Doing = Extract<GateStep, { done: false }>['doing'];
+type Release = { done: true; outcome: 'open' | 'disabled' } | { done: false; at: number; doing: Doing };
+
+/** Releases the deliveries that can go now. @returns the state of the gate, and when it looks again without a signal */
+async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
+  if (endpoint.status === 'disabled') {
+    const more = await cancelSome(tx, endpoint.id, new Date(now));
+    return more ? { done: false, doing: 'canceling', at: now } : { done: true, outcome: 'disabled' };
+  }
+  if (endpoint.status === 'paused') return { done: false, doing: 'paused', at: now + dayMs };
+  const recovering = await releaseRecoveries(tx, endpoint.id, now);
+  const own = isThrottled(endpoint) ? await admitOne(tx, endpoint, now) : await releasePage(tx, endpoint, now);
+  if (!recovering) return own;
+  const at = now + overdueMs;
+  return own.done ? { done: false, doing: 'recovering', at } : { ...own, at: Math.min(own.at, at) };
+}
+
+/** @returns whether any recovered delivery is in progress or waits: the record of each signals the gate for the next */
+async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): Promise<boolean> {
+  const busy = await count(
+    tx,
+    sql`SELECT FROM webhook_deliveries
+      WHERE endpoint_id = ${endpointId} AND status = 'pending' AND parked_at IS NULL
+        AND 'recovery' IN (requested, in_flight)`,
+  );
+  const released = await release(tx, endpointId, recovery, gateRules.recoveriesAtATime - busy, now);
+  return busy + released.length > 0;
+}
+
+/**
+ * Admits one delivery at a time while the endpoint is throttled, after the end of the hold. It takes the one with the earliest due time, so
+ * a message that the receiver never accepts goes to the back of the queue. If none is parked, the hold does not double.
+ */
+async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
+  const holdUntil = endpoint.holdUntil?.getTime() ?? now;
+  if (holdUntil > now) return { done: false, doing: 'holding', at: holdUntil };
+  if (!(await isUnderWay(tx, endpoint.admittedDeliveryId))) {
+    const [admitted] = await release(tx, endpoint.id, usual, 1, now);
+    const change = { admittedDeliveryId: admitted?.id ?? null, releasePage: 0 };
+    await tx.manager.update(WebhookEndpoint, { id: endpoint.id }, change);
+    if (!admitted) {
+      // A parked delivery whose row another transaction holds was passed over.
+      const passedOver = (await countWaiting(tx, endpoint.id, usual)) > 0;
+      return { done: false, doing: 'idle', at: now + (passedOver ? pageEveryMs : dayMs) };
+    }
+  }
+  return { done: false, doing: 'probing', at: now + overdueMs };
+}
+
+/** The admitted delivery counts until its attempt is recorded, its lease has ended, or it is canceled before its attempt. */
+async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boolean> {
+  if (deliveryId === null) return false;
+  const row = await tx.one(
+    sql`SELECT 1 FROM webhook_deliveries
+      WHERE id = ${deliveryId} AND parked_at IS NULL
+        AND (status = 'pending' OR in_flight IS NOT NULL OR lease_until > clock_timestamp())`,
+  );
+  return row !== undefined;
+}
+
+/**
+ * Releases parked deliveries in pages of 1, 2, 4 … 64 while the endpoint is not throttled. A page grows while no more than half of the page
+ * before is still in progress, and begins again at 1 after a failure. A pause, a disable or a new arming stops the release, because the gate
+ * looks at those first. Each step releases at least one, so that parked deliveries do not wait behind steady arrivals.
+ */
+async function releasePage(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
+  const underway = await countUnderWay(tx, endpoint.id, now);
+  const page = nextPage(endpoint, underway);
+  await release(tx, endpoint.id, usual, Math.max(1, page - underway), now);
+  const more = (await countWaiting(tx, endpoint.id, usual)) > 0;
+  await tx.manager.update(WebhookEndpoint, { id: endpoint.id }, { releasePage: more ? page : 0 });
+  return more ? { done: false, doing: 'releasing', at: now + pageEveryMs } : { done: true, outcome: 'open' };
+}
+
+function nextPage({ consecutiveFailures, releasePage: last }: GatedEndpoint, underway: number): number {
+  if (consecutiveFailures > 0 || last === 0) return 1;
+  return underway > last / 2 ? last : Math.min(gateRules.largestPage, last * 2);
+}
+
+/** Counts deliveries that are due and not parked: released ones and new ones, up to the largest page. */
+function countUnderWay(tx: Transaction, endpointId: Id, now: number): Promise<number> {
+  return count(
+    tx,
+    sql`SELECT FROM webhook_deliveries
+        WHERE endpoint_id = ${endpointId} AND status = 'pending' AND parked_at IS NULL AND next_attempt_at <= ${new Date(now)}
+        LIMIT ${gateRules.largestPage}`,
+  );
+}
+
+async function count(tx: Transaction, rows: Sql): Promise<number> {
+  const counted = await tx.one<{ count: number }>(sql`SELECT count(*)::int AS count FROM (${rows}) counted`);
+  return counted?.count ?? 0;
+}
+
+/** SQL: the two kinds of parked deliveries, which are released differently; each condition has its own index. */
+const usual = sql`requested IS DISTINCT FROM 'recovery'`;
+const recovery = sql`requested = 'recovery'`;
+
+async function countParked(tx: Transaction, endpointId: Id): Promise<number> {
+  return (await countWaiting(tx, endpointId, usual)) + (await countWaiting(tx, endpointId, recovery));
+}
+
+/** @returns how many wait, up to `maxCounted` */
+function countWaiting(tx: Transaction, endpointId: Id, condition: Sql): Promise<number> {
+  return count(
+    tx,
+    sql`SELECT FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND parked_at IS NOT NULL AND ${condition} LIMIT ${maxCounted}`,
+  );
+}
+
+/**
+ * Releases up to `limit` parked deliveries and wakes their workflows. They are due from now on, so that the sweeper does not take them for
+ * overdue. It passes over rows that another transaction holds, until the next step.
+ */
+async function release(
+  tx: Transaction,
+  endpointId: Id,
+  condition: Sql,
+  limit: number,
+  now: number,
+): Promise<DeliveryToWake[]> {
+  if (limit <= 0) return [];
+  const released = await tx.rows<DeliveryToWake>(
+    sql`UPDATE webhook_deliveries delivery SET parked_at = NULL, next_attempt_at = greatest(delivery.next_attempt_at, ${new Date(now)})
+       FROM (SELECT id FROM webhook_deliveries
+              WHERE endpoint_id = ${endpointId} AND parked_at IS NOT NULL AND ${condition}
+              ORDER BY next_attempt_at, id LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED) next
+      WHERE delivery.id = next.id
+  RETURNING ${columnsToWake('delivery')}`,
+  );
+  // A single delivery is not bulk: all others wait for its result.
+  await (limit > 1
+    ? wakeManyDeliveries(tx, released, new Date(now))
+    : wake(tx, 'webhookDelivery', released, new Date(now)));
+  return released;
+}

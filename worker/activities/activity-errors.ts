@@ -1,0 +1,82 @@
+/**
+ * Errors of activities. Temporal must not keep or show a row or a request, so each error becomes a code (ENG-12).
+ * A step that fails answers "not done", with a growing pause, in every workflow of the table of workflow types (ENG-16).
+ */
+import type { Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import type { ActivityInterceptors } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { timeOfStep } from '../../activities/step.ts';
+import { noteFault } from '../../platform/engine/faults.ts';
+import { workflowTypeNames, type WorkflowType } from '../../platform/engine/workflow-types.ts';
+import { build } from '../../platform/infra/build.ts';
+import { describeError } from '../../platform/infra/describe-error.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
+import { failSpan, traceId } from '../../platform/infra/tracing.ts';
+import { stepFaults } from '../reports/metrics.ts';
+
+/** @param log gets the error by kind and place, so that an operator finds more there than in Temporal */
+export function errorsAsCodes(log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {
+  return ({ info }) => ({
+    inbound: {
+      async execute(input, next) {
+        try {
+          return await next(input);
+        } catch (error) {
+          if (error instanceof CancelledFailure) throw error;
+          const described = describeError(error);
+          log.error({ ...placeOf(info), error: described }, 'activity failed');
+          const code = described.code ?? described.name;
+          throw ApplicationFailure.create({ type: code, message: `${code}; the worker's log says where` });
+        }
+      },
+    },
+  });
+}
+
+/**
+ * If the fault cannot be recorded, as while Postgres is away, the error reaches Temporal, which repeats the activity.
+ * @param log gets the error by kind and place
+ */
+export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {
+  return ({ info }) => ({
+    inbound: {
+      async execute(input, next) {
+        try {
+          return await next(input);
+        } catch (error) {
+          const type = workflowTypeNames.find((known) => known === info.workflowType);
+          if (type === undefined || error instanceof CancelledFailure) throw error;
+          const answer = await noted(db, type, input.args, error);
+          if (answer === undefined) throw error;
+          stepFaults.inc({ workflow: type });
+          failSpan(error);
+          const { faults } = answer.failing;
+          log.error({ ...placeOf(info), faults, error: describeError(error) }, 'a step failed; it is tried again');
+          return answer;
+        }
+      },
+    },
+  });
+}
+
+/** @returns which run failed, where, at which attempt, in which trace and by which build: what an operator can look for */
+function placeOf({ workflowType, workflowExecution, taskQueue, activityType, attempt }: Context['info']) {
+  return {
+    workflow: workflowType,
+    workflow_id: workflowExecution?.workflowId,
+    run_id: workflowExecution?.runId,
+    queue: taskQueue,
+    activity: activityType,
+    attempt,
+    trace: traceId(),
+    build: build?.buildId,
+  };
+}
+
+/** @param args of a step: the row's id, and the workflow's time @returns undefined where it cannot be recorded */
+async function noted(db: Database, type: WorkflowType, args: readonly unknown[], error: unknown) {
+  const [subjectId, now] = args;
+  if (typeof subjectId !== 'string' || typeof now !== 'number') return undefined;
+  return noteFault(db, type, subjectId, error, timeOfStep(now)).catch(() => undefined);
+}

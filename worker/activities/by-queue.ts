@@ -1,0 +1,17 @@
+/** Which activities a worker offers on a task queue: those of the workflow types that run there. */
+import { activities, type ActivityDeps } from '../../activities/index.ts';
+import { workflowTypeNames, workflowTypes, type TaskQueue } from '../../platform/engine/workflow-types.ts';
+import type * as workflows from '../../workflows/index.ts';
+import { scheduledTypes, schedules } from '../temporal/schedules.ts';
+
+/** @returns the activities that the queue's worker registers */
+export function activitiesOn(queue: TaskQueue, deps: ActivityDeps): object {
+  // A type of the table or of a schedule that workflows/index.ts does not export fails to compile here.
+  const types: readonly (keyof typeof workflows)[] = [
+    ...workflowTypeNames.filter((type) =>
+      [workflowTypes[type].taskQueue, workflowTypes[type].bulkTaskQueue].includes(queue),
+    ),
+    ...scheduledTypes.filter((type) => schedules[type].action.taskQueue === queue),
+  ];
+  return Object.assign({}, ...types.map((type) => activities[type](deps))) as object;
+}

@@ -1,0 +1,55 @@
+/**
+ * A club's share of the slots of a queue whose steps take long (ENG-20). A step whose club holds its share ends before it begins: it
+ * gives its slot back, and its row is due later.
+ */
+import type { Context } from '@temporalio/activity';
+import type { ActivityInterceptors } from '@temporalio/worker';
+import { timeOfStep } from '../../activities/step.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { createClubPermits, type ClubPermits } from '../../platform/engine/club-permits.ts';
+import { putOffRow, type PutOffStep } from '../../platform/engine/put-off.ts';
+import { workflowTypeNames, type TaskQueue } from '../../platform/engine/workflow-types.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
+import { slots } from '../temporal/task-queues.ts';
+
+/** By queue. */
+export type SharedSlots = Partial<Record<TaskQueue, ClubPermits>>;
+
+/**
+ * Queues whose steps keep a core or a slot busy for seconds to hours. A club has one import at a time anyway, and other steps are
+ * short, or mostly wait and have many slots.
+ */
+const sharedQueues = ['indexing', 'media', 'moves'] as const satisfies TaskQueue[];
+
+/** @returns one permit for each slot of these queues */
+export function createSharedSlots(): SharedSlots {
+  return Object.fromEntries(sharedQueues.map((queue) => [queue, createClubPermits(slots[queue].activities)]));
+}
+
+type StepContext = { info: Pick<Context['info'], 'priority' | 'taskQueue' | 'workflowType'> };
+
+/** The club is the fairness key of the run (ENG-9). */
+export function stepsWithinShares(db: Database, shared: SharedSlots): (context: StepContext) => ActivityInterceptors {
+  return ({ info }) => ({
+    inbound: {
+      async execute(input, next) {
+        const permits = Object.entries(shared).find(([queue]) => queue === info.taskQueue)?.[1];
+        const clubId = info.priority?.fairnessKey;
+        const type = workflowTypeNames.find((known) => known === info.workflowType);
+        if (!permits || clubId === undefined || type === undefined) return next(input);
+        const release = permits.tryAcquire(clubId);
+        if (!release) {
+          const [subjectId, now] = input.args as [Id, number];
+          const at = permits.retryAt(clubId, timeOfStep(now));
+          await putOffRow(db, type, subjectId, new Date(at));
+          return { done: false, at, putOff: 'share' } satisfies PutOffStep;
+        }
+        try {
+          return await next(input);
+        } finally {
+          release();
+        }
+      },
+    },
+  });
+}

@@ -1,0 +1,67 @@
+/** Permits of many keys with one bound each: the attempts to one endpoint, or to one host, at one time (HOOK-16, HOOK-17). */
+import { releaseOnce, type Permits, type ReleasePermit } from '../../platform/core/permits.ts';
+
+/** Keys whose durations are remembered; the oldest is forgotten first. */
+const rememberedKeys = 10_000;
+/** The assumed duration until the first attempt of a key has ended: the time limit of an attempt. */
+const unknownMs = 15_000;
+/**
+ * The longest wait until a retry, because the receiver may answer quickly again: as long as the wait after the first refusal (DEL-3).
+ * Retries that would wait longer come at random in the second half of it.
+ */
+export const longestWaitMs = 5 * 60_000;
+
+export interface KeyedPermits extends Permits<string> {
+  /** @returns whether the key has reached its bound */
+  isFull(key: string): boolean;
+  /** Acquires a permit, even beyond the bound. */
+  acquire(key: string): ReleasePermit;
+  /** Notes how long an attempt took, in milliseconds. */
+  report(key: string, durationMs: number): void;
+}
+
+/** @param capacity permits of each key @param random from 0 to 1 */
+export function createKeyedPermits(capacity: number, random: () => number): KeyedPermits {
+  const counts = new Map<string, number>();
+  const durations = new Map<string, number>();
+  /** The latest time that `retryAt` gave, in Unix milliseconds. */
+  const lastRetries = new Map<string, number>();
+  const isFull = (key: string) => (counts.get(key) ?? 0) >= capacity;
+
+  function acquire(key: string): ReleasePermit {
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+    return releaseOnce(() => {
+      const count = (counts.get(key) ?? 1) - 1;
+      if (count > 0) return void counts.set(key, count);
+      counts.delete(key);
+      lastRetries.delete(key);
+    });
+  }
+
+  return {
+    isFull,
+    acquire,
+    tryAcquire: (key) => (isFull(key) ? undefined : acquire(key)),
+    retryAt(key, now) {
+      const durationMs = durations.get(key) ?? unknownMs;
+      const at = Math.max(lastRetries.get(key) ?? 0, now + durationMs) + durationMs / capacity;
+      if (at - now > longestWaitMs) return Math.round(now + longestWaitMs * (0.5 + random() / 2));
+      lastRetries.set(key, at);
+      return Math.round(at);
+    },
+    report(key, durationMs) {
+      durations.delete(key); // so that it counts as the newest
+      durations.set(key, durationMs);
+      const [oldest] = durations.keys();
+      if (durations.size > rememberedKeys && oldest !== undefined) durations.delete(oldest);
+    },
+  };
+}
+
+/** Adds the key as the newest of the set, and forgets the oldest if there are too many. */
+export function remember(keys: Set<string>, key: string): void {
+  keys.delete(key); // so that it counts as the newest
+  keys.add(key);
+  const [oldest] = keys;
+  if (keys.size > rememberedKeys && oldest !== undefined) keys.delete(oldest);
+}

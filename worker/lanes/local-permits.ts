@@ -1,0 +1,182 @@
+/**
+ * Permits of local first attempts (HOOK-15, ADR 4). A local attempt halves the work of the engine, but it holds a workflow task while it runs.
+ * Receivers that hang must not hold all tasks. Permits are bounded in all, for each endpoint, and for endpoints that are not known yet.
+ */
+import type { Id } from '../../platform/core/ids.ts';
+import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
+import { slots } from '../temporal/task-queues.ts';
+import { remember } from './keyed-permits.ts';
+
+export interface LocalPermitBounds {
+  /** Local attempts at one time that are not slow yet. */
+  total: number;
+  /** Local attempts at one time, with the slow ones: the other workflow tasks stay free. */
+  totalWithSlow: number;
+  /** Local attempts at one time to endpoints that have not answered quickly yet: quick endpoints keep their permits. */
+  unknown: number;
+  /** Local attempts at one time to one endpoint, and as many reservations. */
+  perEndpoint: number;
+}
+
+/** A quarter of the webhook queue's workflow tasks, half with the slow attempts, an eighth for unknown endpoints. */
+export const localPermitBounds: LocalPermitBounds = {
+  total: slots.webhooks.workflowTasks / 4,
+  totalWithSlow: slots.webhooks.workflowTasks / 2,
+  unknown: slots.webhooks.workflowTasks / 8,
+  perEndpoint: 8,
+};
+
+/** A receiver that takes longer gets ordinary activities: a local attempt would hold a workflow task while it answers. */
+const slowReceiverMs = 100;
+/** A permit that is held for longer counts as slow, and its endpoint gets no further local attempts. */
+const slowPermitMs = 1_000;
+/** A delivery waits for a permit for so many milliseconds, at most: by then each permit is released or slow. */
+const patienceMs = slowPermitMs;
+/** A permit that is never released, because the run went to another worker, is free after this: longer than an attempt. */
+const expiryMs = 30_000;
+
+export interface LocalPermits {
+  /**
+   * Acquires a permit, or reserves one, for a delivery that is to be claimed. A delivery with a reservation waits for its permit in `acquire`,
+   * much shorter than its claim is fresh. The fan-outs of a burst can therefore claim in batches, not one delivery at a time.
+   * @returns false if there is neither, or if the delivery has one already
+   */
+  reserve(deliveryId: Id, endpointId: Id): boolean;
+  /** Keeps the claim of a delivery with its permit. */
+  keepClaim(claimed: ClaimedDelivery): void;
+  /** @returns the claim that was kept; only once, and only while the permit is held */
+  takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
+  /**
+   * Acquires a permit, and waits for it for a second at most. The wait limits the relay to the pace of the engine. Without it the relay would
+   * start a whole burst immediately, nearly all of it with ordinary activities. The backlog stays in Postgres, which shares the relay out among the clubs.
+   * @returns whether the delivery has a permit, and may be attempted locally
+   */
+  acquire(deliveryId: string, endpointId: string): Promise<boolean>;
+  /** @returns whether the delivery has a permit: its attempt is local */
+  has(deliveryId: string): boolean;
+  /** Releases the permit of the delivery, if it has one: its step has ended. */
+  release(deliveryId: string): void;
+  /** Notes how an attempt ended, local or not: this decides whether its endpoint gets local attempts. */
+  report(endpointId: string, attempt: { ok: boolean; durationMs: number }): void;
+}
+
+interface Permit {
+  endpointId: string;
+  slow: boolean;
+  claimed?: ClaimedDelivery;
+  /** Makes the permit slow, and later releases it. */
+  timer: NodeJS.Timeout;
+}
+
+interface Waiter {
+  deliveryId: string;
+  endpointId: string;
+  end: (acquired: boolean) => void;
+}
+
+export function createLocalPermits({ total, totalWithSlow, unknown, perEndpoint }: LocalPermitBounds): LocalPermits {
+  const permits = new Map<string, Permit>();
+  const slowEndpoints = new Set<string>();
+  const quickEndpoints = new Set<string>();
+  const waiters = new Set<Waiter>();
+  const reservations = new Map<string, { endpointId: string; expiry: NodeJS.Timeout }>();
+  const count = (counts: (permit: Permit) => boolean) => [...permits.values()].filter(counts).length;
+
+  /** The endpoint is unknown, and all permits for unknown endpoints are held: it does not wait for one. */
+  const isBeyondUnknown = (endpointId: string) =>
+    !quickEndpoints.has(endpointId) && count((permit) => !quickEndpoints.has(permit.endpointId)) >= unknown;
+  const isEndpointFull = (endpointId: string) => count((permit) => permit.endpointId === endpointId) >= perEndpoint;
+
+  const tryAcquire = (deliveryId: string, endpointId: string): boolean => {
+    if (permits.has(deliveryId)) return false; // with its claim, if it has one: the fact is fanned out again
+    if (slowEndpoints.has(endpointId) || isBeyondUnknown(endpointId) || isEndpointFull(endpointId)) return false;
+    if (permits.size >= totalWithSlow || count((permit) => !permit.slow) >= total) return false;
+    const timer = setTimeout(() => becomeSlow(deliveryId), slowPermitMs);
+    permits.set(deliveryId, { endpointId, slow: false, timer });
+    return true;
+  };
+
+  const reserve = (deliveryId: string, endpointId: string): boolean => {
+    if (permits.has(deliveryId) || reservations.has(deliveryId)) return false;
+    if (tryAcquire(deliveryId, endpointId)) return true;
+    if (slowEndpoints.has(endpointId) || isBeyondUnknown(endpointId) || reservations.size >= total) return false;
+    if ([...reservations.values()].filter((one) => one.endpointId === endpointId).length >= perEndpoint) return false;
+    const expiry = setTimeout(() => reservations.delete(deliveryId), expiryMs);
+    reservations.set(deliveryId, { endpointId, expiry });
+    return true;
+  };
+
+  const endReservation = (deliveryId: string) => {
+    clearTimeout(reservations.get(deliveryId)?.expiry);
+    reservations.delete(deliveryId);
+  };
+
+  const release = (deliveryId: string) => {
+    endReservation(deliveryId);
+    clearTimeout(permits.get(deliveryId)?.timer);
+    if (permits.delete(deliveryId)) admitWaiters();
+  };
+
+  const becomeSlow = (deliveryId: string) => {
+    const permit = permits.get(deliveryId);
+    if (!permit) return;
+    permit.slow = true;
+    permit.timer = setTimeout(() => release(deliveryId), expiryMs - slowPermitMs);
+    close(permit.endpointId);
+    admitWaiters();
+  };
+
+  const close = (endpointId: string) => {
+    quickEndpoints.delete(endpointId);
+    remember(slowEndpoints, endpointId);
+    for (const waiter of waiters) if (waiter.endpointId === endpointId) waiter.end(false);
+  };
+
+  const admitWaiters = () => {
+    for (const waiter of waiters) if (tryAcquire(waiter.deliveryId, waiter.endpointId)) waiter.end(true);
+  };
+
+  const wait = (deliveryId: string, endpointId: string) =>
+    new Promise<boolean>((resolve) => {
+      const waiter: Waiter = {
+        deliveryId,
+        endpointId,
+        end(acquired) {
+          waiters.delete(waiter);
+          clearTimeout(patience);
+          endReservation(deliveryId);
+          resolve(acquired);
+        },
+      };
+      const patience = setTimeout(() => waiter.end(false), patienceMs);
+      waiters.add(waiter);
+    });
+
+  return {
+    reserve,
+    keepClaim(claimed) {
+      const permit = permits.get(claimed.id);
+      if (permit) permit.claimed = claimed;
+    },
+    takeClaim(deliveryId) {
+      const permit = permits.get(deliveryId);
+      const claimed = permit?.claimed;
+      delete permit?.claimed;
+      return claimed;
+    },
+    acquire(deliveryId, endpointId) {
+      const acquired = permits.has(deliveryId) || tryAcquire(deliveryId, endpointId);
+      if (!acquired && !slowEndpoints.has(endpointId) && !isBeyondUnknown(endpointId))
+        return wait(deliveryId, endpointId);
+      endReservation(deliveryId);
+      return Promise.resolve(acquired);
+    },
+    has: (deliveryId) => permits.has(deliveryId),
+    release,
+    report(endpointId, { ok, durationMs }) {
+      if (!ok || durationMs > slowReceiverMs) return close(endpointId);
+      slowEndpoints.delete(endpointId);
+      remember(quickEndpoints, endpointId);
+    },
+  };
+}

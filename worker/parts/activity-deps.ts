@@ -1,0 +1,32 @@
+/** The dependencies of all activities of a worker's process. */
+import type { ActivityDeps } from '../../activities/index.ts';
+import { createPaymentProcessor } from '../../platform/infra/payments.ts';
+import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
+import { activitiesOn } from '../activities/by-queue.ts';
+import { notices, rescued } from '../reports/metrics.ts';
+import { fileDeps } from './files.ts';
+import { bulkMailDeps, transactionalMailDeps } from './mails.ts';
+import type { Parts } from './parts.ts';
+
+/** @returns the activities of each queue. Transactional mails of the queue `bulk-mail` have an SMTP server of their own */
+export function activitiesOf(parts: Parts): (queue: TaskQueue) => object {
+  const { resources, config, answers, deliveries, failpoint } = parts;
+  const { db, vault, storage, smtp } = resources;
+  const deps: ActivityDeps = {
+    db,
+    vault,
+    storage,
+    failpoint,
+    deliveries,
+    answers,
+    mails: transactionalMailDeps(parts, smtp.transactional),
+    ...bulkMailDeps(parts),
+    ...fileDeps(parts),
+    completions: { db, publicUrl: config.api.publicUrl, failpoint },
+    notices: { db, vault, onOutcome: (outcome) => notices.inc({ outcome }), failpoint },
+    addOns: { db, processor: createPaymentProcessor(config.stripe) },
+    onRescued: (count) => rescued.inc(count),
+  };
+  const bulkDeps: ActivityDeps = { ...deps, mails: transactionalMailDeps(parts, smtp.bulk) };
+  return (queue) => activitiesOn(queue, queue === 'bulk-mail' ? bulkDeps : deps);
+}

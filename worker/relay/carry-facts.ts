@@ -1,0 +1,106 @@
+/** Carries facts to their consumers, and starts the runs that they cause (ENG-4). */
+import { gathered } from '../../platform/core/gathered.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import { removeFacts, type ClaimedFact, type FactResult } from '../../platform/engine/facts.ts';
+import type { Run } from '../../platform/engine/workflow-types.ts';
+import { inSpan, traceparent } from '../../platform/infra/tracing.ts';
+import { contextsInLockOrder, type CausedWorkflow, type ConsumerOptions } from '../../domain/contexts.ts';
+import { returnClaim } from '../../domain/webhooks/attempts/claims.ts';
+import { factBatches, firstAttempts } from '../reports/metrics.ts';
+import type { RelayDeps } from './relay.ts';
+import { spanOfBatch } from './spans.ts';
+
+type FactDeps = Pick<RelayDeps, 'db' | 'workflows' | 'localAttempts' | 'lane' | 'waitSpeed' | 'failpoint'>;
+type Result = FactResult<CausedWorkflow>;
+
+/**
+ * Hands facts to their consumers, starts the workflows that they caused, and only then deletes them: after a crash all is repeated.
+ * Facts that were claimed together go through the consumers together. If anything fails there, each goes by itself, so that one fact
+ * cannot hold up the others. One batch runs at a time; the facts that are claimed meanwhile are the next one.
+ * @returns the function that carries one fact
+ */
+export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promise<void> {
+  const { db, workflows, localAttempts, failpoint } = deps;
+  const consumeAlone = async (fact: ClaimedFact): Promise<Exclude<Result, { kind: 'blocked' }>> => {
+    const [result] = await consumeAll(deps, [fact]);
+    if (!result || result.kind === 'blocked')
+      throw new Error(
+        `The consumers of fact ${fact.id} (${fact.type}) answered ${result?.kind ?? 'nothing'} for it alone.`,
+      );
+    return result;
+  };
+  const start = async (run: Run, isLocal: boolean) => {
+    const started = await workflows.start(run, [isLocal]);
+    if (started !== 'before') firstAttempts.inc({ lane: 'workflow' });
+    return started === 'here';
+  };
+  const consume = gathered(async (facts: readonly ClaimedFact[]) => {
+    factBatches.observe(facts.length);
+    // A fact alone waits for the transaction that holds its student, so others must not wait for it.
+    const together =
+      facts.length > 1
+        ? await inSpan('facts together', spanOfBatch(facts), () => consumeAll(deps, facts)).catch(() => [])
+        : [];
+    return facts.map((fact, place) => async () => {
+      const result = together[place];
+      return result && result.kind !== 'blocked' ? result : consumeAlone(fact);
+    });
+  });
+  const remove = gathered(async (facts: readonly ClaimedFact[]) => {
+    await removeFacts(db.source, facts);
+    return facts;
+  });
+  return async (leased) => {
+    const here = traceparent(); // runs go on from the span of the relay
+    const fact = here === undefined ? leased : { ...leased, traceparent: here };
+    const result = await (await consume(fact))();
+    if (result.kind === 'removed') return;
+    await failpoint('fanned_out');
+    await Promise.all(
+      result.runs.map(({ localAttemptAt: endpointId, claimed, ...run }) =>
+        localAttempts.start(
+          { id: run.subjectId, endpointId, claimed },
+          {
+            start: (isLocal) => start({ ...run, priority: fact.priority }, isLocal),
+            returnClaim: (unused) => returnClaim(db, unused, new Date()),
+          },
+        ),
+      ),
+    );
+    await remove(fact);
+  };
+}
+
+/** @returns for each fact the result of all consumers together */
+async function consumeAll(
+  { db, waitSpeed, lane, localAttempts }: FactDeps,
+  facts: readonly ClaimedFact[],
+): Promise<Result[]> {
+  const now = new Date();
+  const results = new Map<Id, Result>(facts.map(({ id }) => [id, { kind: 'consumed', runs: [] }]));
+  const neededByOthers = new Set<Id>();
+  const options: ConsumerOptions = {
+    neededByOthers,
+    ...(waitSpeed !== undefined && { waitSpeed }),
+    ...(lane && { lane }),
+    ...(localAttempts.localPermits && { localPermits: localAttempts.localPermits }),
+  };
+  for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers)) {
+    // A fact that is blocked at one consumer goes alone through all of them.
+    const open = facts.filter(({ id }) => results.get(id)?.kind !== 'blocked');
+    const answers = await consume(db, open, now, options);
+    for (const [place, { id }] of open.entries()) {
+      const answer = answers[place];
+      results.set(id, joined(results.get(id), answer));
+      if (answer?.kind === 'consumed' && answer.runs.length > 0) neededByOthers.add(id);
+    }
+  }
+  return facts.map(({ id }) => results.get(id) ?? { kind: 'blocked' });
+}
+
+/** @returns the result for a fact, after the answer of one more consumer */
+function joined(before: Result = { kind: 'blocked' }, answer: Result = { kind: 'blocked' }): Result {
+  if (before.kind === 'blocked' || answer.kind === 'blocked') return { kind: 'blocked' };
+  if (before.kind === 'removed' || answer.kind === 'removed') return { kind: 'removed' };
+  return { kind: 'consumed', runs: [...before.runs, ...answer.runs] };
+}

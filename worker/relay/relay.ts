@@ -1,0 +1,254 @@
+/** The relay: carries facts and wakes from Postgres to Temporal, round robin over clubs (ENG-3, ENG-4, ENG-9). */
+import type { Logger } from 'pino';
+import type { DataSource } from 'typeorm';
+import { bulk, type Priority } from '../../entities/facts/values.ts';
+import type { Id } from '../../platform/core/ids.ts';
+import type { Database } from '../../platform/infra/postgres/database.ts';
+import { describeError } from '../../platform/infra/describe-error.ts';
+import { inSpan } from '../../platform/infra/tracing.ts';
+import { listen, relayChannel } from '../../platform/infra/postgres/notifications.ts';
+import { claimFacts, deferFact } from '../../platform/engine/facts.ts';
+import { turnFromAnywhere, unknownFront, type Failure, type InHand, type Room } from '../../platform/engine/turns.ts';
+import { claimWakes, deferWake, type ClaimedWake } from '../../platform/engine/wakes.ts';
+import { workflowTypes } from '../../platform/engine/workflow-types.ts';
+import type { DirectLane } from '../../domain/webhooks/attempts/permits.ts';
+import type { LocalStarts } from '../lanes/attempt-permits.ts';
+import { relayed, relayErrors } from '../reports/metrics.ts';
+import { isEngineAway, type WorkflowClient } from '../temporal/workflow-client.ts';
+import { createFactCarrier } from './carry-facts.ts';
+import { sendWake } from './carry-wakes.ts';
+import { createHandOver } from './lost-attempts.ts';
+import { spanOfFact, spanOfWake } from './spans.ts';
+
+/** Permits of the relay: facts and wakes in hand at one time. They keep the engine busy, and another club's turn comes soon. */
+export const maxInFlight = 32;
+/** Of these, for facts of one club, and for wakes of one club: one busy endpoint must not hold up the other clubs. */
+export const maxPerClub = 8;
+/** The share of permits that is open to bulk. The rest is for urgent and normal work, also of the same club (ENG-15). */
+const openToBulk = 3 / 4;
+/**
+ * A relay with fewer free permits than these waits for more before it claims, but only for some milliseconds. A claim costs about the same
+ * for one row as for four, and in a burst there would be one claim for each row.
+ */
+const gathering = { permits: 4, ms: 10 } as const;
+/** How often the relay polls: a lost NOTIFY costs at most this. */
+const pollMs = 1_000;
+/** A relay that has not read its work for so long is not alive. */
+const aliveMs = 15_000;
+
+export interface RelayDeps {
+  db: Database;
+  /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
+  databaseUrl: string;
+  /** In place of LISTEN, for simulations; the real one if absent. */
+  listen?: typeof listen;
+  workflows: WorkflowClient;
+  localAttempts: LocalStarts;
+  /** Makes first attempts of deliveries in this process; absent: runs make all attempts. */
+  lane?: DirectLane;
+  /**
+   * Wakes of bulk that it sends for one club in a second (`BULK_STARTS_PER_SECOND`). The others wait in Postgres, where urgent work
+   * overtakes them, and do not fill the engine.
+   */
+  bulkStartsPerSecond: number;
+  /** A wake's run is about to be started, in this process if it can. */
+  beforeStart?: (wake: Pick<ClaimedWake, 'workflowType' | 'subjectId' | 'clubId'>) => void;
+  /** How many times faster waits of automations pass; 1 if absent. */
+  waitSpeed?: number;
+  /** Of this process. Absent in a checkout, which claims while no build is current. */
+  buildId?: string | undefined;
+  log: Logger;
+  /** A place where tests stop the process; does nothing otherwise. */
+  failpoint: (name: 'fanned_out' | 'wake_sent' | 'handed_over') => Promise<void>;
+}
+
+export interface Relay {
+  /** Whether it has read its work lately: it does so every second, unless Postgres is away. */
+  isAlive(): boolean;
+  /** Claims nothing new, and waits for the rows in hand. */
+  stop(): Promise<void>;
+}
+
+type Kind = 'fact' | 'wake';
+
+export function startRelay(deps: RelayDeps): Relay {
+  let stopped = false;
+  let notified = false;
+  let lookedAt = performance.now();
+  let wakeUp = () => {};
+  /** A sent wake of bulk holds its permit for so long, so the permits of a club limit its pace. */
+  const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
+  const inFlight = new Set<Promise<void>>();
+  const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
+  const carryFact = createFactCarrier(deps);
+  const handOverLostAttempts = createHandOver(deps);
+  const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
+  const fronts = { fact: unknownFront(), wake: unknownFront() };
+  /** Whether a claim may find rows. After a claim that found too few: not before a NOTIFY, a released permit or a poll. */
+  const mayWait = { fact: true, wake: true };
+  const notify = (...kinds: readonly Kind[]) => {
+    for (const kind of kinds) mayWait[kind] = true;
+    notified = true;
+    wakeUp();
+  };
+  const listener = (deps.listen ?? listen)({
+    databaseUrl: deps.databaseUrl,
+    source: deps.db.source,
+    name: 'club-relay',
+    channel: relayChannel,
+    onNotify: () => notify('fact', 'wake'),
+    onFailure: (error) => deps.log.warn({ error: describeError(error) }, 'the relay cannot listen; it polls'),
+  });
+
+  async function run(): Promise<void> {
+    while (!stopped) {
+      await gatherPermits();
+      notified = false;
+      await handOverLostAttempts();
+      const room = maxInFlight - inFlight.size;
+      const claims = room > 0 ? await carryNext(room) : 0;
+      if (stopped || claims > 0 || notified) continue;
+      await nextNotification(pollMs);
+    }
+  }
+
+  async function gatherPermits(): Promise<void> {
+    const latest = performance.now() + gathering.ms;
+    while (!stopped && maxInFlight - inFlight.size < gathering.permits) {
+      const restMs = latest - performance.now();
+      if (restMs <= 0) return;
+      notified = false;
+      await nextNotification(restMs);
+    }
+  }
+
+  /** Claims up to so many facts and wakes, and carries each on its own. @returns how many it claimed */
+  async function carryNext(room: number): Promise<number> {
+    const half = Math.ceil(room / 2);
+    if (performance.now() - lookedAt > pollMs) mayWait.fact = mayWait.wake = true;
+    const looksForAll = mayWait.fact && mayWait.wake;
+    try {
+      // Half for each, so that a burst of one kind does not delay the other. The next round uses the permits that stay free.
+      const wakes = await claim('wake', claimWakes, mayWait.fact ? half : room);
+      for (const wake of wakes) {
+        carry(
+          'wake',
+          wake,
+          () => inSpan(`wake ${wake.workflowType}`, spanOfWake(wake), () => sendWake(deps, wake)),
+          (failure) => deferWake(deps.db.source, wake, failure),
+          bulkWakeMs * workflowTypes[wake.workflowType].bulkStarts,
+        );
+      }
+      const facts = await claim('fact', claimFacts, wakes.length > 0 ? half : room);
+      if (looksForAll) lookedAt = performance.now();
+      for (const fact of facts) {
+        carry(
+          'fact',
+          fact,
+          () => inSpan(`fact ${fact.type}`, spanOfFact(fact), () => carryFact(fact)),
+          (failure) => deferFact(deps.db.source, fact, failure),
+        );
+      }
+      return wakes.length + facts.length;
+    } catch (error) {
+      deps.log.error({ error: describeError(error) }, 'the relay cannot read its work');
+      mayWait.fact = mayWait.wake = true;
+      await nextNotification(pollMs);
+      return 0;
+    }
+  }
+
+  async function claim<Row>(
+    kind: Kind,
+    rowsFor: (db: DataSource, room: Room) => Promise<Row[]>,
+    limit: number,
+  ): Promise<Row[]> {
+    if (!mayWait[kind]) return [];
+    mayWait[kind] = false; // before the claim, never after it: a notification that comes during it must not be lost
+    const rows = await rowsFor(deps.db.source, roomFor(kind, limit));
+    if (rows.length === limit) mayWait[kind] = true; // fewer: rows beyond a club's permits are claimed as these are done
+    return rows;
+  }
+
+  const roomFor = (kind: Kind, limit: number): Room => ({
+    limit,
+    bulk: Math.max(0, maxInFlight * openToBulk - bulkOf(inHand.fact) - bulkOf(inHand.wake)),
+    perClub: maxPerClub,
+    bulkPerClub: maxPerClub * openToBulk,
+    inHand: inHand[kind],
+    turn: turns[kind],
+    front: fronts[kind],
+    buildId: deps.buildId,
+  });
+
+  /**
+   * @param putOff makes the row due again after a pause; if that fails too, its lease ends
+   * @param restMs how long a row of bulk holds its permit afterwards
+   */
+  function carry(
+    kind: Kind,
+    row: { clubId: Id; priority: Priority },
+    work: () => Promise<void>,
+    putOff: (failure: Failure) => Promise<void>,
+    restMs = 0,
+  ): void {
+    addTo(inHand[kind], row.clubId, { all: 1, bulk: row.priority === bulk ? 1 : 0 });
+    const attempt = async () => {
+      try {
+        await work();
+        relayed.inc({ kind });
+      } catch (error) {
+        relayErrors.inc({ kind });
+        deps.log.warn({ kind, error: describeError(error) }, 'the relay will try again');
+        await putOff(isEngineAway(error) ? 'away' : 'its own').catch(() => {});
+      }
+    };
+    const isBulk = row.priority === bulk;
+    const releaseBulk = () => {
+      addTo(inHand[kind], row.clubId, { all: 0, bulk: -1 });
+      notify('fact', 'wake'); // either may have waited for a permit that is open to bulk
+    };
+    const carried = attempt().finally(() => {
+      inFlight.delete(carried);
+      addTo(inHand[kind], row.clubId, { all: -1, bulk: 0 });
+      if (isBulk && restMs > 0) setTimeout(releaseBulk, restMs).unref();
+      else if (isBulk) releaseBulk();
+      notify(kind); // more rows of its club may wait
+    });
+    inFlight.add(carried);
+  }
+
+  function nextNotification(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      wakeUp = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (notified) wakeUp();
+    });
+  }
+
+  const running = run();
+  return {
+    isAlive: () => performance.now() - lookedAt < aliveMs,
+    async stop() {
+      stopped = true;
+      notify();
+      await running;
+      await Promise.all(inFlight);
+      await listener.stop();
+    },
+  };
+}
+
+function addTo(inHand: Map<Id, InHand>, clubId: Id, change: InHand): void {
+  const before = inHand.get(clubId) ?? { all: 0, bulk: 0 };
+  const after = { all: before.all + change.all, bulk: before.bulk + change.bulk };
+  if (after.all > 0 || after.bulk > 0) inHand.set(clubId, after);
+  else inHand.delete(clubId);
+}
+
+function bulkOf(inHand: ReadonlyMap<Id, InHand>): number {
+  return [...inHand.values()].reduce((sum, ofClub) => sum + ofClub.bulk, 0);
+}

@@ -1,0 +1,31 @@
+/** The spans of the relay: each goes on from the span that wrote its fact or wake. */
+import { timeOfId } from '../../platform/core/ids.ts';
+import { causeOf, spanOf } from '../../platform/core/traces.policy.ts';
+import type { ClaimedFact } from '../../platform/engine/facts.ts';
+import type { ClaimedWake } from '../../platform/engine/wakes.ts';
+import type { SpanOptions } from '../../platform/infra/tracing.ts';
+
+export function spanOfFact({ id, type, traceparent: written }: ClaimedFact): SpanOptions {
+  const cause = causeOf({ traceparent: written, at: timeOfId(id) });
+  return { kind: 'consumer', cause, attributes: { 'club.fact.id': id, 'club.fact.type': type } };
+}
+
+export function spanOfWake({ workflowType, workflowId, traceparent: written, recordedAt }: ClaimedWake): SpanOptions {
+  const cause = causeOf({ traceparent: written, at: recordedAt.getTime() });
+  return {
+    kind: 'consumer',
+    cause,
+    attributes: { 'club.workflow.type': workflowType, 'club.workflow.id': workflowId },
+  };
+}
+
+/** The span of one transaction for facts of several traces. It belongs to a trace that is sampled, if any is, and links to the others. */
+export function spanOfBatch(facts: readonly ClaimedFact[]): SpanOptions {
+  const spans = facts.flatMap(({ traceparent: span }) => (span ? [span] : []));
+  const cause = spans.find((span) => spanOf(span)?.isSampled) ?? spans[0];
+  return {
+    cause: causeOf({ traceparent: cause, at: Date.now() }),
+    links: spans.filter((span) => span !== cause),
+    attributes: { 'club.facts': facts.length },
+  };
+}

@@ -1,0 +1,14 @@
+/** Tells operators why attempts of webhook deliveries got no answer: as a metric, and as a line of the log. */
+import type { Logger } from 'pino';
+import type { EndedAttempt } from '../../domain/webhooks/attempts/attempt.ts';
+import { failureCause } from '../../domain/webhooks/attempts/failure-causes.ts';
+import { failureCauses } from './metrics.ts';
+
+/** Does nothing for an attempt that got an answer, or that was interrupted. */
+export function reportFailureCause({ endpointId, outcome, durationMs, errorCode }: EndedAttempt, log: Logger): void {
+  if (outcome === 'interrupted') return;
+  const cause = failureCause({ outcome, errorCode });
+  if (cause === undefined) return;
+  failureCauses.inc({ cause });
+  log.info({ endpointId, outcome, cause, code: errorCode, durationMs }, 'a webhook attempt got no answer');
+}

@@ -1,0 +1,146 @@
+/**
+ * Connections to Temporal: the workers' own, and the one of commands that come to an end. Both are made of the same settings, by
+ * Temporal's own reader of them; no file of Temporal's is read.
+ */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { lookup } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
+import { Connection } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { NativeConnection } from '@temporalio/worker';
+import { StartProblem, StartProblems } from '../../platform/core/start-problem.ts';
+import type { TemporalSettings, TemporalTls } from '../../platform/infra/temporal-settings.ts';
+import { whyUnlikeUs, whyUnreachable } from './reach.ts';
+
+/** For a server that speaks as we do, and is slow: all others were found out before. */
+const connectTimeout = '30s';
+
+/** How often an API key is read again from its file. */
+const readKeyEveryMs = 30_000;
+
+/** @throws StartProblem */
+export async function connectWorkers(settings: TemporalSettings): Promise<NativeConnection> {
+  return connectBy((options) => NativeConnection.connect(options), settings);
+}
+
+/** @throws StartProblem */
+export async function connectCommand(settings: TemporalSettings): Promise<Connection> {
+  return connectBy((options) => Connection.connect({ ...options, connectTimeout }), settings);
+}
+
+/**
+ * The options of either connection.
+ * @throws StartProblem naming every file that cannot be read, and what its PEM is not
+ */
+function connectionOptions({ address, apiKey, tls }: TemporalSettings) {
+  const mistakes = pemMistakes(tls);
+  if (mistakes.length > 0) throw new StartProblems(mistakes);
+  const variables = {
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_API_KEY: apiKey?.reveal(),
+    TEMPORAL_TLS: tls.isOn,
+    TEMPORAL_TLS_CLIENT_CERT_PATH: tls.clientCertFile,
+    TEMPORAL_TLS_CLIENT_CERT_DATA: tls.clientCert,
+    TEMPORAL_TLS_CLIENT_KEY_PATH: tls.clientKeyFile,
+    TEMPORAL_TLS_CLIENT_KEY_DATA: tls.clientKey?.reveal(),
+    TEMPORAL_TLS_SERVER_CA_CERT_PATH: tls.authorityFile,
+    TEMPORAL_TLS_SERVER_CA_CERT_DATA: tls.authority,
+    TEMPORAL_TLS_SERVER_NAME: tls.serverName,
+  };
+  const set = Object.entries(variables).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return loadClientConnectConfig({ disableFile: true, overrideEnvVars: Object.fromEntries(set) }).connectionOptions;
+}
+
+/**
+ * Where Temporal's SDK serves its metrics. The SDK takes no names, so that a name is looked up.
+ * @returns such as `0.0.0.0:9090` or `[::1]:9090`
+ * @throws StartProblem where the name has no address
+ */
+export async function metricsAddress(host: string, port: number): Promise<string> {
+  const { address } = await lookup(host).catch(() => {
+    throw new StartProblem(`WORKER_HOST ${host} has no address: Temporal's metrics cannot be served there.`);
+  });
+  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+function pemMistakes(tls: TemporalTls): string[] {
+  const mistakes: string[] = [];
+  /** @returns what the PEM holds; undefined where there is none, or a mistake was noted */
+  const parsed = <T>(name: string, data: string | undefined, file: string | undefined, parse: (pem: string) => T) => {
+    let pem = data;
+    try {
+      if (file !== undefined) pem = readFileSync(file, 'utf8');
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      mistakes.push(
+        `${name}_PATH names a file that cannot be read (${code ?? 'no code'}): mend the path, or its rights`,
+      );
+      return undefined;
+    }
+    try {
+      return pem === undefined ? undefined : parse(pem);
+    } catch {
+      mistakes.push(
+        `${name}_${file === undefined ? 'DATA' : 'PATH'} holds no PEM that can be read: give it as it was issued`,
+      );
+      return undefined;
+    }
+  };
+  const certificate = (pem: string) => new X509Certificate(pem);
+  const cert = parsed('TEMPORAL_TLS_CLIENT_CERT', tls.clientCert, tls.clientCertFile, certificate);
+  const key = parsed('TEMPORAL_TLS_CLIENT_KEY', tls.clientKey?.reveal(), tls.clientKeyFile, createPrivateKey);
+  parsed('TEMPORAL_TLS_SERVER_CA_CERT', tls.authority, tls.authorityFile, certificate);
+  if (cert && key && !cert.checkPrivateKey(key))
+    mistakes.push('The client certificate and the client key of TEMPORAL_TLS_ do not belong together: give a pair');
+  if (cert && cert.validToDate.getTime() < Date.now())
+    mistakes.push(`The client certificate of TEMPORAL_TLS_ has expired on ${cert.validTo}: renew it`);
+  return mistakes;
+}
+
+async function connectBy<T>(
+  connect: (options: ReturnType<typeof connectionOptions>) => Promise<T>,
+  settings: TemporalSettings,
+): Promise<T> {
+  const options = connectionOptions(settings);
+  const problem = await whyUnlikeUs(settings, options.tls);
+  if (problem !== undefined) throw new StartProblem(problem);
+  try {
+    return await connect(options);
+  } catch (error) {
+    throw new StartProblem(await whyUnreachable(settings, options.tls, error));
+  }
+}
+
+interface KeyedConnection {
+  setApiKey(key: string): unknown;
+}
+
+/**
+ * Reads the API key again and again, so that a connection goes on with the new one before the old one ends.
+ * @param report gets a line for people where the key has changed, and an error where the file cannot be read: the old key stays
+ * @returns `look` reads it now; `stop` ends it
+ */
+export function followApiKey(
+  { apiKey, apiKeyFile }: Pick<TemporalSettings, 'apiKey' | 'apiKeyFile'>,
+  connection: KeyedConnection,
+  report: { changed: () => void; failed: (error: unknown) => void },
+): { look(): Promise<void>; stop(): void } {
+  if (apiKeyFile === undefined) return { look: () => Promise.resolve(), stop() {} };
+  let current = apiKey?.reveal();
+  const look = async () => {
+    try {
+      const key = (await readFile(apiKeyFile, 'utf8')).trim();
+      if (key === '' || key === current) return; // an empty file is one that is being written
+      await connection.setApiKey(key);
+      current = key;
+      report.changed();
+    } catch (error) {
+      report.failed(error);
+    }
+  };
+  const looking = setInterval(() => void look(), readKeyEveryMs);
+  looking.unref();
+  return { look, stop: () => clearInterval(looking) };
+}

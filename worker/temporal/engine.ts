@@ -1,0 +1,98 @@
+/** A worker's connection to Temporal, with its workers, its schedules and the client of the relay. */
+import { Client } from '@temporalio/client';
+import { Worker, type ActivityInterceptorsFactory, type NativeConnection } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import type { Config } from '../../config.ts';
+import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
+import type { Build } from '../../platform/infra/build.ts';
+import { describeError } from '../../platform/infra/describe-error.ts';
+import { connectWorkers, followApiKey } from './connection.ts';
+import { temporalLogger } from './runtime.ts';
+import { createMissingSchedules, ensureSchedules, keepSchedules } from './schedules.ts';
+import { workerOptions } from './task-queues.ts';
+import { workflowBundle } from './workflow-bundle.ts';
+import { createWorkflowClient, type WorkflowClient } from './workflow-client.ts';
+
+export interface Engine {
+  workflows: WorkflowClient;
+  /** @returns whether all workers poll their queues */
+  isRunning(): boolean;
+  stopKeepingSchedules(): void;
+  /** Takes no new tasks, and waits for those in progress. */
+  stopWorkers(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface WorkerParts {
+  activitiesOf: (queue: TaskQueue) => object;
+  interceptors: ActivityInterceptorsFactory[];
+  /** Undefined in a checkout. */
+  build: Build | undefined;
+}
+
+/**
+ * Connects, creates the schedules and starts a worker for each task queue. A worker that fails ends the process.
+ * @throws StartProblem if Temporal cannot be reached
+ */
+export async function startEngine(
+  config: Config,
+  served: readonly TaskQueue[],
+  parts: WorkerParts,
+  log: Logger,
+): Promise<Engine> {
+  const { namespace } = config.temporal;
+  const connection = await connectWorkers(config.temporal);
+  const key = followApiKey(config.temporal, connection, {
+    changed: () => log.info('Temporal gets a new API key from now on'),
+    failed: (error) =>
+      log.warn({ error: describeError(error) }, 'the API key for Temporal cannot be read; the old one stays'),
+  });
+  const workers = await createWorkers(connection, config, served, parts, log);
+  const { schedule: scheduleClient } = new Client({ connection, namespace });
+  // Builds of two versions run side by side: the last `setup` decides their schedules, not the last start.
+  await (parts.build ? createMissingSchedules : ensureSchedules)(scheduleClient);
+  const stopKeepingSchedules = keepSchedules(scheduleClient, (error) =>
+    log.warn({ error: describeError(error) }, 'the schedules could not be looked at; it is tried again'),
+  );
+  const running = Promise.all(workers.map((worker) => worker.run()));
+  running.catch((error: unknown) => {
+    log.fatal({ error: describeError(error) }, 'a Temporal worker failed');
+    process.exit(1);
+  });
+  return {
+    workflows: createWorkflowClient(connection, namespace),
+    isRunning: () => workers.every((worker) => worker.getState() === 'RUNNING'),
+    stopKeepingSchedules,
+    async stopWorkers() {
+      for (const worker of workers) worker.shutdown();
+      await running;
+    },
+    async close() {
+      key.stop(); // not before the workers end: the last steps of answers and videos may outlive an API key
+      await connection.close();
+    },
+  };
+}
+
+/** @returns a worker for each task queue that is served; all of them load the same bundle of workflows */
+async function createWorkers(
+  connection: NativeConnection,
+  { temporal: { namespace }, worker: { workflowBundleFile } }: Config,
+  served: readonly TaskQueue[],
+  { activitiesOf, interceptors, build }: WorkerParts,
+  log: Logger,
+): Promise<Worker[]> {
+  const bundle = await workflowBundle(workflowBundleFile, temporalLogger(log));
+  return Promise.all(
+    served.map((taskQueue) =>
+      Worker.create({
+        ...workerOptions(taskQueue, build),
+        connection,
+        namespace,
+        workflowBundle: bundle,
+        activities: activitiesOf(taskQueue),
+        interceptors: { activity: interceptors },
+      }),
+    ),
+  );
+}

@@ -1,0 +1,120 @@
+/** Starts and signals workflows; ids, queues, attributes and summaries come from the table of workflow types. */
+import { Client, isGrpcServiceError, ServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
+import type { NativeConnection } from '@temporalio/worker';
+import { noClub } from '../../platform/core/ids.ts';
+import { inSpan, type SpanOptions } from '../../platform/infra/tracing.ts';
+import type { Priority } from '../../entities/facts/values.ts';
+import {
+  priorityOf,
+  searchAttributes,
+  summaryOf,
+  workflowIdOf,
+  taskQueueOf,
+  type Run,
+  type WorkflowAttributes,
+} from '../../platform/engine/workflow-types.ts';
+import { startsInTraces } from '../activities/activity-traces.ts';
+
+/** Where a run begins: in this process, which does its first task at once; elsewhere, by its queue; or it was there before. */
+type Started = 'here' | 'elsewhere' | 'before';
+
+export interface WorkflowClient {
+  /** Starts a row's first run; "already started" is success. */
+  start(run: Run, extraArguments: readonly unknown[]): Promise<Started>;
+  /** Makes the row's run look again, and starts one if there is none. */
+  signalWithStart(run: Run): Promise<void>;
+  /**
+   * The same for rows that mostly have no run, and where a person waits: starts the run in this process if it can. An existing run
+   * is signaled, so that no wake is lost.
+   */
+  startOrSignal(run: Run): Promise<void>;
+}
+
+/**
+ * A call that a server took with it as it died is given up after this, and made again: without a limit the SDK waits for 30 s. A cluster
+ * moves the work of a dead node within 7 s.
+ */
+const withinMs = 10_000;
+
+/**
+ * @param connection the workers' own: an eager start needs both on one connection
+ * @param options.callWithinMs how long a call may take, in milliseconds
+ */
+export function createWorkflowClient(
+  connection: NativeConnection,
+  namespace: string,
+  { callWithinMs = withinMs }: { callWithinMs?: number } = {},
+): WorkflowClient {
+  const { workflow } = new Client({ connection, namespace, interceptors: { workflow: [startsInTraces] } });
+  async function start(run: Run, extraArguments: readonly unknown[]): Promise<Started> {
+    try {
+      const { eagerlyStarted } = await workflow.start(run.workflowType, {
+        ...optionsOf(run),
+        args: [run.subjectId, ...extraArguments],
+        requestEagerStart: true,
+      });
+      return eagerlyStarted ? 'here' : 'elsewhere';
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      return 'before';
+    }
+  }
+  async function signalWithStart(run: Run): Promise<void> {
+    await workflow.signalWithStart(run.workflowType, {
+      ...optionsOf(run),
+      args: [run.subjectId],
+      signal: 'lookAgain',
+      signalArgs: [],
+    });
+  }
+  const inSpanOf = <T>(run: Run, work: () => Promise<T>) =>
+    inSpan(`start ${run.workflowType}`, spanOf(run), () => connection.withDeadline(Date.now() + callWithinMs, work));
+  return {
+    start: (run, extraArguments) => inSpanOf(run, () => start(run, extraArguments)),
+    signalWithStart: (run) => inSpanOf(run, () => signalWithStart(run)),
+    startOrSignal: (run) =>
+      inSpanOf(run, async () => {
+        if ((await start(run, [])) === 'before') await signalWithStart(run);
+      }),
+  };
+}
+
+/** Codes of gRPC by which the server says nothing about the request: canceled, deadline exceeded, resource exhausted, aborted, unavailable. */
+const awayCodes: ReadonlySet<number> = new Set([1, 4, 8, 10, 14]);
+
+/** @returns whether Temporal is away or overloaded: the run that was to be started or signaled is not at fault */
+export function isEngineAway(error: unknown): boolean {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return isGrpcServiceError(cause) && awayCodes.has(cause.code);
+}
+
+/** Temporal's own scale is 1 to 5; 3 is its default. */
+const priorityKeys = { 0: 1, 1: 3, 2: 5 } as const satisfies Record<Priority, number>;
+
+function spanOf({ workflowType, subjectId }: Run): SpanOptions {
+  const workflowId = workflowIdOf(workflowType, subjectId);
+  return { kind: 'producer', attributes: { 'club.workflow.type': workflowType, 'club.workflow.id': workflowId } };
+}
+
+function optionsOf(run: Run) {
+  const { workflowType, subjectId, clubId, attributes } = run;
+  return {
+    workflowId: workflowIdOf(workflowType, subjectId),
+    taskQueue: taskQueueOf(run),
+    typedSearchAttributes: attributePairs(attributes),
+    staticSummary: summaryOf({ workflowType, attributes }),
+    priority: {
+      priorityKey: priorityKeys[priorityOf(run)],
+      // One club's backlog must not make another wait (ENG-9).
+      ...(clubId !== null && clubId !== noClub && { fairnessKey: clubId }),
+    },
+  };
+}
+
+function attributePairs(attributes: WorkflowAttributes): SearchAttributePair[] {
+  return searchAttributes.flatMap((name) => {
+    const value = attributes[name];
+    return value === undefined ? [] : [{ key: defineSearchAttributeKey(name, 'KEYWORD'), value }];
+  });
+}

@@ -9,19 +9,26 @@ const traced = async <Module>(load: () => Promise<Module>): Promise<Module> => {
   return load();
 };
 
-/** What can be run, in the order in which an installation runs it. */
-const commands: Readonly<Record<string, { does: string; run: () => Promise<void> }>> = {
+interface Command {
+  does: string;
+  /** The name of its only argument. */
+  argument?: string;
+  run: (argument: string) => Promise<void>;
+}
+
+/** The commands, in the order in which an installation runs them. */
+const commands: Readonly<Record<string, Command>> = {
   migrate: {
     does: 'brings the database to the newest schema, and ends',
-    run: async () => (await import('./entities/migrate.ts')).main(),
+    run: async () => (await import('./commands/migrate.ts')).main(),
   },
   setup: {
     does: 'gives Temporal namespace, search attributes and schedules, and the role in Postgres its limits; and ends',
-    run: async () => (await import('./worker/setup.ts')).main(),
+    run: async () => (await import('./commands/setup.ts')).main(),
   },
   doctor: {
     does: 'tries every connection, says what to do where one will not serve, and ends',
-    run: async () => (await import('./worker/doctor.ts')).main(),
+    run: async () => (await import('./commands/doctor.ts')).main(),
   },
   api: {
     does: 'serves the API until it is asked to stop',
@@ -29,11 +36,16 @@ const commands: Readonly<Record<string, { does: string; run: () => Promise<void>
   },
   reseal: {
     does: 'seals anew, under MASTER_KEY, what is sealed under a key of MASTER_KEYS_OLD, and ends',
-    run: async () => (await import('./entities/reseal.ts')).main(),
+    run: async () => (await import('./commands/reseal.ts')).main(),
   },
   amounts: {
     does: 'lists purchases whose stored amount may be wrong, changes nothing, and ends',
-    run: async () => (await import('./worker/amounts.ts')).main(),
+    run: async () => (await import('./commands/amounts.ts')).main(),
+  },
+  'reconcile-add-ons': {
+    does: 'writes again the paid add-ons since a time that a failover lost, such as since 2026-03-01T00:00:00Z, and ends',
+    argument: 'SINCE',
+    run: async (since) => (await import('./commands/reconcile-add-ons.ts')).main(since),
   },
   worker: {
     does: 'works until it is asked to stop',
@@ -41,15 +53,16 @@ const commands: Readonly<Record<string, { does: string; run: () => Promise<void>
   },
   promote: {
     does: 'makes this build the current one, once its workers poll all task queues, and ends',
-    run: async () => (await import('./worker/promote.ts')).main(),
+    run: async () => (await import('./commands/promote.ts')).main(),
   },
 };
 
-const [name = '', ...more] = process.argv.slice(2);
-const command = Object.hasOwn(commands, name) && more.length === 0 ? commands[name] : undefined;
-if (command) await command.run();
+const [name = '', ...args] = process.argv.slice(2);
+const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+if (command && args.length === (command.argument === undefined ? 0 : 1)) await command.run(args[0] ?? '');
 else {
-  const list = Object.entries(commands).map(([known, { does }]) => `  ${known.padEnd(8)} ${does}\n`);
+  const usages = Object.entries(commands).map(([known, { argument = '', does }]) => [`${known} ${argument}`, does]);
+  const list = usages.map(([usage = '', does]) => `  ${usage.padEnd(24)} ${does}\n`);
   process.stderr.write(`Say what to run:\n${list.join('')}`);
   process.exitCode = 2;
 }

@@ -5,7 +5,7 @@ import { readConfig } from '../config.ts';
 import { newId } from '../platform/core/ids.ts';
 import { openSession } from '../domain/identity/sessions.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import { onFreshStack, progress, reportBeside, type Round } from './support.ts';
 
 const rounds = 5;

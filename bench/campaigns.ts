@@ -11,7 +11,7 @@ import type { SendingDeps } from '../domain/campaigns/sending.ts';
 import { cancelCampaign, pauseCampaign } from '../domain/campaigns/states.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import type { Id } from '../platform/core/ids.ts';
 import { workflowIdOf } from '../platform/engine/workflow-types.ts';
 import { Database } from '../platform/infra/postgres/database.ts';

@@ -7,7 +7,7 @@ import type { DataSource } from 'typeorm';
 import { readConfig } from '../config.ts';
 import type { Id } from '../platform/core/ids.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import { addClub, type BenchClub } from './clubs.ts';
 import { onFreshStack, progress, quantile, report } from './support.ts';
 import { untilIdle, watchCost } from './webhooks/process-cost.ts';

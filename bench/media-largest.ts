@@ -10,7 +10,7 @@ import { freePorts } from '../dev/ports.ts';
 import { readStorageUsage } from '../domain/media/storage.ts';
 import { maxBytes } from '../domain/media/media.policy.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { realVideo } from '../test/toolkit/builders/real-videos.ts';
 import { addClub } from './clubs.ts';

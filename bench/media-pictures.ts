@@ -8,7 +8,7 @@ import sharp from 'sharp';
 import { readConfig } from '../config.ts';
 import { mediaPlaces, pictureBox, renditionBoxes } from '../domain/media/media.policy.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import { drawFirstPage } from '../platform/infra/images/page.ts';
 import { makeMailPicture } from '../platform/infra/images/mail-picture.ts';
 import { shrinkImage } from '../platform/infra/images/shrink.ts';

@@ -6,7 +6,7 @@ import { claimFile, releaseFile } from '../domain/media/processing/claims.ts';
 import { processOldFiles } from '../domain/media/processing/catching-up.ts';
 import { holdStorage, readStorageUsage } from '../domain/media/storage.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { Secret } from '../platform/core/secret.ts';
 import { createObjectStore } from '../platform/infra/object-store.ts';

@@ -11,7 +11,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { readConfig } from '../config.ts';
 import { freePorts } from '../dev/ports.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import { clientConfig } from '../platform/infra/object-store.ts';
 import { partBytes } from '../platform/infra/part-store.ts';
 import type { Id } from '../platform/core/ids.ts';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../config.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import { archiveOfManyEntries, jpegOfManySegments, png } from '../test/toolkit/builders/pictures.ts';
 import { addClub } from './clubs.ts';
 import { complete, upload } from './media-calls.ts';

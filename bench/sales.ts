@@ -14,7 +14,7 @@ import { createVault } from '../platform/infra/vault.ts';
 import { createConnection } from '../domain/sales/platforms/connections.ts';
 import { newSecret } from '../domain/webhooks/endpoints/secrets.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import { lockStudentCount } from '../domain/billing/allowances.ts';
 import {
   laneSettings,

@@ -12,7 +12,7 @@ import { freePorts } from '../dev/ports.ts';
 import { projectDirectory, scriptArguments } from '../dev/project.ts';
 import { untilOk } from '../dev/readiness.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import { median, onFreshStack, progress, report } from './support.ts';
 
 export const startMeasurements = ['api', 'worker'] as const;

@@ -7,7 +7,7 @@ import { readConfig } from '../config.ts';
 import { createOrganization } from '../domain/clubs/organizations.ts';
 import { requestRules } from '../domain/mail/request-bounds.policy.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { Transaction } from '../platform/infra/postgres/database.ts';
 import { mannWhitney } from './mann-whitney.ts';

@@ -1,7 +1,7 @@
 /** The same read at 1,000 and at 1,000,000 records: p95, its growth, and the index that serves it. */
 import { readConfig, type Config } from '../config.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import { Secret } from '../platform/core/secret.ts';
 import { Database, type Queries } from '../platform/infra/postgres/database.ts';
 import { indexesOf } from './reads-plans.ts';

@@ -9,7 +9,7 @@ import { readConfig } from '../config.ts';
 import { host } from '../dev/ports.ts';
 import { requestMail } from '../domain/mail/requests.ts';
 import { createDataSource } from '../entities/data-source.ts';
-import { migrate } from '../entities/migrate.ts';
+import { migrate } from '../commands/migrate.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';

@@ -37,7 +37,8 @@ const levels: readonly (readonly string[])[] = [
   ['domain/students'],
   ['activities'],
   ['config.ts'],
-  ['api', 'workflows', 'worker', 'entities/migrate.ts', 'entities/reseal.ts', 'telemetry.ts'],
+  ['api', 'workflows', 'worker', 'telemetry.ts'],
+  ['commands'],
   ['main.ts'],
 ];
 

@@ -97,7 +97,7 @@ async function bringUp(
     ...(fakeModel ? await startFakeModel(ports.fakeModel, stops, dependOn) : {}),
   };
 
-  const migrated = await runCommand(process.execPath, scriptArguments('entities/migrate.ts'), { env: environment });
+  const migrated = await runCommand(process.execPath, scriptArguments('commands/migrate.ts'), { env: environment });
   say(migrated.trim());
 
   const api = startProcess('The API', 'api/server.ts', environment);

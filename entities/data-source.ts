@@ -39,7 +39,7 @@ export const withoutLimits = Object.keys(limitsOfTime)
 
 /**
  * For migrations, beside the service: whoever wants a table waits behind a migration that waits for it, so that must not wait long. It is tried
- * again (entities/migrate.ts). One that builds an index concurrently holds up nobody, and sets `lock_timeout` to 0 meanwhile.
+ * again (commands/migrate.ts). One that builds an index concurrently holds up nobody, and sets `lock_timeout` to 0 meanwhile.
  */
 export const migrationLockMs = 2_000;
 

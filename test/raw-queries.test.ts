@@ -11,7 +11,7 @@ const production = '{activities,api,contract,domain,entities,platform,worker,wor
 const exempt = [
   'platform/infra/postgres/',
   'entities/migrations/',
-  'entities/migrate.ts',
+  'commands/migrate.ts',
   'entities/extensions.ts',
   'entities/data-source.ts', // the first words of a connection, before TypeORM has it
   'api/rate-limits/postgres-counters.ts', // has a pool of its own, whose statements are given up at a deadline

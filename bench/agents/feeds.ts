@@ -6,7 +6,7 @@ import { createAnswerFeed } from '../../domain/agents/answers/answer-feed.ts';
 import { createAnswersNotifier } from '../../domain/agents/answers/answers-channel.ts';
 import { createDeltaLog } from '../../domain/agents/answers/delta-log.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { onFreshStack, progress, quantile, report } from '../support.ts';
 

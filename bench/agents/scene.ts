@@ -6,7 +6,7 @@ import type { Child } from '../../dev/children.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { openSession } from '../../domain/identity/sessions.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import { onFreshStack } from '../support.ts';
 import { modelServerAt, type ModelServer } from './model-server.ts';
 

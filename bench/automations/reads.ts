@@ -3,7 +3,7 @@ import { readConfig } from '../../config.ts';
 import { readAutomation } from '../../domain/automations/records.ts';
 import { listRuns, readCounts, readRun } from '../../domain/automations/runs.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { Database, type Queries } from '../../platform/infra/postgres/database.ts';
 import { createVault } from '../../platform/infra/vault.ts';

@@ -2,7 +2,7 @@
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { onFreshStack, progress, reportBeside, type Round } from '../support.ts';

@@ -7,7 +7,7 @@ import { readCampaign } from '../../domain/campaigns/records.ts';
 import { scheduleCampaign } from '../../domain/campaigns/states.ts';
 import { setSender } from '../../domain/mail/sender.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';

@@ -8,7 +8,7 @@ import pg from 'pg';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { sha256 } from '../../platform/infra/vault.ts';
 import { insertAlone, type SessionRow } from './bare-sessions.ts';

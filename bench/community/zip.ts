@@ -15,7 +15,7 @@ import { freePorts } from '../../dev/ports.ts';
 import { downloadsPath } from '../../domain/repositories/archive.ts';
 import { downloadToken } from '../../domain/repositories/tokens.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { clientConfig, createObjectStore } from '../../platform/infra/object-store.ts';
 import { createVault } from '../../platform/infra/vault.ts';

@@ -11,7 +11,7 @@ import { indexSource, type IndexingDeps } from '../../domain/knowledge/indexing/
 import { retrieve } from '../../domain/knowledge/retrieval.ts';
 import { rollUpWords } from '../../domain/knowledge/words.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import { indexesOf } from '../reads-plans.ts';
 import { onFreshStack, progress, quantile, report } from '../support.ts';
 import { measureCitations } from './citations.ts';

@@ -5,7 +5,7 @@ import { claimFacts, removeFacts } from '../../platform/engine/facts.ts';
 import { turnFromAnywhere, type Room } from '../../platform/engine/turns.ts';
 import { prepared } from '../../platform/infra/postgres/prepared.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import { onFreshStack, progress, quantile, report, reportBeside, type Bench, type Round } from '../support.ts';
 
 const queues = [

@@ -7,7 +7,7 @@ import { listDeliveries, type DeliveryFilter } from '../../domain/webhooks/deliv
 import { retentionRules } from '../../domain/webhooks/deliveries/retention.policy.ts';
 import { retainWebhooks } from '../../domain/webhooks/retention.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import { loadHistory, type History } from './history-load.ts';
 import { median, onFreshStack, progress, quantile, report, type Bench } from '../support.ts';
 

@@ -11,7 +11,7 @@ import { createVault, type Vault } from '../../platform/infra/vault.ts';
 import { recordFact, recordFacts } from '../../platform/engine/facts.ts';
 import { newSecret } from '../../domain/webhooks/endpoints/secrets.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import { laneSettings, onFreshStack, progress, waitUntil, type Bench } from '../support.ts';
 import { cpuDuring } from './process-cost.ts';
 

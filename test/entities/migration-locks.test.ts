@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { scratchDatabase } from '../toolkit/stack/database.ts';
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import { projectDirectory } from '../../dev/project.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import { missingInSchema } from '../toolkit/assert/schema.ts';
 import { scratchDatabase } from '../toolkit/stack/database.ts';
 

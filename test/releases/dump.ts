@@ -5,7 +5,7 @@
  */
 import type { DataSource, Logger, QueryRunner } from 'typeorm';
 import { messageOf } from '../../dev/problem.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 
 export interface RecordedTable {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** Not a test: `npm run release` runs it with mocha after record.ts. It loads what was recorded, and notes how its open runs end. */
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 import { readRelease, releaseKey, writeEnds } from './archive.ts';

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';
 import { contractText } from '../../contract/contract.ts';
 import { messageOf } from '../../dev/problem.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import { counterDeadlineMs, testConfig } from '../toolkit/drive/api.ts';
 import { historyFrom } from '../toolkit/drive/replay.ts';
 import { scratchDatabase, testDatabase } from '../toolkit/stack/database.ts';

@@ -17,7 +17,7 @@ import { isAlive } from '../../dev/children.ts';
 import { messageOf, Problem } from '../../dev/problem.ts';
 import { startStack, type PartName, type Stack } from '../../dev/stack.ts';
 import { createDataSource } from '../../entities/data-source.ts';
-import { migrate } from '../../entities/migrate.ts';
+import { migrate } from '../../commands/migrate.ts';
 import { writeWorkflowBundle } from '../../worker/temporal/workflow-bundle.ts';
 
 /** What a test process is told when it asks for its part of the stack. */

@@ -3,7 +3,7 @@ import type { Connection } from '@temporalio/client';
 import { commandLine } from '../../platform/core/modules.ts';
 import { StartProblem, StartProblems } from '../../platform/core/start-problem.ts';
 import type { TemporalSettings } from '../../platform/infra/temporal-settings.ts';
-import { codeOf, missingAttributes } from '../setup.ts';
+import { codeOf, missingAttributes } from './namespace.ts';
 import { connectCommand } from './connection.ts';
 import { cannotBeUsed, isRefusal, unseenNamespace } from './reach.ts';
 

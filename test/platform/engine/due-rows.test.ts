@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { DataSource, EntityMetadata } from 'typeorm';
-import { migrate } from '../../../entities/migrate.ts';
+import { migrate } from '../../../commands/migrate.ts';
 import { ageOfDueRows, countOfDueRows, dueRowsOf } from '../../../platform/engine/due-rows.ts';
 import { overdueQueries } from '../../../platform/engine/sweeper.ts';
 import {

@@ -9,7 +9,7 @@ import { forgetFaults, noteFault } from '../../../platform/engine/faults.ts';
 import { lastCompleteRound, overdueQueries, removeExpired, rescueOverdue } from '../../../platform/engine/sweeper.ts';
 import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
-import { migrate } from '../../../entities/migrate.ts';
+import { migrate } from '../../../commands/migrate.ts';
 import { wakesOfAddOn } from '../../toolkit/assert/wakes.ts';
 import { buildAddOn } from '../../toolkit/builders/billing.ts';
 import { buildAdministrator, buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';

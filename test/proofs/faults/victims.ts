@@ -107,7 +107,7 @@ export async function onGround<T>(
   };
 
   const run = async () => {
-    await runCommand(process.execPath, scriptArguments('entities/migrate.ts'), { env, cwd: projectDirectory });
+    await runCommand(process.execPath, scriptArguments('commands/migrate.ts'), { env, cwd: projectDirectory });
     await Promise.all(own.map((one) => one.start()));
     return work(ground);
   };

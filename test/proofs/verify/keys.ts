@@ -156,7 +156,7 @@ function startReseal(ground: Ground, directory: string, name: string): Child {
   return startChild({
     name: 'reseal',
     command: process.execPath,
-    args: scriptArguments('entities/reseal.ts'),
+    args: scriptArguments('commands/reseal.ts'),
     env: { ...ground.env },
     cwd: projectDirectory,
     logFile: path.join(directory, `reseal-${name}.log`),

@@ -3,7 +3,7 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import { readConfig } from '../../../../config.ts';
 import { createDataSource } from '../../../../entities/data-source.ts';
 import type { Contraction } from '../../../../entities/contraction.ts';
-import { migrate } from '../../../../entities/migrate.ts';
+import { migrate } from '../../../../commands/migrate.ts';
 import { StartProblem } from '../../../../platform/core/start-problem.ts';
 import { checkContractions } from '../../../../platform/infra/postgres/contractions.ts';
 import { Database } from '../../../../platform/infra/postgres/database.ts';

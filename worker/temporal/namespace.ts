@@ -1,20 +1,14 @@
 /**
- * The command `setup`: makes what Temporal must have before workers start: the namespace, its search attributes, the schedules; and
- * gives our role in Postgres its time limits. Safe to repeat, and to run twice at once. What is there stays as it is; schedules become those of this version.
+ * Makes what Temporal must have before workers start: the namespace, its search attributes and the schedules. It is safe to repeat, also
+ * for two processes at the same time. A namespace and attributes that exist stay as they are; schedules become those of this version.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, isGrpcServiceError, type Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
-import { readConfig } from '../config.ts';
-import type { DatabaseSettings } from '../entities/data-source.ts';
-import { searchAttributes } from '../platform/engine/workflow-types.ts';
-import { StartProblem } from '../platform/core/start-problem.ts';
-import { limitRole } from '../platform/infra/postgres/role-limits.ts';
-import { unusable } from '../platform/infra/postgres/start-checks.ts';
-import { runOnce } from '../platform/infra/process.ts';
-import { ensureSchedules, scheduledTypes } from './temporal/schedules.ts';
-import { unseenNamespace } from './temporal/reach.ts';
-import { connectCommand } from './temporal/connection.ts';
+import { searchAttributes } from '../../platform/engine/workflow-types.ts';
+import { StartProblem } from '../../platform/core/start-problem.ts';
+import { ensureSchedules, scheduledTypes } from './schedules.ts';
+import { unseenNamespace } from './reach.ts';
 
 /** How long closed runs can be read, in a namespace that this command creates. */
 const retentionHours = 72;
@@ -28,39 +22,9 @@ const codes = { invalidArgument: 3, notFound: 5, alreadyExists: 6, refusals: [7,
 /** The frontends of a cluster know a new namespace, and a new search attribute, after some seconds. */
 const patience = { withinMs: 60_000, everyMs: 250 };
 
-/** Exit code where somebody else must run the commands that were printed. */
-const refusedExitCode = 3;
-
 type Services = Pick<Connection, 'workflowService' | 'operatorService'>;
-type Say = (line: string) => void;
-
-/** The command: prints what it has made. Exit code 3 where Temporal refuses, after the commands for somebody who may. */
-export async function main(): Promise<void> {
-  await runOnce('Setup failed', async () => {
-    const { temporal, database } = readConfig();
-    const say: Say = (line) => process.stdout.write(`${line}\n`);
-    const connection = await connectCommand(temporal);
-    try {
-      const refused = await setUp(connection, temporal.namespace, say);
-      await setLimits(database, say);
-      if (refused.length === 0) return 0;
-      process.stderr.write(`Temporal refuses this. Somebody who may must run:\n${refused.map(indented).join('')}`);
-      return refusedExitCode;
-    } finally {
-      await connection.close();
-    }
-  });
-}
-
-/** Of the role that the processes use: that of DATABASE_DIRECT_URL may be another. @throws StartProblem */
-async function setLimits({ url }: Pick<DatabaseSettings, 'url'>, say: Say): Promise<void> {
-  await limitRole(url.reveal()).catch((error: unknown) => {
-    throw new StartProblem(unusable(error));
-  });
-  say('The role in Postgres has its time limits; a pooler that holds connections needs RECONNECT.');
-}
-
-const indented = (command: string) => `  ${command}\n`;
+/** Gets a line of progress. */
+export type Say = (line: string) => void;
 
 /**
  * @param services of the server; those of an operator may be refused

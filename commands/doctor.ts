@@ -16,9 +16,9 @@ import { ffmpegAt, usualFfmpeg } from '../platform/infra/video/ffmpeg.ts';
 import { allOcrLanguages } from '../domain/knowledge/indexing/ocr.policy.ts';
 import { flawOfCommand } from '../domain/media/transcriptions/trial.ts';
 import { ocrProgramAt } from '../platform/infra/ocr-program.ts';
-import { lookForFairness } from './temporal/fairness.ts';
-import { engineMistakes } from './temporal/start-checks.ts';
-import { connectCommand, connectWorkers } from './temporal/connection.ts';
+import { lookForFairness } from '../worker/temporal/fairness.ts';
+import { engineMistakes } from '../worker/temporal/start-checks.ts';
+import { connectCommand, connectWorkers } from '../worker/temporal/connection.ts';
 import { compareZones, mistakesIn, remarksOn } from '../platform/infra/postgres/time-zones.ts';
 
 interface Check {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
-import { listAmounts } from '../../worker/amounts.ts';
+import { listAmounts } from '../../commands/amounts.ts';
 import {
   buildProduct,
   buildSalesConnection,

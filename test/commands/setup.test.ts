@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { readConfig } from '../../config.ts';
 import { StartProblem } from '../../platform/core/start-problem.ts';
 import { scheduledTypes, schedules } from '../../worker/temporal/schedules.ts';
-import { setUp } from '../../worker/setup.ts';
+import { setUp } from '../../worker/temporal/namespace.ts';
 import { testStack } from '../toolkit/stack/stack.ts';
 
 const int = proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_INT;

@@ -12,7 +12,7 @@ import { locate } from '../../dev/components.ts';
 import { makeAuthority } from '../../dev/certificates.ts';
 import { scriptArguments } from '../../dev/project.ts';
 import { createObjectStore } from '../../platform/infra/object-store.ts';
-import { examine } from '../../worker/doctor.ts';
+import { examine } from '../../commands/doctor.ts';
 import { startTemporalTerminator } from '../toolkit/fakes/temporal-terminator.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';

@@ -7,7 +7,7 @@ import { listeningMistakes, unusable } from '../platform/infra/postgres/start-ch
 import { runOnce, throwMistakes } from '../platform/infra/process.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
 import { isLockTimeout } from '../platform/infra/postgres/database.ts';
-import { createDataSource } from './data-source.ts';
+import { createDataSource } from '../entities/data-source.ts';
 import type { DataSource, QueryRunner } from 'typeorm';
 
 /** Any number would do: it names the lock that lets one process at a time migrate. */

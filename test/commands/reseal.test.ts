@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { readConfig } from '../../config.ts';
-import { resealAll } from '../../entities/reseal.ts';
+import { resealAll } from '../../commands/reseal.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { StartProblem } from '../../platform/core/start-problem.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';

@@ -13,7 +13,7 @@ import { isPromoted } from '../../platform/engine/releases.ts';
 import { workflowIdOf, type Run } from '../../platform/engine/workflow-types.ts';
 import type { Build } from '../../platform/infra/build.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
-import { promote } from '../../worker/promote.ts';
+import { promote } from '../../commands/promote.ts';
 import { workerOptions } from '../../worker/temporal/task-queues.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { until } from '../toolkit/drive/until.ts';

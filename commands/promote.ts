@@ -14,8 +14,8 @@ import { build as ownBuild, type Build } from '../platform/infra/build.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
 import { openDatabase, runOnce } from '../platform/infra/process.ts';
-import { deploymentName } from './temporal/deployment.ts';
-import { connectCommand } from './temporal/connection.ts';
+import { deploymentName } from '../worker/temporal/deployment.ts';
+import { connectCommand } from '../worker/temporal/connection.ts';
 
 const { TaskQueueType, RoutingConfigUpdateState, VersionDrainageStatus, WorkerDeploymentVersionStatus } =
   proto.temporal.api.enums.v1;

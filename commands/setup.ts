@@ -1,0 +1,45 @@
+/**
+ * The command `setup`: makes what Temporal must have before workers start, and sets the time limits of our role in Postgres. It is safe
+ * to repeat, also for two processes at the same time.
+ */
+import { readConfig } from '../config.ts';
+import type { DatabaseSettings } from '../entities/data-source.ts';
+import { StartProblem } from '../platform/core/start-problem.ts';
+import { limitRole } from '../platform/infra/postgres/role-limits.ts';
+import { unusable } from '../platform/infra/postgres/start-checks.ts';
+import { runOnce } from '../platform/infra/process.ts';
+import { connectCommand } from '../worker/temporal/connection.ts';
+import { setUp, type Say } from '../worker/temporal/namespace.ts';
+
+/** The exit code if an administrator of Temporal must run the printed commands. */
+const refusedExitCode = 3;
+
+/** Prints what it has made. The exit code is 3 if Temporal refuses; the commands for an administrator of Temporal are printed then. */
+export async function main(): Promise<void> {
+  await runOnce('Setup failed', async () => {
+    const { temporal, database } = readConfig();
+    const say: Say = (line) => process.stdout.write(`${line}\n`);
+    const connection = await connectCommand(temporal);
+    try {
+      const refused = await setUp(connection, temporal.namespace, say);
+      await setLimits(database, say);
+      if (refused.length === 0) return 0;
+      process.stderr.write(
+        `Temporal refuses this. An administrator of Temporal must run:\n${refused.map(indented).join('')}`,
+      );
+      return refusedExitCode;
+    } finally {
+      await connection.close();
+    }
+  });
+}
+
+/** Limits the role of DATABASE_URL, which the processes use. DATABASE_DIRECT_URL may have another role. @throws StartProblem */
+async function setLimits({ url }: Pick<DatabaseSettings, 'url'>, say: Say): Promise<void> {
+  await limitRole(url.reveal()).catch((error: unknown) => {
+    throw new StartProblem(unusable(error));
+  });
+  say('The role in Postgres has its time limits; a pooler that holds connections needs RECONNECT.');
+}
+
+const indented = (command: string) => `  ${command}\n`;

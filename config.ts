@@ -147,7 +147,7 @@ export const declarations = {
     ),
     bulkStartsPerSecond: integer(
       'BULK_STARTS_PER_SECOND',
-      'The number of bulk runs, such as mails of an import, that this worker starts in a second for one club. The limit for all clubs together is four times this number. Other bulk runs wait in Postgres, where urgent work overtakes them.',
+      'The number of bulk runs, such as mails of an import, that this worker starts in a second for one club. The limit for all clubs together is four times this number. Other bulk runs wait in Postgres, and urgent work overtakes them.',
       { default: 24, from: 1, to: 1_000 },
     ),
     webhooks: {
@@ -221,7 +221,7 @@ export const declarations = {
       secret(
         url(
           'DATABASE_DIRECT_URL',
-          'The same database without a pooler, or through a pooler of sessions, for LISTEN and migrations. By default `DATABASE_URL`.',
+          'The same database without a pooler, or through a pooler of sessions, for LISTEN and migrations. The default is `DATABASE_URL`.',
           { protocols: postgres },
         ),
       ),
@@ -242,7 +242,7 @@ export const declarations = {
       secret(
         url(
           'RATE_LIMIT_URL',
-          'The Redis or Postgres that counts the rate limits of all API processes. By default the database.',
+          'The Redis or Postgres that counts the rate limits of all API processes. The default is the database.',
           { protocols: [...postgres, 'redis:', 'rediss:'] },
         ),
       ),
@@ -282,7 +282,7 @@ export const declarations = {
       authorityFile: optional(
         filePath(
           'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
-          "The PEM file of the authority that signed Temporal's certificate. By default the authorities of the system.",
+          "The PEM file of the authority that signed Temporal's certificate. The defaults are the authorities of the system.",
         ),
       ),
       authority: optional(text('TEMPORAL_TLS_SERVER_CA_CERT_DATA', 'The certificate of this authority in PEM, instead of its file.')),
@@ -316,7 +316,7 @@ export const declarations = {
       secret(
         url(
           'BULK_SMTP_URL',
-          'The mail server for bulk mail: campaigns, and invitations of imports. By default `SMTP_URL`.',
+          'The mail server for bulk mail: campaigns, and invitations of imports. The default is `SMTP_URL`.',
           { protocols: smtp },
         ),
       ),
@@ -328,7 +328,7 @@ export const declarations = {
     ),
     domainWarmUp: counts(
       'MAIL_DOMAIN_WARM_UP',
-      "The warm-up of a club's own mail domain: the number of mails of campaigns and automations on the day when it is first proven, on the next day and so on, separated by commas. There is no limit after the last number. `off` switches it off.",
+      "The warm-up of a club's own mail domain: the number of mails of campaigns and automations on its first day, its second day and so on, separated by commas. The first day is the day when the domain is first proven. There is no limit after the last number. `off` switches it off.",
       { default: '500,1000,2000,4000,8000,16000,32000,64000' },
     ),
     spfInclude: optional(
@@ -340,7 +340,7 @@ export const declarations = {
     ),
     dnsServers: list(
       'MAIL_DNS_SERVERS',
-      "Name servers for the records of mail domains, as `address:port`. By default the name servers of the machine.",
+      "Name servers for the records of mail domains, as `address:port`. The defaults are the name servers of the machine.",
       { accepts: isNameServer, each: 'an address and a port such as 10.0.0.2:53' },
     ),
     noticeToken: optional(
@@ -382,7 +382,7 @@ export const declarations = {
     publicFilesUrl: optional(
       url(
         'PUBLIC_FILES_URL',
-        'The address of the public bucket for browsers and mail programs: the bucket, or a cache in front of it. By default `S3_ENDPOINT` and the name of the bucket.',
+        'The address of the public bucket for browsers and mail programs: the bucket, or a cache in front of it. The default is `S3_ENDPOINT` and the name of the bucket.',
         { protocols: web },
       ),
     ),

@@ -56,10 +56,14 @@ const smtp = ['smtp:', 'smtps:'];
 
 /** Every variable, in the shape of the configuration that {@link readConfig} returns. */
 export const declarations = {
-  serviceName: text('SERVICE_NAME', 'The name of the service for receivers of webhooks: `User-Agent: <service name>-webhooks/1`.', {
-    default: 'club-learning',
-    pattern: /^[a-z][a-z0-9-]{0,40}$/,
-  }),
+  serviceName: text(
+    'SERVICE_NAME',
+    'The name of the service for receivers of webhooks: `User-Agent: <service name>-webhooks/1`.',
+    {
+      default: 'club-learning',
+      pattern: /^[a-z][a-z0-9-]{0,40}$/,
+    },
+  ),
   log: {
     level: oneOf('LOG_LEVEL', 'The lowest level of logged lines.', {
       of: ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
@@ -104,11 +108,15 @@ export const declarations = {
       to: 16_777_216,
     }),
     streams: {
-      perStudent: integer('STREAMS_PER_STUDENT', 'The number of answers that one student may follow at the same time in one API process.', {
-        default: 50,
-        from: 1,
-        to: 1_000,
-      }),
+      perStudent: integer(
+        'STREAMS_PER_STUDENT',
+        'The number of answers that one student may follow at the same time in one API process.',
+        {
+          default: 50,
+          from: 1,
+          to: 1_000,
+        },
+      ),
       inAll: integer('STREAMS_PER_PROCESS', 'The number of answers that one API process streams at the same time.', {
         default: 2_000,
         from: 1,
@@ -165,7 +173,7 @@ export const declarations = {
     workflowBundleFile: optional(
       filePath(
         'WORKFLOW_BUNDLE_FILE',
-        'A file with the bundled workflows, instead of the file of the build (worker/workflow-bundle.ts). In a checkout there is no such file, and the worker bundles the workflows at its start.',
+        'A file with the bundled workflows, instead of the file of the build. In a checkout there is no such file, and the worker bundles the workflows at its start.',
       ),
     ),
   },
@@ -192,7 +200,7 @@ export const declarations = {
     languages: optional(
       text(
         'OCR_LANGUAGES',
-        "Languages of scanned pages, in addition to the language of the club. Use the names of the program of `OCR_COMMAND`, such as `eng+jpn`. Each language makes OCR slower.",
+        'Languages of scanned pages, in addition to the language of the club. Use the names of the program of `OCR_COMMAND`, such as `eng+jpn`. Each language makes OCR slower.',
         { pattern: /^\w+(?:\+\w+)*$/ },
       ),
     ),
@@ -209,10 +217,14 @@ export const declarations = {
     "The address of the classroom, to which e-mails to students link. It is a front end, not this service. `{slug}` becomes the club's slug.",
     { default: 'http://{slug}.classroom.localhost:3000', pattern: /^https?:\/\/\S+$/ },
   ),
-  dashboardUrl: text('DASHBOARD_URL', 'The address of the dashboard, to which e-mails to administrators link. It is a front end, not this service.', {
-    default: 'http://dashboard.localhost:3000',
-    pattern: /^https?:\/\/\S+$/,
-  }),
+  dashboardUrl: text(
+    'DASHBOARD_URL',
+    'The address of the dashboard, to which e-mails to administrators link. It is a front end, not this service.',
+    {
+      default: 'http://dashboard.localhost:3000',
+      pattern: /^https?:\/\/\S+$/,
+    },
+  ),
   database: {
     url: secret(
       url('DATABASE_URL', 'Postgres: `postgres://user:password@host:port/database`.', { protocols: postgres }),
@@ -274,10 +286,17 @@ export const declarations = {
         ),
       ),
       clientCertFile: optional(
-        filePath('TEMPORAL_TLS_CLIENT_CERT_PATH', 'The PEM file of the client certificate of this service for Temporal.'),
+        filePath(
+          'TEMPORAL_TLS_CLIENT_CERT_PATH',
+          'The PEM file of the client certificate of this service for Temporal.',
+        ),
       ),
-      clientCert: optional(text('TEMPORAL_TLS_CLIENT_CERT_DATA', 'The client certificate in PEM, instead of its file.')),
-      clientKeyFile: optional(filePath('TEMPORAL_TLS_CLIENT_KEY_PATH', 'The PEM file of the private key of the client certificate.')),
+      clientCert: optional(
+        text('TEMPORAL_TLS_CLIENT_CERT_DATA', 'The client certificate in PEM, instead of its file.'),
+      ),
+      clientKeyFile: optional(
+        filePath('TEMPORAL_TLS_CLIENT_KEY_PATH', 'The PEM file of the private key of the client certificate.'),
+      ),
       clientKey: optional(secret(text('TEMPORAL_TLS_CLIENT_KEY_DATA', 'The private key in PEM, instead of its file.'))),
       authorityFile: optional(
         filePath(
@@ -285,7 +304,9 @@ export const declarations = {
           "The PEM file of the authority that signed Temporal's certificate. The defaults are the authorities of the system.",
         ),
       ),
-      authority: optional(text('TEMPORAL_TLS_SERVER_CA_CERT_DATA', 'The certificate of this authority in PEM, instead of its file.')),
+      authority: optional(
+        text('TEMPORAL_TLS_SERVER_CA_CERT_DATA', 'The certificate of this authority in PEM, instead of its file.'),
+      ),
       serverName: optional(
         text(
           'TEMPORAL_TLS_SERVER_NAME',
@@ -340,7 +361,7 @@ export const declarations = {
     ),
     dnsServers: list(
       'MAIL_DNS_SERVERS',
-      "Name servers for the records of mail domains, as `address:port`. The defaults are the name servers of the machine.",
+      'Name servers for the records of mail domains, as `address:port`. The defaults are the name servers of the machine.',
       { accepts: isNameServer, each: 'an address and a port such as 10.0.0.2:53' },
     ),
     noticeToken: optional(
@@ -359,7 +380,9 @@ export const declarations = {
         { pattern: /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]+$/ },
       ),
     ),
-    from: sender('MAIL_FROM', 'The sender of the platform. Clubs without their own mail domain also use its address.', { default: 'Club Learning <no-reply@club-learning.localhost>' }),
+    from: sender('MAIL_FROM', 'The sender of the platform. Clubs without their own mail domain also use its address.', {
+      default: 'Club Learning <no-reply@club-learning.localhost>',
+    }),
   },
   automations: {
     waitSpeed: integer(
@@ -373,7 +396,9 @@ export const declarations = {
       protocols: web,
     }),
     region: text('S3_REGION', 'The region of the buckets.', { default: 'us-east-1' }),
-    accessKeyId: secret(text('S3_ACCESS_KEY_ID', 'The id of the key, which may read, write and delete objects of both buckets.')),
+    accessKeyId: secret(
+      text('S3_ACCESS_KEY_ID', 'The id of the key, which may read, write and delete objects of both buckets.'),
+    ),
     secretAccessKey: secret(text('S3_SECRET_ACCESS_KEY', 'The secret of the key.')),
     privateBucket: text('S3_PRIVATE_BUCKET', 'The bucket of files that need signed addresses.', {
       default: 'club-private',
@@ -401,7 +426,9 @@ export const declarations = {
   },
   stripe: {
     webhookSecret: optional(
-      secret(text('STRIPE_WEBHOOK_SECRET', "The secret of the payment processor's notices. Without it the notices get 501.")),
+      secret(
+        text('STRIPE_WEBHOOK_SECRET', "The secret of the payment processor's notices. Without it the notices get 501."),
+      ),
     ),
     secretKey: optional(
       secret(
@@ -431,7 +458,11 @@ export const declarations = {
       default: 'claude-sonnet-5-5',
     }),
   },
-  masterKey: secret(key('MASTER_KEY', 'The key that encrypts secrets in the database and derives tokens: 32 bytes in base64.', { bytes: 32 })),
+  masterKey: secret(
+    key('MASTER_KEY', 'The key that encrypts secrets in the database and derives tokens: 32 bytes in base64.', {
+      bytes: 32,
+    }),
+  ),
   formerMasterKeys: secret(
     keys(
       'MASTER_KEYS_OLD',

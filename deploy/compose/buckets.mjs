@@ -13,7 +13,9 @@ const root = {
 };
 const service = { access: secretIn(env.S3_ACCESS_KEY_ID_FILE), secret: secretIn(env.S3_SECRET_ACCESS_KEY_FILE) };
 if (service.access === root.accessKeyId) {
-  process.stderr.write('The key of the service has the id of the root key of the store. Change deploy/secrets/s3-access-key-id.\n');
+  process.stderr.write(
+    'The key of the service has the id of the root key of the store. Change deploy/secrets/s3-access-key-id.\n',
+  );
   process.exit(1);
 }
 

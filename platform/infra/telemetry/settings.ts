@@ -21,7 +21,10 @@ export const telemetryVariables = {
     ),
   ),
   serviceName: optional(
-    text('OTEL_SERVICE_NAME', 'The name of the process in traces. The default is `club-learning-api` or `club-learning-worker`.'),
+    text(
+      'OTEL_SERVICE_NAME',
+      'The name of the process in traces. The default is `club-learning-api` or `club-learning-worker`.',
+    ),
   ),
   sampler: oneOf(
     'OTEL_TRACES_SAMPLER',

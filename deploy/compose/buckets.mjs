@@ -1,5 +1,7 @@
-// Makes what the service needs in the store of deploy/compose.yaml, by the store's root key: a private bucket, one whose objects everybody
-// may read and nobody may list, and the service's own key, which may work on the objects of the two and do nothing else. Safe to repeat.
+// Prepares the store of deploy/compose.yaml with the store's root key. Safe to repeat. It creates:
+// - a private bucket;
+// - a public bucket, whose objects everyone may read but not list;
+// - the key of the service, which may only use the objects of these two buckets.
 import { readFileSync } from 'node:fs';
 import { CreateBucketCommand, ListBucketsCommand, PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
 
@@ -11,7 +13,9 @@ const root = {
 };
 const service = { access: secretIn(env.S3_ACCESS_KEY_ID_FILE), secret: secretIn(env.S3_SECRET_ACCESS_KEY_FILE) };
 if (service.access === root.accessKeyId) {
-  process.stderr.write('The key of the service is the root key of the store: give it another id.\n');
+  process.stderr.write(
+    'The key of the service has the id of the root key of the store. Change deploy/secrets/s3-access-key-id.\n',
+  );
   process.exit(1);
 }
 
@@ -19,7 +23,7 @@ const clientOf = (endpoint) =>
   new S3Client({ endpoint, region: env.S3_REGION ?? 'us-east-1', forcePathStyle: true, credentials: root });
 const client = clientOf(env.S3_ENDPOINT);
 
-// What docs/how-to/deploy.md#buckets says that the key needs, and the CORS rules, which the API sets.
+// The permissions of docs/how-to/deploy.md#buckets, and of the CORS rules, which the API sets.
 const onBuckets = ['s3:ListBucket', 's3:ListBucketVersions', 's3:ListBucketMultipartUploads'];
 const onCors = ['s3:GetBucketCORS', 's3:PutBucketCORS'];
 const onObjects = [
@@ -36,10 +40,10 @@ await keepBucket(env.S3_PRIVATE_BUCKET, []);
 const everybody = { Effect: 'Allow', Principal: '*', Action: 's3:GetObject' };
 await keepBucket(env.S3_PUBLIC_BUCKET, [{ ...everybody, Resource: `arn:aws:s3:::${env.S3_PUBLIC_BUCKET}/*` }]);
 process.stdout.write(
-  `The buckets ${env.S3_PRIVATE_BUCKET} and ${env.S3_PUBLIC_BUCKET} are there, and the key ${service.access} may use them.\n`,
+  `The buckets ${env.S3_PRIVATE_BUCKET} and ${env.S3_PUBLIC_BUCKET} exist, and the key ${service.access} may use them.\n`,
 );
 
-/** @param more statements of its policy */
+/** Creates the bucket if it is missing. @param more further statements of its policy */
 async function keepBucket(bucket, more) {
   await client.send(new CreateBucketCommand({ Bucket: bucket })).catch((error) => {
     if (!error.name?.startsWith('BucketAlready')) throw error;
@@ -54,7 +58,7 @@ async function keepBucket(bucket, more) {
   await client.send(new PutBucketPolicyCommand({ Bucket: bucket, Policy }));
 }
 
-/** The store's own interface for its users, which is signed as S3 is. A user that is there gets the secret that is given. */
+/** Creates a user of the store, or changes its secret. The store has its own interface for users, with the signatures of S3. */
 async function keepUser({ access, secret }) {
   const words = { access: escaped(access), secret: escaped(secret) };
   try {
@@ -73,7 +77,7 @@ async function keepUser({ access, secret }) {
   }
 }
 
-/** Any request of the client, with another method, path and body before it is signed. */
+/** Sends a request to the interface for users: any request of the client, whose method, path and body are replaced before it is signed. */
 async function ask(path, query, body) {
   const admin = clientOf(env.S3_ADMIN_ENDPOINT);
   const headers = { 'content-type': 'application/xml', 'content-length': String(Buffer.byteLength(body)) };

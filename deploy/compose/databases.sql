@@ -1,4 +1,4 @@
--- Run once by psql, when Postgres begins with an empty volume: a role and a database for the service, and for Temporal.
+-- psql runs this once, when Postgres starts with an empty volume. It creates a role and databases for the service and for Temporal.
 \set service `cat /run/secrets/database-password`
 \set temporal `cat /run/secrets/temporal-database-password`
 CREATE ROLE club_learning LOGIN PASSWORD :'service';

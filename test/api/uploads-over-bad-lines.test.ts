@@ -279,7 +279,7 @@ describe('uploads of videos by a true client', function () {
       await page.getByRole('button', { name: 'Pause' }).click();
       await page.getByText('Paused.').waitFor();
       await page.unroute(pieces);
-      await page.getByRole('button', { name: 'Go on' }).click();
+      await page.getByRole('button', { name: 'Continue' }).click();
       await processNext();
       await page.getByText('a lecture.mp4 is in the library.').waitFor();
       expect(await overhang(page)).to.equal(0);

@@ -167,7 +167,7 @@ describe('the store of deploy/compose.yaml', function () {
 
   it('makes everything once more without a change, and gives the key another secret', async () => {
     expect(await makeBuckets()).to.equal(
-      'The buckets club-private and club-public are there, and the key club-learning may use them.\n',
+      'The buckets club-private and club-public exist, and the key club-learning may use them.\n',
     );
     writeFileSync(path.join(secrets, 's3-secret-access-key'), 'another & <secret>');
     await makeBuckets();
@@ -182,6 +182,6 @@ describe('the store of deploy/compose.yaml', function () {
       () => 'nothing',
       (error: Error) => error.message,
     );
-    expect(said).to.contain('The key of the service is the root key of the store');
+    expect(said).to.contain('The key of the service has the id of the root key of the store');
   });
 });

@@ -25,7 +25,7 @@ app.kubernetes.io/name: {{ include "club-learning.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* Of what is no template of pods: there they would start pods anew with each version of the chart. */}}
+{{/* Labels, but not for templates of pods: there each new version of the chart would restart all pods. */}}
 {{- define "club-learning.labels" -}}
 {{ include "club-learning.selector" . }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
@@ -33,8 +33,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 
 {{/*
-What names an image of a release: its tag and its digest. A tag alone may lead to another image tomorrow, so the values must say that this is
-wanted. Of a dict: root, tag, digest, value (where the digest stands in the values).
+The name of an image: its tag and its digest. A tag without a digest may point to another image tomorrow, so the values must allow it. Takes a
+dict: root, tag, digest, value (the path of the digest in the values).
 */}}
 {{- define "club-learning.reference" -}}
 {{- if .digest }}
@@ -50,19 +50,19 @@ wanted. Of a dict: root, tag, digest, value (where the digest stands in the valu
 {{- include "club-learning.reference" (dict "root" . "tag" (.Values.image.tag | default .Chart.AppVersion) "digest" .Values.image.digest "value" "image.digest") }}
 {{- end }}
 
-{{/* Empty where there is no release before. */}}
+{{/* The tag of the former release. Empty without a former release. */}}
 {{- define "club-learning.previousTag" -}}
 {{- with .Values.previous.tag }}
 {{- include "club-learning.reference" (dict "root" $ "tag" . "digest" $.Values.previous.digest "value" "previous.digest") }}
 {{- end }}
 {{- end }}
 
-{{/* A tag, with its digest, as a part of names and a value of labels; another one for each image. */}}
+{{/* A tag with its digest, for names and labels. It differs for each image. */}}
 {{- define "club-learning.slug" -}}
 {{- printf "%s-%s" (regexReplaceAll "[^a-z0-9]+" (lower .) "-" | trunc 20 | trimAll "-") (sha256sum . | trunc 6) }}
 {{- end }}
 
-{{/* A number of the values as text: large ones must not become 1e+06. */}}
+{{/* A number of the values as text. Large numbers must not become 1e+06. */}}
 {{- define "club-learning.text" -}}
 {{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ toString . }}{{ end }}
 {{- end }}
@@ -116,7 +116,7 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* Of a dict: root, sizeLimit of the scratch. */}}
+{{/* Takes a dict: root, sizeLimit of the scratch volume. */}}
 {{- define "club-learning.volumes" -}}
 - name: scratch
   emptyDir:
@@ -139,7 +139,7 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* Of a dict: root, tag, command, resources; and more, such as ports, if there are any. */}}
+{{/* Takes a dict: root, tag, command, resources, and optional fields such as ports. */}}
 {{- define "club-learning.container" -}}
 - name: {{ .command }}
   image: "{{ .root.Values.image.repository }}:{{ .tag }}"
@@ -161,7 +161,7 @@ capabilities: { drop: [ALL] }
     {{- include "club-learning.mounts" .root | nindent 4 }}
 {{- end }}
 
-{{/* Of a dict: root, settings of the pods. */}}
+{{/* Takes a dict: root, settings of the pods. */}}
 {{- define "club-learning.scheduling" -}}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:
@@ -179,7 +179,7 @@ securityContext:
 {{- end }}
 {{- end }}
 
-{{/* The spec of a pod that runs one command to its end. Of a dict: root, command, serviceAccountName. */}}
+{{/* The spec of a pod that runs one command to its end. Takes a dict: root, command, serviceAccountName. */}}
 {{- define "club-learning.once" -}}
 restartPolicy: Never
 serviceAccountName: {{ .serviceAccountName }}
@@ -190,7 +190,7 @@ volumes:
   {{- include "club-learning.volumes" (dict "root" .root "sizeLimit" "1Gi") | nindent 2 }}
 {{- end }}
 
-{{/* A hook of one command. Of a dict: root, command, job (its settings), hooks, weight, serviceAccountName; more of the job's spec, if any. */}}
+{{/* A hook that runs one command. Takes a dict: root, command, job (its settings), hooks, weight, serviceAccountName, and optional fields of the job's spec. */}}
 {{- define "club-learning.job" -}}
 apiVersion: batch/v1
 kind: Job

@@ -25,18 +25,18 @@ import (
 
 const (
 	tolerance   = 5 * time.Minute
-	largestBody = 1 << 20 // our own limit, so that a stranger cannot fill the memory
+	largestBody = 1 << 20 // a limit of this receiver, so that a stranger cannot fill its memory
 )
 
 func keyOf(secret string) ([]byte, error) {
 	encoded, found := strings.CutPrefix(secret, "whsec_")
 	if !found {
-		return nil, errors.New("WEBHOOK_SECRET must be the secret, from whsec_ on")
+		return nil, errors.New("WEBHOOK_SECRET must be the secret of the endpoint, which begins with whsec_")
 	}
 	return base64.StdEncoding.DecodeString(encoded)
 }
 
-// isGenuine says whether the raw body carries a signature of ours that is no more than 5 minutes away from our clock.
+// isGenuine says whether the raw body has a valid signature whose timestamp is at most 5 minutes away from this clock.
 func isGenuine(key []byte, header http.Header, rawBody []byte) bool {
 	id, timestamp := header.Get("webhook-id"), header.Get("webhook-timestamp")
 	seconds, err := strconv.ParseUint(timestamp, 10, 40)
@@ -66,16 +66,16 @@ type event struct {
 	Data       json.RawMessage `json:"data"`
 }
 
-// In production the two fields are one table with a unique column for the id: insert the message, then answer. A process
-// that dies after its answer has lost what it held in memory, and an accepted message is not tried again.
+// In production, replace the two fields by one table with a unique column for the id: insert the message, then answer. A
+// process that dies after its answer loses its memory, and the service does not send an accepted message again.
 type inbox struct {
 	mutex  sync.Mutex
 	known  map[string]bool
 	events chan event
 }
 
-// keep keeps a message to be handled after the answer; a message that is known already is not kept again. It says whether
-// there was room.
+// keep stores a message, to handle it after the answer. It ignores a message whose id is known. It returns false if the queue
+// is full.
 func (in *inbox) keep(id string, message event) bool {
 	in.mutex.Lock()
 	defer in.mutex.Unlock()
@@ -91,7 +91,7 @@ func (in *inbox) keep(id string, message event) bool {
 	}
 }
 
-// handle is where your own work begins. Types that you do not know, and webhook.test, need nothing but the answer.
+// handle is the function for your own work. Unknown types and webhook.test need only the answer.
 func handle(message event) {
 	fmt.Println("handled", message.ID, message.Type)
 }

@@ -5,16 +5,16 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 
 const toleranceSeconds = 5 * 60;
-const largestBody = 1_048_576; // our own limit, so that a stranger cannot fill the memory
+const largestBody = 1_048_576; // a limit of this receiver, so that a stranger cannot fill its memory
 const key = keyOf(process.env.WEBHOOK_SECRET ?? '');
 
 function keyOf(secret) {
   if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret))
-    throw new Error('WEBHOOK_SECRET must be the secret, from whsec_ on.');
+    throw new Error('WEBHOOK_SECRET must be the secret of the endpoint, which begins with whsec_.');
   return Buffer.from(secret.slice('whsec_'.length), 'base64');
 }
 
-/** Whether the raw body carries a signature of ours that is no more than 5 minutes away from our clock. */
+/** Says whether the raw body has a valid signature whose timestamp is at most 5 minutes away from this clock. */
 function isGenuine(headers, rawBody) {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers;
   if (!id || !signatures || !/^\d{1,12}$/.test(timestamp ?? '')) return false;
@@ -22,17 +22,17 @@ function isGenuine(headers, rawBody) {
   const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(rawBody).digest();
   return signatures.split(' ').some((signature) => {
     const [version, value = ''] = signature.split(',');
-    const given = Buffer.from(value, 'base64');
-    return version === 'v1' && given.length === expected.length && timingSafeEqual(given, expected);
+    const actual = Buffer.from(value, 'base64');
+    return version === 'v1' && actual.length === expected.length && timingSafeEqual(actual, expected);
   });
 }
 
-// In production these two are one table with a unique column for the id: insert the message, then answer. A process that
-// dies after its answer has lost what it held in memory, and an accepted message is not tried again.
+// In production, replace these two by one table with a unique column for the id: insert the message, then answer. A process
+// that dies after its answer loses its memory, and the service does not send an accepted message again.
 const known = new Set();
 const inbox = [];
 
-/** Keeps a message to be handled after the answer; a message that is known already is not kept again. */
+/** Stores a message, to handle it after the answer. Ignores a message whose id is known. */
 function keep(id, event) {
   if (known.has(id)) return;
   known.add(id);
@@ -40,7 +40,7 @@ function keep(id, event) {
   setImmediate(() => handle(inbox.shift()));
 }
 
-/** Here your own work begins. Types that you do not know, and webhook.test, need nothing but the answer. */
+/** Put your own work here. Unknown types and webhook.test need only the answer. */
 function handle(event) {
   process.stdout.write(`handled ${event.id} ${event.type}\n`);
 }

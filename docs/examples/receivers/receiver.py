@@ -17,12 +17,12 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TOLERANCE_SECONDS = 5 * 60
-LARGEST_BODY = 1_048_576  # our own limit, so that a stranger cannot fill the memory
+LARGEST_BODY = 1_048_576  # a limit of this receiver, so that a stranger cannot fill its memory
 
 
 def key_of(secret):
     if not secret.startswith("whsec_"):
-        raise SystemExit("WEBHOOK_SECRET must be the secret, from whsec_ on.")
+        raise SystemExit("WEBHOOK_SECRET must be the secret of the endpoint, which begins with whsec_.")
     return base64.b64decode(secret[len("whsec_"):], validate=True)
 
 
@@ -30,7 +30,7 @@ KEY = key_of(os.environ.get("WEBHOOK_SECRET", ""))
 
 
 def is_genuine(headers, raw_body):
-    """Whether the raw body carries a signature of ours that is no more than 5 minutes away from our clock."""
+    """Says whether the raw body has a valid signature whose timestamp is at most 5 minutes away from this clock."""
     message_id = headers.get("webhook-id")
     timestamp = headers.get("webhook-timestamp")
     signatures = headers.get("webhook-signature")
@@ -43,15 +43,15 @@ def is_genuine(headers, raw_body):
     return any(hmac.compare_digest(signature.encode(), expected) for signature in signatures.split(" "))
 
 
-# In production these two are one table with a unique column for the id: insert the message, then answer. A process that
-# dies after its answer has lost what it held in memory, and an accepted message is not tried again.
+# In production, replace these two by one table with a unique column for the id: insert the message, then answer. A process
+# that dies after its answer loses its memory, and the service does not send an accepted message again.
 known = set()
 inbox = queue.Queue()
 lock = threading.Lock()
 
 
 def keep(message_id, event):
-    """Keeps a message to be handled after the answer; a message that is known already is not kept again."""
+    """Stores a message, to handle it after the answer. Ignores a message whose id is known."""
     with lock:
         if message_id not in known:
             known.add(message_id)
@@ -59,7 +59,7 @@ def keep(message_id, event):
 
 
 def handle(event):
-    """Here your own work begins. Types that you do not know, and webhook.test, need nothing but the answer."""
+    """Put your own work here. Unknown types and webhook.test need only the answer."""
     print("handled", event["id"], event["type"], flush=True)
 
 
@@ -69,17 +69,17 @@ def work():
 
 
 class Server(ThreadingHTTPServer):
-    request_queue_size = 128  # what has gathered for a while can arrive many at a time
+    request_queue_size = 128  # after a pause, many messages can arrive at the same time
 
 
 class Receiver(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    timeout = 20  # seconds that a silent connection may last
+    timeout = 20  # seconds after which a silent connection ends
 
     def do_POST(self):
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal():
-            self.answer(411, close=True)  # have the reverse proxy pass bodies on with their length
+            self.answer(411, close=True)  # let the reverse proxy send bodies with their length
         elif int(length) > LARGEST_BODY:
             self.answer(413, close=True)
         else:
@@ -108,7 +108,7 @@ class Receiver(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format, *args):
-        """No log line for each request."""
+        """Writes no log line for each request."""
 
 
 if __name__ == "__main__":

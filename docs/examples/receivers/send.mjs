@@ -1,6 +1,6 @@
 // Sends a signed message to a receiver on your own machine, on plain Node (18 or later):
 //   WEBHOOK_SECRET=whsec_… node send.mjs http://127.0.0.1:3000 [body.json]
-// Without a file it sends a test message. It prints the answer's status; the exit code is 0 for 2xx.
+// Without a file it sends a test message. It prints the status of the answer. The exit code is 0 for 2xx.
 import { createHmac, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 

@@ -1,22 +1,22 @@
 /**
- * Uploads a file into a club's library from a browser. It has no dependency but tus-js-client, which videos need: pass its module as
- * `tus`, or leave it out where no videos are uploaded.
+ * Uploads a file into a club's library from a browser. Its only dependency is tus-js-client, which videos need: pass its module as
+ * `tus`. Leave it out if the page uploads no videos.
  */
 
-/** The progress of an upload, between visits of a page: anything like `localStorage`. */
+/** Stores the id of an unfinished upload between two visits of the page, like `localStorage`. This one stores nothing. */
 const noMemory = { getItem: () => null, setItem() {}, removeItem() {} };
 
 /**
  * @param service `{ base, clubId, token, tus, memory }`: `base` is the API's address, `token` an administrator's session
  * @param file a `File`: `name`, `type` and `size`
  * @param onProgress called with the share that has arrived, from 0 to 1
- * @param signal pauses the upload; a later call with the same file goes on where it stood
+ * @param signal pauses the upload; a later call with the same file continues it
  * @returns the record of the file: `ready`, or `failed` with its `error`
  */
 export async function upload(service, file, { onProgress = () => {}, signal } = {}) {
   const memory = service.memory ?? noMemory;
   const key = `upload ${service.clubId} ${file.name} ${file.size} ${file.lastModified}`;
-  const reserved = (await goOn(service, memory.getItem(key))) ?? (await reserve(service, file));
+  const reserved = (await continueUpload(service, memory.getItem(key))) ?? (await reserve(service, file));
   memory.setItem(key, reserved.data.id);
   if (reserved.upload.method === 'tus') await sendInPieces(service, reserved, file, { onProgress, signal });
   else await put(reserved.upload, file, signal);
@@ -28,35 +28,35 @@ export async function upload(service, file, { onProgress = () => {}, signal } = 
 
 const reserve = (service, file) => call(service, '', { file_name: file.name, mime: file.type, size_bytes: file.size });
 
-/** A new token, or a new address, for what has begun before; undefined where that has ended. */
-async function goOn(service, mediaId) {
+/** @returns a new token or address for an earlier upload; undefined if that upload has ended */
+async function continueUpload(service, mediaId) {
   if (mediaId === null) return undefined;
   const renewed = await call(service, `/${mediaId}/upload`).catch(() => undefined);
   return renewed && { ...renewed, hasBegun: true };
 }
 
-/** One request. Its address takes one file: 412 says that an earlier request, whose answer was lost, has brought it. */
+/** Sends the file in one request. 412 means that an earlier request has sent it already, and that its answer was lost. */
 async function put({ url, headers }, file, signal) {
-  const { 'content-length': _, ...others } = headers; // browsers say it themselves, and let nobody else
+  const { 'content-length': _, ...others } = headers; // the browser sets this header itself, and forbids scripts to set it
   const answer = await fetch(url, { method: 'PUT', headers: others, body: file, signal });
   if (!answer.ok && answer.status !== 412) throw new Error(`The store answered ${answer.status}.`);
 }
 
-/** Goes on after every break. The token is good for 24 hours; a longer upload gets another one on its way. */
+/** Continues after every break. The token is valid for 24 hours; a longer upload renews it. */
 function sendInPieces(service, reserved, file, { onProgress, signal }) {
   let { upload: descriptor } = reserved;
   return new Promise((resolve, reject) => {
     const sending = new service.tus.Upload(file, {
       endpoint: descriptor.url,
       uploadUrl: reserved.hasBegun ? `${descriptor.url}/${reserved.data.id}` : null,
-      storeFingerprintForResuming: false, // the address of the upload is always this one
+      storeFingerprintForResuming: false, // not needed: the address of the upload never changes
       retryDelays: [0, 1_000, 3_000, 5_000, 10_000, 30_000],
       async onBeforeRequest(request) {
         if (Date.now() > Date.parse(descriptor.expires_at) - 60_000)
           ({ upload: descriptor } = await call(service, `/${reserved.data.id}/upload`));
         for (const [name, value] of Object.entries(descriptor.headers)) request.setHeader(name, value);
       },
-      onProgress: (sent, all) => onProgress(sent / all),
+      onProgress: (sentBytes, allBytes) => onProgress(sentBytes / allBytes),
       onSuccess: resolve,
       onError: reject,
     });
@@ -65,7 +65,7 @@ function sendInPieces(service, reserved, file, { onProgress, signal }) {
   });
 }
 
-/** Says that the file is there, until it has been looked at. */
+/** Asks until the service has examined the file. */
 async function complete(service, mediaId) {
   for (;;) {
     const { data } = await call(service, `/${mediaId}/complete`);
@@ -80,7 +80,7 @@ async function call({ base, clubId, token }, path, body) {
     headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
     ...(body && { body: JSON.stringify(body) }),
   });
-  const said = await answer.json();
-  if (!answer.ok) throw new Error(`${said.error.code}: ${said.error.message}`);
-  return said;
+  const content = await answer.json();
+  if (!answer.ok) throw new Error(`${content.error.code}: ${content.error.message}`);
+  return content;
 }

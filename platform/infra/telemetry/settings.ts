@@ -1,15 +1,15 @@
-/** The variables of tracing, by their standard names. A part of its own: what reads them must not load what it is to trace. */
+/** The variables of tracing, with their standard names. They are in their own file, because their reader must not load modules that it will trace. */
 import { oneOf, optional, secret, text, url } from '../variables.ts';
 
 export const telemetryVariables = {
   endpoint: optional(
     url(
       'OTEL_EXPORTER_OTLP_ENDPOINT',
-      'Where traces go: an OTLP receiver, whose `/v1/traces` gets spans (docs/how-to/operate.md). Without it nothing is traced.',
+      'The address of an OTLP receiver. Its `/v1/traces` gets the spans (docs/how-to/operate.md). Without it nothing is traced.',
       { protocols: ['http:', 'https:'] },
     ),
   ),
-  protocol: oneOf('OTEL_EXPORTER_OTLP_PROTOCOL', 'How spans are sent.', {
+  protocol: oneOf('OTEL_EXPORTER_OTLP_PROTOCOL', 'The protocol of spans.', {
     of: ['http/protobuf'],
     default: 'http/protobuf',
   }),
@@ -21,17 +21,20 @@ export const telemetryVariables = {
     ),
   ),
   serviceName: optional(
-    text('OTEL_SERVICE_NAME', 'Names the process in traces; without it `club-learning-api` or `club-learning-worker`.'),
+    text(
+      'OTEL_SERVICE_NAME',
+      'The name of the process in traces. The default is `club-learning-api` or `club-learning-worker`.',
+    ),
   ),
   sampler: oneOf(
     'OTEL_TRACES_SAMPLER',
-    'Which traces are kept. In production `parentbased_traceidratio` with a share of 0.05.',
+    'The rule that chooses the stored traces. In production use `parentbased_traceidratio` with a share of 0.05.',
     {
       of: ['parentbased_always_on', 'parentbased_traceidratio', 'parentbased_always_off', 'always_on', 'always_off'],
       default: 'parentbased_always_on',
     },
   ),
-  samplerShare: text('OTEL_TRACES_SAMPLER_ARG', 'The share of traces that `parentbased_traceidratio` keeps, 0 to 1.', {
+  samplerShare: text('OTEL_TRACES_SAMPLER_ARG', 'The share of traces that `parentbased_traceidratio` stores, 0 to 1.', {
     default: '1',
     pattern: /^(0|1|0?\.\d+|1\.0+)$/,
   }),

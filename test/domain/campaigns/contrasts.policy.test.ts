@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { contrasting, mostPreviews, type Candidate } from '../../../domain/campaigns/contrasts.policy.ts';
+import { contrasting, maxPreviews, type Candidate } from '../../../domain/campaigns/contrasts.policy.ts';
 
 const student = (name: string, changes: Partial<Candidate> = {}): Candidate => ({
   id: name,
@@ -71,7 +71,7 @@ describe('contrasting students (CAMP-46)', () => {
       fc.property(fc.array(one, { maxLength: 30 }), (people) => {
         const students = people.map((person, place) => ({ ...person, id: String(place) }));
         const ids = contrasting(students).map(({ student: { id } }) => id);
-        expect(ids).to.have.length(Math.min(mostPreviews, students.length));
+        expect(ids).to.have.length(Math.min(maxPreviews, students.length));
         expect(new Set(ids).size).to.equal(ids.length);
       }),
     );

@@ -269,7 +269,7 @@ export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id,
 async function lockClub(tx: Transaction, clubId: Id, by: Id): Promise<Role> {
   await lockMembers(tx, clubId);
   const role = await roleOf(tx, clubId, by);
-  if (role === undefined) throw new DomainError('forbidden', 'Your session has no access to this organization.');
+  if (role === undefined) throw new DomainError('forbidden', 'This session does not act in this organization.');
   if (role !== 'owner' && role !== 'admin')
     throw new DomainError('role_not_permitted', 'Only an owner or an admin may do this.');
   return role;

@@ -217,14 +217,14 @@ describe('campaigns', () => {
         {
           path: '$.audience',
           code: 'empty_audience',
-          message: 'The campaign would reach nobody. `audience` counts who is left out, and why.',
+          message: 'The campaign would reach no student. `audience` shows how many students are left out, and why.',
         },
       ]);
       const before = await rowCounts();
       for (const at of [undefined, '2099-01-01T09:00']) {
         const refused = await send('POST', `/campaigns/${id}/schedule`, { ...(at && { at }) });
         expectError(refused, 'invalid_request');
-        expect(refused.body.error.message).to.contain('$.audience: The campaign would reach nobody.');
+        expect(refused.body.error.message).to.contain('$.audience: The campaign would reach no student.');
       }
       expect(await rowCounts()).to.deep.equal(before);
       expect((await send('GET', `/campaigns/${id}`)).body.data.status).to.equal('draft');

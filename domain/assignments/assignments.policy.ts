@@ -1,7 +1,7 @@
 /** The rules of assignments: what they accept, and until when (ASG-5 to ASG-9). */
 
 export const assignmentRules = {
-  /** The most assignments of a lesson. The lesson shows all of them. */
+  /** The maximum number of assignments of a lesson. The lesson shows all of them. */
   maxOfLesson: 20,
 } as const;
 

@@ -25,7 +25,7 @@ import {
   type Revised,
 } from './records.ts';
 
-/** The most automations of a club that are not archived. */
+/** The maximum number of automations of a club that are not archived. */
 export const mostOfAClub = 200;
 
 /** The content of a new draft. */

@@ -1,7 +1,7 @@
 /** Limits how often automations start one another, so that a cycle of automations ends (AUTO-14). Pure. */
 
 const windowMs = 24 * 3_600_000;
-/** The most links within the window. A run with more links fails. */
+/** The maximum number of links within the window. A run with more links fails. */
 const longestChain = 10;
 
 const within = (links: readonly string[], now: Date) =>

@@ -59,7 +59,7 @@ export async function createCampaign(
   });
 }
 
-/** The most campaigns of a club, sent ones included. More than a club sends, but few enough to list and keep (CAMP-12). */
+/** The maximum number of campaigns of a club, sent ones included. More than a club sends, but few enough to list and keep (CAMP-12). */
 export const campaignsPerClub = 5_000;
 
 async function insertDraft(tx: Transaction, clubId: Id, input: CampaignInput, now: Date): Promise<Record> {

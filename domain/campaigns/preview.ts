@@ -124,7 +124,7 @@ interface Copy {
   text: string;
 }
 
-/** The most bytes of HTML and text in an answer. Mailboxes cut off much shorter e-mails. */
+/** The maximum number of bytes of HTML and text in an answer. Mailboxes cut off much shorter e-mails. */
 const maxCopyBytes = 900_000;
 
 /**

@@ -41,7 +41,7 @@ export type CampaignStep =
       recipients: number;
     };
 
-/** The most mails of one activity. A slow server ends it earlier. */
+/** The maximum number of mails of one activity. A slow server ends it earlier. */
 const pageSize = 1_000;
 /** The pause if the mail server cannot be reached. A restart of the server takes less time. */
 const serverRestMs = 15_000;

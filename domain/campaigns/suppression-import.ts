@@ -10,9 +10,9 @@ import type { VaultDeps } from '../deps.ts';
 import { suppressAll } from '../mail/suppressions.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 
-/** The most rows of a file. They are read in some seconds, while a person waits. */
+/** The maximum number of rows of a file. They are read in some seconds, while a person waits. */
 export const maxRows = 50_000;
-/** The most faulty rows in the answer. Further ones are only counted. */
+/** The maximum number of faulty rows in the answer. Further ones are only counted. */
 const maxFaults = 1_000;
 
 type Fault = RecordOf<'SuppressionImport'>['errors'][number];

@@ -17,7 +17,7 @@ const slugTries = 5;
 export interface NewClubs {
   /** The plan until billing changes it. */
   plan: PlanName;
-  /** The most clubs of which one administrator may be an owner. */
+  /** The maximum number of clubs of which one administrator may be an owner. */
   perAdministrator: number;
 }
 

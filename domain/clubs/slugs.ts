@@ -14,7 +14,7 @@ import { isReserved, readSlug } from './slug.policy.ts';
 export const slugRules = {
   /** The time for which a former slug leads to its club, so that no other club may take it (DEC-178). */
   answersForDays: 90,
-  /** The most former slugs of a club at a time, so that no club reserves names without end (DEC-179). */
+  /** The maximum number of former slugs of a club at a time, so that no club reserves names without end (DEC-179). */
   former: 3,
 } as const;
 

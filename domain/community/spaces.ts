@@ -19,7 +19,7 @@ import { memberCounts } from './counts.ts';
 
 type SpaceRecord = RecordOf<'Space'>;
 
-/** The most spaces of a club, archived ones included. One list and one ordering request hold all of them. */
+/** The maximum number of spaces of a club, archived ones included. One list and one ordering request hold all of them. */
 export const maxSpaces = 200;
 
 const spaceColumns = columns(

@@ -4,11 +4,11 @@ const hour = 3_600_000;
 
 export const pendingSignUpRules = {
   /**
-   * The most unconfirmed sign-ups of a club within an hour. People confirm within minutes, so a launch with thousands of sign-ups stays below
-   * it. A script with invented addresses does not.
+   * The maximum number of unconfirmed sign-ups of a club within an hour. People confirm within minutes, so a launch with thousands of
+   * sign-ups stays below it. A script with invented addresses does not.
    */
   anHour: 500,
-  /** The most of them from one network. It is a tenth, so that a stranger cannot close a club's sign-up for all others. */
+  /** The maximum from one network. It is a tenth, so that a stranger cannot close a club's sign-up for all others. */
   anHourOfNetwork: 50,
   hourMs: hour,
   /** The age at which a pending sign-up is removed. Its last link is valid for 24 hours. */

@@ -12,7 +12,7 @@ import type { StudentIdentity } from './student-identity.ts';
 
 /** The shortest time between two prolongations of a session, so that few requests write. */
 const slideEveryMs = 5 * 60_000;
-/** The most look-ups of a process at the same time. They use few of its connections. */
+/** The maximum number of look-ups of a process at the same time. They use few of its connections. */
 const maxConcurrentLookUps = 4;
 
 export interface AdministratorSessionFound {

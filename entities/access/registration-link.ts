@@ -25,7 +25,7 @@ export class RegistrationLink {
   @Column({ type: 'text' })
   name: string;
 
-  /** The most claims. Null for any number. */
+  /** The maximum number of claims. Null for any number. */
   @Column({ type: 'integer', nullable: true })
   maxUses: number | null;
 

@@ -62,7 +62,7 @@ export class Mentorship {
   @Column({ type: 'smallint' })
   horizonDays: number;
 
-  /** The most future sessions of one student. */
+  /** The maximum number of future sessions of one student. */
   @Column({ type: 'smallint' })
   maxUpcoming: number;
 

@@ -9,7 +9,7 @@ export function hasImportEnded(status: ImportStatus): status is EndedImportStatu
 export const importRules = {
   /** Largest file, in bytes. */
   fileBytes: 32 * 1_024 * 1_024,
-  /** The most imports of a club that have not ended. It also bounds the files of a club in the store. */
+  /** The maximum number of imports of a club that have not ended. It also bounds the files of a club in the store. */
   maxOpen: 10,
   /** The header line must end within this size. */
   headBytes: 64 * 1_024,

@@ -45,7 +45,7 @@ export const isQuoted = (bytes: Buffer): boolean => bytes.includes('"');
  * swallow the following rows. If the piece is too short to tell whether a quote is closed, reading stops there: the text inside quotes may
  * look like rows.
  * @param nextRow the number of the first row
- * @param max the most rows to read
+ * @param max the maximum number of rows to read
  * @param requiredColumns the columns that are read and checked
  */
 export function readRows(

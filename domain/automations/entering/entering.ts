@@ -13,7 +13,7 @@ import { isTooLong } from '../links.policy.ts';
 import { readVersion, type ReadVersion } from '../running/version-cache.ts';
 import { deadlineOnEntry, type WaitClock } from '../wait-speed.policy.ts';
 
-/** The most active runs of one student in one automation with reentry `always`. */
+/** The maximum number of active runs of one student in one automation with reentry `always`. */
 const maxActive = 20;
 
 /** A student who is about to enter. */

@@ -11,12 +11,12 @@ export const digestRules = {
   lookBackMs: 7 * day,
   /** Members of one page. */
   pageSize: 1_000,
-  /** The most spaces of a mail, and the most posts of a space. Further ones are only counted. */
+  /** The maximum number of spaces of a mail, and of posts of a space. Further ones are only counted. */
   spaces: 10,
   posts: 5,
   /** The highest count of new posts in a space. */
   counted: 100,
-  /** The most graphemes of a post's excerpt. */
+  /** The maximum number of graphemes of a post's excerpt. */
   excerpt: 280,
   /** The retention of a digest's rows. Notices about its mails are accepted for as long (CAMP-14). */
   retentionMs: 90 * day,

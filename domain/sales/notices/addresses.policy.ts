@@ -7,7 +7,7 @@ const longestAddress = 254;
 const longestField = 1_000;
 /** The body of a sale has a handful of addresses. A body with more is not a sale's. */
 const maxAddresses = 200;
-/** The most positions at which an address may begin after a character that could belong to it: `'ada@example.com'`, `mail=ada@example.com`. */
+/** The maximum number of positions at which an address may begin after a character that could belong to it: `'ada@example.com'`, `mail=ada@example.com`. */
 const maxBeginnings = 8;
 
 /** @returns the address in its case-folded form; undefined for a text that the contract would not accept as an address */

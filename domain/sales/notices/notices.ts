@@ -32,10 +32,10 @@ export interface ReceivedNotice {
   signature: string | undefined;
 }
 
-/** The most notices of one statement, and the largest body of each: 4 MB at most. */
+/** The maximum number of notices of one statement, and the maximum size of each body: together 4 MB. */
 const maxNoticesPerBatch = 64;
 const maxBatchedBytes = 65_536;
-/** The most statements of a kind that run at the same time. They use few of the process's connections. */
+/** The maximum number of statements of a kind that run at the same time. They use few of the process's connections. */
 const maxConcurrent = 4;
 /** The longest proof of a platform. A longer proof is ignored. */
 const longestProof = 512;

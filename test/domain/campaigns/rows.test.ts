@@ -182,7 +182,7 @@ describe('the row of a recipient', () => {
       await schedule();
       await step();
       const fault = await step().catch((error: unknown) => error);
-      expect(fault).to.include({ message: 'ours' });
+      expect(fault).to.include({ message: 'An internal error' });
       expect(await row()).to.equal('pending not_composed');
       expect(await readRow()).to.include({ leaseUntil: null });
     });

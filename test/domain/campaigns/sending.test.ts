@@ -447,7 +447,7 @@ describe('a sent campaign', () => {
               plans.push(await tx.manager.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${config.text}`, config.values));
               throw new Error('Rolled back after planning');
             })
-            .catch((error: Error) => expect(error.message).to.equal('planned'));
+            .catch((error: Error) => expect(error.message).to.equal('Rolled back after planning'));
         return query(config);
       };
       answer = () => ({ kind: 'refused', permanent: true, reply: '550 no' });

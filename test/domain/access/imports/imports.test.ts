@@ -89,7 +89,7 @@ describe('student imports', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('for good, wakes the import after its allowed silence, and not before', async () => {
+    it('wakes the import after its allowed silence, and not before', async () => {
       const importId = await begin(header + people(600));
       await step(importId);
       const source = await testDatabase();
@@ -354,7 +354,7 @@ describe('student imports', () => {
         const deps = await without(method, 2);
         for (let times = 0; times < 2; times++) {
           const failed = await runImport(importId, deps).catch((error: unknown) => error);
-          expect(failed, method).to.have.property('message', 'The store is away');
+          expect(failed, method).to.have.property('message', 'The store is unreachable');
         }
       }
       expect(await runImport(importId)).to.deep.equal({ done: true, outcome: 'completed' });

@@ -12,7 +12,7 @@ describe('digests (COMM-17, COMM-18)', () => {
       posts: 5,
       counted: 100,
       excerpt: 280,
-      keptMs: 7_776_000_000,
+      retentionMs: 7_776_000_000,
     });
   });
 });

@@ -35,7 +35,7 @@ export async function requireFeature(
 }
 
 /** Seats for students that a transaction has reserved. No other transaction of the club can reserve any until it ends. */
-export interface HeldPlaces {
+export interface LockedSeats {
   /** The number of students beyond the allowance, with these seats. It is recorded when the seats are taken. */
   excess: number;
 }
@@ -54,12 +54,12 @@ export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<voi
  * number of students. Takes the lock of the count, which comes before the lock of any student.
  * @throws DomainError limit_reached if the plan does not bill overage
  */
-export async function lockPlaces(
+export async function lockSeats(
   tx: Transaction,
   clubId: Id,
   more: number,
   addressee: Addressee = 'administrator',
-): Promise<HeldPlaces> {
+): Promise<LockedSeats> {
   // The count is locked before the changes are rolled up, never after. Otherwise a transaction with locked changes that waits for the count
   // would deadlock with a transaction that holds the count and asks for more seats.
   await lockStudentCount(tx, clubId);
@@ -103,7 +103,7 @@ function noPlaceLeft(addressee: Addressee): DomainError {
 }
 
 /** Records that reserved seats beyond the allowance were taken. */
-export async function takePlaces(tx: Transaction, clubId: Id, { excess }: HeldPlaces, now: Date): Promise<void> {
+export async function takeSeats(tx: Transaction, clubId: Id, { excess }: LockedSeats, now: Date): Promise<void> {
   await recordOverage(tx, clubId, 'students', excess, now);
 }
 
@@ -113,5 +113,5 @@ export async function takePlaces(tx: Transaction, clubId: Id, { excess }: HeldPl
  * @throws DomainError limit_reached if the plan does not bill overage
  */
 export async function requireStudents(tx: Transaction, clubId: Id, more: number, now: Date): Promise<void> {
-  await takePlaces(tx, clubId, await lockPlaces(tx, clubId, more), now);
+  await takeSeats(tx, clubId, await lockSeats(tx, clubId, more), now);
 }

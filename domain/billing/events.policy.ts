@@ -58,7 +58,7 @@ const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Say
     priceUnknown: false, // the subscription ends, whatever its price
   }),
 };
-const rank = new Map(Object.keys(readers).map((type, place) => [type, place]));
+const rank = new Map(Object.keys(readers).map((type, index) => [type, index]));
 
 /** The status for each status of the processor. An unlisted status, such as `incomplete`, has not begun and means nothing yet. */
 const statuses: Readonly<Record<string, PlanStatus>> = {
@@ -172,8 +172,8 @@ function stateOfSubscription(events: readonly PlanEvent[]): PlanState | undefine
 }
 
 function inTheirOrder(a: PlanEvent, b: PlanEvent): number {
-  const place = ({ type }: PlanEvent) => rank.get(type) ?? -1;
-  return a.created.getTime() - b.created.getTime() || place(a) - place(b) || (a.id < b.id ? -1 : 1);
+  const rankOf = ({ type }: PlanEvent) => rank.get(type) ?? -1;
+  return a.created.getTime() - b.created.getTime() || rankOf(a) - rankOf(b) || (a.id < b.id ? -1 : 1);
 }
 
 /** Reads the value at a path of a value of any shape. */

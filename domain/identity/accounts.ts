@@ -1,6 +1,6 @@
 /** Students' accounts for other contexts: locking, finding and opening them. */
 import type { AccountOpener } from '../../entities/identity/values.ts';
-import { takePlaces } from '../billing/allowances.ts';
+import { takeSeats } from '../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -55,11 +55,11 @@ export async function findOrOpenAccount(
 ): Promise<{ studentId: Id; created: boolean; takenOver: boolean }> {
   const email = foldEmail(given.email);
   const which = sql`club_id = ${clubId} AND email = ${email}`;
-  const { account, places } = await lockAccount(tx, which, { orNewIn: clubId });
+  const { account, seats } = await lockAccount(tx, which, { orNewIn: clubId });
   if (account && !account.isPending) return { studentId: account.id, created: false, takenOver: false };
 
   const studentId = account?.id ?? (await insertStudent(tx, vault, { clubId, name, email, openedBy }, now));
-  if (places) await takePlaces(tx, clubId, places, now);
+  if (seats) await takeSeats(tx, clubId, seats, now);
   if (account) await takeOver(tx, [studentId], openedBy, now);
   else await recordFact(tx, { clubId, type: 'student.created', studentId, occurredAt: now });
   if (invited) await invite(tx, vault, { clubId, studentId, email }, now);
@@ -93,10 +93,10 @@ export async function lockForClub(
   { clubId, studentId, invited }: { clubId: Id; studentId: Id; invited: boolean },
   now: Date,
 ): Promise<void> {
-  const { account, places } = await lockAccount(tx, sql`club_id = ${clubId} AND id = ${studentId}`, {});
+  const { account, seats } = await lockAccount(tx, sql`club_id = ${clubId} AND id = ${studentId}`, {});
   if (!account) throw notFound('student');
   if (!account.isPending) return;
-  if (places) await takePlaces(tx, clubId, places, now);
+  if (seats) await takeSeats(tx, clubId, seats, now);
   await takeOver(tx, [studentId], 'club', now);
   if (invited) await invite(tx, vault, { clubId, studentId, email: account.email }, now);
 }

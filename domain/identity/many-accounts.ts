@@ -102,7 +102,7 @@ async function insert(
     email: string;
   }>(sql`INSERT INTO students (id, club_id, name, email, email_key, opened_by, created_at)
      SELECT person.id, ${clubId}, person.name, person.email, person.key, 'club', ${now}
-       FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[], ${rows.map(({ key }) => key)}::bytea[]) WITH ORDINALITY AS person (id, name, email, key, place) ORDER BY place
+       FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[], ${rows.map(({ key }) => key)}::bytea[]) WITH ORDINALITY AS person (id, name, email, key, position) ORDER BY position
      ON CONFLICT (club_id, email) DO NOTHING RETURNING id, email`);
   await followAccess(tx, { clubId, studentIds: opened.map(({ id }) => id) }, now);
   return opened;

@@ -9,7 +9,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { StaleRead, type Queries, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
-import { lockPlaces, takePlaces, type Addressee, type HeldPlaces } from '../billing/allowances.ts';
+import { lockSeats, takeSeats, type Addressee, type LockedSeats } from '../billing/allowances.ts';
 import { tokenLifetimeMs } from '../mail/one-time-tokens.ts';
 import { pendingSignUpRules } from './pending-sign-ups.policy.ts';
 import { RefusalToPerson, minutesOf } from '../language/refusal.ts';
@@ -35,24 +35,24 @@ export async function lockAccount(
   tx: Transaction,
   which: Sql,
   options: { addressee?: Addressee; orNewIn?: Id },
-): Promise<{ account: Account | undefined; places: HeldPlaces | undefined }> {
+): Promise<{ account: Account | undefined; seats: LockedSeats | undefined }> {
   const find = sql`SELECT id, club_id AS "clubId", email, ${pendingSignUp} AS "isPending" FROM students WHERE removed_at IS NULL AND ${which}`;
   const unlocked = await tx.one<Account>(find);
   const clubId = unlocked === undefined ? options.orNewIn : unlocked.isPending ? unlocked.clubId : undefined;
-  const places = clubId === undefined ? undefined : await lockPlaces(tx, clubId, 1, options.addressee);
+  const seats = clubId === undefined ? undefined : await lockSeats(tx, clubId, 1, options.addressee);
   const account = await tx.one<Account>(sql`${find} FOR NO KEY UPDATE`);
   const needsSeat = account === undefined ? options.orNewIn !== undefined : account.isPending;
-  if (needsSeat && !places) throw new StaleRead();
-  return { account, places: needsSeat ? places : undefined };
+  if (needsSeat && !seats) throw new StaleRead();
+  return { account, seats: needsSeat ? seats : undefined };
 }
 
 /** Records the seat that a pending sign-up takes when it is confirmed. */
-export async function takePlaceOf(
+export async function takeSeatOf(
   tx: Transaction,
-  { account, places }: { account: Pick<Account, 'clubId'>; places: HeldPlaces | undefined },
+  { account, seats }: { account: Pick<Account, 'clubId'>; seats: LockedSeats | undefined },
   now: Date,
 ): Promise<void> {
-  if (places) await takePlaces(tx, account.clubId, places, now);
+  if (seats) await takeSeats(tx, account.clubId, seats, now);
 }
 
 /**

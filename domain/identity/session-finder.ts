@@ -74,21 +74,21 @@ const columnsOf = (lookUps: readonly LookUp[]) =>
   [lookUps.map(({ tokenHash }) => tokenHash), lookUps.map(({ now }) => now)] as const;
 
 /** @returns for each look-up its row, in their order */
-function inOrder<Row extends { place: number }>(
+function inOrder<Row extends { position: number }>(
   lookUps: readonly LookUp[],
   rows: readonly Row[],
-): (Omit<Row, 'place'> | undefined)[] {
-  const rowsByPlace = new Map(rows.map(({ place, ...row }) => [place, row]));
-  return lookUps.map((_, index) => rowsByPlace.get(index + 1));
+): (Omit<Row, 'position'> | undefined)[] {
+  const rowsByPosition = new Map(rows.map(({ position, ...row }) => [position, row]));
+  return lookUps.map((_, index) => rowsByPosition.get(index + 1));
 }
 
 /** Finds the students of living sessions, with their clubs' slugs, by the hashes of tokens and the time. */
-const selectStudentSessions = prepared<StudentIdentity & { place: number }>(
+const selectStudentSessions = prepared<StudentIdentity & { position: number }>(
   'select_student_sessions',
-  `SELECT asked.place::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",
+  `SELECT asked.position::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",
           student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
           student.avatar_key AS "avatarKey", student.language, student.club_id AS "clubId", club.slug AS "clubSlug", club.language AS "clubLanguage"
-     FROM unnest($1::bytea[], $2::timestamptz[]) WITH ORDINALITY AS asked (token_hash, now, place)
+     FROM unnest($1::bytea[], $2::timestamptz[]) WITH ORDINALITY AS asked (token_hash, now, position)
      JOIN student_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
      JOIN students student ON student.id = session.student_id AND student.removed_at IS NULL
      JOIN clubs club ON club.id = student.club_id`,
@@ -96,12 +96,12 @@ const selectStudentSessions = prepared<StudentIdentity & { place: number }>(
 
 /** Also finds the membership of a club, if the owner of the session has one. */
 const selectAdministratorSessions = prepared<
-  AdministratorSessionFound & { place: number; createdAt: Date; expiresAt: Date }
+  AdministratorSessionFound & { position: number; createdAt: Date; expiresAt: Date }
 >(
   'select_administrator_sessions',
-  `SELECT asked.place::int, session.administrator_id AS "administratorId", session.created_at AS "createdAt",
+  `SELECT asked.position::int, session.administrator_id AS "administratorId", session.created_at AS "createdAt",
           session.expires_at AS "expiresAt", membership.role
-     FROM unnest($1::bytea[], $2::timestamptz[], $3::uuid[]) WITH ORDINALITY AS asked (token_hash, now, club_id, place)
+     FROM unnest($1::bytea[], $2::timestamptz[], $3::uuid[]) WITH ORDINALITY AS asked (token_hash, now, club_id, position)
      JOIN administrator_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
      LEFT JOIN memberships membership
        ON membership.administrator_id = session.administrator_id AND membership.club_id = asked.club_id`,

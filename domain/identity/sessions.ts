@@ -80,6 +80,6 @@ export async function findLivingSessions(db: Queries, tokenHashes: readonly Buff
                     WHERE session.token_hash = given.hash AND session.expires_at > ${now} AND student.removed_at IS NULL)
         OR EXISTS (SELECT FROM administrator_sessions session
                     WHERE session.token_hash = given.hash AND session.expires_at > ${now}) AS lives
-      FROM unnest(${tokenHashes}::bytea[]) WITH ORDINALITY AS given (hash, place) ORDER BY place`);
+      FROM unnest(${tokenHashes}::bytea[]) WITH ORDINALITY AS given (hash, position) ORDER BY position`);
   return rows.map(({ lives }) => lives);
 }

@@ -15,7 +15,7 @@ import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
 import { unmailedRequestId } from '../mail/code-requests.ts';
 import { spendCode, tryCode } from '../mail/codes.ts';
-import { lockAccount, takePlaceOf } from './pending-sign-ups.ts';
+import { lockAccount, takeSeatOf } from './pending-sign-ups.ts';
 import { ownerOfToken, spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
 import { requireStrongPassword, requireUnknown, type PasswordOwner } from './password-rules.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
@@ -74,7 +74,7 @@ export async function verifyStudentEmail(
     const locked = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
     await spendToken(tx, purposes, token, now);
     await confirmAddress(tx, 'student', locked.account.id, 'sign_up', now);
-    await takePlaceOf(tx, locked, now);
+    await takeSeatOf(tx, locked, now);
     return openStudentSession(tx, storage, locked.account.id, now);
   });
 }
@@ -84,9 +84,9 @@ export async function verifyStudentEmail(
  * @throws DomainError token_gone for a removed student; limit_reached
  */
 async function lockToConfirm(tx: Transaction, studentId: Id) {
-  const { account, places } = await lockAccount(tx, sql`id = ${studentId}`, { addressee: 'person' });
+  const { account, seats } = await lockAccount(tx, sql`id = ${studentId}`, { addressee: 'person' });
   if (!account) throw tokenGone();
-  return { account, places };
+  return { account, seats };
 }
 
 /** Mails the confirmation again, if the address is not confirmed yet. */
@@ -126,7 +126,7 @@ export async function confirmStudentPasswordReset(
     await spendToken(tx, purposes, token, now);
     const studentId = locked.account.id;
     requireUnknown(password, await passwordOwner(tx, studentId)); // after an error the token stays valid
-    await takePlaceOf(tx, locked, now);
+    await takeSeatOf(tx, locked, now);
     // The reader of this mail owns the address, so it is confirmed too.
     await tx.run(
       sql`UPDATE students SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${studentId}`,
@@ -156,7 +156,7 @@ export async function exchangeStudentCode(
     const locked = await lockToConfirm(tx, match.studentId);
     if (!(await spendCode(tx, vault, guess, match))) throw tokenGone();
     await confirmAddress(tx, 'student', match.studentId, 'other', now);
-    await takePlaceOf(tx, locked, now);
+    await takeSeatOf(tx, locked, now);
     return openStudentSession(tx, storage, match.studentId, now);
   });
 }

@@ -1,6 +1,6 @@
 /** Processes a batch of rows in one transaction: students, facts, access, invitations, the report and the cursor. */
 import { bulk } from '../../../entities/facts/values.ts';
-import { lockPlaces, requireStudents } from '../../billing/allowances.ts';
+import { lockSeats, requireStudents } from '../../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -77,7 +77,7 @@ export async function recordBatch(
 /** Reserves as many of the requested seats as the club's plan allows. @returns their number */
 async function reserveSeats(tx: Transaction, clubId: Id, requested: number, now: Date): Promise<number> {
   const isAvailable = (seats: number) =>
-    lockPlaces(tx, clubId, seats).then(
+    lockSeats(tx, clubId, seats).then(
       () => true,
       (error: unknown) => {
         if (error instanceof DomainError && error.code === 'limit_reached') return false;

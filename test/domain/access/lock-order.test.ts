@@ -1,6 +1,6 @@
 /** The one order of locks (ENG-6, docs/explanation/architecture.md#locks): the club's count of students, then students by id, then the rest. */
 import { expect } from 'chai';
-import { lockPlaces, lockStudentCount } from '../../../domain/billing/allowances.ts';
+import { lockSeats, lockStudentCount } from '../../../domain/billing/allowances.ts';
 import { StaleRead, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
 import { findOrOpenAccounts } from '../../../domain/identity/many-accounts.ts';
@@ -154,12 +154,12 @@ describe('lock order (ENG-6)', () => {
     const db = recordingEnds(usual.db);
     let other: Promise<unknown> = Promise.resolve();
     await db.transaction(async (tx) => {
-      await lockPlaces(tx, club.id, 1);
+      await lockSeats(tx, club.id, 1);
       await removeStudent(usual, club.id, first.id, new Date());
       await removeStudent(usual, club.id, second.id, new Date());
       other = createStudent({ ...usual, db }, club.id, { name: 'N', email: 'new@example.com' }, new Date());
       await untilWaitingForLocks(1);
-      await lockPlaces(tx, club.id, 1);
+      await lockSeats(tx, club.id, 1);
     });
     await other;
     expect(db.ends).to.deep.equal([]);

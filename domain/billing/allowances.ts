@@ -72,7 +72,7 @@ export async function lockSeats(
      SELECT held.students, ${termsOf(clubId, 'students')} FROM held`);
   if (!row) throw new Error(`The student count of club ${clubId} cannot be read back`);
   const excess = excessOf({ ...row, more });
-  if (excess === 'refused') throw noPlaceLeft(addressee);
+  if (excess === 'refused') throw noSeatLeft(addressee);
   return { excess };
 }
 
@@ -86,7 +86,7 @@ export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee)
     SELECT (coalesce((SELECT students FROM club_student_counts WHERE club_id = ${clubId}), 0)
             + coalesce((SELECT sum(students) FROM club_student_changes WHERE club_id = ${clubId}), 0))::int AS students,
            ${termsOf(clubId, 'students')}`);
-  if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noPlaceLeft(addressee);
+  if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noSeatLeft(addressee);
 }
 
 /** @returns the number of students beyond the allowance, or `refused` if the plan does not bill them */
@@ -96,7 +96,7 @@ function excessOf(of: Terms & { students: number; more: number }): number | 'ref
   return excess > 0 && overage === 'refused' ? 'refused' : excess;
 }
 
-function noPlaceLeft(addressee: Addressee): DomainError {
+function noSeatLeft(addressee: Addressee): DomainError {
   return addressee === 'person'
     ? new RefusalToPerson('limit_reached', 'refusal.no_place_for_students')
     : new DomainError('limit_reached', "The plan's allowance of students is used up.");

@@ -23,7 +23,7 @@ import {
 } from './posts.ts';
 import { addReaction, reactionsTo, removeReaction } from './reactions.ts';
 import { settleReports } from './reports.ts';
-import { holdVoice, isOwn, isVisible, requireWriter, type Voice } from './voices.ts';
+import { lockVoice, isOwn, isVisible, requireWriter, type Voice } from './voices.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 
 type CommentRecord = RecordOf<'CommunityComment'>;

@@ -52,8 +52,8 @@ export async function joinSpace(
 ): Promise<SpaceRecord> {
   return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
-    const { seen, hasAccess, banned } = await standingOf(tx, reader, spaceId, now);
-    if (!seen) throw notFound('space');
+    const { seen: isSeen, hasAccess, banned } = await standingOf(tx, reader, spaceId, now);
+    if (!isSeen) throw notFound('space');
     if (!hasAccess) throw new RefusalToPerson('not_entitled', 'refusal.no_access_to_space');
     if (banned) throw new RefusalToPerson('not_entitled', 'refusal.not_admitted_to_space');
     await tx.run(sql`

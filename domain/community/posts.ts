@@ -15,7 +15,7 @@ import { authorColumns, authors, presentAuthor, type AuthorRow } from './authors
 import { dropPostFiles, presentPostFiles, setPostFiles } from './post-files.ts';
 import { addReaction, reactionsTo, removeReaction } from './reactions.ts';
 import { settleReports } from './reports.ts';
-import { holdVoice, isOwn, isVisible, requireReader, requireWriter, type Voice } from './voices.ts';
+import { lockVoice, isOwn, isVisible, requireReader, requireWriter, type Voice } from './voices.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 
 type PostRecord = RecordOf<'CommunityPost'>;

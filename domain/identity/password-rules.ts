@@ -1,4 +1,4 @@
-/** Which passwords may be chosen (ACC-7). Those that were chosen before stay good: this is asked for new ones alone. */
+/** The rules for new passwords (ACC-7). Existing passwords stay valid. */
 import { isLeaked } from './leaked-passwords.ts';
 import { RefusalToPerson, type RefusalWords } from '../language/refusal.ts';
 
@@ -23,9 +23,9 @@ const minPartLength = 3;
 export function requireStrongPassword(password: string, owner?: PasswordOwner): void {
   const text = comparable(password);
   const count = Array.from(text).length;
-  if (count < leastCharacters)
-    throw weak(({ say }) => say('refusal.password_short', { count, least: String(leastCharacters) }));
-  if (new Set(text).size < leastDifferent) throw weak('refusal.password_repeats');
+  if (count < minCharacters)
+    throw weak(({ say }) => say('refusal.password_short', { count, least: String(minCharacters) }));
+  if (new Set(text).size < minDistinct) throw weak('refusal.password_repeats');
   if (formsOf(text).some(isLeaked)) throw weak('refusal.password_known');
   if (owner) requireUnknown(password, owner);
 }
@@ -40,7 +40,7 @@ export function requireUnknown(password: string, { email, names }: PasswordOwner
     .filter((part) => part.length >= minPartLength)
     .toSorted((one, other) => other.length - one.length);
   const rest = parts.reduce((left, part) => left.replaceAll(part, ''), whole);
-  if (rest !== whole && rest.length < leastUnknown) throw weak('refusal.password_personal');
+  if (rest !== whole && rest.length < minUnknown) throw weak('refusal.password_personal');
 }
 
 const weak = (words: RefusalWords) => new RefusalToPerson('weak_password', words);

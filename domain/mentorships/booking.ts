@@ -131,8 +131,8 @@ export async function rateSession(
     const over = now.getTime() - endsAt.getTime();
     if (status !== 'booked' || over < 0 || over > sessionRules.ratedForMs)
       throw new RefusalToPerson('session_state', 'refusal.rating_closed');
-    const words = { rating, ratingComment: comment?.trim() ?? '', ratedAt: now, updatedAt: now };
-    await tx.manager.update(MentorshipSession, { id }, words);
+    const change = { rating, ratingComment: comment?.trim() ?? '', ratedAt: now, updatedAt: now };
+    await tx.manager.update(MentorshipSession, { id }, change);
     return findOwnSession(tx, student, named, now);
   });
 }
@@ -207,8 +207,8 @@ async function lockOfClub(tx: Transaction, clubId: Id, sessionId: Id): Promise<L
   return session;
 }
 
-/** @throws DomainError session_state (canceled, or the student did not come), too_late_to_cancel */
-function requireChangeable({ status, startsAt, cancelDeadlineMinutes }: Held, now: Date): void {
+/** @throws DomainError session_state (the session is canceled), too_late_to_cancel (also after a no-show) */
+function requireChangeable({ status, startsAt, cancelDeadlineMinutes }: LockedSession, now: Date): void {
   if (status === 'canceled') throw new RefusalToPerson('session_state', 'refusal.session_canceled');
   if (status !== 'booked' || now >= startsAt || now > cancelUntil(startsAt, cancelDeadlineMinutes))
     throw new RefusalToPerson('too_late_to_cancel', 'refusal.too_late_to_cancel');

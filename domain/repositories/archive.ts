@@ -91,9 +91,9 @@ async function openArchive(db: Queries, clubId: Id, chosen: Sql): Promise<Archiv
      ORDER BY item.position`);
   if (rows.length === 0) throw new RefusalToPerson('not_found', 'refusal.nothing_to_download');
   const names = archiveNames(rows.map(({ name }) => name));
-  const files = rows.map(({ crc32: sum, ...row }, place) => {
+  const files = rows.map(({ crc32: sum, ...row }, index) => {
     if (sum === null) throw new RefusalToPerson('media_not_ready', 'refusal.archive_not_ready');
-    return { ...row, name: names[place] ?? '', size: Number(row.size), crc32: Number(sum), modifiedAt: row.addedAt };
+    return { ...row, name: names[index] ?? '', size: Number(row.size), crc32: Number(sum), modifiedAt: row.addedAt };
   });
   const versionParts = files.map(({ name, size, crc32: sum, sha256, modifiedAt }) => [
     name,

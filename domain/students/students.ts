@@ -1,4 +1,4 @@
-/** Students as administrators change them: create, correct, remove. Each may concern every context. */
+/** Students as administrators change them: create, correct, remove. Each change may affect every context. */
 import { removedStudentName, Student } from '../../entities/identity/student.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';

@@ -159,8 +159,8 @@ function postHtml({ url, title, words, author, time }: ShownPost, { direction, .
     title === ''
       ? ''
       : `<p${dirAttribute(title, direction)} style="${paragraph};font-weight:600">${linkHtml(url, title)}</p>`;
-  const said = title === '' ? linkHtml(url, shownWords) : escapeHtml(shownWords);
-  return `<div style="margin:0 0 16px">${heading}<p${dirAttribute(shownWords, direction)} style="${paragraph}">${said}</p><p style="${paragraph};font-size:13px;color:#5b6270">${author === '' ? '' : `<bdi>${escapeHtml(author)}</bdi> · `}${time}</p></div>`;
+  const wordsHtml = title === '' ? linkHtml(url, shownWords) : escapeHtml(shownWords);
+  return `<div style="margin:0 0 16px">${heading}<p${dirAttribute(shownWords, direction)} style="${paragraph}">${wordsHtml}</p><p style="${paragraph};font-size:13px;color:#5b6270">${author === '' ? '' : `<bdi>${escapeHtml(author)}</bdi> · `}${time}</p></div>`;
 }
 
 function spaceText({ url, name, posts, more }: ShownSpace): string {

@@ -18,15 +18,15 @@ function judged(password: string, isKnown = true): string {
   }
 }
 
-const common = 'The password is a common password, or close to one. Choose another one.';
-const personal = 'The password is hardly more than your e-mail, your name or the name of the club. Choose another one.';
-const repeats = 'The password has too few different characters. Choose another one.';
+const common = 'The password is one of those that are guessed first, or close to one; choose another one.';
+const personal = 'The password is hardly more than your e-mail, your name or the name of the club; choose another one.';
+const repeats = 'The password repeats too few characters; choose another one.';
 
 describe('a new password', () => {
   it('has at least ten characters, however they are composed', () => {
-    expect(judged('nine char')).to.equal('The password has 9 characters. It must have at least 10.');
+    expect(judged('nine char')).to.equal('The password has 9 characters; it must have at least 10.');
     expect(judged('mouse tail')).to.equal('good');
-    expect(judged('cafe\u0301 meri')).to.equal('The password has 9 characters. It must have at least 10.');
+    expect(judged('cafe\u0301 meri')).to.equal('The password has 9 characters; it must have at least 10.');
     expect(judged('🪢⛵🌊🐟🦀🐙🦑🐚⚓🚢')).to.equal('good');
   });
 

@@ -737,7 +737,7 @@ describe('campaigns', () => {
     for (const [at, why] of [
       ['2020-01-01T09:00', 'is past'],
       ['2099-03-08T02:30', 'does not exist'],
-      ['2099-02-30T09:00', 'is no time'],
+      ['2099-02-30T09:00', 'is not a valid time'],
     ] as const) {
       it(`422: refuses to schedule at ${at}, which ${why}`, async () => {
         await send('PATCH', '', { time_zone: 'America/New_York' });

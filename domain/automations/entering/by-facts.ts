@@ -16,11 +16,11 @@ import type { Trigger, TriggerList } from '../definition.policy.ts';
 import { enter, shareOpen } from './entering.ts';
 
 /**
- * Starts the runs that facts cause and wakes those that they concern, each fact in a transaction of its own, side by side. A club
- * without automations costs one query, however many facts there are. The runs start by wakes, so a fact that is fanned out again
- * starts nothing. Several facts hardly wait for a lock: one that would have to is `blocked`.
- * @param options.waitSpeed how many times faster waits pass; 1 if absent
- * @returns the result for each fact: no runs for the relay to start
+ * Starts the runs that facts cause, and wakes the runs that they concern. Each fact has its own transaction, side by side. A club without
+ * automations costs one query for any number of facts. Runs start by wakes, so a repeated fan-out of a fact starts nothing. Several facts
+ * together wait only briefly for a lock. A fact that would wait longer is `blocked`.
+ * @param options.waitSpeed the factor by which waits are shortened; 1 if absent
+ * @returns the result for each fact, without runs for the relay to start
  */
 export async function enrollByFacts(
   db: Database,
@@ -40,8 +40,8 @@ export async function enrollByFacts(
         blocked.add(fact.id);
       }),
   );
-  const failed = (await Promise.allSettled(entries)).find((one) => one.status === 'rejected');
-  if (failed) throw failed.reason;
+  const failure = (await Promise.allSettled(entries)).find((one) => one.status === 'rejected');
+  if (failure) throw failure.reason;
   return facts.map(({ id }) => (blocked.has(id) ? { kind: 'blocked' } : { kind: 'consumed', runs: [] }));
 }
 

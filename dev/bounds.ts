@@ -12,7 +12,7 @@ import { mostOfAClub as automationsOfAClub } from '../domain/automations/drafts.
 import { plans } from '../domain/billing/plans.policy.ts';
 import { printedLogoRules } from '../domain/branding/printed-look.ts';
 import { campaignsPerClub } from '../domain/campaigns/drafts.ts';
-import { mostRows as rowsOfASuppressionImport } from '../domain/campaigns/suppression-import.ts';
+import { maxRows as rowsOfASuppressionImport } from '../domain/campaigns/suppression-import.ts';
 import { slugRules } from '../domain/clubs/slugs.ts';
 import { maxSpaces } from '../domain/community/spaces.ts';
 import { pendingSignUpRules } from '../domain/identity/pending-sign-ups.policy.ts';

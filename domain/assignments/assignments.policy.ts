@@ -1,11 +1,11 @@
-/** What assignments take, and until when (ASG-5 to ASG-9). */
+/** The rules of assignments: what they accept, and until when (ASG-5 to ASG-9). */
 
 export const assignmentRules = {
-  /** Of a lesson, so that all of them are shown with it. */
+  /** The maximum number of assignments of a lesson. The lesson shows all of them. */
   maxOfLesson: 20,
 } as const;
 
-/** The deadline, and from when on nothing is taken; null: there is none. */
+/** The deadline, and the time from which nothing is accepted. Null means none. */
 export interface Dates {
   dueAt: Date | null;
   closesAt: Date | null;
@@ -14,8 +14,8 @@ export interface Dates {
 const noDates: Dates = { dueAt: null, closesAt: null };
 
 /**
- * An extension moves dates that the assignment has, and only to later: where the assignment's own is later, that one is in force for
- * everybody. A moved deadline moves the closing with it.
+ * An extension can only move dates that the assignment has, and only to a later time. If the assignment's own date is later, it counts
+ * for all students. A moved deadline also moves the closing time to at least the deadline.
  * @returns the dates in force for one student
  */
 export function datesInForce(own: Dates, extension: Dates = noDates): Dates {
@@ -27,15 +27,15 @@ function latest(...dates: readonly [Date, ...(Date | null)[]]): Date {
   return new Date(Math.max(...dates.map((date) => date?.getTime() ?? -Infinity)));
 }
 
-/** @returns whether the dates in force let nobody send any more: from the closing on */
+/** @returns whether no student may hand in work any more. True from the closing time on */
 export function isClosed({ closesAt }: Dates, now: Date): boolean {
   return closesAt !== null && now >= closesAt;
 }
 
 /**
- * Work is late if it was first sent after the deadline that was in force then, and is so by today's dates, too: a later deadline
- * corrects it, an earlier one makes nothing late that was sent in time. What is sent in the moment of the deadline is in time.
- * @param first when it was first sent, and the deadline in force then
+ * Work is late if it was first sent after the deadline in force at that time and also after the deadline in force now. So a later deadline
+ * corrects lateness, and an earlier deadline makes no earlier work late. Work that is sent exactly at the deadline is in time.
+ * @param first when it was first sent, and the deadline in force at that time
  * @param dueAt the deadline in force now
  */
 export function isLate(first: { sentAt: Date; dueAt: Date | null }, dueAt: Date | null): boolean {

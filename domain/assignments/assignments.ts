@@ -1,4 +1,4 @@
-/** The assignments of a lesson as administrators write them. Whoever changes one holds its course. */
+/** The assignments of a lesson as administrators see them. A transaction that changes one locks its course. */
 import { Assignment } from '../../entities/assignments/assignment.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
@@ -17,7 +17,7 @@ import { attach, presentAttached } from './attachments.ts';
 
 type AssignmentRecord = RecordOf<'Assignment'>;
 
-/** Its place among those of its lesson, from 1. */
+/** The position of the assignment in its lesson, from 1. */
 export const place = sql`(SELECT count(*)::int FROM assignments other
   WHERE other.lesson_id = assignment.lesson_id AND other.removed_at IS NULL
     AND (other.position, other.id) <= (assignment.position, assignment.id)) AS place`;
@@ -60,7 +60,7 @@ export async function listAssignments(
   return { rows: await presentAssignments(db, storage, rows), total };
 }
 
-/** @throws DomainError not_found, also for one of another club and a deleted one */
+/** @throws DomainError not_found (also for a deleted assignment and one of another club) */
 export async function readAssignment(
   db: Queries,
   storage: ObjectStore,
@@ -68,11 +68,11 @@ export async function readAssignment(
   assignmentId: Id,
 ): Promise<AssignmentRecord> {
   const [record] = await presentAssignments(db, storage, [await findRow(db, clubId, assignmentId)]);
-  if (!record) throw new Error('One row is one record');
+  if (!record) throw new Error(`Assignment ${assignmentId} was found but not presented`);
   return record;
 }
 
-/** @throws DomainError not_found, also for one of another club and a deleted one */
+/** @throws DomainError not_found (also for a deleted assignment and one of another club) */
 export async function requireAssignment(db: Queries, clubId: Id, assignmentId: Id): Promise<void> {
   await findRow(db, clubId, assignmentId);
 }
@@ -101,7 +101,7 @@ export async function createAssignment(
     if (present && present.count >= assignmentRules.maxOfLesson)
       throw new DomainError(
         'assignment_limit_reached',
-        `A lesson has at most ${assignmentRules.maxOfLesson} assignments.`,
+        `The lesson has reached its limit of ${assignmentRules.maxOfLesson} assignments.`,
       );
     await tx.manager.insert(Assignment, {
       id,
@@ -120,7 +120,7 @@ export async function createAssignment(
   return readAssignment(db, storage, clubId, id);
 }
 
-/** Changes what is given; what is absent stays, an empty text removes. @throws DomainError not_found (also a file), media_archived, invalid_request */
+/** Changes the fields that are present. An empty text removes the value. @throws DomainError not_found (also a file), media_archived, invalid_request */
 export async function updateAssignment(
   { db, storage }: MediaDeps,
   clubId: Id,
@@ -147,8 +147,8 @@ export async function updateAssignment(
 }
 
 /**
- * Puts the assignments of a lesson in a new order.
- * @throws DomainError not_found (lesson), invalid_request unless every assignment of the lesson is named once, and no other
+ * Sets the order of the assignments of a lesson.
+ * @throws DomainError not_found (lesson), invalid_request unless `assignmentIds` names each assignment of the lesson exactly once, and no other
  */
 export async function orderAssignments(
   { db }: DatabaseDeps,
@@ -156,22 +156,22 @@ export async function orderAssignments(
   lessonId: Id,
   assignmentIds: readonly Id[],
 ): Promise<void> {
-  const asked = assignmentIds.map((id) => id.toLowerCase());
+  const orderedIds = assignmentIds.map((id) => id.toLowerCase());
   await db.transaction(async (tx) => {
     await lockLesson(tx, clubId, lessonId);
     const present = await tx.rows<{ id: Id }>(sql`SELECT id ${standing} AND assignment.lesson_id = ${lessonId}`);
-    const named = new Set(asked);
-    if (asked.length !== present.length || present.some(({ id }) => !named.has(id)))
+    const distinctIds = new Set(orderedIds);
+    if (orderedIds.length !== present.length || present.some(({ id }) => !distinctIds.has(id)))
       throw new DomainError(
         'invalid_request',
-        "assignment_ids: every one of the lesson's assignments must be named once, and no other.",
+        'assignment_ids must name each assignment of the lesson exactly once, and no other.',
       );
-    await tx.run(sql`UPDATE assignments SET position = asked.place
-      FROM unnest(${asked}::uuid[]) WITH ORDINALITY AS asked (id, place) WHERE assignments.id = asked.id`);
+    await tx.run(sql`UPDATE assignments SET position = requested.position
+      FROM unnest(${orderedIds}::uuid[]) WITH ORDINALITY AS requested (id, position) WHERE assignments.id = requested.id`);
   });
 }
 
-/** Takes an assignment out of its lesson; what was handed in stays. @throws DomainError not_found */
+/** Removes an assignment from its lesson. Submissions stay. @throws DomainError not_found */
 export async function removeAssignment({ db }: DatabaseDeps, clubId: Id, assignmentId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await lockAssignment(tx, clubId, assignmentId);
@@ -203,12 +203,12 @@ function requireSense({
   maxFiles,
 }: Dates & { takesText: boolean; maxFiles: number }): void {
   if (!takesText && maxFiles === 0)
-    throw new DomainError('invalid_request', 'max_files: an assignment takes a text, files, or both.');
+    throw new DomainError('invalid_request', 'max_files: the assignment would accept neither text nor files.');
   if (dueAt !== null && closesAt !== null && dueAt > closesAt)
-    throw new DomainError('invalid_request', 'closes_at: an assignment closes at its deadline or later.');
+    throw new DomainError('invalid_request', 'closes_at must not be before due_at.');
 }
 
-/** @param text a date-time, or nothing @throws DomainError invalid_request for a day that the month lacks */
+/** @param text a date-time, or nothing @throws DomainError invalid_request for a day that does not exist in its month */
 function dateOf(text: string | undefined, field: string): Date | null {
   return text === undefined || text === '' ? null : instantOf(text, field);
 }

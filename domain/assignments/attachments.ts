@@ -1,4 +1,4 @@
-/** Files of the library that an assignment shows with its prompt, and a review gives to the student (MED-14). */
+/** The library's files of an assignment's prompt, and of a review for the student (MED-14). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -8,22 +8,22 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { presentUsed } from '../media/shown.ts';
 import { setUses } from '../media/uses.ts';
 
-/** What shows files: an assignment, or a review. */
+/** The kinds of records that have files here. */
 type Kind = 'assignment' | 'assignment_review';
 
-/** In place of those that it had. The caller holds the place. @throws DomainError not_found (a file), media_archived */
+/** Replaces the files of a record. The caller holds the lock of the record. @throws DomainError not_found (a file), media_archived */
 export async function attach(
   tx: Transaction,
   clubId: Id,
-  place: { kind: Kind; id: Id },
+  record: { kind: Kind; id: Id },
   mediaIds: readonly Id[],
 ): Promise<void> {
-  await setUses(tx, clubId, place, mediaIds).catch((error: unknown) => {
+  await setUses(tx, clubId, record, mediaIds).catch((error: unknown) => {
     throw error instanceof DomainError && error.code === 'not_found' ? notFound('file') : error;
   });
 }
 
-/** Those of the reviews of a student who is removed. The caller holds the student. */
+/** Detaches the files from the reviews of a removed student's work. The caller holds the lock of the student. */
 export async function detachReviewsOf(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`
     DELETE FROM media_uses use USING assignment_reviews review, assignment_attempts attempt, assignment_submissions submission
@@ -31,14 +31,14 @@ export async function detachReviewsOf(tx: Transaction, studentId: Id): Promise<v
        AND submission.id = attempt.submission_id AND submission.student_id = ${studentId}`);
 }
 
-/** @returns by place: its files, the oldest first, with signed addresses; a place without any is not in it */
+/** @returns by record: its files with signed addresses, the oldest first. A record without files is absent */
 export async function presentAttached(
   db: Queries,
   storage: ObjectStore,
   kind: Kind,
-  placeIds: readonly Id[],
+  recordIds: readonly Id[],
 ): Promise<Map<Id, RecordOf<'Media'>[]>> {
-  const attached = await presentUsed(db, storage, kind, placeIds);
+  const attached = await presentUsed(db, storage, kind, recordIds);
   for (const files of attached.values())
     files.sort((one, other) => (one.created_at + one.id < other.created_at + other.id ? -1 : 1));
   return attached;

@@ -1,4 +1,4 @@
-/** The assignments of a lesson as the student sees them who takes it. */
+/** The assignments of a lesson as its students see them. */
 import { Assignment } from '../../entities/assignments/assignment.ts';
 import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -21,7 +21,7 @@ const seenColumns = columns(
   .and(columns(AssignmentExtension, { extendedDueAt: 'dueAt', extendedClosesAt: 'closesAt' }, 'extension'))
   .and<{ place: number }>(place);
 
-/** @returns a page of the lesson's assignments, in their order @throws DomainError not_found where the student does not see the lesson */
+/** @returns a page of the lesson's assignments, in their order @throws DomainError not_found if the student does not see the lesson */
 export async function listVisibleAssignments(
   db: Queries,
   storage: ObjectStore,
@@ -53,7 +53,7 @@ export async function listVisibleAssignments(
     rows: rows.map((row) => {
       const dates = datesInForce(row, { dueAt: row.extendedDueAt, closesAt: row.extendedClosesAt });
       const submission = handedIn.get(row.id);
-      const isOurTurn = submission === undefined || submission.status === 'changes_requested';
+      const mayHandIn = submission === undefined || submission.status === 'changes_requested';
       return {
         id: row.id,
         ...(row.blockLabel !== null && { block_label: row.blockLabel }),
@@ -64,7 +64,7 @@ export async function listVisibleAssignments(
         takes_text: row.takesText,
         max_files: row.maxFiles,
         required: row.required,
-        open: isOurTurn && !isClosed(dates, now),
+        open: mayHandIn && !isClosed(dates, now),
         ...(submission && { submission }),
       };
     }),

@@ -8,7 +8,7 @@ import type { Reader } from '../identity/student-ref.ts';
 import * as completion from '../learning/courses/completion.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 
-/** @throws DomainError not_found, assignment_open: nothing is written */
+/** @throws DomainError not_found, assignment_open. After an error nothing is written */
 export function completeLesson(
   deps: Pick<AddressedDeps, 'db' | 'publicUrl'>,
   reader: Reader,
@@ -18,7 +18,7 @@ export function completeLesson(
   return completion.completeLesson(deps, reader, publicId, now, requireApproved);
 }
 
-/** The caller holds the student and the lesson's course: neither submissions nor assignments change meanwhile. @throws DomainError assignment_open */
+/** The caller holds the locks of the student and of the lesson's course, so submissions and assignments do not change. @throws DomainError assignment_open */
 async function requireApproved(tx: Transaction, reader: Reader, lessonId: Id): Promise<void> {
   const open = await tx.one(sql`
     SELECT 1 FROM assignments assignment

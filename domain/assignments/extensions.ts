@@ -14,7 +14,7 @@ import { datesInForce, type Dates } from './assignments.policy.ts';
 
 type ExtensionRecord = RecordOf<'AssignmentExtension'>;
 
-/** The extensions of a removed student are deleted: each has a student with an address. */
+/** The extensions of a removed student are deleted, so each extension has a student with an address. */
 const extensionColumns = columns(
   AssignmentExtension,
   ['studentId', 'dueAt', 'closesAt', 'createdAt', 'updatedAt'],
@@ -22,7 +22,7 @@ const extensionColumns = columns(
 ).and<Pick<Student, 'name'> & { email: string }>(columns(Student, ['name', 'email'], 'student'));
 type ExtensionRow = RowOf<typeof extensionColumns>;
 
-/** @returns a page of those who have later dates, newest first @throws DomainError not_found (assignment) */
+/** @returns a page of the extensions, newest first @throws DomainError not_found (assignment) */
 export async function listExtensions(
   db: Queries,
   clubId: Id,
@@ -40,7 +40,7 @@ export async function listExtensions(
   return { rows: rows.map(presentExtension), total };
 }
 
-/** Gives a student later dates, in place of those that they have. @throws DomainError not_found, invalid_request */
+/** Gives a student later dates. They replace an earlier extension. @throws DomainError not_found, invalid_request */
 export async function setExtension(
   { db }: DatabaseDeps,
   { clubId, assignmentId, studentId }: { clubId: Id; assignmentId: Id; studentId: Id },
@@ -72,14 +72,14 @@ export async function setExtension(
   });
 }
 
-/** @throws DomainError not_found, also where the student has none */
+/** @throws DomainError not_found (also if the student has no extension) */
 export async function removeExtension(
   { db }: DatabaseDeps,
   { clubId, assignmentId, studentId }: { clubId: Id; assignmentId: Id; studentId: Id },
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await requireAssignment(tx, clubId, assignmentId);
-    await lockStudent(tx, clubId, studentId); // what is sent at this moment is sent before or after
+    await lockStudent(tx, clubId, studentId); // orders the removal and a concurrent submission
     const { affected } = await tx.manager.delete(AssignmentExtension, { assignmentId, studentId });
     if (affected === 0) throw notFound('extension');
   });
@@ -87,18 +87,18 @@ export async function removeExtension(
 
 /** @throws DomainError invalid_request */
 function requireLater(own: Dates, extension: Dates): void {
-  for (const [name, date, moved] of [
+  for (const [name, date, extended] of [
     ['due_at', own.dueAt, extension.dueAt],
     ['closes_at', own.closesAt, extension.closesAt],
   ] as const) {
-    if (moved === null) continue;
-    if (date === null) throw new DomainError('invalid_request', `${name}: the assignment has no such date to move.`);
-    if (moved <= date)
+    if (extended === null) continue;
+    if (date === null) throw new DomainError('invalid_request', `${name}: the assignment has no such date to extend.`);
+    if (extended <= date)
       throw new DomainError('invalid_request', `${name}: an extension must be later than the assignment's own date.`);
   }
   const { dueAt } = datesInForce(own, extension);
   if (extension.closesAt !== null && dueAt !== null && dueAt > extension.closesAt)
-    throw new DomainError('invalid_request', 'closes_at: an assignment closes at its deadline or later.');
+    throw new DomainError('invalid_request', 'closes_at must not be before the deadline in force.');
 }
 
 function presentExtension(row: ExtensionRow): ExtensionRecord {

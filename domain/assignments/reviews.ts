@@ -1,4 +1,4 @@
-/** Administrators review what students have handed in (ASG-12). */
+/** Administrators review the work of students (ASG-12). */
 import { AssignmentReview } from '../../entities/assignments/assignment-review.ts';
 import { AssignmentSubmission } from '../../entities/assignments/assignment-submission.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -12,7 +12,7 @@ import { attach } from './attachments.ts';
 import { findWaiting } from './sending.ts';
 import { isLateNow, readSubmission } from './submissions.ts';
 
-/** Which submission, and who reviews it. */
+/** The submission and its reviewer. */
 export interface Reviewing {
   clubId: Id;
   submissionId: Id;
@@ -20,8 +20,8 @@ export interface Reviewing {
 }
 
 /**
- * Approves an attempt, for good, or asks for changes, and mails the student. Whoever comes second finds the attempt reviewed, and
- * whoever has seen another attempt than the last one is told so: nobody approves what they have not seen.
+ * Approves an attempt for good, or requests changes, and mails the student. If another administrator has reviewed the attempt meanwhile,
+ * or the student has sent a newer one, the review is refused. So no administrator approves unseen work.
  * @throws DomainError not_found (also a file), media_archived, invalid_request (changes without a comment), submission_changed
  */
 export async function reviewSubmission(
@@ -31,11 +31,11 @@ export async function reviewSubmission(
   now: Date,
 ): Promise<RecordOf<'AssignmentSubmissionDetail'>> {
   if (outcome === 'changes_requested' && comment === undefined)
-    throw new DomainError('invalid_request', 'comment: say which changes you ask for.');
+    throw new DomainError('invalid_request', 'comment is missing: say which changes you request.');
   await db.transaction(async (tx) => {
-    const found = await tx.manager.findOneBy(AssignmentSubmission, { id: submissionId, clubId });
-    if (!found) throw notFound('submission');
-    const { studentId } = found;
+    const submission = await tx.manager.findOneBy(AssignmentSubmission, { id: submissionId, clubId });
+    if (!submission) throw notFound('submission');
+    const { studentId } = submission;
     const { email } = await lockStudent(tx, clubId, studentId);
     const attempt = await findWaiting(tx, { submissionId, studentId }, number);
     const reviewId = newId();

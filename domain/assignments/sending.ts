@@ -1,4 +1,4 @@
-/** Students hand in work and take it back. The student's row is held, so one change of their submissions follows another. */
+/** Students hand in work and withdraw it. Each change locks the student's row, so changes of a student's submissions run one after another. */
 import { Assignment } from '../../entities/assignments/assignment.ts';
 import { AssignmentAttempt } from '../../entities/assignments/assignment-attempt.ts';
 import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
@@ -25,8 +25,8 @@ interface Work {
 const noAssignment = () => notFound('assignment');
 
 /**
- * Sends an attempt: the first, or another one after a review has asked for changes. Its files belong to it from then on.
- * @throws DomainError not_found, invalid_request (what the assignment does not take), invalid_file, assignment_closed, submission_state
+ * Sends an attempt: the first one, or a new one after a review has requested changes. Its files belong to the attempt from then on.
+ * @throws DomainError not_found, invalid_request (the assignment does not accept such work), invalid_file, assignment_closed, submission_state
  */
 export async function submitAssignment(
   { db, storage }: MediaDeps,
@@ -38,7 +38,7 @@ export async function submitAssignment(
   const submissionId = await db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
     const assignment = await lockVisible(tx, reader, assignmentId, now);
-    requireTaken(assignment, work);
+    requireAccepted(assignment, work);
     const dates = datesInForce(assignment, { dueAt: assignment.extendedDueAt, closesAt: assignment.extendedClosesAt });
     if (isClosed(dates, now)) throw new RefusalToPerson('assignment_closed', 'refusal.assignment_closed');
     const attempt = await recordSending(
@@ -49,19 +49,19 @@ export async function submitAssignment(
       now,
     );
     await tx.manager.insert(AssignmentAttempt, { ...attempt, text: work.text ?? null, submittedAt: now });
-    await takeFiles(tx, reader, attempt.id, work.file_ids ?? []);
+    await attachFiles(tx, reader, attempt.id, work.file_ids ?? []);
     return attempt.submissionId;
   });
   return readOwnSubmission(db, storage, reader, submissionId);
 }
 
-const taken = columns(Assignment, ['id', 'dueAt', 'closesAt', 'takesText', 'maxFiles'], 'assignment').and(
+const assignmentColumns = columns(Assignment, ['id', 'dueAt', 'closesAt', 'takesText', 'maxFiles'], 'assignment').and(
   columns(AssignmentExtension, { extendedDueAt: 'dueAt', extendedClosesAt: 'closesAt' }, 'extension'),
 );
-type Taken = RowOf<typeof taken>;
+type OpenAssignment = RowOf<typeof assignmentColumns>;
 
-/** With a shared lock on its course, so that its dates stay and it is not deleted meanwhile. @throws DomainError not_found */
-async function lockVisible(tx: Transaction, reader: Reader, assignmentId: Id, now: Date): Promise<Taken> {
+/** Takes a shared lock on the course, so that the assignment is neither changed nor deleted meanwhile. @throws DomainError not_found */
+async function lockVisible(tx: Transaction, reader: Reader, assignmentId: Id, now: Date): Promise<OpenAssignment> {
   const lesson = await tx.one<{ publicId: string }>(sql`SELECT lesson.public_id AS "publicId"
       FROM assignments assignment JOIN lessons lesson ON lesson.id = assignment.lesson_id
      WHERE assignment.id = ${assignmentId} AND assignment.club_id = ${reader.clubId}`);
@@ -69,7 +69,7 @@ async function lockVisible(tx: Transaction, reader: Reader, assignmentId: Id, no
   await lockVisibleLessonForShare(tx, reader, lesson.publicId, now).catch((error: unknown) => {
     throw error instanceof DomainError && error.code === 'not_found' ? noAssignment() : error;
   });
-  const row = await tx.one<Taken>(sql`SELECT ${taken} FROM assignments assignment
+  const row = await tx.one<OpenAssignment>(sql`SELECT ${assignmentColumns} FROM assignments assignment
       LEFT JOIN assignment_extensions extension ON extension.assignment_id = assignment.id AND extension.student_id = ${reader.id}
      WHERE assignment.id = ${assignmentId} AND assignment.removed_at IS NULL`);
   if (!row) throw noAssignment();
@@ -77,13 +77,14 @@ async function lockVisible(tx: Transaction, reader: Reader, assignmentId: Id, no
 }
 
 /** @throws DomainError invalid_request */
-function requireTaken({ takesText, maxFiles }: Taken, { text, file_ids: fileIds = [] }: Work): void {
-  if (text !== undefined && !takesText) throw new DomainError('invalid_request', 'text: the assignment takes no text.');
+function requireAccepted({ takesText, maxFiles }: OpenAssignment, { text, file_ids: fileIds = [] }: Work): void {
+  if (text !== undefined && !takesText)
+    throw new DomainError('invalid_request', 'text: the assignment accepts no text.');
   if (fileIds.length > maxFiles)
-    throw new DomainError('invalid_request', `file_ids: the assignment takes at most ${maxFiles} files.`);
+    throw new DomainError('invalid_request', `file_ids: the assignment accepts at most ${maxFiles} files.`);
 }
 
-/** @returns the attempt that is to be written @throws DomainError submission_state */
+/** @returns the attempt to insert @throws DomainError submission_state */
 async function recordSending(
   tx: Transaction,
   { clubId, id: studentId }: Reader,
@@ -92,7 +93,7 @@ async function recordSending(
   now: Date,
 ): Promise<{ id: Id; submissionId: Id; number: number }> {
   const before = await tx.manager.findOneBy(AssignmentSubmission, { studentId, assignmentId });
-  const sent = { status: 'submitted', submittedAt: now, fileCount, reviewedAt: null } as const;
+  const lastSending = { status: 'submitted', submittedAt: now, fileCount, reviewedAt: null } as const;
   if (!before) {
     const submissionId = newId();
     await tx.manager.insert(AssignmentSubmission, {
@@ -100,7 +101,7 @@ async function recordSending(
       clubId,
       assignmentId,
       studentId,
-      ...sent,
+      ...lastSending,
       lastNumber: 1,
       dueAt: dates.dueAt,
       firstSubmittedAt: now,
@@ -110,22 +111,22 @@ async function recordSending(
   if (before.status === 'submitted') throw new RefusalToPerson('submission_state', 'refusal.work_waits_for_review');
   if (before.status === 'approved') throw new RefusalToPerson('submission_state', 'refusal.work_approved');
   const number = before.lastNumber + 1;
-  await tx.manager.update(AssignmentSubmission, { id: before.id }, { ...sent, lastNumber: number });
+  await tx.manager.update(AssignmentSubmission, { id: before.id }, { ...lastSending, lastNumber: number });
   return { id: newId(), submissionId: before.id, number };
 }
 
 /** @throws DomainError invalid_file */
-async function takeFiles(tx: Transaction, reader: Reader, attemptId: Id, fileIds: readonly Id[]): Promise<void> {
+async function attachFiles(tx: Transaction, reader: Reader, attemptId: Id, fileIds: readonly Id[]): Promise<void> {
   if (fileIds.length === 0) return;
-  const asked = await keepSentFiles(tx, { clubId: reader.clubId, studentId: reader.id }, 'assignment', fileIds);
+  const keptIds = await keepSentFiles(tx, { clubId: reader.clubId, studentId: reader.id }, 'assignment', fileIds);
   await tx.run(sql`INSERT INTO assignment_attempt_files (media_id, attempt_id, position)
-    SELECT id, ${attemptId}, place - 1 FROM unnest(${asked}::uuid[]) WITH ORDINALITY AS asked (id, place)`);
+    SELECT id, ${attemptId}, position - 1 FROM unnest(${keptIds}::uuid[]) WITH ORDINALITY AS sent (id, position)`);
 }
 
 /**
- * Takes the last attempt back while it waits for its review. An earlier one, of which changes were requested, counts again; without one
- * the submission is gone. The number is not given again.
- * @returns what is left
+ * Withdraws the last attempt while it waits for its review. The submission returns to its earlier attempt, for which changes were requested.
+ * Without an earlier attempt the submission is deleted. The number of the withdrawn attempt is not used again.
+ * @returns the submission, if it still exists
  * @throws DomainError not_found, submission_changed
  */
 export async function withdrawSubmission(
@@ -156,7 +157,7 @@ export async function withdrawSubmission(
 }
 
 /**
- * The attempt that waits for its review, if it is this one. The caller holds the student.
+ * Finds the attempt that waits for its review, if it has this number. The caller holds the lock of the student.
  * @throws DomainError not_found, submission_changed
  */
 export async function findWaiting(

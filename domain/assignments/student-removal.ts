@@ -1,11 +1,11 @@
-/** What a student's removal takes out of assignments: submissions with their texts and reviews, and extensions. */
+/** Removes a student's submissions, with their texts and reviews, and extensions. */
 import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
 import { AssignmentSubmission } from '../../entities/assignments/assignment-submission.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { detachReviewsOf } from './attachments.ts';
 
-/** The files are the student's, and media erases them. The student's row is held by the caller. */
+/** The media context erases the student's files. The caller holds the lock of the student. */
 export async function purgeStudentFromAssignments(tx: Transaction, studentId: Id): Promise<void> {
   await detachReviewsOf(tx, studentId);
   await tx.manager.delete(AssignmentSubmission, { studentId });

@@ -22,7 +22,7 @@ import { presentDates } from './assignments.ts';
 import { datesInForce, isLate } from './assignments.policy.ts';
 import { presentAttached } from './attachments.ts';
 
-/** A submission with all that tells its place and its dates. A deleted assignment and a removed lesson keep theirs. */
+/** A submission with its lesson, its course and its dates. A deleted assignment and a removed lesson still have rows here. */
 const submissionColumns = columns(
   AssignmentSubmission,
   {
@@ -63,7 +63,7 @@ export interface SubmissionFilter extends PageRequest {
 
 type Counts = RecordOf<'AssignmentSubmissionCounts'>;
 
-/** @returns a page of the club's review queue, oldest first, and how many have each status, whatever the status filter */
+/** @returns a page of the club's review queue, oldest first, and the count of each status, which ignores the status filter */
 export async function listSubmissions(
   db: Queries,
   clubId: Id,
@@ -75,34 +75,34 @@ export async function listSubmissions(
       : await countOfStudent(db, clubId, filter.student_id);
   const total =
     filter.status === undefined ? counts.submitted + counts.approved + counts.changes_requested : counts[filter.status];
-  const shown = all([
+  const filters = all([
     sql`submission.club_id = ${clubId}`,
     filter.student_id === undefined ? undefined : sql`submission.student_id = ${filter.student_id}`,
     filter.status === undefined ? undefined : sql`submission.status = ${filter.status}`,
   ]);
   const { rows } = await listPage(db, filter, {
     columns: submissionColumns,
-    from: sql`${withPlace} WHERE ${shown}`,
+    from: sql`${withPlace} WHERE ${filters}`,
     orderBy: sql`submission.submitted_at, submission.id`,
     total,
   });
   return { rows: rows.map((row) => ({ ...presentSummary(row), student: presentStudent(row) })), total, counts };
 }
 
-const tallied = {
+const listOfStatus = {
   submitted: 'submissions_submitted',
   approved: 'submissions_approved',
   changes_requested: 'submissions_changes_requested',
 } as const satisfies Record<SubmissionStatus, string>;
 
-/** By tallies: a club has as many as it likes. */
+/** Uses tallies, because the number of a club's submissions has no limit. */
 async function countOfClub(db: Queries, clubId: Id): Promise<Counts> {
-  const count = await countEach(db, clubId, { lists: Object.values(tallied), subjectIds: [noClub] });
-  const of = (status: SubmissionStatus) => count({ list: tallied[status], subjectId: noClub, marked: false });
+  const count = await countEach(db, clubId, { lists: Object.values(listOfStatus), subjectIds: [noClub] });
+  const of = (status: SubmissionStatus) => count({ list: listOfStatus[status], subjectId: noClub, marked: false });
   return { submitted: of('submitted'), approved: of('approved'), changes_requested: of('changes_requested') };
 }
 
-/** One student's are few, and counted one by one. */
+/** One student has few submissions, so they are counted one by one. */
 async function countOfStudent(db: Queries, clubId: Id, studentId: Id): Promise<Counts> {
   const rows = await db.rows<{ status: SubmissionStatus; count: number }>(sql`
     SELECT status, count(*)::int AS count FROM assignment_submissions
@@ -111,7 +111,7 @@ async function countOfStudent(db: Queries, clubId: Id, studentId: Id): Promise<C
   return { submitted: of('submitted'), approved: of('approved'), changes_requested: of('changes_requested') };
 }
 
-/** @returns a submission with its attempts, files and reviews @throws DomainError not_found, also for one of another club */
+/** @returns a submission with its attempts, files and reviews @throws DomainError not_found (also for a submission of another club) */
 export async function readSubmission(
   db: Queries,
   storage: ObjectStore,
@@ -122,20 +122,20 @@ export async function readSubmission(
   return { ...(await presentWhole(db, storage, row)), student: presentStudent(row) };
 }
 
-/** @returns a page of the student's own, last sent first; access to their lessons does not matter */
+/** @returns a page of the student's own submissions, the last sent first, with or without access to their lessons */
 export async function listOwnSubmissions(
   db: Queries,
   reader: Reader,
   filter: PageRequest & { status?: SubmissionStatus },
 ): Promise<Page<RecordOf<'ClassroomSubmissionSummary'>>> {
-  const shown = all([
+  const filters = all([
     sql`submission.student_id = ${reader.id}`,
     filter.status === undefined ? undefined : sql`submission.status = ${filter.status}`,
   ]);
   const { rows, total } = await listPage(db, filter, {
     columns: submissionColumns,
-    from: sql`${withPlace} WHERE ${shown}`,
-    counted: sql`FROM assignment_submissions submission WHERE ${shown}`,
+    from: sql`${withPlace} WHERE ${filters}`,
+    counted: sql`FROM assignment_submissions submission WHERE ${filters}`,
     orderBy: sql`submission.submitted_at DESC, submission.id DESC`,
   });
   return { rows: rows.map(presentOwn), total };
@@ -144,7 +144,7 @@ export async function listOwnSubmissions(
 const ownOne = (reader: Reader, submissionId: Id) =>
   sql`submission.id = ${submissionId} AND submission.student_id = ${reader.id}`;
 
-/** @returns it without its attempts @throws DomainError not_found, also for one of somebody else */
+/** @returns the submission without its attempts @throws DomainError not_found (also for a submission of another student) */
 export async function findOwnSubmission(
   db: Queries,
   reader: Reader,
@@ -153,7 +153,7 @@ export async function findOwnSubmission(
   return presentOwn(await findOne(db, ownOne(reader, submissionId)));
 }
 
-/** @throws DomainError not_found, also for one of somebody else */
+/** @throws DomainError not_found (also for a submission of another student) */
 export async function readOwnSubmission(
   db: Queries,
   storage: ObjectStore,
@@ -175,18 +175,18 @@ const extensionOf = (row: { extendedDueAt: Date | null; extendedClosesAt: Date |
   closesAt: row.extendedClosesAt,
 });
 
-/** @returns whether it is late: as it stood at the approval, before that by the dates that are in force now */
+/** @returns whether the work is late: as recorded at the approval, or else by the dates in force now */
 function lateOf(row: SubmissionRow): boolean {
   const { dueAt } = datesInForce(row, extensionOf(row));
   return row.lateAtApproval ?? isLate({ sentAt: row.firstSubmittedAt, dueAt: row.firstDueAt }, dueAt);
 }
 
-/** @throws DomainError not_found. The caller holds the student. */
+/** The caller holds the lock of the student. @throws DomainError not_found */
 export async function isLateNow(db: Queries, submissionId: Id): Promise<boolean> {
   return lateOf(await findOne(db, sql`submission.id = ${submissionId}`));
 }
 
-/** @returns what the student has handed in for these assignments, by assignment */
+/** @returns the student's submissions for these assignments, by assignment */
 export async function findOwnOf(
   db: Queries,
   reader: Reader,

@@ -1,4 +1,4 @@
-/** What a run asks of Postgres when it looks: each rule by itself, so that its path can tell the answers. */
+/** The queries of a look. Each rule is answered separately, so that the path of the run can show the answers. */
 import type { AccessKind } from '../../entities/automations/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
@@ -10,27 +10,27 @@ export interface Question {
   studentId: Id;
   exitWhen: Condition | undefined;
   condition: Condition | undefined;
-  /** Whether it matters that access is lost. */
+  /** Present if losing access ends the run. */
   access: { kind: AccessKind | null; id: Id | null } | undefined;
-  /** Whether access can begin or end by time while the run waits. */
+  /** Whether access may begin or end by time while the run waits. */
   watchesAccess: boolean;
 }
 
 export interface Answers {
   exitWhen: boolean[];
   condition: boolean[];
-  /** Whether what the run is about is open; null where nobody asks. */
+  /** Whether the student has the access that the run is about. Null if the question does not ask for it. */
   open: boolean | null;
-  /** When the access of the student next begins or ends by itself. */
+  /** When the student's access next begins or ends by time. */
   nextChange: Date | null;
 }
 
-/** @param world common table expressions that shadow the tables, as `WITH …` @returns the answers of one moment */
-export async function ask(db: Queries, question: Question, now: Date, world: Sql = raw('')): Promise<Answers> {
+/** @param world common table expressions that shadow the tables, as `WITH …` @returns all answers, read at one moment */
+export async function answer(db: Queries, question: Question, now: Date, world: Sql = raw('')): Promise<Answers> {
   const { runId, studentId, exitWhen, condition, access, watchesAccess } = question;
-  const asked = { student: sql`${studentId}::uuid`, now, runId };
+  const context = { student: sql`${studentId}::uuid`, now, runId };
   const each = (of: Condition | undefined): Sql => {
-    const rules = (of?.rules ?? []).map((rule) => meets({ match: 'all', rules: [rule] }, asked));
+    const rules = (of?.rules ?? []).map((rule) => meets({ match: 'all', rules: [rule] }, context));
     return rules.length === 0 ? raw(`'{}'::boolean[]`) : sql`ARRAY[${list(rules)}]`;
   };
   if (!exitWhen && !condition && !access && !watchesAccess)
@@ -39,11 +39,11 @@ export async function ask(db: Queries, question: Question, now: Date, world: Sql
     await db.one<Answers>(sql`${world} SELECT ${each(exitWhen)} AS "exitWhen", ${each(condition)} AS condition,
     ${access ? isOpen(studentId, access, now) : raw('NULL::boolean')} AS open,
     ${watchesAccess ? nextChangeOf(studentId, now) : raw('NULL::timestamptz')} AS "nextChange"`);
-  if (!row) throw new Error('A question has an answer');
+  if (!row) throw new Error(`The questions of run ${runId} returned no row`);
   return row;
 }
 
-/** What the trigger named: a delivery, a course, or what a product gives; else any access at all. */
+/** The access that the trigger named: a delivery, a course, or the deliveries of a product. Otherwise any access. */
 function isOpen(studentId: Id, { kind, id }: { kind: AccessKind | null; id: Id | null }, now: Date): Sql {
   const which = {
     delivery: sql`held.delivery_id = ${id}`,

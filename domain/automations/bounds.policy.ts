@@ -1,4 +1,4 @@
-/** What no draft may exceed: it is refused when it is saved (AUTO-7). Everything else that is wrong is a problem, listed later. Pure. */
+/** The bounds of a draft, which are checked when it is saved (AUTO-7). Every other fault is a problem, listed later. Pure. */
 import { conditionRules } from '../conditions/bounds.policy.ts';
 import { branches, triggerLists, type Definition, type Step, type Wait } from './definition.policy.ts';
 
@@ -17,15 +17,15 @@ const minuteOfUnit = { minutes: 1, hours: 60, days: 1_440, weeks: 10_080 } as co
 /** @returns the minutes of a delay */
 export const minutesOf = ({ amount = 0, unit = 'minutes' }: Wait): number => amount * minuteOfUnit[unit];
 
-/** @returns why the draft cannot be kept; undefined where it can. It does not recurse: a body can nest as deep as it likes */
+/** @returns why the draft cannot be saved; undefined if it can. Not recursive, because a body can be nested to any depth */
 export function exceeded(definition: Definition): string | undefined {
   const { depth, steps, bytes } = definitionRules;
-  let found = 0;
+  let count = 0;
   const open = [{ list: definition.steps, depth: 1, path: 'draft/steps' }];
   for (let at = open.pop(); at; at = open.pop()) {
-    if (at.depth > depth && at.list.length > 0) return `${at.path}: steps nest at most ${depth} deep.`;
-    found += at.list.length;
-    if (found > steps) return `draft/steps: an automation has at most ${steps} steps.`;
+    if (at.depth > depth && at.list.length > 0) return `${at.path}: steps are nested more than ${depth} deep.`;
+    count += at.list.length;
+    if (count > steps) return `draft/steps: the draft has more than ${steps} steps.`;
     for (const [index, step] of at.list.entries()) {
       const path = `${at.path}/${index}`;
       const problem = exceededBy(step);
@@ -34,22 +34,24 @@ export function exceeded(definition: Definition): string | undefined {
         open.push({ list: step[branch] ?? [], depth: at.depth + 1, path: `${path}/${branch}` });
     }
   }
-  if (Buffer.byteLength(JSON.stringify(definition)) > bytes) return `draft: a definition has at most ${bytes} bytes.`;
+  if (Buffer.byteLength(JSON.stringify(definition)) > bytes)
+    return `draft: the definition has more than ${bytes} bytes.`;
   const long = triggerLists.find((list) => (definition.trigger[list]?.length ?? 0) > conditionRules.ids);
-  if (long !== undefined) return `draft/trigger/${long}: at most ${conditionRules.ids} ids may stand here.`;
+  if (long !== undefined) return `draft/trigger/${long}: the list has more than ${conditionRules.ids} ids.`;
   const exit = exceededByCondition(definition.exit_when);
   return exit === undefined ? undefined : `draft/exit_when/${exit}`;
 }
 
 function exceededBy({ id, note = '', points = 0, wait, condition }: Step): string | undefined {
   const { stepIdCharacters, noteCharacters, points: most, waitDays } = definitionRules;
-  if (id.length > stepIdCharacters) return `id: at most ${stepIdCharacters} characters may stand here.`;
-  if (note.length > noteCharacters) return `note: at most ${noteCharacters} characters may stand here.`;
-  if (Math.abs(points) > most) return `points: at most ${most} may be given or taken.`;
+  if (id.length > stepIdCharacters) return `id: longer than ${stepIdCharacters} characters.`;
+  if (note.length > noteCharacters) return `note: longer than ${noteCharacters} characters.`;
+  if (Math.abs(points) > most) return `points: must be between -${most} and ${most}.`;
   if (wait !== undefined) {
     const days = wait.kind === 'delay' ? minutesOf(wait) / 1_440 : (wait.days ?? 0);
-    if (days > waitDays) return `wait: a wait lasts at most ${waitDays} days.`;
-    if (wait.kind !== 'delay' && (wait.amount ?? 0) > 1_439) return 'wait/amount: a day has the minutes 0 to 1439.';
+    if (days > waitDays) return `wait: longer than ${waitDays} days.`;
+    if (wait.kind !== 'delay' && (wait.amount ?? 0) > 1_439)
+      return 'wait/amount: must be a minute of the day, from 0 to 1439.';
   }
   const problem = exceededByCondition(condition);
   return problem === undefined ? undefined : `condition/${problem}`;
@@ -60,11 +62,12 @@ const idLists = ['delivery_ids', 'cohort_ids', 'product_ids', 'tag_ids'] as cons
 function exceededByCondition(condition: Step['condition']): string | undefined {
   if (condition === undefined) return undefined;
   const { rules: most, ids } = conditionRules;
-  if (condition.rules.length > most) return `rules: a condition has at most ${most} rules.`;
+  if (condition.rules.length > most) return `rules: the condition has more than ${most} rules.`;
   for (const [index, rule] of condition.rules.entries()) {
     const long = idLists.find((list) => (rule[list]?.length ?? 0) > ids);
-    if (long !== undefined) return `rules/${index}/${long}: at most ${ids} ids may stand here.`;
-    if ((rule.step_id?.length ?? 0) > definitionRules.stepIdCharacters) return `rules/${index}/step_id: too long.`;
+    if (long !== undefined) return `rules/${index}/${long}: the list has more than ${ids} ids.`;
+    if ((rule.step_id?.length ?? 0) > definitionRules.stepIdCharacters)
+      return `rules/${index}/step_id: longer than ${definitionRules.stepIdCharacters} characters.`;
   }
   return undefined;
 }

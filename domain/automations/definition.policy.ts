@@ -1,12 +1,12 @@
 /**
- * Definitions of automations as the contract has them, and the order of their steps. Kept and answered in that shape, so the names
- * are those of the wire. Pure.
+ * Definitions of automations in the form of the contract, and the order of their steps. They are stored and answered in this form, so
+ * their field names are wire names. Pure.
  */
 import type { Reentry, TriggerKind } from '../../entities/automations/values.ts';
 import type { Condition } from '../conditions/conditions.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 
-/** The language that versions are written in today; a version with another number is read by nobody (AUTO-9). */
+/** The current language of versions. A version with another number is not read (AUTO-9). */
 export const languageOfToday = 1;
 
 export const stepKinds = ['send_email', 'wait', 'condition', 'add_tag', 'remove_tag', 'award_points', 'exit'] as const;
@@ -34,7 +34,7 @@ export interface Wait {
 }
 
 export interface Step {
-  /** A designer's own word. */
+  /** An id that the designer has chosen. */
   id: string;
   kind: StepKind;
   points?: number;
@@ -58,25 +58,25 @@ export interface Definition {
 export const branches = ['then', 'else'] as const;
 export type Branch = (typeof branches)[number];
 
-/** A step where it stands. */
+/** A step with its position. */
 export interface PlacedStep {
   step: Step;
   /** Its JSON path: `$.steps[1].then[0]`. */
   path: string;
-  /** From 1, in the order of reading; a run passes steps in this order. */
+  /** From 1, in reading order. A run passes steps in this order. */
   number: number;
-  /** The step whose branch it stands in. */
+  /** The step and the branch that contain this step. */
   parent?: { id: string; branch: Branch };
-  /** The step after it, when its branches are passed too; null at the end. */
+  /** The id of the step after it and its branches. Null at the end. */
   following: string | null;
 }
 
-/** @returns the e-mails of a definition, also of steps that have one by mistake */
+/** @returns the e-mails of a definition, also e-mails of steps of another kind */
 export function emailsOf(definition: Pick<Definition, 'steps'>): EmailContent[] {
   return placedSteps(definition).flatMap(({ step }) => step.email ?? []);
 }
 
-/** @returns every step in the order of reading; nesting is bounded where drafts are saved, and the walk does not recurse */
+/** @returns every step in reading order. Nesting is bounded when drafts are saved, and the walk is not recursive */
 export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] {
   const placed: PlacedStep[] = [];
   interface Open {
@@ -84,7 +84,7 @@ export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] 
     index: number;
     path: string;
     parent?: PlacedStep['parent'];
-    /** What follows the list. */
+    /** The id of the step that follows the list. */
     after: string | null;
   }
   const open: Open[] = [{ list: steps, index: 0, path: '$.steps', after: null }];
@@ -113,7 +113,7 @@ export function placedSteps({ steps }: Pick<Definition, 'steps'>): PlacedStep[] 
   return placed;
 }
 
-/** @returns the step that comes after a step whose condition is decided so; null at the end */
+/** @returns the step after a condition that chose this branch; null at the end */
 export function firstOf({ step, following }: PlacedStep, branch: Branch): string | null {
   return step[branch]?.[0]?.id ?? following;
 }

@@ -1,4 +1,4 @@
-/** Drafts of automations: listed, written, changed and copied (AUTO-8). */
+/** Drafts of automations: listing, creating, changing and copying (AUTO-8). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Automation } from '../../entities/automations/automation.ts';
 import { Club } from '../../entities/clubs/club.ts';
@@ -25,10 +25,10 @@ import {
   type Revised,
 } from './records.ts';
 
-/** Automations of a club that are not archived. */
+/** The maximum number of automations of a club that are not archived. */
 export const mostOfAClub = 200;
 
-/** What a new draft begins with. */
+/** The content of a new draft. */
 const empty: Definition = { trigger: { kind: 'manual' }, reentry: 'once', exit_on_access_lost: false, steps: [] };
 
 /** @returns a page of the club's automations without their definitions, newest first */
@@ -77,20 +77,20 @@ async function insertDraft(
 ): Promise<Revised> {
   const id = newId();
   await setImagesOf(tx, clubId, { kind: 'automation', id }, emailsOf(draft));
-  // The club's row is held, so that two requests do not both take the last place.
+  // The lock of the club's row prevents two concurrent requests from both passing the limit.
   await tx.manager.findOne(Club, { where: { id: clubId }, lock: { mode: 'for_no_key_update' } });
   const present = await tx.one<{ count: number }>(
     sql`SELECT count(*)::int AS count FROM automations WHERE club_id = ${clubId} AND status <> 'archived'`,
   );
   if (present && present.count >= mostOfAClub)
-    throw new DomainError('automation_limit_reached', `A club has at most ${mostOfAClub} automations.`);
+    throw new DomainError('automation_limit_reached', `The club has reached its limit of ${mostOfAClub} automations.`);
   await tx.manager.insert(Automation, { id, clubId, name: tidyName(name), draft, createdAt: now, updatedAt: now });
   return readAutomation(tx, clubId, id);
 }
 
 /**
- * Changes name or draft; what is absent stays, and the draft is replaced as a whole.
- * @param ifMatch the revisions that the caller has seen, as in `If-Match`
+ * Changes the name or the draft, if present. A new draft replaces the whole old one.
+ * @param ifMatch the header `If-Match`, with the revisions that the caller has seen
  * @throws DomainError not_found, malformed_request (no `If-Match`), draft_changed, automation_state, feature_not_in_plan, invalid_request
  */
 export async function updateAutomation(
@@ -107,7 +107,7 @@ export async function updateAutomation(
     requireRevision(before, ifMatch);
     await requireFeature(tx, clubId, 'automations');
     if (before.status === 'archived')
-      throw new DomainError('automation_state', 'The automation is archived; it does not change any more.');
+      throw new DomainError('automation_state', 'The automation is archived and cannot be changed.');
     if (draft) {
       requireBounds(draft);
       await setImagesOf(tx, clubId, { kind: 'automation', id: automationId }, emailsOf(draft));
@@ -122,7 +122,7 @@ export async function updateAutomation(
   });
 }
 
-/** A new draft with the same definition. @throws DomainError not_found, feature_not_in_plan, automation_limit_reached */
+/** Creates a new draft with the same definition. @throws DomainError not_found, feature_not_in_plan, automation_limit_reached */
 export async function duplicateAutomation(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -136,7 +136,7 @@ export async function duplicateAutomation(
   });
 }
 
-/** @returns the first problems that keep the draft from being published, in the order of the definition, and how many there are @throws DomainError not_found, busy */
+/** @returns the first problems that prevent publishing, in the order of the definition, and the number of all @throws DomainError not_found, busy */
 export async function listProblems(db: Queries, clubId: Id, automationId: Id): Promise<FoundProblems<Problem>> {
   const { draft } = await findAutomation(db, clubId, automationId);
   return problemsOf(db, clubId, draft);

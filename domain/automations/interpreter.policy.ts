@@ -1,6 +1,6 @@
 /**
- * What a run does at a look (AUTO-10). Pure: what is asked of Postgres comes in as answers, and what is done goes out as a decision.
- * Runs, dry runs and the model in tests all decide by it.
+ * Decides what a run does at a look (AUTO-10). Pure: answers from Postgres come in, and a decision goes out. Runs, dry runs and the model
+ * in tests all use it.
  */
 import type { AutomationStatus, ExitReason } from '../../entities/automations/values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
@@ -9,17 +9,17 @@ import type { Condition, Rule } from '../conditions/conditions.ts';
 import { minutesOf } from './bounds.policy.ts';
 import { firstOf, stepKinds, type Definition, type PlacedStep, type Step } from './definition.policy.ts';
 
-/** What is true when a run looks. */
+/** The facts at a look. */
 export interface Seen {
   automation: AutomationStatus;
-  /** Whether `exit_when` holds; false where there is none. */
+  /** Whether `exit_when` is true. False if there is none. */
   exits: boolean;
-  /** Whether access that was open is not any more, where that ends a run. */
+  /** Whether access was open before and is not any more. Only true if that ends a run. */
   accessLost: boolean;
-  /** Whether the condition of the step holds; false where it has none. */
+  /** Whether the condition of the step is true. False if it has none. */
   holds: boolean;
   now: Date;
-  /** Until when the step waits; null where it does not. */
+  /** The end of the step's wait. Null if it does not wait. */
   deadline: Date | null;
 }
 
@@ -28,29 +28,29 @@ export type Decision =
   /** The automation is paused. */
   | { kind: 'hold' }
   | { kind: 'wait'; until: Date }
-  /** The step is decided. `to`: the next one, null at the end. */
+  /** The step is decided. `to` is the next step; null at the end. */
   | { kind: 'pass'; outcome: 'then' | 'else' | 'time_over'; to: string | null }
-  /** The step has to be done before the run goes on. */
+  /** The effect of the step is due before the run continues. */
   | { kind: 'act'; to: string | null }
   | { kind: 'fail'; code: 'unknown_step_kind' };
 
-/** First what ends a run, then the condition, then the deadline. A paused automation does nothing, and archiving one ends its runs. */
-export function decide(placed: PlacedStep, seen: Seen): Decision {
+/** The order is: what ends a run, the condition, the deadline. A paused automation does nothing. Archiving ends its runs. */
+export function decide(placed: PlacedStep, facts: Seen): Decision {
   const { step, following } = placed;
-  if (seen.automation === 'archived') return { kind: 'exit', reason: 'archived' };
-  if (seen.automation === 'paused') return { kind: 'hold' };
-  if (seen.exits) return { kind: 'exit', reason: 'exit_when' };
-  if (seen.accessLost) return { kind: 'exit', reason: 'access_lost' };
+  if (facts.automation === 'archived') return { kind: 'exit', reason: 'archived' };
+  if (facts.automation === 'paused') return { kind: 'hold' };
+  if (facts.exits) return { kind: 'exit', reason: 'exit_when' };
+  if (facts.accessLost) return { kind: 'exit', reason: 'access_lost' };
   if (!stepKinds.includes(step.kind)) return { kind: 'fail', code: 'unknown_step_kind' };
   switch (step.kind) {
     case 'exit':
       return { kind: 'exit', reason: 'exit_step' };
     case 'condition': {
-      const branch = seen.holds ? 'then' : 'else';
+      const branch = facts.holds ? 'then' : 'else';
       return { kind: 'pass', outcome: branch, to: firstOf(placed, branch) };
     }
     case 'wait':
-      return decideWait(placed, seen);
+      return decideWait(placed, facts);
     case 'send_email':
     case 'add_tag':
     case 'remove_tag':
@@ -69,7 +69,7 @@ function decideWait(placed: PlacedStep, { holds, now, deadline }: Seen): Decisio
 
 const day = 86_400_000;
 
-/** @returns until when a run waits at a step that it has come to; null where the step waits for nothing. Fixed on entry */
+/** @returns the end of the wait at a step that the run enters; null if the step does not wait. Fixed on entry */
 export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): Date | null {
   if (kind !== 'wait' || wait === undefined) return null;
   const { amount = 0, days = 0 } = wait;
@@ -84,35 +84,35 @@ export function deadlineOf({ kind, wait }: Step, timeZone: string, now: Date): D
 }
 
 /**
- * Whether a run that comes to the step begins to wait at once: what ends it was asked a moment ago. It looks first at a step with a
- * condition or an effect.
+ * Whether a run that enters the step waits immediately, because its exits were just checked. A run looks first at a step with a condition
+ * or an effect.
  */
 export const sleepsAt = ({ step: { kind, wait } }: PlacedStep): boolean =>
   kind === 'wait' && wait !== undefined && wait.kind !== 'until_condition';
 
-/** @returns when a waiting run looks again by itself: access that begins or ends before the end of the wait is looked at when it does */
+/** @returns when a waiting run looks again: at the end of the wait, or earlier if access begins or ends by time */
 export const nextLook = ({ access }: Pick<Watch, 'access'>, until: Date, nextChange: Date | null): Date =>
   access && nextChange !== null && nextChange < until ? nextChange : until;
 
-/** @returns the step whose condition is asked at a look; conditions of other steps are nobody's business then */
+/** @returns the condition that a look at this step evaluates; conditions of other steps do not matter then */
 export const asksCondition = ({ step }: PlacedStep): Condition | undefined =>
   step.kind === 'condition' || (step.kind === 'wait' && step.wait?.kind === 'until_condition')
     ? step.condition
     : undefined;
 
-/** @returns whether the rules' answers make the condition true; a condition without rules is never true (AUTO-11) */
+/** @returns whether the answers of the rules make the condition true. A condition without rules is never true (AUTO-11) */
 export function combine({ match, rules }: Condition, answers: readonly boolean[]): boolean {
   if (rules.length === 0 || answers.length !== rules.length) return false;
   return match === 'all' ? answers.every(Boolean) : answers.some(Boolean);
 }
 
-/** What can turn the answers of a waiting run. */
+/** The changes that may change the answers of a waiting run. */
 export interface Watch {
-  /** Facts. */
+  /** Types of facts. */
   types: EventType[];
-  /** Courses whose lessons count. */
+  /** Courses whose published lessons matter. */
   courses: string[];
-  /** Access begins and ends by time, too. */
+  /** Whether access that begins or ends by time matters. */
   access: boolean;
 }
 
@@ -136,7 +136,7 @@ const typesOf: Readonly<Record<Rule['kind'], readonly EventType[]>> = {
   email_clicked: [],
 };
 
-/** @returns what a run has to look at again while it waits at this step */
+/** @returns the changes after which a run that waits at this step must look again */
 export function watchOf(definition: Definition, placed: PlacedStep): Watch {
   const conditions = [definition.exit_when, asksCondition(placed)].filter((one) => one !== undefined);
   const rules = conditions.flatMap((condition) => condition.rules);

@@ -1,4 +1,4 @@
-/** Everything that keeps a draft from being published, each with its place (AUTO-7). */
+/** The problems that prevent the publishing of a draft, each with its path (AUTO-7). */
 import { MailSender } from '../../entities/mail/mail-sender.ts';
 import type { ReferredKind, TriggerKind } from '../../entities/automations/values.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -22,7 +22,7 @@ import {
 } from './definition.policy.ts';
 
 export interface Problem {
-  /** Where, as a JSON path: `$.steps[2].then[0].tag_id`. */
+  /** The JSON path of the problem: `$.steps[2].then[0].tag_id`. */
   path: string;
   code: string;
   message: string;
@@ -44,7 +44,7 @@ export async function requireNoProblems(db: Queries, clubId: Id, draft: Definiti
     );
 }
 
-/** @returns the first problems, in the order of the definition, and how many there are @throws DomainError busy */
+/** @returns the first problems, in the order of the definition, and the number of all @throws DomainError busy */
 export async function problemsOf(db: Queries, clubId: Id, definition: Definition): Promise<FoundProblems<Problem>> {
   const steps = placedSteps(definition);
   const known = await knownIds(
@@ -55,7 +55,7 @@ export async function problemsOf(db: Queries, clubId: Id, definition: Definition
   const mediaIds = steps.flatMap(({ step: { email } }) => (email ? imageIdsOf(email) : []));
   const ofEmails = await judgedEmails(clubId, steps, await findImages(db, clubId, mediaIds));
   const mails = steps.some(({ step }) => step.kind === 'send_email');
-  const sender = !mails || (await db.manager.existsBy(MailSender, { clubId }));
+  const hasSender = !mails || (await db.manager.existsBy(MailSender, { clubId }));
   const emailSteps = new Set(steps.filter(({ step }) => step.kind === 'send_email').map(({ step }) => step.id));
   const { problems, count } = firstOf<Problem>([
     ...triggerProblems(definition, known),
@@ -65,13 +65,13 @@ export async function problemsOf(db: Queries, clubId: Id, definition: Definition
     ...(steps.length === 0 ? [missing('$.steps', 'first step')] : []),
     ...orderProblems(steps),
     ...steps.flatMap((placed) => stepProblems(placed, { known, ofEmails, emailSteps: emailsBefore(placed, steps) })),
-    ...(sender
+    ...(hasSender
       ? []
       : [
           {
             path: '$',
             code: 'missing_sender',
-            message: 'The club has not said yet under which name and address it writes.',
+            message: 'The club has no sender: set the name and the address of its e-mails first.',
           },
         ]),
   ]);
@@ -79,23 +79,23 @@ export async function problemsOf(db: Queries, clubId: Id, definition: Definition
   return { problems, count: count + undescribed };
 }
 
-/** @returns what is wrong with the e-mail of each step that may have one, by the step's path */
+/** @returns the problems of each step's e-mail, by the step's path */
 async function judgedEmails(
   clubId: Id,
   steps: readonly PlacedStep[],
-  found: LibraryImages,
+  library: LibraryImages,
 ): Promise<ReadonlyMap<string, FoundProblems<ContentProblem>>> {
-  const images = judgedImages(found);
+  const images = judgedImages(library);
   const emails = steps.flatMap(({ step, path }) =>
     step.email !== undefined && step.kind === 'send_email'
       ? [{ stepPath: path, content: step.email, path: `${path}.email` }]
       : [],
   );
-  const judged = await judgeEmails(
+  const results = await judgeEmails(
     clubId,
     emails.map(({ content, path }) => ({ content, path, ...images })),
   );
-  return new Map(emails.map(({ stepPath }, index) => [stepPath, judged[index] ?? { problems: [], count: 0 }]));
+  return new Map(emails.map(({ stepPath }, index) => [stepPath, results[index] ?? { problems: [], count: 0 }]));
 }
 
 const namedBy: Readonly<Record<TriggerList, ReferredKind>> = {
@@ -107,7 +107,7 @@ const namedBy: Readonly<Record<TriggerList, ReferredKind>> = {
   level_ids: 'level',
 };
 
-/** @returns what a definition names, each record once for each kind */
+/** @returns the records that a definition names, each once for each kind */
 export function idsNamed(definition: Definition): { named: ReferredKind; id: string }[] {
   const all = [
     ...triggerLists.flatMap((list) => (definition.trigger[list] ?? []).map((id) => ({ named: namedBy[list], id }))),
@@ -119,7 +119,7 @@ export function idsNamed(definition: Definition): { named: ReferredKind; id: str
   return [...new Map(all.map((one) => [`${one.named}:${one.id}`, one])).values()];
 }
 
-/** Which lists a trigger may have. */
+/** The lists that each trigger may have. */
 const listsOf: Readonly<Record<TriggerKind, readonly TriggerList[]>> = {
   student_created: [],
   manual: [],
@@ -138,12 +138,18 @@ const listsOf: Readonly<Record<TriggerKind, readonly TriggerList[]>> = {
 };
 
 function triggerProblems({ trigger, exit_on_access_lost: exits }: Definition, known: KnownIds): Problem[] {
-  const listed = triggerLists.flatMap((list): Problem[] => {
+  const listProblems = triggerLists.flatMap((list): Problem[] => {
     const ids = trigger[list];
     if (ids === undefined) return [];
     const path = `$.trigger.${list}`;
     if (!listsOf[trigger.kind].includes(list))
-      return [{ path, code: 'field_of_another_kind', message: `The trigger ${trigger.kind} has no ${list}.` }];
+      return [
+        {
+          path,
+          code: 'field_of_another_kind',
+          message: `The trigger ${trigger.kind} must not have the field ${list}.`,
+        },
+      ];
     return ids.flatMap((id, index) =>
       known.has(`${namedBy[list]}:${id}`) ? [] : [unknownId(`${path}[${index}]`, namedBy[list])],
     );
@@ -151,9 +157,9 @@ function triggerProblems({ trigger, exit_on_access_lost: exits }: Definition, kn
   const contradiction = {
     path: '$.exit_on_access_lost',
     code: 'exits_at_once',
-    message: 'Who enters because access was revoked has lost it: everybody would leave at once.',
+    message: 'Students enter when their access is revoked, so each run would end immediately.',
   };
-  return trigger.kind === 'access_revoked' && exits ? [...listed, contradiction] : listed;
+  return trigger.kind === 'access_revoked' && exits ? [...listProblems, contradiction] : listProblems;
 }
 
 const unknownId = (path: string, named: ReferredKind): Problem => ({
@@ -162,33 +168,39 @@ const unknownId = (path: string, named: ReferredKind): Problem => ({
   message: `There is no ${named} with this id in the club.`,
 });
 
-/** Ids that come twice, and steps that nobody reaches. */
+/** Duplicate ids, and steps that no run reaches. */
 function orderProblems(steps: readonly PlacedStep[]): Problem[] {
-  const seen = new Set<string>();
+  const seenIds = new Set<string>();
   const exits = new Set<string>();
   return steps.flatMap(({ step, path }) => {
     const list = path.slice(0, path.lastIndexOf('['));
-    const isTwice = seen.has(step.id);
-    seen.add(step.id);
+    const isTwice = seenIds.has(step.id);
+    seenIds.add(step.id);
     const isBehindExit = exits.has(list);
     if (step.kind === 'exit') exits.add(list);
     return [
       ...(step.id.trim() === '' ? [missing(`${path}.id`, 'id')] : []),
       ...(isTwice ? [{ path: `${path}.id`, code: 'duplicate_id', message: 'Another step has this id.' }] : []),
       ...(isBehindExit
-        ? [{ path, code: 'unreachable_step', message: 'Nobody gets here: a step before it ends the run.' }]
+        ? [
+            {
+              path,
+              code: 'unreachable_step',
+              message: 'No run reaches this step, because an earlier step ends the run.',
+            },
+          ]
         : []),
     ];
   });
 }
 
-/** @returns the e-mails that may have been sent when a run is at this step: those read before it, but not in the other branch of a step around it */
+/** @returns the steps whose e-mail may have been sent before this step: earlier ones, except those in the other branch of a surrounding step */
 function emailsBefore(placed: PlacedStep, steps: readonly PlacedStep[]): Set<string> {
   const byId = new Map(steps.map((one) => [one.step.id, one]));
-  /** For a step and those around it: the branch that is taken. */
-  const taken = new Map<string, string>();
+  /** The branch that contains this step, by the id of each surrounding step. */
+  const branchOf = new Map<string, string>();
   for (let at = placed; at.parent;) {
-    taken.set(at.parent.id, at.parent.branch);
+    branchOf.set(at.parent.id, at.parent.branch);
     const around = byId.get(at.parent.id);
     if (!around || around.number >= at.number) break;
     at = around;
@@ -196,7 +208,7 @@ function emailsBefore(placed: PlacedStep, steps: readonly PlacedStep[]): Set<str
   const isInOtherBranch = (one: PlacedStep) => {
     for (let at = one; at.parent;) {
       const { id, branch } = at.parent;
-      if (taken.has(id) && taken.get(id) !== branch) return true;
+      if (branchOf.has(id) && branchOf.get(id) !== branch) return true;
       const around = byId.get(id);
       if (!around || around.number >= at.number) break;
       at = around;
@@ -223,20 +235,20 @@ const fieldsOf: Readonly<Record<StepKind, Readonly<Partial<Record<Field, 'requir
   exit: {},
 };
 
-/** A wait for a condition has the condition and its branches. */
+/** A wait for a condition also has the condition and its branches. */
 const fieldsOfStep = ({ kind, wait }: Step) =>
   kind === 'wait' && wait?.kind === 'until_condition' ? { ...fieldsOf.condition, ...fieldsOf.wait } : fieldsOf[kind];
 
 interface Around {
   known: KnownIds;
-  /** What is wrong with the e-mails, by the paths of their steps. */
+  /** The problems of the e-mails, by the paths of their steps. */
   ofEmails: ReadonlyMap<string, FoundProblems<ContentProblem>>;
   emailSteps: ReadonlySet<string>;
 }
 
 function stepProblems({ step, path }: PlacedStep, { known, ofEmails, emailSteps }: Around): Problem[] {
   if (!stepKinds.includes(step.kind))
-    return [{ path: `${path}.kind`, code: 'unknown_kind', message: 'There is no such kind of step.' }];
+    return [{ path: `${path}.kind`, code: 'unknown_kind', message: 'This kind of step does not exist.' }];
   const allowed = fieldsOfStep(step);
   const shape = fields.flatMap((field): Problem[] => {
     const need = allowed[field];
@@ -247,7 +259,7 @@ function stepProblems({ step, path }: PlacedStep, { known, ofEmails, emailSteps 
             {
               path: `${path}.${field}`,
               code: 'field_of_another_kind',
-              message: `A step ${step.kind} of this kind has no ${field}.`,
+              message: `A step ${step.kind} of this kind must not have the field ${field}.`,
             },
           ];
     return need === 'required' && step[field] === undefined ? [missing(`${path}.${field}`, field)] : [];
@@ -259,14 +271,14 @@ function stepProblems({ step, path }: PlacedStep, { known, ofEmails, emailSteps 
       ? [unknownId(`${path}.tag_id`, 'tag')]
       : []),
     ...(points === 0 && 'points' in allowed
-      ? [{ path: `${path}.points`, code: 'no_points', message: 'No points change nothing.' }]
+      ? [{ path: `${path}.points`, code: 'no_points', message: '0 points have no effect.' }]
       : []),
     ...(wait !== undefined && 'wait' in allowed ? waitProblems(wait, `${path}.wait`) : []),
     ...(condition !== undefined && 'condition' in allowed
       ? conditionProblems(condition, { path: `${path}.condition`, known, mayBeEmpty: false, emailSteps })
       : []),
     ...(step.kind === 'condition' && (step.then ?? []).length === 0 && (step.else ?? []).length === 0
-      ? [{ path, code: 'empty_branches', message: 'Both branches are empty, so the condition decides nothing.' }]
+      ? [{ path, code: 'empty_branches', message: 'Both branches are empty, so the condition has no effect.' }]
       : []),
     ...(ofEmails.get(path)?.problems ?? []),
   ];
@@ -292,7 +304,7 @@ function waitProblems(wait: Wait, path: string): Problem[] {
             {
               path: `${path}.${field}`,
               code: 'field_of_another_kind',
-              message: `The wait ${wait.kind} has no ${field}.`,
+              message: `A wait ${wait.kind} must not have the field ${field}.`,
             },
           ];
     return need === 'required' && wait[field] === undefined ? [missing(`${path}.${field}`, field)] : [];
@@ -300,10 +312,14 @@ function waitProblems(wait: Wait, path: string): Problem[] {
   const invalid = (field: string, message: string) => ({ path: `${path}.${field}`, code: 'invalid_wait', message });
   return [
     ...shape,
-    ...(wait.kind === 'delay' && wait.amount === 0 ? [invalid('amount', 'A delay lasts at least 1.')] : []),
-    ...(wait.kind === 'until_condition' && wait.days === 0 ? [invalid('days', 'A wait lasts at least a day.')] : []),
+    ...(wait.kind === 'delay' && wait.amount === 0
+      ? [invalid('amount', 'The delay is 0. It must be at least 1.')]
+      : []),
+    ...(wait.kind === 'until_condition' && wait.days === 0
+      ? [invalid('days', 'The wait is 0 days. It must be at least 1 day.')]
+      : []),
     ...(wait.kind === 'until_time' && wait.unit !== undefined && wait.unit !== 'minutes'
-      ? [invalid('unit', 'A time of day is given in minutes.')]
+      ? [invalid('unit', 'The unit of a time of day must be minutes.')]
       : []),
   ];
 }

@@ -1,4 +1,4 @@
-/** Publishing a draft: a numbered version that does not change any more (AUTO-9). */
+/** Publishes a draft as a numbered version that never changes (AUTO-9). */
 import { isDeepStrictEqual } from 'node:util';
 import { v5 } from 'uuid';
 import { Automation } from '../../entities/automations/automation.ts';
@@ -31,19 +31,19 @@ import { idsNamed, requireNoProblems } from './problems.ts';
 import { findAutomation, readAutomation, requireRevision, type AutomationRow, type Revised } from './records.ts';
 
 export interface PublishingDeps extends VaultDeps, Pick<AddressedDeps, 'publicUrl'> {
-  /** The images of e-mails are published from here. */
+  /** The dependencies for publishing the images of e-mails. */
   images: Omit<ImageDeps, 'db' | 'vault'>;
 }
 
-/** By step: its e-mail as it is sent. */
+/** The compiled e-mail of each step, by the step's id. */
 type CompiledEmails = Readonly<Record<string, CompiledEmail>>;
 
 /**
- * Makes the draft the version that decides on new runs; runs that are under way stay in theirs. An automation that is paused
- * stays so. Its e-mails are compiled and their images copied before the transaction, which looks at everything again.
- * @param ifMatch the revisions that the caller has seen, as in `If-Match`
+ * Publishes the draft as the version for new runs. Current runs stay in their version, and a paused automation stays paused. E-mails are
+ * compiled and their images copied before the transaction, which then checks everything again.
+ * @param ifMatch the header `If-Match`, with the revisions that the caller has seen
  * @throws DomainError not_found, malformed_request (no `If-Match`), draft_changed, feature_not_in_plan, automation_state,
- *   nothing_to_publish, invalid_definition (naming the first problem)
+ *   nothing_to_publish, invalid_definition (with the first problem)
  */
 export async function publishAutomation(
   deps: PublishingDeps,
@@ -53,24 +53,24 @@ export async function publishAutomation(
   now: Date,
 ): Promise<Revised> {
   const { db } = deps;
-  const seen = await findAutomation(db, clubId, automationId);
-  await requirePublishable(db, seen, ifMatch);
+  const current = await findAutomation(db, clubId, automationId);
+  await requirePublishable(db, current, ifMatch);
   const versionId = newId();
-  const compiled = await compileAll(deps, seen, versionId);
+  const compiled = await compileAll(deps, current, versionId);
   return db.transaction(async (tx) => {
     const automation = await findAutomation(tx, clubId, automationId, 'FOR NO KEY UPDATE');
     await requirePublishable(tx, automation, ifMatch);
-    if (automation.revision !== seen.revision)
-      throw new DomainError('draft_changed', 'The draft has changed meanwhile: read it again.');
-    await lockNamed(tx, automation.draft);
+    if (automation.revision !== current.revision)
+      throw new DomainError('draft_changed', 'The draft has changed meanwhile. Read it again.');
+    await lockReferredRecords(tx, automation.draft);
     const emails = emailsOf(automation.draft);
     const draftPlace = { kind: 'automation', id: automationId } as const;
     await setImagesOf(tx, clubId, { kind: 'automation_version', id: versionId }, emails, { from: draftPlace });
     await requireNoProblems(tx, clubId, automation.draft);
     const { draft } = automation;
-    const linked: Record<string, LinkedEmail> = {};
+    const linkedEmails: Record<string, LinkedEmail> = {};
     for (const [stepId, one] of Object.entries(compiled))
-      linked[stepId] = { ...one, linkIds: await insertLinks(tx, clubId, v5(stepId, versionId), one.links) };
+      linkedEmails[stepId] = { ...one, linkIds: await insertLinks(tx, clubId, v5(stepId, versionId), one.links) };
     const number = automation.versionCount + 1;
     await tx.manager.insert(AutomationVersion, {
       id: versionId,
@@ -80,14 +80,14 @@ export async function publishAutomation(
       language: languageOfToday,
       triggerKind: draft.trigger.kind,
       definition: draft,
-      compiled: linked,
+      compiled: linkedEmails,
       publishedAt: now,
     });
-    const named = [...new Map(idsNamed(draft).map(({ named: kind, id }) => [id, kind])).entries()];
-    if (named.length > 0)
+    const references = [...new Map(idsNamed(draft).map(({ named: kind, id }) => [id, kind])).entries()];
+    if (references.length > 0)
       await tx.manager.insert(
         AutomationReference,
-        named.map(([referredId, kind]) => ({ versionId, referredId, kind })),
+        references.map(([referredId, kind]) => ({ versionId, referredId, kind })),
       );
     await tx.manager.update(Automation, automationId, {
       publishedId: versionId,
@@ -106,10 +106,10 @@ async function requirePublishable(db: Queries, automation: AutomationRow, ifMatc
   requireRevision(automation, ifMatch);
   await requireFeature(db, clubId, 'automations');
   if (automation.status === 'archived')
-    throw new DomainError('automation_state', 'The automation is archived; nothing of it is published any more.');
+    throw new DomainError('automation_state', 'The automation is archived and cannot be published.');
   const published = publishedId === null ? null : await db.manager.findOneBy(AutomationVersion, { id: publishedId });
   if (published && isDeepStrictEqual(published.definition, draft))
-    throw new DomainError('nothing_to_publish', `The draft is the same as version ${published.number}.`);
+    throw new DomainError('nothing_to_publish', `The draft is equal to version ${published.number}.`);
   await requireNoProblems(db, clubId, draft);
 }
 
@@ -135,13 +135,16 @@ async function compileAll(
     }
     const one = await compileInThread(clubId, email, letterhead, widthsOf(images));
     if (!one)
-      throw new DomainError('invalid_definition', `${path}.email: it takes too much time or memory to compile.`);
+      throw new DomainError(
+        'invalid_definition',
+        `${path}.email: the e-mail needs too much time or memory to compile.`,
+      );
     compiled.push([id, withAddresses(one, images)]);
   }
   return Object.fromEntries(compiled);
 }
 
-/** Where the records of a kind are, in the order in which they are locked. */
+/** The table of each kind of record, in locking order. */
 const tables: readonly (readonly [ReferredKind, string])[] = [
   ['course', 'courses'],
   ['lesson', 'lessons'],
@@ -152,11 +155,11 @@ const tables: readonly (readonly [ReferredKind, string])[] = [
   ['level', 'levels'],
 ];
 
-/** Whoever deletes one of them waits for this transaction, and then finds it in use. */
-async function lockNamed(tx: Transaction, draft: Definition): Promise<void> {
-  const named = idsNamed(draft);
+/** Locks the records that the draft names. A transaction that deletes one of them waits, and then finds it in use. */
+async function lockReferredRecords(tx: Transaction, draft: Definition): Promise<void> {
+  const records = idsNamed(draft);
   for (const [kind, table] of tables) {
-    const ids = named.filter((one) => one.named === kind).map(({ id }) => id);
+    const ids = records.filter((one) => one.named === kind).map(({ id }) => id);
     if (ids.length > 0) await tx.run(sql`SELECT FROM ${raw(table)} WHERE id = ANY(${ids}) ORDER BY id FOR SHARE`);
   }
 }

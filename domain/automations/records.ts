@@ -1,4 +1,4 @@
-/** Automations as callers see them, and how one is found (OP-9). */
+/** Automations as records of the API, and finding one (OP-9). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Automation } from '../../entities/automations/automation.ts';
 import { AutomationVersion } from '../../entities/automations/automation-version.ts';
@@ -34,7 +34,7 @@ const automationColumns = columns(Automation, [
 ]);
 
 export interface AutomationRow extends Omit<RowOf<typeof automationColumns>, 'draft'> {
-  /** It may be incomplete, or of a later release. */
+  /** The draft may be incomplete, or of a later release. */
   draft: Definition;
 }
 
@@ -54,33 +54,33 @@ export interface VersionRow extends Omit<RowOf<typeof versionColumns>, 'definiti
   definition: Definition;
 }
 
-/** A record, and the revision that a change of it must name (AUTO-8). */
+/** A record, and its revision, which a change must name (AUTO-8). */
 export interface Revised {
   record: RecordOf<'Automation'>;
   revision: number;
 }
 
-/** @throws DomainError not_found, also for one of another club */
+/** @throws DomainError not_found (also for an automation of another club) */
 export async function findAutomation(
   db: Queries,
   clubId: Id,
   automationId: Id,
   lock: '' | 'FOR SHARE' | 'FOR NO KEY UPDATE' = '',
 ): Promise<AutomationRow> {
-  const found = await db.one<AutomationRow>(
+  const automation = await db.one<AutomationRow>(
     sql`SELECT ${automationColumns} FROM automations WHERE id = ${automationId} AND club_id = ${clubId} ${raw(lock)}`,
   );
-  if (!found) throw notFound('automation');
-  return found;
+  if (!automation) throw notFound('automation');
+  return automation;
 }
 
-/** @throws DomainError draft_changed where the caller has seen an earlier revision than there is; malformed_request where it names none */
+/** @throws DomainError draft_changed if the caller has not seen the current revision; malformed_request if the header is missing */
 export function requireRevision({ revision }: AutomationRow, ifMatch: string): void {
   if (ifMatch === '')
-    throw new DomainError('malformed_request', 'The header If-Match is missing: send the ETag of the draft.');
-  const named = ifMatch.split(',').map((one) => one.trim());
-  if (!named.includes('*') && !named.includes(etagOf(revision)))
-    throw new DomainError('draft_changed', 'The draft has changed since it was read: read it again.');
+    throw new DomainError('malformed_request', 'The header If-Match is missing. Send the ETag of the draft.');
+  const revisions = ifMatch.split(',').map((one) => one.trim());
+  if (!revisions.includes('*') && !revisions.includes(etagOf(revision)))
+    throw new DomainError('draft_changed', 'The draft has changed since it was read. Read it again.');
 }
 
 /** The `ETag` of a draft. */
@@ -103,7 +103,7 @@ export async function readAutomation(db: Queries, clubId: Id, automationId: Id):
   return { record, revision: row.revision };
 }
 
-/** @returns the records of these rows without definitions, in their order: a page of definitions would be 50 MB */
+/** @returns the records of these rows in order, without definitions, because a page of definitions could have 50 MB */
 export async function presentSummaries(
   db: Queries,
   rows: readonly RowOf<typeof summaryColumns>[],
@@ -143,11 +143,11 @@ export function presentVersion(version: VersionRow): RecordOf<'AutomationVersion
   return { ...summaryOf(version), definition: version.definition as RecordOf<'AutomationDefinition'> };
 }
 
-/** @throws DomainError not_found where the automation has no such version */
+/** @throws DomainError not_found if the automation has no such version */
 export async function findVersion(db: Queries, automationId: Id, number: number): Promise<VersionRow> {
-  const found = await db.one<VersionRow>(
+  const version = await db.one<VersionRow>(
     sql`SELECT ${versionColumns} FROM automation_versions WHERE automation_id = ${automationId} AND number = ${number}`,
   );
-  if (!found) throw notFound('version');
-  return found;
+  if (!version) throw notFound('version');
+  return version;
 }

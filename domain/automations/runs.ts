@@ -1,4 +1,4 @@
-/** Runs as administrators see them, one by one and by step; and what they do with one (AUTO-15). */
+/** Runs as administrators see them, single and counted by step, and what administrators can do with a run (AUTO-15). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { RunStatus } from '../../entities/automations/values.ts';
 import { AutomationRunStep } from '../../entities/automations/automation-run-step.ts';
@@ -24,7 +24,7 @@ type RunRecord = RecordOf<'AutomationRun'>;
 export interface RunFilter extends PageRequest {
   status?: RunStatus;
   student_id?: Id;
-  /** Only active runs at this step. */
+  /** Only active runs that are at this step. */
   step_id?: string;
   /** The number of a version. */
   version?: number;
@@ -56,7 +56,7 @@ export async function listRuns(db: Queries, clubId: Id, automationId: Id, filter
   };
 }
 
-/** Runs at a step are counted so far: whoever wants to know how many wait there reads the counts of steps. */
+/** The highest count of runs at a step. The counts of steps give exact numbers. */
 const mostCountedAtStep = 1_000;
 
 async function countAtStep(db: Queries, where: Sql, { page, page_size: size }: PageRequest): Promise<number> {
@@ -107,7 +107,7 @@ interface MailOfStep {
   clickedAt: Date | null;
 }
 
-/** @returns the run with its path, in the order in which it was gone @throws DomainError not_found */
+/** @returns the run with its path, in the order in which it passed the steps @throws DomainError not_found */
 export async function readRun(
   db: Queries,
   clubId: Id,
@@ -151,7 +151,7 @@ function mailRecord(mail: MailOfStep | undefined) {
   };
 }
 
-/** Ends an active run wherever it is; a failed one is over. @throws DomainError not_found, run_state */
+/** Ends an active or failed run. @throws DomainError not_found, run_state */
 export async function exitRun(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -180,10 +180,13 @@ export async function resumeRun(
   return change({ db }, clubId, automationId, runId, async (tx, run, status) => {
     if (run.status !== 'failed' || run.cursor === null) throw runState(run);
     if (status === 'archived')
-      throw new DomainError('automation_state', 'The automation is archived; nothing of it goes on.');
+      throw new DomainError('automation_state', 'The automation is archived, so its runs cannot continue.');
     const { definition } = await readVersion(tx, run.versionId);
     if (definition.reentry === 'always' && !(await hasRoom(tx, automationId, run.studentId)))
-      throw new DomainError('reentry_forbidden', 'The student has as many active runs as reentry allows at a time.');
+      throw new DomainError(
+        'reentry_forbidden',
+        'The student has reached the limit of active runs in this automation.',
+      );
     await tx
       .run(
         sql`UPDATE automation_runs SET status = 'active', error_code = NULL, ended_at = NULL, looks_at = ${now}, waiting = false WHERE id = ${runId}`,
@@ -192,7 +195,7 @@ export async function resumeRun(
         throw violates(error, 'automation_runs_after_exit')
           ? new DomainError(
               'reentry_forbidden',
-              'The student has another active run, and reentry allows one at a time.',
+              'The student has another active run, and reentry allows only one at a time.',
             )
           : error;
       });
@@ -201,12 +204,13 @@ export async function resumeRun(
   });
 }
 
-const runState = ({ status }: RunRow) => new DomainError('run_state', `A run that is ${status} does not allow this.`);
+const runState = ({ status }: RunRow) =>
+  new DomainError('run_state', `The run is ${status}, which does not allow this action.`);
 
 const wakeIt = (tx: Transaction, { id, clubId, automationId, versionId, priority }: RunRow, now: Date) =>
   wake(tx, 'automationRun', [{ id, clubId, automationId, versionId, priority }], now);
 
-/** Holds student, automation and run in their order. */
+/** Locks student, automation and run, in this order. */
 async function change(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -226,7 +230,7 @@ async function change(
   });
 }
 
-/** @returns how many came to each step, in the order of the definition @throws DomainError not_found (the automation, or a version of it) */
+/** @returns the number of runs that entered each step, in the order of the definition @throws DomainError not_found (the automation, or its version) */
 export async function readCounts(
   db: Queries,
   clubId: Id,

@@ -1,4 +1,4 @@
-/** What administrators do with an automation as a whole: pause, resume, archive (AUTO-17). */
+/** Pausing, resuming and archiving an automation (AUTO-17). */
 import { Automation } from '../../entities/automations/automation.ts';
 import type { AutomationStatus } from '../../entities/automations/values.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -10,14 +10,14 @@ import type { DatabaseDeps } from '../deps.ts';
 import { setImagesOf } from '../campaigns/images.ts';
 import { findAutomation, readAutomation, type AutomationRow, type Revised } from './records.ts';
 
-/** Nobody enters any more, and everybody inside is held at their step. @throws DomainError not_found, automation_state */
+/** No student enters any more, and each run is held at its step. @throws DomainError not_found, automation_state */
 export async function pauseAutomation(deps: DatabaseDeps, clubId: Id, automationId: Id, now: Date): Promise<Revised> {
   return change(deps, clubId, automationId, ['active'], (tx, automation) =>
     move(tx, automation, { status: 'paused', gateLooksAt: null }, now),
   );
 }
 
-/** Its gate lets those who are held go on, a few at first. @throws DomainError not_found, automation_state, feature_not_in_plan */
+/** The gate lets held runs continue, a few at first. @throws DomainError not_found, automation_state, feature_not_in_plan */
 export async function resumeAutomation(deps: DatabaseDeps, clubId: Id, automationId: Id, now: Date): Promise<Revised> {
   return change(deps, clubId, automationId, ['paused'], async (tx, automation) => {
     await requireFeature(tx, clubId, 'automations');
@@ -25,7 +25,7 @@ export async function resumeAutomation(deps: DatabaseDeps, clubId: Id, automatio
   });
 }
 
-/** For good: its gate makes everybody inside look again, and they leave. @throws DomainError not_found, automation_state */
+/** Archives the automation for good. The gate makes its runs look again, so that they end. @throws DomainError not_found, automation_state */
 export async function archiveAutomation(deps: DatabaseDeps, clubId: Id, automationId: Id, now: Date): Promise<Revised> {
   return change(deps, clubId, automationId, ['draft', 'active', 'paused'], async (tx, automation) => {
     await setImagesOf(tx, clubId, { kind: 'automation', id: automationId }, []);
@@ -43,12 +43,15 @@ async function change(
   return db.transaction(async (tx) => {
     const automation = await findAutomation(tx, clubId, automationId, 'FOR NO KEY UPDATE');
     if (!from.includes(automation.status))
-      throw new DomainError('automation_state', `An automation that is ${automation.status} does not allow this.`);
+      throw new DomainError(
+        'automation_state',
+        `The automation is ${automation.status}, which does not allow this action.`,
+      );
     return work(tx, automation);
   });
 }
 
-/** The caller has locked the row. */
+/** The caller holds the lock of the row. */
 async function move(
   tx: Transaction,
   { id, clubId }: AutomationRow,

@@ -1,11 +1,11 @@
-/** What a student's removal takes out of automations, and what goes a year after a run's end (AUTO-16). */
+/** Removes a student's paths from automations, and deletes paths a year after a run's end (AUTO-16). */
 import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { endRun, runColumns, type RunRow } from './running/moves.ts';
 
-/** Ends the student's runs and deletes their paths; keys and counts stay. The caller has locked the student's row. */
+/** Ends the student's runs and deletes their paths. Keys and counts stay. The caller holds the lock of the student. */
 export async function purgeStudentFromAutomations(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   const active = await tx.rows<RunRow>(sql`SELECT ${runColumns} FROM automation_runs run
     WHERE run.student_id = ${studentId} AND run.status = 'active' ORDER BY run.id FOR NO KEY UPDATE`);
@@ -17,20 +17,20 @@ export async function purgeStudentFromAutomations(tx: Transaction, studentId: Id
   await tx.run(sql`UPDATE automation_runs SET path_kept = false WHERE student_id = ${studentId}`);
 }
 
-const pathKeptMs = 365 * 86_400_000;
-const forgottenAtOnce = 500;
+const pathRetentionMs = 365 * 86_400_000;
+const pathsPerBatch = 500;
 
-/** Deletes the paths of runs that ended a year ago, a batch of them. Safe to repeat. */
+/** Deletes a batch of the paths of runs that ended a year ago. Safe to repeat. */
 export async function forgetOldPaths(
   db: Database,
   now: Date,
 ): Promise<{ rows: { pathsForgotten: number }; more: boolean }> {
   return db.transaction(async (tx) => {
-    const forgotten = await tx.rows<{ id: Id }>(sql`
+    const deletedPaths = await tx.rows<{ id: Id }>(sql`
       UPDATE automation_runs SET path_kept = false WHERE id IN (
-        SELECT id FROM automation_runs WHERE path_kept AND ended_at < ${new Date(now.getTime() - pathKeptMs)}
-         ORDER BY ended_at LIMIT ${forgottenAtOnce} FOR NO KEY UPDATE SKIP LOCKED) RETURNING id`);
-    await tx.run(sql`DELETE FROM automation_run_steps WHERE run_id = ANY(${forgotten.map(({ id }) => id)})`);
-    return { rows: { pathsForgotten: forgotten.length }, more: forgotten.length === forgottenAtOnce };
+        SELECT id FROM automation_runs WHERE path_kept AND ended_at < ${new Date(now.getTime() - pathRetentionMs)}
+         ORDER BY ended_at LIMIT ${pathsPerBatch} FOR NO KEY UPDATE SKIP LOCKED) RETURNING id`);
+    await tx.run(sql`DELETE FROM automation_run_steps WHERE run_id = ANY(${deletedPaths.map(({ id }) => id)})`);
+    return { rows: { pathsForgotten: deletedPaths.length }, more: deletedPaths.length === pathsPerBatch };
   });
 }

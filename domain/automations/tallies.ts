@@ -1,9 +1,9 @@
-/** How many runs an automation has, and how many came to each step: exact, at a cost that does not grow with them (ADR 10, ADR 11). */
+/** Counts the runs of an automation and the runs at each step. Exact, at a cost that does not grow with the runs (ADR 10, ADR 11). */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 
-/** @returns by automation: its active runs, and all that ever began */
+/** @returns by automation: the number of its active runs, and of all its runs */
 export async function countRuns(
   db: Queries,
   automations: readonly { id: Id; clubId: Id }[],
@@ -21,7 +21,7 @@ export async function countRuns(
   return new Map(rows.map(({ id, active, total }) => [id, { active, total }]));
 }
 
-const counted = raw('entered, departed, sent, opened, clicked');
+const countColumns = raw('entered, departed, sent, opened, clicked');
 
 export interface StepCount {
   stepId: string;
@@ -32,32 +32,32 @@ export interface StepCount {
   clicked: number;
 }
 
-/** @returns the counts of the steps of a version that anybody came to */
+/** @returns the counts of the steps of a version that at least one run has entered */
 export async function countSteps(db: Queries, versionId: Id): Promise<StepCount[]> {
   return db.rows<StepCount>(sql`
     SELECT step_id AS "stepId", sum(entered)::int AS entered, sum(departed)::int AS departed, sum(sent)::int AS sent,
            sum(opened)::int AS opened, sum(clicked)::int AS clicked
-      FROM (SELECT step_id, ${counted} FROM automation_step_tallies WHERE version_id = ${versionId}
-            UNION ALL SELECT step_id, ${counted} FROM automation_step_changes WHERE version_id = ${versionId}) AS counts
+      FROM (SELECT step_id, ${countColumns} FROM automation_step_tallies WHERE version_id = ${versionId}
+            UNION ALL SELECT step_id, ${countColumns} FROM automation_step_changes WHERE version_id = ${versionId}) AS counts
      GROUP BY 1`);
 }
 
-/** Rolls changes up into the tallies of steps, at most `limit` of them, in any order. @returns how many */
+/** Adds at most `limit` changes to the tallies of steps, in any order. @returns the number of changes */
 export async function rollUpSteps(db: Database, limit: number): Promise<number> {
   return db.transaction(async (tx) => {
-    const rolledUp = await tx.one<{ changes: number }>(sql`
+    const result = await tx.one<{ changes: number }>(sql`
       WITH taken AS (
         DELETE FROM automation_step_changes
          WHERE ctid = ANY (ARRAY (SELECT ctid FROM automation_step_changes LIMIT ${limit} FOR UPDATE SKIP LOCKED))
      RETURNING *),
       folded AS (
-        INSERT INTO automation_step_tallies AS tally (version_id, step_id, ${counted})
+        INSERT INTO automation_step_tallies AS tally (version_id, step_id, ${countColumns})
         SELECT version_id, step_id, sum(entered), sum(departed), sum(sent), sum(opened), sum(clicked)
           FROM taken GROUP BY 1, 2 ORDER BY 1, 2
         ON CONFLICT (version_id, step_id) DO UPDATE
            SET entered = tally.entered + excluded.entered, departed = tally.departed + excluded.departed, sent = tally.sent + excluded.sent,
                opened = tally.opened + excluded.opened, clicked = tally.clicked + excluded.clicked)
       SELECT count(*)::int AS changes FROM taken`);
-    return rolledUp?.changes ?? 0;
+    return result?.changes ?? 0;
   });
 }

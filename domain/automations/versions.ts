@@ -1,4 +1,4 @@
-/** Published versions of an automation, and what changed between them. */
+/** Published versions of an automation, and the differences between them. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { AutomationVersion } from '../../entities/automations/automation-version.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -34,7 +34,7 @@ export async function listVersions(
   return { rows: rows.map(summaryOf), total };
 }
 
-/** @throws DomainError not_found (the automation, or a version of it) */
+/** @throws DomainError not_found (the automation, or its version) */
 export async function readVersion(
   db: Queries,
   clubId: Id,
@@ -50,8 +50,8 @@ export async function readVersion(
 }
 
 /**
- * @param of the numbers of two versions; without `from` the published one, without `to` the draft
- * @throws DomainError not_found (the automation, or a version of it)
+ * @param of the numbers of two versions. Without `from` the published version, without `to` the draft
+ * @throws DomainError not_found (the automation, or its version)
  */
 export async function compareVersions(
   db: Queries,

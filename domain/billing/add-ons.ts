@@ -1,4 +1,4 @@
-/** Add-ons: what a club buys beside its plan (BILL-4). */
+/** Add-ons, which a club buys besides its plan (BILL-4). */
 import { AddOn } from '../../entities/billing/add-on.ts';
 import { ClubPlan } from '../../entities/billing/club-plan.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -16,7 +16,7 @@ import { chargeClaimed, claimColumns, type AddOnDeps, type ClaimedAddOn } from '
 type AddOnRecord = RecordOf<'AddOn'>;
 
 export interface Purchase {
-  /** Chosen by the buyer, so that the same request again is the same purchase. */
+  /** Chosen by the buyer, so that a repeated request is the same purchase. */
   id: Id;
   kind: AddOnKind;
   /** In packages. */
@@ -24,11 +24,11 @@ export interface Purchase {
 }
 
 const paymentFailed = () =>
-  new DomainError('payment_failed', 'The payment was declined; the allowance has not changed.');
+  new DomainError('payment_failed', 'The payment was declined. The allowance has not changed.');
 
 /**
- * Buys an add-on. It is charged at once; where the processor does not say how that ended, the add-on stays pending and its
- * workflow settles it.
+ * Buys an add-on. It is charged immediately. If the processor does not report the outcome, the add-on stays pending, and its workflow
+ * settles it.
  * @returns the add-on, active or pending
  * @throws DomainError not_configured, payment_failed, add_on_exists
  */
@@ -37,12 +37,12 @@ export async function buyAddOn(deps: AddOnDeps, clubId: Id, purchase: Purchase, 
   const id = purchase.id.toLowerCase();
   const claimed = await deps.db.transaction((tx) => begin(tx, clubId, { ...purchase, id }, now));
   if (claimed) await chargeClaimed(deps, claimed, now, { wakeAfter: true });
-  const bought = await findPurchase(deps.db, clubId, { ...purchase, id });
-  if (bought.status === 'failed') throw paymentFailed();
-  return bought;
+  const addOn = await findPurchase(deps.db, clubId, { ...purchase, id });
+  if (addOn.status === 'failed') throw paymentFailed();
+  return addOn;
 }
 
-/** Records the purchase, claimed for the caller, before anything is charged. @returns undefined if it was before */
+/** Records the purchase with a lease for the caller, before any charge. @returns undefined if it was recorded before */
 async function begin(
   tx: Transaction,
   clubId: Id,
@@ -77,11 +77,11 @@ const addOnColumns = columns(AddOn, [
 ]);
 type AddOnRow = RowOf<typeof addOnColumns>;
 
-/** @throws DomainError add_on_exists, where the id stands for another purchase, or another club's */
+/** @throws DomainError add_on_exists if the id belongs to another purchase, or to another club's */
 async function findPurchase(db: Queries, clubId: Id, { id, kind, quantity }: Purchase): Promise<AddOnRecord> {
   const row = await db.one<AddOnRow>(sql`SELECT ${addOnColumns} FROM add_ons WHERE id = ${id}`);
   if (!row || row.clubId !== clubId || row.kind !== kind || row.quantity !== quantity)
-    throw new DomainError('add_on_exists', 'This id was used for another purchase.');
+    throw new DomainError('add_on_exists', 'This id belongs to another purchase.');
   return present(row);
 }
 

@@ -1,4 +1,4 @@
-/** What a club's plan allows: features, and places for students (BILL-2, BILL-3). */
+/** The allowances of a club's plan: features, and seats for students (BILL-2, BILL-3). */
 import type { Transaction, Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -10,8 +10,7 @@ import { RefusalToPerson } from '../language/refusal.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 
 /**
- * The reader of the refusal: an administrator, or somebody else, to whom the message does not mention the plan
- * (AUTH-10).
+ * The reader of a refusal. An administrator reads about the plan. For any other person the message does not mention the plan (AUTH-10).
  */
 export type Addressee = 'administrator' | 'person';
 
@@ -35,15 +34,15 @@ export async function requireFeature(
     : new DomainError('feature_not_in_plan', `The club's plan does not include ${feature.replaceAll('_', ' ')}.`);
 }
 
-/** Places for students that a transaction holds: nobody else of the club takes any until it ends. */
-export interface HeldPlaces {
-  /** How many students beyond the allowance the club has with them; to be recorded where they are taken. */
+/** Seats for students that a transaction has reserved. No other transaction of the club can reserve any until it ends. */
+export interface LockedSeats {
+  /** The number of students beyond the allowance, with these seats. It is recorded when the seats are taken. */
   excess: number;
 }
 
 /**
- * Locks the club's count of students until the transaction ends. It comes first in the order of locks, before any student
- * (docs/explanation/architecture.md#locks): a transaction that has locked a student must not ask for it.
+ * Locks the club's count of students until the transaction ends. This lock comes before the lock of any student
+ * (docs/explanation/architecture.md#locks): a transaction that has locked a student must not take it.
  */
 export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`INSERT INTO club_student_counts AS counted (club_id, students) VALUES (${clubId}, 0)
@@ -51,18 +50,18 @@ export async function lockStudentCount(tx: Transaction, clubId: Id): Promise<voi
 }
 
 /**
- * Locks the club's count for students that are about to be added: of two requests for the last place, one waits. The cost does
- * not depend on how many there are. Takes the count's lock, which comes before any student's.
- * @throws DomainError limit_reached, where the plan does not bill overage
+ * Locks the club's count to reserve seats for new students. If two requests want the last seat, one waits. The cost does not depend on the
+ * number of students. Takes the lock of the count, which comes before the lock of any student.
+ * @throws DomainError limit_reached if the plan does not bill overage
  */
-export async function lockPlaces(
+export async function lockSeats(
   tx: Transaction,
   clubId: Id,
   more: number,
   addressee: Addressee = 'administrator',
-): Promise<HeldPlaces> {
-  // Before the changes are rolled up, never after: one who holds changes and waits for the count would stand in the way of one
-  // who holds the count and comes back for more places.
+): Promise<LockedSeats> {
+  // The count is locked before the changes are rolled up, never after. Otherwise a transaction with locked changes that waits for the count
+  // would deadlock with a transaction that holds the count and asks for more seats.
   await lockStudentCount(tx, clubId);
   const row = await tx.one<
     Terms & { students: number }
@@ -71,15 +70,15 @@ export async function lockPlaces(
        INSERT INTO club_student_counts AS counted (club_id, students) SELECT ${clubId}, coalesce(sum(students), 0) FROM folded
        ON CONFLICT (club_id) DO UPDATE SET students = counted.students + excluded.students RETURNING students)
      SELECT held.students, ${termsOf(clubId, 'students')} FROM held`);
-  if (!row) throw new Error('A count that is written has a row');
+  if (!row) throw new Error(`The student count of club ${clubId} cannot be read back`);
   const excess = excessOf({ ...row, more });
-  if (excess === 'refused') throw noPlaceLeft(addressee);
+  if (excess === 'refused') throw noSeatLeft(addressee);
   return { excess };
 }
 
 /**
- * Whether the club could take one more student now, without taking the place or any lock: for sign-ups, which take it when
- * they are confirmed (DEC-62).
+ * Checks whether the club has a free seat now, without reserving it and without a lock. For sign-ups, which take the seat when they are
+ * confirmed (DEC-62).
  * @throws DomainError limit_reached
  */
 export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee): Promise<void> {
@@ -87,32 +86,32 @@ export async function requireRoom(db: Queries, clubId: Id, addressee: Addressee)
     SELECT (coalesce((SELECT students FROM club_student_counts WHERE club_id = ${clubId}), 0)
             + coalesce((SELECT sum(students) FROM club_student_changes WHERE club_id = ${clubId}), 0))::int AS students,
            ${termsOf(clubId, 'students')}`);
-  if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noPlaceLeft(addressee);
+  if (row && excessOf({ ...row, more: 1 }) === 'refused') throw noSeatLeft(addressee);
 }
 
-/** @returns by how many students the allowance is exceeded, or that the plan does not bill them */
+/** @returns the number of students beyond the allowance, or `refused` if the plan does not bill them */
 function excessOf(of: Terms & { students: number; more: number }): number | 'refused' {
   const { limit, overage } = limitOf(of, 'students');
   const excess = Math.max(0, of.students + of.more - limit);
   return excess > 0 && overage === 'refused' ? 'refused' : excess;
 }
 
-function noPlaceLeft(addressee: Addressee): DomainError {
+function noSeatLeft(addressee: Addressee): DomainError {
   return addressee === 'person'
     ? new RefusalToPerson('limit_reached', 'refusal.no_place_for_students')
     : new DomainError('limit_reached', "The plan's allowance of students is used up.");
 }
 
-/** Records that held places beyond the allowance were taken. */
-export async function takePlaces(tx: Transaction, clubId: Id, { excess }: HeldPlaces, now: Date): Promise<void> {
+/** Records that reserved seats beyond the allowance were taken. */
+export async function takeSeats(tx: Transaction, clubId: Id, { excess }: LockedSeats, now: Date): Promise<void> {
   await recordOverage(tx, clubId, 'students', excess, now);
 }
 
 /**
- * For who adds a known number of students: holds their places, and records what is beyond the allowance. To be called in the
- * transaction that adds them, before it does.
- * @throws DomainError limit_reached, where the plan does not bill overage
+ * Reserves seats for a known number of students, and records students beyond the allowance. Must be called in the transaction that adds
+ * them, before it adds them.
+ * @throws DomainError limit_reached if the plan does not bill overage
  */
 export async function requireStudents(tx: Transaction, clubId: Id, more: number, now: Date): Promise<void> {
-  await takePlaces(tx, clubId, await lockPlaces(tx, clubId, more), now);
+  await takeSeats(tx, clubId, await lockSeats(tx, clubId, more), now);
 }

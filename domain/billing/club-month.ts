@@ -1,16 +1,16 @@
-/** The month of a club, by its time zone: what the AI budget, its add-ons and overages count by. */
+/** The month of a club in its time zone, by which the AI budget, its add-ons and overages are counted. */
 import { Club } from '../../entities/clubs/club.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { localMonthOf, type LocalMonth } from '../../platform/core/local-time.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
-/** @returns the month that it is in the club now @throws Error if there is no such club */
+/** @returns the current month of the club @throws Error if there is no such club */
 export async function readClubMonth(db: Queries, clubId: Id, now: Date): Promise<LocalMonth> {
   const club = await db.one<Pick<Club, 'timeZone'>>(
     sql`SELECT ${columns(Club, ['timeZone'])} FROM clubs WHERE id = ${clubId}`,
   );
-  if (!club) throw new Error('There is no such club');
+  if (!club) throw new Error(`There is no club ${clubId}`);
   return localMonthOf(club.timeZone, now);
 }
 

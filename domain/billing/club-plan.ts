@@ -1,4 +1,4 @@
-/** A club's plan as its administrators see it: what it may use, and what it uses. */
+/** A club's plan as its administrators see it: its allowances and their use. */
 import { ClubPlan } from '../../entities/billing/club-plan.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
@@ -17,7 +17,7 @@ import { addOns, plans } from './plans.policy.ts';
 
 type ClubPlanRecord = RecordOf<'ClubPlan'>;
 
-const microsACent = 10_000;
+const microsPerCent = 10_000;
 
 interface PlanRow {
   plan: PlanName | null;
@@ -25,19 +25,19 @@ interface PlanRow {
   status: PlanStatus | null;
   currentPeriodEnd: Date | null;
   students: number;
-  /** Bytes. */
+  /** Stored bytes. */
   stored: string;
-  /** Of the AI budget of this month, in millionths of a US dollar. */
+  /** The used part of this month's AI budget, in millionths of a US dollar. */
   spent: string;
-  /** What the add-ons in force add, by kind. */
+  /** The sums of the add-ons in force, by kind. */
   bought: Partial<Record<AddOnKind, number>> | null;
 }
 
-/** Whether `add_on` is in force: an AI budget only in the month in which it was paid. */
+/** A condition: `add_on` is in force. An AI budget is in force only in the month in which it was paid. */
 const inForce = (month: LocalMonth) =>
   sql`add_on.status = 'active' AND (add_on.kind <> 'ai_budget' OR ${isIn(month, sql`add_on.settled_at`)})`;
 
-/** @param clubId of a club that exists */
+/** @param clubId of an existing club */
 export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<ClubPlanRecord> {
   const month = await readClubMonth(db, clubId, now);
   const row =
@@ -52,12 +52,12 @@ export async function readClubPlan(db: Queries, clubId: Id, now: Date): Promise<
                FROM (SELECT kind, sum(adds) AS adds FROM add_ons add_on
                       WHERE add_on.club_id = club.id AND ${inForce(month)} GROUP BY kind) AS sums) AS bought
        FROM clubs club LEFT JOIN club_plans plan ON plan.club_id = club.id WHERE club.id = ${clubId}`);
-  if (!row) throw new Error('A club vanished under the session that acts in it');
+  if (!row) throw new Error(`There is no club ${clubId}`);
   const name = row.plan ?? row.openingPlan;
   const used: Record<Resource, number> = {
     students: row.students,
     storage_bytes: Number(row.stored),
-    ai_budget: Math.floor(Number(row.spent) / microsACent),
+    ai_budget: Math.floor(Number(row.spent) / microsPerCent),
   };
   const allowances = Object.fromEntries(
     resources.map((resource) => [

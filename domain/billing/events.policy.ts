@@ -1,17 +1,17 @@
-/** What the events of the payment processor say of a plan, and what all of them together make of it: in whatever order they came. */
+/** Reads the events of the payment processor, and derives a club's plan from all of them, in whatever order they arrive. */
 import type { PlanName, PlanStatus } from '../../entities/billing/values.ts';
 import { planAfterCancellation, plans } from './plans.policy.ts';
 
-/** What counts of an event. */
+/** The relevant data of an event. */
 export interface PlanEvent {
-  /** The processor's. */
+  /** The processor's id of the event. */
   id: string;
   type: string;
-  /** By the processor's clock, in whole seconds. */
+  /** The time of the processor's clock, in whole seconds. */
   created: Date;
   customerId: string | null;
   subscriptionId: string | null;
-  /** What it says; null where it says nothing of it. */
+  /** The plan that the event states. Null if it states none. */
   plan: PlanName | null;
   status: PlanStatus | null;
   currentPeriodEnd: Date | null;
@@ -20,14 +20,14 @@ export interface PlanEvent {
 export interface ReadEvent extends PlanEvent {
   /** The club in the event's metadata, which only the holder of the processor's secret key can set. */
   namedClub: string | null;
-  /** It is about a price that stands for none of our plans. */
+  /** The event is about a price that belongs to no plan of this service. */
   priceUnknown: boolean;
 }
 
 /** @returns the plan of a price, by its lookup key or the configured map */
 export type PlanOfPrice = (price: { id: string | null; lookupKey: string | null }) => PlanName | undefined;
 
-/** @param pricePlans `<id of a price>=<plan>` each; a lookup key that is a plan's name needs none */
+/** @param pricePlans texts `<id of a price>=<plan>`. A lookup key that is the name of a plan needs no such text */
 export function planOfPriceBy(pricePlans: readonly string[]): PlanOfPrice {
   const planNamed = (name: string | null | undefined) =>
     Object.keys(plans).find((plan): plan is PlanName => plan === name);
@@ -38,14 +38,14 @@ export function planOfPriceBy(pricePlans: readonly string[]): PlanOfPrice {
 type Says = Partial<Omit<ReadEvent, 'id' | 'type' | 'created'>>;
 
 /**
- * The types that say something, each with its reader. Events of one second count in this order: what makes a subscription
- * comes before what it becomes, and a charge that failed before the one that succeeded.
+ * The types of events that matter, each with its reader. Events of the same second are ordered like this list: the creation of a
+ * subscription comes before its changes, and a failed charge before the successful one.
  */
 const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Says> = {
   'checkout.session.completed': (session) => ({
     customerId: idAt(session, 'customer'),
     subscriptionId: idAt(session, 'subscription'),
-    // Never `client_reference_id`: the person who follows a payment link can choose it in the link's address.
+    // `client_reference_id` is not trusted, because a person who follows a payment link can set it in the URL.
     namedClub: textAt(session, 'metadata', 'club_id'),
   }),
   'customer.subscription.created': readSubscription,
@@ -55,12 +55,12 @@ const readers: Record<string, (object: unknown, planOfPrice: PlanOfPrice) => Say
   'customer.subscription.deleted': (subscription, planOfPrice) => ({
     ...readSubscription(subscription, planOfPrice),
     status: 'canceled',
-    priceUnknown: false, // it ends whatever it was for
+    priceUnknown: false, // the subscription ends, whatever its price
   }),
 };
-const rank = new Map(Object.keys(readers).map((type, place) => [type, place]));
+const rank = new Map(Object.keys(readers).map((type, index) => [type, index]));
 
-/** A subscription's state by the processor's word. What is not listed has not begun (`incomplete`) and says nothing yet. */
+/** The status for each status of the processor. An unlisted status, such as `incomplete`, has not begun and means nothing yet. */
 const statuses: Readonly<Record<string, PlanStatus>> = {
   active: 'active',
   trialing: 'active',
@@ -72,11 +72,11 @@ const statuses: Readonly<Record<string, PlanStatus>> = {
 
 function readSubscription(subscription: unknown, planOfPrice: PlanOfPrice): Says {
   const status = statuses[textAt(subscription, 'status') ?? ''] ?? null;
-  const listed = at(subscription, 'items', 'data');
-  const items: unknown[] = Array.isArray(listed) ? listed : [];
+  const data = at(subscription, 'items', 'data');
+  const items: unknown[] = Array.isArray(data) ? data : [];
   const planOf = (one: unknown) =>
     planOfPrice({ id: textAt(one, 'price', 'id'), lookupKey: textAt(one, 'price', 'lookup_key') });
-  // Beside the plan, a subscription can have items of other prices, such as those of overage.
+  // Besides the plan, a subscription can have items of other prices, such as overage.
   const item = items.find((one) => planOf(one) !== undefined) ?? items[0];
   const plan = planOf(item);
   return {
@@ -84,7 +84,7 @@ function readSubscription(subscription: unknown, planOfPrice: PlanOfPrice): Says
     subscriptionId: textAt(subscription, 'id'),
     namedClub: textAt(subscription, 'metadata', 'club_id'),
     ...(status !== null && { plan: plan ?? null, status }),
-    // In the item since version 2025-03-31 of the processor's API, in the subscription before.
+    // Since version 2025-03-31 of the processor's API the item has it, before that the subscription.
     currentPeriodEnd: timeAt(item, 'current_period_end') ?? timeAt(subscription, 'current_period_end'),
     priceUnknown: status !== null && status !== 'canceled' && plan === undefined,
   };
@@ -94,7 +94,7 @@ function readInvoice(invoice: unknown): Says {
   const about = at(invoice, 'parent', 'subscription_details');
   return {
     customerId: idAt(invoice, 'customer'),
-    // In `parent` since version 2025-03-31 of the processor's API, in the invoice before.
+    // Since version 2025-03-31 of the processor's API `parent` has it, before that the invoice.
     subscriptionId: idAt(about, 'subscription') ?? idAt(invoice, 'subscription'),
     namedClub: textAt(about, 'metadata', 'club_id'),
   };
@@ -110,7 +110,7 @@ const saysNothing = {
   priceUnknown: false,
 } as const satisfies Says;
 
-/** @param event as the processor sent it @returns what it says of a plan; undefined for what is no event */
+/** @param event as the processor sent it @returns the data about a plan; undefined if it is not an event */
 export function readEvent(event: unknown, planOfPrice: PlanOfPrice): ReadEvent | undefined {
   const [id, type, created] = [textAt(event, 'id'), textAt(event, 'type'), timeAt(event, 'created')];
   if (id === null || type === null || created === null) return undefined;
@@ -128,9 +128,9 @@ export interface PlanState {
 }
 
 /**
- * What a club's events make of its plan. It depends on which events there are, and on their own times, never on the order in
- * which they came. The newest subscription that lives counts, or the newest of those that have ended.
- * @param openingPlan what the club has without any subscription
+ * Derives a club's plan from its events. The result depends on the events and their own times, never on the order of their arrival. The
+ * newest living subscription counts, or else the newest ended one.
+ * @param openingPlan the plan of the club without any subscription
  */
 export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName): PlanState {
   const ordered = events.toSorted(inTheirOrder);
@@ -153,13 +153,13 @@ export function planStateOf(events: readonly PlanEvent[], openingPlan: PlanName)
   );
 }
 
-/** @param events of one subscription, in their order @returns undefined where none says which plan it is */
+/** @param events of one subscription, in their order @returns undefined if no event states a plan */
 function stateOfSubscription(events: readonly PlanEvent[]): PlanState | undefined {
   const last = <Field extends keyof PlanEvent>(field: Field) =>
     events.findLast((event) => event[field] !== null)?.[field] ?? null;
   const plan = last('plan');
   if (plan === null) return undefined;
-  // Nothing brings a canceled subscription back: a charge that succeeds afterwards was for the time before.
+  // A canceled subscription never comes back. A later successful charge was for the time before.
   const canceled = events.some(({ status }) => status === 'canceled');
   return {
     plan: canceled ? planAfterCancellation : plan,
@@ -172,11 +172,11 @@ function stateOfSubscription(events: readonly PlanEvent[]): PlanState | undefine
 }
 
 function inTheirOrder(a: PlanEvent, b: PlanEvent): number {
-  const place = ({ type }: PlanEvent) => rank.get(type) ?? -1;
-  return a.created.getTime() - b.created.getTime() || place(a) - place(b) || (a.id < b.id ? -1 : 1);
+  const rankOf = ({ type }: PlanEvent) => rank.get(type) ?? -1;
+  return a.created.getTime() - b.created.getTime() || rankOf(a) - rankOf(b) || (a.id < b.id ? -1 : 1);
 }
 
-/** What stands at a path of a value of any shape. */
+/** Reads the value at a path of a value of any shape. */
 function at(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (inner, key) =>
@@ -189,19 +189,19 @@ function at(value: unknown, ...path: readonly string[]): unknown {
 
 /** @returns a text of 1 to 255 characters, as the processor's ids and keys are */
 function textAt(value: unknown, ...path: readonly string[]): string | null {
-  const found = at(value, ...path);
-  return typeof found === 'string' && found.length > 0 && found.length <= 255 ? found : null;
+  const text = at(value, ...path);
+  return typeof text === 'string' && text.length > 0 && text.length <= 255 ? text : null;
 }
 
-/** An id, whether or not the record that it names is expanded in its place. */
+/** Reads an id, also if the record that it names is expanded. */
 function idAt(value: unknown, key: string): string | null {
   return textAt(value, key) ?? textAt(value, key, 'id');
 }
 
-/** A time that is given in Unix seconds. */
+/** Reads a time in Unix seconds. */
 function timeAt(value: unknown, key: string): Date | null {
-  const found = at(value, key);
-  return typeof found === 'number' && Number.isInteger(found) && found > 0 && found < 1e11
-    ? new Date(found * 1_000)
+  const seconds = at(value, key);
+  return typeof seconds === 'number' && Number.isInteger(seconds) && seconds > 0 && seconds < 1e11
+    ? new Date(seconds * 1_000)
     : null;
 }

@@ -1,4 +1,4 @@
-/** The processor's events: each recorded once, and the club's plan made of all that are recorded. */
+/** The processor's events. Each is recorded once, and the club's plan follows from all recorded events. */
 import { BillingEvent } from '../../entities/billing/billing-event.ts';
 import { ClubFeatureChange } from '../../entities/billing/club-feature-change.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
@@ -11,13 +11,13 @@ import { plans } from './plans.policy.ts';
 import { planStateOf, type PlanEvent, type PlanState, type ReadEvent } from './events.policy.ts';
 
 /**
- * Records an event and brings the club's plan to what all its events say. An event that was recorded before changes nothing.
- * @returns what became of it, or undefined for a repetition
+ * Records an event and updates the club's plan. An event that was recorded before changes nothing.
+ * @returns the outcome, or undefined for a repetition
  */
 export async function receiveEvent(db: Database, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
   return db.transaction(async (tx) => {
     if (event.customerId === null || !saysSomething(event)) return recordOnce(tx, event, null, 'ignored', now);
-    // One customer's events come one after another: the one that says whose they are must see those that waited for it.
+    // The events of one customer are processed one after another. The event that names the club must see the events that waited for it.
     await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('billing customer ' || ${event.customerId}, 0))`);
     if (event.priceUnknown) return recordOnce(tx, event, await clubOf(tx, event), 'unknown_price', now);
     const known = await clubOfCustomer(tx, event.customerId);
@@ -33,12 +33,12 @@ function saysSomething(event: ReadEvent): boolean {
   return event.status !== null || event.priceUnknown || event.subscriptionId !== null;
 }
 
-/** Adds the event to those of the club, with what waited until its customer was known. */
+/** Adds the event to the club's events, together with earlier events of the customer that waited until the club was known. */
 async function follow(tx: Transaction, clubId: Id, event: ReadEvent, now: Date): Promise<EventOutcome | undefined> {
   const club = await tx.one<{ openingPlan: PlanName }>(
     sql`SELECT opening_plan AS "openingPlan" FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`,
   );
-  if (!club) throw new Error('A club vanished under its own event');
+  if (!club) throw new Error(`Club ${clubId} of event ${event.id} does not exist`);
   const before = planStateOf(await eventsOf(tx, clubId), club.openingPlan);
   const recorded = await recordOnce(tx, event, clubId, 'outdated', now);
   if (recorded === undefined) return undefined;
@@ -56,7 +56,7 @@ async function follow(tx: Transaction, clubId: Id, event: ReadEvent, now: Date):
   return 'applied';
 }
 
-/** What the club has follows the features that it gains and loses: upkeep sees to that (MED-10). */
+/** Records that the features of a club have changed, so that upkeep adjusts its data (MED-10). */
 async function noteFeatures(tx: Transaction, clubId: Id, before: PlanName, after: PlanName, now: Date): Promise<void> {
   if (String(plans[before].features) === String(plans[after].features)) return;
   await tx.manager.upsert(ClubFeatureChange, { clubId, changedAt: now }, ['clubId']);
@@ -66,7 +66,7 @@ async function clubOf(tx: Transaction, event: ReadEvent): Promise<Id | null> {
   return (await clubOfCustomer(tx, event.customerId)) ?? (await clubNamed(tx, event)) ?? null;
 }
 
-/** The club that the customer's events are about, since the first that named one. */
+/** The club of the customer, from the first event that named one. */
 async function clubOfCustomer(tx: Transaction, customerId: string | null): Promise<Id | undefined> {
   const row = await tx.one<
     Pick<BillingEvent, 'clubId'>
@@ -77,14 +77,14 @@ async function clubOfCustomer(tx: Transaction, customerId: string | null): Promi
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The club that the event names, if there is one: an event of another environment names one of that. */
+/** The club that the event names, if it exists. An event of another environment names a club that does not exist here. */
 async function clubNamed(tx: Transaction, { namedClub }: ReadEvent): Promise<Id | undefined> {
   if (namedClub === null || !uuid.test(namedClub)) return undefined;
   const club = await tx.one<{ id: Id }>(sql`SELECT id FROM clubs WHERE id = ${namedClub}`);
   return club?.id;
 }
 
-/** @returns the outcome, or undefined where the event was recorded before */
+/** @returns the outcome, or undefined if the event was recorded before */
 async function recordOnce(
   tx: Transaction,
   event: ReadEvent,

@@ -1,4 +1,4 @@
-/** Notices of the payment processor: believed only when signed, for anybody can post to the address. */
+/** Notices of the payment processor. Only signed notices are accepted, because the URL is public. */
 import Stripe from 'stripe';
 import type { Secret } from '../../platform/core/secret.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -10,19 +10,19 @@ import { readEvent, type PlanOfPrice } from './events.policy.ts';
 /** The dependencies of receiving the payment processor's events. */
 export interface BillingEventDeps {
   db: Database;
-  /** Undefined where the operator has set no processor up. */
+  /** Undefined if the operator has configured no processor. */
   webhookSecret: Secret | undefined;
   planOfPrice: PlanOfPrice;
   /** Called with the outcome of each event, for the log. */
   onEvent: (event: { id: string; type: string; outcome: EventOutcome | 'repeated' }) => void;
 }
 
-/** How old a notice may be, in seconds: a recorded one cannot be replayed later. */
+/** The highest age of a notice, in seconds, so that an intercepted notice cannot be replayed later. */
 const toleranceSeconds = 300;
 
 /**
- * Verifies and records a notice. Its bytes are parsed only once their signature is known to be good.
- * @throws DomainError not_configured, signature_invalid, malformed_request (signed, but no event)
+ * Verifies and records a notice. Its bytes are parsed only after their signature was verified.
+ * @throws DomainError not_configured, signature_invalid, malformed_request (signed, but not an event)
  */
 export async function receiveBillingEvent(
   deps: BillingEventDeps,
@@ -36,22 +36,23 @@ export async function receiveBillingEvent(
   const { raw, parse } = await receiveBody();
   requireSignature(raw, signature, webhookSecret, now);
   const event = readEvent(parse(), planOfPrice);
-  if (event === undefined) throw new DomainError('malformed_request', 'The body is not an event.');
+  if (event === undefined)
+    throw new DomainError('malformed_request', 'The body is not an event of the payment processor.');
   const outcome = await receiveEvent(db, event, now);
   onEvent({ id: event.id, type: event.type, outcome: outcome ?? 'repeated' });
 }
 
-// Keeps a byte-order mark, which is signed like every other byte.
+// Keeps a byte-order mark, because it is part of the signed bytes.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
 /** @throws DomainError signature_invalid */
 function requireSignature(raw: Buffer, signature: string, secret: Secret, now: Date): void {
   const { signature: signatures } = Stripe.webhooks;
-  if (signatures === null) throw new Error('The Stripe library verifies no signatures in this runtime');
+  if (signatures === null) throw new Error('The Stripe library cannot verify signatures in this runtime');
   try {
     signatures.verifyHeader(utf8.decode(raw), signature, secret.reveal(), toleranceSeconds, undefined, now.getTime());
   } catch {
-    // The library's message quotes the body and the header.
+    // The library's own message is not passed on, because it quotes the body and the header.
     throw new DomainError('signature_invalid', 'The signature is missing, wrong or too old.');
   }
 }

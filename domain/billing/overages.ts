@@ -1,4 +1,4 @@
-/** How far a club is beyond allowances that bill overage: recorded when something is added, and anew in each month (BILL-7). */
+/** Records how far a club exceeds allowances that bill overage: when something is added, and again in each month (BILL-7). */
 import { OverageTurn } from '../../entities/billing/overage-turn.ts';
 import type { Resource } from '../../entities/billing/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -8,8 +8,8 @@ import { readClubMonth } from './club-month.ts';
 import { limitOf, termsOf, type Terms } from './terms.ts';
 
 /**
- * Records by how much a club is beyond an allowance: of a month (in the club's time zone) the highest excess counts. The turn of
- * the month is noted with it, for the excess may stay ({@link turnMonths}).
+ * Records how far a club exceeds an allowance. The highest excess of each month, in the club's time zone, counts. The end of the month is
+ * recorded too, because the excess may continue ({@link turnMonths}).
  * @param excess in the resource's unit; 0 records nothing
  */
 export async function recordOverage(
@@ -29,7 +29,7 @@ export async function recordOverage(
       WHERE recorded.excess < excluded.excess`);
 }
 
-/** Records what a club has now beyond its allowances: for a plan that is new, and a month that is. Takes no lock on the counts. */
+/** Records the current excess of a club, for a new plan or a new month. Takes no lock on the counts. */
 export async function recordPresentOverages(tx: Transaction, clubId: Id, now: Date): Promise<void> {
   const students = await tx.one<Terms & { used: string }>(sql`
     SELECT ${termsOf(clubId, 'students')},
@@ -40,18 +40,18 @@ export async function recordPresentOverages(tx: Transaction, clubId: Id, now: Da
            (SELECT coalesce(sum(bytes), 0) FROM club_storage WHERE club_id = ${clubId})
            + (SELECT coalesce(sum(bytes), 0) FROM club_storage_changes WHERE club_id = ${clubId}) AS used`);
   for (const [resource, row] of [['students', students] as const, ['storage_bytes', storage] as const]) {
-    if (!row) throw new Error('A statement of one row has one');
+    if (!row) throw new Error(`The ${resource} of club ${clubId} cannot be read`);
     const { limit, overage } = limitOf(row, resource);
     if (overage === 'billed') await recordOverage(tx, clubId, resource, Number(row.used) - limit, now);
   }
 }
 
-/** Clubs of a round, each a transaction of some milliseconds. */
+/** Clubs of a round. Each is a transaction of some milliseconds. */
 const turnsPerRound = 200;
 
 /**
- * Begins a new month for clubs that were beyond an allowance in the one before: what they still have beyond it is recorded for the
- * new month, too. After months without a worker each month gets its record. Safe to repeat and to run twice at once.
+ * Begins a new month for clubs that exceeded an allowance in the last one. Their remaining excess is recorded for the new month. After
+ * months without a worker, each month gets its record. Safe to repeat, and to run twice at the same time.
  */
 export async function turnMonths(db: Database, now: Date): Promise<{ turned: number; more: boolean }> {
   const due = await db.rows<Pick<OverageTurn, 'clubId'>>(sql`

@@ -1,4 +1,4 @@
-/** The plans as data: what each includes, what happens beyond its allowances, and what add-ons cost. */
+/** The plans as data: their features, their allowances, the treatment of overage, and the prices of add-ons. */
 import type { AddOnKind, PlanName, Resource } from '../../entities/billing/values.ts';
 
 export const features = [
@@ -19,7 +19,7 @@ export type Feature = (typeof features)[number];
 export interface Allowance {
   /** In the resource's unit. */
   included: number;
-  /** Beyond it: recorded to be billed, or refused with `limit_reached`. */
+  /** Use beyond the allowance is billed, or refused with `limit_reached`. */
   overage: 'billed' | 'refused';
 }
 
@@ -30,7 +30,7 @@ export interface Plan {
 
 const gigabyte = 1_000_000_000;
 
-/** Hosting videos costs the operator most: a trial keeps recordings only, and for some days (MED-10). */
+/** Hosted videos are the operator's highest cost. So a trial has only recordings, and only for some days (MED-10). */
 const featuresOfTrial = features.filter((feature) => feature !== 'video_hosting');
 
 export const plans = {
@@ -68,10 +68,10 @@ export const plans = {
   },
 } as const satisfies Record<PlanName, Plan>;
 
-/** What is left of a canceled subscription. What the club has beyond it stays; nothing more is let in. */
+/** The plan after a canceled subscription. Existing data beyond it stays, but nothing more can be added. */
 export const planAfterCancellation: PlanName = 'starter';
 
-/** What can be bought beside a plan, in packages; prices in the smallest unit of the currency. */
+/** The add-ons, in packages. Prices are in the smallest unit of the currency. */
 export const addOns = {
   students: { resource: 'students', adds: 100, price: 1_000 },
   storage: { resource: 'storage_bytes', adds: 100 * gigabyte, price: 500 },

@@ -1,4 +1,4 @@
-/** Charges of add-ons that the processor knows and the database lost, as after a failover to a replica that lagged (BILL-6). */
+/** Finds charges of add-ons that the processor knows and the database lost, for example after a failover to a lagging replica (BILL-6). */
 import { addOnKinds } from '../../entities/billing/values.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -8,13 +8,13 @@ import { addOns } from './plans.policy.ts';
 import type { AddOnDeps } from './settling.ts';
 
 /**
- * Writes each purchase again that was paid since then and has no row, by the id that the payment carries. Its workflow finds the
- * payment and settles it. Safe to repeat: a purchase that has its row stays as it is.
- * @returns the ids of the purchases that were written again
+ * Restores each purchase that was paid since then and has no row, by the id in the payment. Its workflow finds the payment and settles it.
+ * Safe to repeat: a purchase with a row stays as it is.
+ * @returns the ids of the restored purchases
  * @throws Error without a processor
  */
 export async function reconcileCharges({ db, processor }: AddOnDeps, since: Date, now: Date): Promise<string[]> {
-  if (!processor) throw new Error('This environment has no payment processor.');
+  if (!processor) throw new Error('This environment has no payment processor');
   const restored: string[] = [];
   for await (const charge of processor.paidSince(since))
     if (await db.transaction((tx) => restore(tx, charge, now))) restored.push(charge.addOnId);

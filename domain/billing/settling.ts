@@ -1,6 +1,6 @@
 /**
- * The step of an add-on: claim, charge, record (ENG-2). However often it runs, and whichever process dies in between,
- * the club is charged once, and has what it paid for.
+ * The step of an add-on: claim, charge, record (ENG-2). However often it runs, and whichever process dies meanwhile, the club is charged
+ * once and gets its add-on.
  */
 import type { Queries, Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
@@ -14,16 +14,16 @@ import type { ChargeOutcome, PaymentProcessor } from '../../platform/infra/payme
 
 export interface AddOnDeps {
   db: Database;
-  /** Undefined where the operator has set none up: what is pending then waits. */
+  /** Undefined if the operator has configured none. Pending add-ons then wait. */
   processor: PaymentProcessor | undefined;
 }
 
 export type AddOnStep = { done: true; outcome: AddOnStatus } | { done: false; at: number; attempt: number };
 
-/** What a claim returns to its caller. */
+/** The columns that a claim returns. */
 export interface ClaimedAddOn extends Claim {
   clubId: Id;
-  /** Counted with this one. */
+  /** The number of attempts, this one included. */
   attemptCount: number;
   amount: number;
   currency: string;
@@ -35,7 +35,7 @@ export interface ClaimedAddOn extends Claim {
   createdAt: Date;
 }
 
-/** What a claim of `add_ons` returns. */
+/** The columns that a claim of `add_ons` returns. */
 export const claimColumns = columns(AddOn, [
   'id',
   'clubId',
@@ -59,7 +59,7 @@ const lease = defineLease(AddOn, {
   counts: 'attemptCount',
 });
 
-/** Takes the add-on one step further. @param now Unix milliseconds */
+/** Advances the add-on by one step. @param now Unix milliseconds */
 export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOnStep> {
   return runStep({
     claim: () => lease.claim<ClaimedAddOn>(deps.db, id, now, sql`SELECT ${claimColumns} FROM claimed AS add_ons`),
@@ -69,8 +69,8 @@ export function settleAddOn(deps: AddOnDeps, id: Id, now: number): Promise<AddOn
 }
 
 /**
- * Charges what is claimed, and records how that ended.
- * @param wakeAfter the add-on's workflow is to look again if it stays pending: for who is not that workflow
+ * Charges a claimed add-on, and records the outcome.
+ * @param wakeAfter whether to wake the add-on's workflow if it stays pending. For callers other than that workflow
  */
 export async function chargeClaimed(
   deps: AddOnDeps,
@@ -86,28 +86,28 @@ async function chargeOnce({ db, processor }: AddOnDeps, claimed: ClaimedAddOn, n
   if (!processor) return { result: 'unknown', code: 'not_configured' };
   const { id: addOnId, customerId, createdAt } = claimed;
   try {
-    // Also at the first attempt: a failover to a replica that lagged may have lost the row of an earlier one (BILL-6).
+    // Also at the first attempt, because a failover to a lagging replica may have lost the row of an earlier one (BILL-6).
     const earlier = await processor.findCharge(customerId, addOnId);
     if (earlier) return earlier;
     if (now.getTime() - createdAt.getTime() > chargesUntilMs) return { result: 'declined' };
     const paymentMethodId =
       claimed.paymentMethodId ?? (await processor.paymentMethodOf(customerId, claimed.subscriptionId));
     if (paymentMethodId === undefined) return { result: 'declined' };
-    const mine = await keepPaymentMethod(db, claimed, paymentMethodId);
-    if (!mine) return { result: 'unknown', code: 'claimed_anew' };
+    const isStillClaimed = await savePaymentMethod(db, claimed, paymentMethodId);
+    if (!isStillClaimed) return { result: 'unknown', code: 'claimed_anew' };
     return await processor.charge({ ...claimed, addOnId, paymentMethodId });
   } catch (error) {
     return { result: 'unknown', code: error instanceof Error ? error.name : 'unknown' };
   }
 }
 
-/** Fixed before the first charge: a repetition under the same key must ask for the very same. @returns false if the claim is lost */
-async function keepPaymentMethod(db: Queries, { id, fence }: ClaimedAddOn, paymentMethodId: string): Promise<boolean> {
+/** Saves the payment method before the first charge, because a repetition under the same key must be identical. @returns false if the claim is lost */
+async function savePaymentMethod(db: Queries, { id, fence }: ClaimedAddOn, paymentMethodId: string): Promise<boolean> {
   const { affected } = await db.manager.update(AddOn, { id, fence, status: 'pending' }, { paymentMethodId });
   return affected !== 0;
 }
 
-/** A lost lease does no harm: the add-on's workflow has taken it up, and a wake that is asked for is sent all the same. */
+/** A lost lease does no harm: the add-on's workflow has taken over. A requested wake is sent in any case. */
 async function record(
   tx: Transaction,
   claimed: ClaimedAddOn,

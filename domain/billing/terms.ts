@@ -1,26 +1,26 @@
-/** What a club's plan and add-ons say of a resource, for statements and for what follows from them. */
+/** The terms of a club's plan and add-ons for a resource, as SQL and as limits. */
 import type { AddOnKind, PlanName, Resource } from '../../entities/billing/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { plans, type Allowance } from './plans.policy.ts';
 
-/** The plan of a club: what billing says, and until then the one that it opened with (DEC-20). */
+/** The plan of a club: the plan from billing, or else the plan that it opened with (DEC-20). */
 export const planOf = (clubId: Id | Sql) =>
   sql`(SELECT coalesce((SELECT plan FROM club_plans WHERE club_id = ${clubId}), (SELECT opening_plan FROM clubs WHERE id = ${clubId})))`;
 
-/** What a club's plan and add-ons say of a resource, as {@link termsOf} selects it. */
+/** The terms of a resource, as {@link termsOf} selects them. */
 export interface Terms {
   plan: PlanName | null;
-  /** What active add-ons add, in the resource's unit, as Postgres gives a sum. */
+  /** The sum of the active add-ons, in the resource's unit. Postgres returns a sum as text. */
   bought: string;
 }
 
-/** The columns of {@link Terms}. @param kind of add-ons that stay: those of the AI budget count for a month only */
+/** The columns of {@link Terms}. @param kind of permanent add-ons. Add-ons of the AI budget count for one month only */
 export const termsOf = (clubId: Id, kind: Exclude<AddOnKind, 'ai_budget'>): Sql =>
   sql`${planOf(clubId)} AS plan,
     (SELECT coalesce(sum(adds), 0) FROM add_ons WHERE club_id = ${clubId} AND kind = ${kind} AND status = 'active') AS bought`;
 
-/** @returns how much of the resource the terms allow, add-ons included, and what happens beyond it */
+/** @returns the allowed amount of the resource, add-ons included, and the treatment of use beyond it */
 export function limitOf({ plan, bought }: Terms, resource: Resource): { limit: number; overage: Allowance['overage'] } {
   const { included, overage } = plans[plan ?? 'trial'].allowances[resource];
   return { limit: included + Number(bought), overage };

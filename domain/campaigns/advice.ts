@@ -1,4 +1,4 @@
-/** What an administrator should know before a campaign goes out, beside what keeps it from that (CAMP-42). */
+/** Warnings for an administrator before a campaign goes out, besides the problems that prevent it (CAMP-42). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { MailDomain } from '../../entities/mail/mail-domain.ts';
 import type { DomainStatus } from '../../entities/mail/values.ts';
@@ -15,13 +15,13 @@ import { findCampaign, type CampaignRow } from './records.ts';
 
 type Problem = RecordOf<'CampaignProblem'>;
 
-/** Mailboxes that many have cut what is beyond, in bytes of HTML. */
+/** Many mailboxes cut off HTML beyond this number of bytes. */
 const longestHtml = 102_000;
-/** A picture with more bytes is warned of. */
+/** A picture with more bytes than this gets a warning. */
 const heavyPicture = 1_000_000;
-/** Rates are those of so many mails at most, the last ones, and say nothing of fewer than the least. */
+/** Rates are of the last mails, at most `most` of them. Fewer than `least` mails give no warning. */
 const rated = { most: 10_000, least: 200, campaigns: 5, days: 90 } as const;
-/** Well below the rates that pause a campaign, so that there is time to act. */
+/** Well below the rates that pause a campaign, so that the club has time to act. */
 const high = { bounces: 0.02, complaints: 0.001 } as const;
 
 /** @throws DomainError not_found */
@@ -51,7 +51,7 @@ export async function checkCampaign(
       ...altWarnings(campaign),
       ...(await imageWarnings(db, campaign)),
       ...(htmlBytes !== undefined && htmlBytes > longestHtml
-        ? [warning('$.content.blocks', 'too_large', `Some mailboxes cut what is beyond ${longestHtml} bytes.`)]
+        ? [warning('$.content.blocks', 'too_large', `Some mailboxes cut off the e-mail after ${longestHtml} bytes.`)]
         : []),
       ...domainWarnings(domain?.status),
       ...rateWarnings(recent),
@@ -75,7 +75,7 @@ export async function checkCampaign(
 
 const warning = (path: string, code: string, message: string): Problem => ({ path, code, message });
 
-/** @returns undefined where the e-mail has problems, so that there is no copy of it */
+/** @returns undefined if the e-mail has problems and so cannot be compiled */
 async function sizeOf(deps: PreviewDeps, campaign: CampaignRow): Promise<number | undefined> {
   try {
     return await htmlBytesOf(deps, campaign);
@@ -92,14 +92,14 @@ function altWarnings({ content: { blocks = [] } }: CampaignRow): Problem[] {
           warning(
             `$.content.blocks[${index}].alt`,
             'missing_alt',
-            'Who does not see the image, or has images switched off, does not know what it shows.',
+            'The image has no alternative text. Blind readers, and readers with images switched off, cannot know what it shows.',
           ),
         ]
       : [],
   );
 }
 
-/** Of pictures that are sent otherwise than their author may expect, or that take long to load. */
+/** Warnings about pictures that look different in the e-mail than in the library, or that load slowly. */
 async function imageWarnings(db: Queries, { clubId, content }: CampaignRow): Promise<Problem[]> {
   const images = await findImages(db, clubId, imageIdsOf(content));
   return (content.blocks ?? []).flatMap(({ media_id: mediaId = '' }, index) => {
@@ -112,27 +112,27 @@ async function imageWarnings(db: Queries, { clubId, content }: CampaignRow): Pro
             warning(
               path,
               'image_stands_still',
-              'The e-mail shows only the first picture of this animation. Use a GIF or WEBP with fewer pictures or pixels.',
+              'The e-mail shows only the first frame of this animation. Use a GIF or WEBP with fewer frames or pixels.',
             ),
           ]
         : []),
       ...(picture.sizeBytes > heavyPicture
-        ? [warning(path, 'image_heavy', `The picture has more than ${heavyPicture} bytes: on a phone it loads slowly.`)]
+        ? [warning(path, 'image_heavy', `The picture has more than ${heavyPicture} bytes and loads slowly on a phone.`)]
         : []),
     ];
   });
 }
 
-const domainWords: Record<DomainStatus | 'none', string | undefined> = {
+const domainMessages: Record<DomainStatus | 'none', string | undefined> = {
   proven: undefined,
-  none: "The club has no mail domain of its own: the e-mail is from the platform's, and its DMARC policy is not the club's.",
-  unproven: "The club's mail domain is not proven yet: the e-mail is from the platform's.",
+  none: "The club has no mail domain, so the e-mail comes from the platform's address, under the platform's DMARC policy.",
+  unproven: "The club's mail domain is not verified yet, so the e-mail comes from the platform's address.",
   lapsed:
-    "The DNS records of the club's mail domain are not as they must be any more: the e-mail is from the platform's.",
+    "The DNS records of the club's mail domain are not correct any more, so the e-mail comes from the platform's address.",
 };
 
 function domainWarnings(status: DomainStatus | 'none' = 'none'): Problem[] {
-  const words = domainWords[status];
+  const words = domainMessages[status];
   return words === undefined ? [] : [warning('$', `domain_${status}`, words)];
 }
 
@@ -142,7 +142,7 @@ interface Rates {
   complained: number;
 }
 
-/** Of the last campaigns, and of a bounded number of their mails: the cost does not grow with history. */
+/** Reads the last campaigns and a bounded number of their mails, so the cost does not grow with history. */
 async function recentRates(db: Queries, clubId: Id, now: Date): Promise<Rates> {
   const since = new Date(now.getTime() - rated.days * 86_400_000);
   const row = await db.one<Rates>(sql`
@@ -164,7 +164,7 @@ function rateWarnings({ mails, bounced, complained }: Rates): Problem[] {
           warning(
             '$.audience',
             'high_bounce_rate',
-            `Of the last ${mails} mails of the club ${percent(bounced)} came back. Leave out addresses that are not used any more.`,
+            `${percent(bounced)} of the club's last ${mails} mails bounced. Leave out addresses that are no longer in use.`,
           ),
         ]
       : []),
@@ -173,7 +173,7 @@ function rateWarnings({ mails, bounced, complained }: Rates): Problem[] {
           warning(
             '$.audience',
             'high_complaint_rate',
-            `Of the last ${mails} mails of the club ${percent(complained)} were called unwanted. Write to those alone who expect it.`,
+            `${percent(complained)} of the club's last ${mails} mails were reported as spam. Write only to students who expect it.`,
           ),
         ]
       : []),

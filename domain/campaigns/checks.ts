@@ -1,4 +1,4 @@
-/** What a draft still lacks, and whom it would reach (CAMP-8, CAMP-9). */
+/** The problems of a draft, and the number of students that it would reach (CAMP-8, CAMP-9). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -18,7 +18,7 @@ const audiencePath = '$.audience';
 const contentPath = '$.content';
 
 /**
- * @returns the first problems that keep the campaign from being scheduled, in the order of its fields, and how many there are
+ * @returns the first problems that prevent scheduling, in the order of the campaign's fields, and the number of all problems
  * @throws DomainError not_found, busy
  */
 export async function listProblems(
@@ -30,7 +30,7 @@ export async function listProblems(
   return schedulingProblems(db, await findCampaign(db, clubId, campaignId), now);
 }
 
-/** @returns the same for one that was read already */
+/** @returns the problems of a campaign that was already read, as in `listProblems` */
 export async function schedulingProblems(
   db: Queries,
   campaign: CampaignRow,
@@ -43,17 +43,17 @@ export async function schedulingProblems(
   const empty = {
     path: audiencePath,
     code: 'empty_audience',
-    message: 'The campaign would reach nobody. `audience` counts who is left out, and why.',
+    message: 'The campaign would reach no student. `audience` shows how many students are left out, and why.',
   };
   return allOf({ ...found, ofAudience: [empty] });
 }
 
-/** @returns whether something keeps it from beginning; an audience may have become empty meanwhile */
+/** @returns whether a problem prevents the beginning. An audience that has become empty is no problem then */
 export async function hasProblems(db: Queries, campaign: CampaignRow): Promise<boolean> {
   return allOf(await findProblems(db, campaign)).count > 0;
 }
 
-/** What is wrong, by the parts of a campaign in their order. */
+/** The problems, grouped by the parts of a campaign in their order. */
 interface CampaignProblems {
   ofEmail: FoundProblems<ContentProblem>;
   ofAudience: readonly Problem[];
@@ -67,7 +67,7 @@ async function findProblems(db: Queries, campaign: CampaignRow): Promise<Campaig
   const missingSender = {
     path: '$',
     code: 'missing_sender',
-    message: 'The club has not said yet under which name and address it writes.',
+    message: 'The club has no sender: set the name and the address of its e-mails first.',
   };
   return {
     ofEmail: await emailProblems(db, campaign),
@@ -81,18 +81,18 @@ function allOf({ ofEmail, ofAudience, ofClub }: CampaignProblems): FoundProblems
   return { problems, count: ofEmail.count + ofAudience.length + ofClub.length };
 }
 
-/** @returns what is wrong with the e-mail alone @throws DomainError busy */
+/** @returns the problems of the e-mail alone @throws DomainError busy */
 export async function emailProblems(
   db: Queries,
   { clubId, content }: CampaignRow,
 ): Promise<FoundProblems<ContentProblem>> {
   const images = judgedImages(await findImages(db, clubId, imageIdsOf(content)));
-  const [found] = await judgeEmails(clubId, [{ content, path: contentPath, ...images }]);
-  return found ?? { problems: [], count: 0 };
+  const [result] = await judgeEmails(clubId, [{ content, path: contentPath, ...images }]);
+  return result ?? { problems: [], count: 0 };
 }
 
 /**
- * Students of the audience, each with the first reason for which the campaign would leave them out.
+ * Selects the students of the audience, each with the first reason for which the campaign would leave them out.
  * @returns SQL with the columns `student` (id) and `left_out`
  */
 export function audienceOf(clubId: Id, audience: Condition, now: Date): Sql {
@@ -102,8 +102,8 @@ export function audienceOf(clubId: Id, audience: Condition, now: Date): Sql {
 }
 
 /**
- * Students of the audience whom nothing keeps from getting the e-mail.
- * @param most the newest so many
+ * Finds the students of the audience who would get the e-mail.
+ * @param most the newest students, at most this many
  */
 export async function reachedStudents(
   db: Queries,
@@ -115,7 +115,7 @@ export async function reachedStudents(
   const { clubId, audience } = campaign;
   return db.rows(sql`
     SELECT student.id, student.name, student.email, student.verified_at IS NOT NULL AS confirmed
-      FROM ${judgedAudience(clubId, audience, now)}
+      FROM ${audienceWithStudents(clubId, audience, now)}
      WHERE audience.left_out IS NULL AND suppression.reason IS NULL AND suppression.left_campaigns_at IS NULL
      ORDER BY student.created_at DESC, student.id DESC LIMIT ${most}`);
 }
@@ -125,13 +125,13 @@ async function hasAudienceProblems(db: Queries, { clubId, audience }: CampaignRo
   return conditionProblems(audience, { path: audiencePath, known, mayBeEmpty: true }).length > 0;
 }
 
-/** @returns what stands behind FROM: `audience`, each `student` of it, and the `suppression` of the student's address */
-const judgedAudience = (clubId: Id, audience: Condition, now: Date): Sql =>
+/** @returns the text after FROM: `audience`, each `student` in it, and the `suppression` of the student's address */
+const audienceWithStudents = (clubId: Id, audience: Condition, now: Date): Sql =>
   sql`(${audienceOf(clubId, audience, now)}) AS audience
       JOIN students student ON student.id = audience.student
       LEFT JOIN mail_suppressions suppression ON suppression.club_id = ${clubId} AND suppression.address_key = student.email_key`;
 
-/** Counts whom the campaign would reach if it began now, in one statement. @throws DomainError not_found */
+/** Counts the students whom the campaign would reach if it began now, in one statement. @throws DomainError not_found */
 export async function countAudience(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -145,7 +145,7 @@ export async function countAudience(
     SELECT coalesce(audience.left_out, CASE WHEN suppression.reason IS NOT NULL THEN 'suppressed'
                                             WHEN suppression.left_campaigns_at IS NOT NULL THEN 'unsubscribed' END) AS because,
            count(*)::int AS students
-      FROM ${judgedAudience(clubId, campaign.audience, now)}
+      FROM ${audienceWithStudents(clubId, campaign.audience, now)}
      GROUP BY because`);
   const countOf = (reason: (typeof rows)[number]['because']) =>
     rows.find(({ because }) => because === reason)?.students ?? 0;

@@ -1,11 +1,11 @@
-/** Students whose copies of an e-mail differ most, so that a few previews show what may go wrong (CAMP-46). */
+/** Selects students whose copies of an e-mail differ most, so that a few previews show possible faults (CAMP-46). */
 import type { Id } from '../../platform/core/ids.ts';
 
 export interface Candidate {
   id: Id;
   name: string;
   email: string;
-  /** Whether somebody confirmed the account; else its variables have their fallbacks. */
+  /** Whether the account was confirmed. Otherwise its variables have their fallbacks. */
   confirmed: boolean;
 }
 
@@ -21,15 +21,15 @@ export type Contrast =
   | 'longest_email'
   | 'newest';
 
-/** Copies that one look takes in. */
-export const mostPreviews = 10;
+/** The number of copies that a person can look through. */
+export const maxPreviews = 10;
 
 const length = (text: string) => Array.from(text).length;
 const rightToLeft =
   /\p{Script=Arabic}|\p{Script=Hebrew}|\p{Script=Syriac}|\p{Script=Thaana}|\p{Script=Nko}|\p{Script=Adlam}/u;
 const otherScript = /(?!\p{Script=Latin})\p{L}/u;
 
-/** In their order; each says how well a student shows it. The highest wins, of several the first; undefined: not at all. */
+/** The contrasts in order, each with a score of a student. The first of the highest scores wins. Undefined means no match. */
 const contrasts: readonly [Contrast, (student: Candidate) => number | undefined][] = [
   ['unconfirmed', ({ confirmed }) => (confirmed ? undefined : 1)],
   ['longest_name', ({ name, confirmed }) => (confirmed ? length(name) : undefined)],
@@ -46,7 +46,7 @@ const has = (holds: boolean) => (holds ? 1 : undefined);
 
 /**
  * @param students of the audience, the newest first
- * @returns at most ten of them, each once: one for each contrast that somebody shows, then the newest others
+ * @returns at most ten distinct students: one for each contrast that a student shows, then the newest others
  */
 export function contrasting(students: readonly Candidate[]): { student: Candidate; because: Contrast }[] {
   const chosen = new Map<Id, { student: Candidate; because: Contrast }>();
@@ -59,7 +59,7 @@ export function contrasting(students: readonly Candidate[]): { student: Candidat
     if (best) chosen.set(best.student.id, { student: best.student, because });
   }
   for (const student of students) {
-    if (chosen.size >= mostPreviews) break;
+    if (chosen.size >= maxPreviews) break;
     if (!chosen.has(student.id)) chosen.set(student.id, { student, because: 'newest' });
   }
   return [...chosen.values()];

@@ -1,4 +1,4 @@
-/** Drafts of campaigns: written, changed, copied and thrown away (CAMP-8). */
+/** Drafts of campaigns: creating, changing, copying and deleting (CAMP-8). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import type { CampaignStatus } from '../../entities/campaigns/values.ts';
@@ -21,12 +21,12 @@ interface CampaignInput {
   name: string;
   content?: Partial<EmailContent>;
   audience?: Condition;
-  /** Minutes of the club's local day; the same minute twice for the whole day. */
+  /** Minutes of the club's local day. Two equal minutes mean the whole day. */
   send_window?: { from: number; to: number };
 }
 
-/** Everybody: a condition without rules. */
-const everybody: Condition = { match: 'all', rules: [] };
+/** The audience of all students: a condition without rules. */
+const allStudents: Condition = { match: 'all', rules: [] };
 
 /** @returns a page of the club's campaigns, newest first, without the blocks of their e-mails and the rules of their audiences */
 export async function listCampaigns(
@@ -59,25 +59,25 @@ export async function createCampaign(
   });
 }
 
-/** Campaigns of a club, sent ones among them: far beyond what a club sends, and few enough to list and to keep (CAMP-12). */
+/** The maximum number of campaigns of a club, sent ones included. More than a club sends, but few enough to list and keep (CAMP-12). */
 export const campaignsPerClub = 5_000;
 
 async function insertDraft(tx: Transaction, clubId: Id, input: CampaignInput, now: Date): Promise<Record> {
   const id = newId();
   await setImagesOf(tx, clubId, { kind: 'campaign', id }, [input.content]);
-  // The lock makes the count hold until the commit: two last campaigns at once cannot both pass.
+  // The lock keeps the count valid until the commit, so two concurrent creations cannot both pass.
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   if ((await tx.manager.countBy(Campaign, { clubId })) >= campaignsPerClub)
     throw new DomainError(
       'campaign_limit_reached',
-      `A club has at most ${campaignsPerClub} campaigns. Delete drafts that are not needed any more.`,
+      `The club has reached its limit of ${campaignsPerClub} campaigns. Delete drafts that you do not need.`,
     );
   await tx.manager.insert(Campaign, {
     id,
     clubId,
     name: tidyName(input.name),
     content: input.content ?? { blocks: [] },
-    audience: input.audience ?? everybody,
+    audience: input.audience ?? allStudents,
     ...windowOfDay(input.send_window),
     createdAt: now,
     updatedAt: now,
@@ -90,7 +90,7 @@ const windowOfDay = (window: CampaignInput['send_window']) =>
     ? { windowFrom: null, windowTo: null }
     : { windowFrom: window.from, windowTo: window.to };
 
-/** Changes a draft; what is absent stays. @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, media_archived */
+/** Changes the fields of a draft that are present. @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, media_archived */
 export async function updateCampaign(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -123,7 +123,7 @@ export async function deleteCampaign({ db }: DatabaseDeps, clubId: Id, campaignI
   });
 }
 
-/** A new draft with the same e-mail, audience and window. @throws DomainError not_found, feature_not_in_plan, campaign_limit_reached, media_archived */
+/** Creates a draft with the same e-mail, audience and window. @throws DomainError not_found, feature_not_in_plan, campaign_limit_reached, media_archived */
 export async function duplicateCampaign({ db }: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
   return db.transaction(async (tx) => {
     const { name, content, audience, send_window: window } = await readCampaign(tx, clubId, campaignId);
@@ -135,5 +135,5 @@ export async function duplicateCampaign({ db }: DatabaseDeps, clubId: Id, campai
 async function findDraft(tx: Transaction, clubId: Id, campaignId: Id): Promise<CampaignRow> {
   const campaign = await findCampaign(tx, clubId, campaignId, 'FOR NO KEY UPDATE');
   if (campaign.status === 'draft') return campaign;
-  throw new DomainError('campaign_not_draft', 'The campaign is not a draft any more, so it cannot be changed.');
+  throw new DomainError('campaign_not_draft', 'The campaign is not a draft any more and cannot be changed.');
 }

@@ -1,4 +1,4 @@
-/** Copies of the images of an e-mail that everybody may fetch: sending it is the choice to publish them (CAMP-10). */
+/** Public copies of the images of an e-mail. The club chooses to publish them when it sends the e-mail (CAMP-10). */
 import { Readable } from 'node:stream';
 import { In, IsNull } from 'typeorm';
 import { Media } from '../../entities/media/media.ts';
@@ -19,15 +19,15 @@ import type { EmailToJudge } from '../mail/content/email-thread.ts';
 export interface ImageDeps {
   db: Queries;
   vault: Vault;
-  /** Files that only signed addresses open. */
+  /** Files that need a signed URL. */
   storage: Pick<ObjectStore, 'read'>;
-  /** Files that everybody may read. */
+  /** Files that are public. */
   publicStorage: Pick<ObjectStore, 'put'>;
-  /** Where the public files are, without a slash at the end. */
+  /** The URL of the public files, without a slash at the end. */
   publicFilesUrl: string;
 }
 
-/** Nothing else becomes public: no student's picture, and nothing that was removed since it was chosen. */
+/** Only these files may become public: no student's picture, and no file that was removed since it was chosen. */
 const libraryImage = {
   purpose: 'library',
   provider: 'objstore',
@@ -37,39 +37,39 @@ const libraryImage = {
 } as const;
 
 /**
- * Makes the images that e-mails of a draft name the files that it uses (MED-14). Drafts may name what is no image, or gone: their
- * problems say so. The caller holds the draft, and has not locked the club's row yet.
+ * Records the images in e-mails of a draft as files that it uses (MED-14). A draft may name a file that is not an image, or was deleted; its
+ * problems show that. The caller holds the lock of the draft, and has not locked the club's row yet.
  * @throws DomainError media_archived (an archived image that the draft did not name before)
  */
 export async function setImagesOf(
   tx: Transaction,
   clubId: Id,
-  place: MediaPlace,
+  user: MediaPlace,
   emails: readonly (Partial<Pick<EmailContent, 'blocks'>> | undefined)[],
   options: { from?: MediaPlace } = {},
 ): Promise<void> {
-  const named = emails.flatMap((email) => (email?.blocks ?? []).flatMap(({ media_id: id }) => id ?? []));
-  await setUses(tx, clubId, place, named, { ...options, mayBeGone: named });
+  const mediaIds = emails.flatMap((email) => (email?.blocks ?? []).flatMap(({ media_id: id }) => id ?? []));
+  await setUses(tx, clubId, user, mediaIds, { ...options, mayBeGone: mediaIds });
 }
 
-/** An image of the library, as far as e-mails need it. */
+/** The properties of a library image that e-mails need. */
 export interface LibraryImage {
   id: Id;
   objectKey: string;
   mime: string;
   sizeBytes: number;
-  /** Of the original, in pixels; null where it is not known. */
+  /** The width of the original in pixels. Null if it is unknown. */
   width: number | null;
-  /** Why no picture for e-mails can be made of it. */
+  /** Why no picture for e-mails can be made of the image. Null if there is no problem. */
   problem: MailPictureProblem | null;
-  /** The picture for e-mails; absent where there is none, and for an image from before that is not processed yet. */
+  /** The picture for e-mails. Absent if there is none, or if the image was never processed since pictures are made. */
   picture?: Pick<MediaRendition, 'objectKey' | 'mime' | 'width' | 'standsStill'> & { sizeBytes: number };
 }
 
-/** By the ids of an e-mail, in any case. */
+/** The keys are the ids as the e-mail writes them, in any case. */
 export type LibraryImages = ReadonlyMap<Id, LibraryImage>;
 
-/** @returns those of these that are ready images of the club's library */
+/** @returns the ready images of the club's library among these ids */
 export async function findImages(db: Queries, clubId: Id, mediaIds: readonly Id[]): Promise<LibraryImages> {
   if (mediaIds.length === 0) return new Map();
   const files = await db.manager.find(Media, { where: { id: In([...mediaIds]), clubId, ...libraryImage } });
@@ -96,12 +96,12 @@ export async function findImages(db: Queries, clubId: Id, mediaIds: readonly Id[
   );
 }
 
-/** @returns what the judgement of an e-mail asks of its images */
-export function judgedImages(found: LibraryImages): Pick<EmailToJudge, 'images' | 'imageProblems'> {
+/** @returns the data about images with which an e-mail is checked */
+export function judgedImages(library: LibraryImages): Pick<EmailToJudge, 'images' | 'imageProblems'> {
   return {
-    images: [...found.keys()],
+    images: [...library.keys()],
     imageProblems: Object.fromEntries(
-      [...found].flatMap(([mediaId, { problem }]) => (problem === null ? [] : [[mediaId, problem]])),
+      [...library].flatMap(([mediaId, { problem }]) => (problem === null ? [] : [[mediaId, problem]])),
     ),
   };
 }
@@ -111,7 +111,7 @@ export const imageIdsOf = ({ blocks = [] }: Partial<Pick<EmailContent, 'blocks'>
   ...new Set(blocks.flatMap(({ media_id: id }) => id ?? [])),
 ];
 
-/** A picture that everybody may fetch. */
+/** A public picture. */
 interface PublishedImage {
   url: string;
   /** In pixels. */
@@ -119,9 +119,9 @@ interface PublishedImage {
 }
 
 /**
- * Publishes copies under names that nobody can guess. Repeating it writes the same copies to the same places.
+ * Publishes copies under names that cannot be guessed. A repetition writes the same copies under the same names.
  * @param cause the campaign that is frozen, or the version that is published
- * @returns the copies, by the ids; undefined where one is gone, or no picture can be made of it: the problems of the e-mail say so then
+ * @returns the copies by id; undefined if an image was deleted or no picture can be made of it. Then the e-mail's problems show it
  */
 export async function publishImages(
   deps: ImageDeps,
@@ -129,10 +129,10 @@ export async function publishImages(
   clubId: Id,
   mediaIds: readonly Id[],
 ): Promise<PublishedImages | undefined> {
-  const found = await findImages(deps.db, clubId, mediaIds);
+  const library = await findImages(deps.db, clubId, mediaIds);
   const published = new Map<Id, PublishedImage>();
   for (const mediaId of mediaIds) {
-    const image = found.get(mediaId);
+    const image = library.get(mediaId);
     const picture = image && (await pictureOf(deps, image));
     if (!picture) return undefined;
     const { bytes, type, width } = picture;
@@ -146,11 +146,11 @@ export async function publishImages(
 
 type PublishedImages = ReadonlyMap<Id, PublishedImage>;
 
-/** @returns their widths, for the compiler */
+/** @returns the widths of the images, for the compiler */
 export const widthsOf = (images: ReadonlyMap<Id, { width: number }>): ImageWidths =>
   Object.fromEntries([...images].map(([mediaId, { width }]) => [mediaId, width]));
 
-/** @returns the e-mail with the addresses of its images in the place of their ids */
+/** @returns the e-mail with the URLs of its images in place of their ids */
 export const withAddresses = (email: CompiledEmail, images: PublishedImages): CompiledEmail => ({
   ...email,
   images: email.images.map((mediaId) => images.get(mediaId)?.url ?? ''),
@@ -162,8 +162,8 @@ const extensions: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The picture that was made when the image was processed. Of an image from before it is made now; if that fails, the row says why.
- * @returns undefined where none can be made
+ * Reads the picture that was made when the image was processed. For an older image it makes the picture now, or records why that fails.
+ * @returns undefined if no picture can be made
  */
 async function pictureOf(
   { db, storage }: ImageDeps,
@@ -173,8 +173,8 @@ async function pictureOf(
   const stored = picture && (await storage.read(picture.objectKey, 0, picture.sizeBytes));
   if (stored) return { bytes: stored, type: picture.mime, width: picture.width };
   const original = await storage.read(objectKey, 0, sizeBytes);
-  const made = original ? await makeMailPicture(original) : 'image_unreadable';
-  if (typeof made !== 'string') return made;
-  await db.run(sql`UPDATE media SET mail_picture = ${made} WHERE id = ${id} AND object_key = ${objectKey}`);
+  const result = original ? await makeMailPicture(original) : 'image_unreadable';
+  if (typeof result !== 'string') return result;
+  await db.run(sql`UPDATE media SET mail_picture = ${result} WHERE id = ${id} AND object_key = ${objectKey}`);
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** What recipients of a campaign would see: copies of its e-mail that are not the real ones (CAMP-4). */
+/** Previews of a campaign: copies of its e-mail without working tracking and unsubscribe links (CAMP-4). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { Club } from '../../entities/clubs/club.ts';
@@ -26,19 +26,19 @@ import { findCampaign, type CampaignRow } from './records.ts';
 export interface PreviewDeps {
   db: Queries;
   storage: Pick<ObjectStore, 'signGet'>;
-  /** Where callers reach the API, without a slash at the end. */
+  /** The URL at which callers reach the API, without a slash at the end. */
   publicUrl: string;
 }
 
 export type PageDeps = PreviewDeps & Pick<AddressedDeps, 'vault'>;
 
-/** A preview's page and its images can be seen for so long. */
+/** The time in which the page of a preview and its images can be seen. */
 const previewSeconds = 900;
-/** Of a large audience so many are looked at, the newest: whoever looks at previews waits. */
-const mostCandidates = 5_000;
+/** A preview checks only the newest students of a large audience, because a person waits for it. */
+const maxCandidates = 5_000;
 
 /**
- * @param studentId whose copy it is; absent for somebody of whom nothing is known
+ * @param studentId the student of the copy; absent for an unknown student
  * @throws DomainError not_found (campaign or student), campaign_has_problems
  */
 export async function previewCampaign(
@@ -59,7 +59,7 @@ export async function previewCampaign(
 }
 
 /**
- * Copies of students of the audience who differ much from one another.
+ * Lists copies for students of the audience who differ most from one another.
  * @throws DomainError not_found, campaign_has_problems
  */
 export async function listPreviews(
@@ -69,7 +69,7 @@ export async function listPreviews(
   now: Date,
 ): Promise<RecordOf<'CampaignPreviews'>> {
   const campaign = await findCampaign(deps.db, clubId, campaignId);
-  const chosen = contrasting(await reachedStudents(deps.db, campaign, mostCandidates, now));
+  const chosen = contrasting(await reachedStudents(deps.db, campaign, maxCandidates, now));
   const recipients = chosen.map(({ student }) => valuesFor(student));
   const { copies } = await makeCopies(deps, campaign, recipients, { ...forPreviews, mostBytes: 0 });
   return {
@@ -85,25 +85,24 @@ export async function listPreviews(
 }
 
 /**
- * What the page behind a preview's address shows.
- * @throws DomainError not_found (a token that is not ours, whose time is over, or whose campaign or student is gone),
- *   campaign_has_problems
+ * Returns the content of the page behind a preview's URL.
+ * @throws DomainError not_found (the token is foreign or expired, or its campaign or student was deleted), campaign_has_problems
  */
 export async function showPreview(deps: PageDeps, token: string, now: Date): Promise<RecordOf<'CampaignPreviewPage'>> {
-  const seen = readPreviewToken(deps.vault, token, now);
+  const preview = readPreviewToken(deps.vault, token, now);
   const clubId =
-    seen &&
-    (await deps.db.manager.findOne(Campaign, { select: { clubId: true }, where: { id: seen.campaignId } }))?.clubId;
-  if (!seen || clubId === undefined) throw notFound('preview');
-  const campaign = await findCampaign(deps.db, clubId, seen.campaignId);
-  const student = seen.studentId === undefined ? undefined : await studentOf(deps.db, clubId, seen.studentId);
+    preview &&
+    (await deps.db.manager.findOne(Campaign, { select: { clubId: true }, where: { id: preview.campaignId } }))?.clubId;
+  if (!preview || clubId === undefined) throw notFound('preview');
+  const campaign = await findCampaign(deps.db, clubId, preview.campaignId);
+  const student = preview.studentId === undefined ? undefined : await studentOf(deps.db, clubId, preview.studentId);
   const { htmlBytes: _, ...copy } = await previewOf(deps, campaign, student ? valuesFor(student) : {});
   return {
     campaign_name: campaign.name,
     ...(student && { student_name: student.name }),
     ...copy,
     language: languageOf((await deps.db.manager.findOneByOrFail(Club, { id: clubId })).language),
-    expires_at: seen.expiresAt.toISOString(),
+    expires_at: preview.expiresAt.toISOString(),
   };
 }
 
@@ -119,19 +118,19 @@ function pageOf(
 
 interface Copy {
   subject: string;
-  /** Absent where the e-mail has none; it stands in the HTML, too. */
+  /** Absent if the e-mail has none. The HTML contains it too. */
   preheader?: string;
   html: string;
   text: string;
 }
 
-/** HTML and text of a copy that an answer carries; mailboxes cut e-mails that are far shorter. */
-const mostCopyBytes = 900_000;
+/** The maximum number of bytes of HTML and text in an answer. Mailboxes cut off much shorter e-mails. */
+const maxCopyBytes = 900_000;
 
 /**
- * A copy whose links lead where they lead, whose way out is none, and whose images are the pictures that are sent.
- * @param values what is known of the one who gets it
- * @param imageSeconds for how long the images can be seen
+ * Makes a copy with the original links, without a working unsubscribe link, and with the pictures that are sent.
+ * @param values the known data of the recipient
+ * @param imageSeconds how long the images can be seen
  * @throws DomainError campaign_has_problems, busy
  */
 export async function copyOf(
@@ -148,13 +147,13 @@ export async function copyOf(
   return whole(campaign, copies[0], { club_name: clubName, ...values }, wording);
 }
 
-/** @returns the bytes of HTML of the copy of somebody of whom nothing is known @throws DomainError campaign_has_problems, busy */
+/** @returns the bytes of HTML of the copy for an unknown student @throws DomainError campaign_has_problems, busy */
 export async function htmlBytesOf(deps: PreviewDeps, campaign: CampaignRow): Promise<number> {
   const { copies } = await makeCopies(deps, campaign, [{}], { ...forPreviews, mostBytes: 0 });
   return copies[0]?.htmlBytes ?? 0;
 }
 
-const forPreviews = { make: keepCopies(), imageSeconds: previewSeconds + keptSeconds, mostBytes: mostCopyBytes };
+const forPreviews = { make: keepCopies(), imageSeconds: previewSeconds + keptSeconds, mostBytes: maxCopyBytes };
 
 /** @throws DomainError campaign_has_problems, busy */
 async function previewOf(
@@ -170,7 +169,7 @@ async function previewOf(
 async function makeCopies(
   { db, storage, publicUrl }: PreviewDeps,
   campaign: CampaignRow,
-  known: readonly RecipientCopy['values'][],
+  recipients: readonly RecipientCopy['values'][],
   { make, imageSeconds, mostBytes }: { make: typeof copiesInThread; imageSeconds: number; mostBytes: number },
 ): Promise<{ copies: readonly RenderedCopy[]; clubName: string; wording: Wording }> {
   const { clubId } = campaign;
@@ -180,7 +179,7 @@ async function makeCopies(
   const content = campaign.content as EmailContent;
   const mediaIds = imageIdsOf(content);
   const images = await findImages(db, clubId, mediaIds);
-  if (images.size < mediaIds.length) throw hasProblems(); // removed since the check
+  if (images.size < mediaIds.length) throw hasProblems(); // an image was removed since the check
   const addresses = await Promise.all(
     [...images].map(async ([id, image]) => [id, await addressOf(storage, image, imageSeconds)] as const),
   );
@@ -198,7 +197,7 @@ async function makeCopies(
     },
     imageUrls: Object.fromEntries(addresses),
     imageWidths: Object.fromEntries(widths),
-    recipients: known.map((values) => ({ club_name: club.name, ...values })),
+    recipients: recipients.map((values) => ({ club_name: club.name, ...values })),
     unsubscribeUrl: noWayOut,
     mostBytes,
   });
@@ -221,27 +220,26 @@ function whole(
   };
 }
 
-/** The way out of a copy that is none. No link of an author is this one. */
+/** The unsubscribe link of a preview, which leads nowhere. An author cannot write this link. */
 export const noWayOut = '#';
 
-/** The picture that is sent; of an image from before that is not processed yet, the image as it is in the library. */
+/** Signs the URL of the picture that is sent. For an older, unprocessed image, it is the image in the library. */
 function addressOf(
   storage: PreviewDeps['storage'],
   { objectKey, mime, picture }: LibraryImage,
   seconds: number,
 ): Promise<string> {
-  const shown = picture ?? { objectKey, mime };
-  return storage.signGet(shown.objectKey, { disposition: 'inline', contentType: shown.mime }, seconds);
+  const file = picture ?? { objectKey, mime };
+  return storage.signGet(file.objectKey, { disposition: 'inline', contentType: file.mime }, seconds);
 }
 
 const tooLarge = () =>
   new DomainError(
     'campaign_has_problems',
-    `The e-mail is too large for a preview: HTML and text have at most ${mostCopyBytes} bytes. Shorten its texts.`,
+    `The e-mail is too large for a preview. HTML and text may have at most ${maxCopyBytes} bytes. Shorten its texts.`,
   );
 
-const hasProblems = () =>
-  new DomainError('campaign_has_problems', 'The e-mail has problems; they are listed under `problems`.');
+const hasProblems = () => new DomainError('campaign_has_problems', 'The e-mail has problems. `problems` lists them.');
 
 /** @throws DomainError not_found */
 async function studentOf(db: Queries, clubId: Id, studentId: Id): Promise<Candidate> {
@@ -253,7 +251,7 @@ async function studentOf(db: Queries, clubId: Id, studentId: Id): Promise<Candid
   return student;
 }
 
-/** The variables about a person; none where nobody confirmed the account (CAMP-4). */
+/** The variables about a student. Empty if the account was never confirmed (CAMP-4). */
 export const valuesFor = ({
   name,
   email,

@@ -1,21 +1,21 @@
-/** How many bounces and complaints a campaign may have before it pauses by itself (CAMP-16). Pure. */
+/** The rates of bounces and complaints at which a campaign pauses by itself (CAMP-16). Pure. */
 
-/** What a campaign has come to since somebody resumed it last, in mails. */
+/** The counts of a campaign since an administrator last resumed it, in mails. */
 export interface Rates {
   sent: number;
-  /** Refused for good. */
+  /** Refused permanently. */
   bounced: number;
   complained: number;
 }
 
-/** Below so many mails a rate says little. */
-const leastSent = 200;
-const mostBounced = 0.05;
-const mostComplained = 0.003;
+/** A rate of fewer mails means little. */
+const minSent = 200;
+const maxBounceRate = 0.05;
+const maxComplaintRate = 0.003;
 
-/** @returns why the campaign must not go on by itself */
+/** @returns why the campaign must pause; undefined if it may go on */
 export function reasonInRates({ sent, bounced, complained }: Rates): 'bounces' | 'complaints' | undefined {
-  if (sent < leastSent) return undefined;
-  if (complained > sent * mostComplained) return 'complaints';
-  return bounced > sent * mostBounced ? 'bounces' : undefined;
+  if (sent < minSent) return undefined;
+  if (complained > sent * maxComplaintRate) return 'complaints';
+  return bounced > sent * maxBounceRate ? 'bounces' : undefined;
 }

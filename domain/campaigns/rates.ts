@@ -4,7 +4,7 @@ import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { countEach } from '../../platform/infra/postgres/lists/counts.ts';
 import { reasonInRates, type Rates } from './rates.policy.ts';
 
-/** @returns all that the campaign has come to */
+/** @returns the counts of the whole campaign */
 export async function readRates(db: Queries, { id, clubId }: Pick<Campaign, 'id' | 'clubId'>): Promise<Rates> {
   const lists = ['mails_sent', 'mails_bounced', 'mails_complained'] as const;
   const count = await countEach(db, clubId, { lists, subjectIds: [id] });
@@ -12,7 +12,7 @@ export async function readRates(db: Queries, { id, clubId }: Pick<Campaign, 'id'
   return { sent, bounced, complained };
 }
 
-/** @returns why it must not go on, judged by what came since it was resumed after such a pause */
+/** @returns why the campaign must pause, judged by the mails since it was resumed after such a pause */
 export async function reasonOfRates(db: Queries, campaign: Campaign): Promise<'bounces' | 'complaints' | undefined> {
   const { sent, bounced, complained } = await readRates(db, campaign);
   return reasonInRates({

@@ -1,4 +1,4 @@
-/** What became of each recipient of a campaign, and of all of them together (operation 6). */
+/** The outcome for each recipient of a campaign, and the statistics of all (operation 6). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { removedStudentName } from '../../entities/identity/student.ts';
 import { Mail } from '../../entities/mail/mail.ts';
@@ -12,7 +12,7 @@ import { all, columns, raw, sql, type RowOf } from '../../platform/infra/postgre
 import { outcomeUnknown } from '../mail/recipients.policy.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
-const listed = columns(Mail, [
+const deliveryColumns = columns(Mail, [
   'id',
   'studentId',
   'studentName',
@@ -27,7 +27,7 @@ const listed = columns(Mail, [
   'openedAt',
   'clickedAt',
 ]);
-type Row = RowOf<typeof listed>;
+type Row = RowOf<typeof deliveryColumns>;
 
 const moments = {
   sent_at: 'sentAt',
@@ -39,7 +39,7 @@ const moments = {
 } as const;
 
 /**
- * In the order in which they were frozen: unfiltered pages neither repeat nor miss anybody. Empty before that.
+ * Lists recipients in the order in which they were frozen. Unfiltered pages neither repeat nor miss a recipient. Empty before the freeze.
  * @throws DomainError not_found
  */
 export async function listDeliveries(
@@ -52,7 +52,7 @@ export async function listDeliveries(
   const { status } = filter;
   const where = all([sql`campaign_id = ${campaignId}`, status === undefined ? undefined : sql`status = ${status}`]);
   const { rows, total } = await listPage<Row>(db, filter, {
-    columns: listed,
+    columns: deliveryColumns,
     from: sql`FROM mails WHERE ${where}`,
     orderBy: sql`seq`,
     total: async () => countIn(db, campaign, status),
@@ -78,7 +78,7 @@ function present(row: Row): RecordOf<'CampaignDelivery'> {
   };
 }
 
-/** Tallies count open ones together: what is being handed over changes too often, and there are never many. */
+/** Tallies count `pending` and `sending` together, because `sending` changes too often. There are never many of those. */
 async function countIn(db: Queries, campaign: CampaignRow, status: RecipientStatus | undefined): Promise<number> {
   const { id, clubId, recipients, finalStatistics } = campaign;
   if (status === undefined && finalStatistics === null) return recipients;
@@ -102,7 +102,7 @@ async function countSending(db: Queries, campaignId: Id): Promise<number> {
   return counted?.mails ?? 0;
 }
 
-/** The lists of mails that are counted for each campaign, by what they count. */
+/** The tallied lists of mails of each campaign, by status. */
 const statusLists = { sent: 'mails_sent', skipped: 'mails_skipped', failed: 'mails_failed' } as const;
 const eventLists = {
   delivered: 'mails_delivered',
@@ -113,7 +113,7 @@ const eventLists = {
 } as const;
 const reasonLists = skipReasons.map((reason) => ({ reason, list: `mails_skipped_${reason}` as const }));
 
-/** From tallies: the cost does not grow with the recipients. @throws DomainError not_found */
+/** Reads tallies, so the cost does not grow with the recipients. @throws DomainError not_found */
 export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): Promise<RecordOf<'CampaignStatistics'>> {
   const { recipients, finalStatistics } = await findCampaign(db, clubId, campaignId);
   if (finalStatistics !== null) return finalStatistics as RecordOf<'CampaignStatistics'>;
@@ -153,9 +153,9 @@ export async function readStatistics(db: Queries, clubId: Id, campaignId: Id): P
 }
 
 /**
- * Leaves of a removed student's recipient rows ids, times and statuses alone. What is under way ends as it ends: its record
- * writes no address. Which links were followed and what bounced is forgotten, and stays counted.
- * Our own word that an outcome is unknown stays: the mail may have arrived, and must not count as refused.
+ * Keeps only ids, times and statuses in a removed student's recipient rows. A mail that is being sent completes normally, and its record
+ * writes no address. Clicks and bounces are deleted but stay counted. An unknown outcome stays recorded: the mail may have arrived and must
+ * not count as refused.
  */
 export async function purgeStudentFromCampaigns(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`UPDATE mails SET student_name = ${removedStudentName}, student_email = '', address_key = NULL,

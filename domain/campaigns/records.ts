@@ -1,4 +1,4 @@
-/** Campaigns as callers see them, and how one is found. */
+/** Campaigns as records of the API, and finding one. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -8,7 +8,7 @@ import { columns, raw, sql, type RowOf } from '../../platform/infra/postgres/sql
 import type { Condition } from '../conditions/conditions.ts';
 import { contentRules, type EmailContent } from '../mail/content/email-content.ts';
 
-const besideContents = [
+const fieldsWithoutContents = [
   'id',
   'clubId',
   'name',
@@ -25,32 +25,32 @@ const besideContents = [
   'updatedAt',
 ] as const;
 
-const campaignColumns = columns(Campaign, [...besideContents, 'content', 'audience']);
+const campaignColumns = columns(Campaign, [...fieldsWithoutContents, 'content', 'audience']);
 
-/** Of a row of a list (CAMP-18). A page with all contents would have up to 100 MB. */
-export const summaryColumns = columns(Campaign, besideContents).and<Pick<CampaignRow, 'content' | 'audience'>>(
+/** The columns of a listed row (CAMP-18). A page with all contents could have 100 MB. */
+export const summaryColumns = columns(Campaign, fieldsWithoutContents).and<Pick<CampaignRow, 'content' | 'audience'>>(
   sql`jsonb_strip_nulls(jsonb_build_object('subject', left(content ->> 'subject', ${contentRules.lineCharacters}), 'blocks', '[]'::jsonb)) AS content,
       jsonb_build_object('match', audience -> 'match', 'rules', '[]'::jsonb) AS audience`,
 );
 
 export interface CampaignRow extends Omit<RowOf<typeof campaignColumns>, 'content' | 'audience'> {
-  /** A draft's may be incomplete. */
+  /** Maybe incomplete in a draft. */
   content: Partial<EmailContent>;
   audience: Condition;
 }
 
-/** @throws DomainError not_found, also for one of another club */
+/** @throws DomainError not_found (also for a campaign of another club) */
 export async function findCampaign(
   db: Queries,
   clubId: Id,
   campaignId: Id,
   lock: '' | 'FOR SHARE' | 'FOR NO KEY UPDATE' = '',
 ): Promise<CampaignRow> {
-  const found = await db.one<CampaignRow>(
+  const campaign = await db.one<CampaignRow>(
     sql`SELECT ${campaignColumns} FROM campaigns WHERE id = ${campaignId} AND club_id = ${clubId} ${raw(lock)}`,
   );
-  if (!found) throw notFound('campaign');
-  return found;
+  if (!campaign) throw notFound('campaign');
+  return campaign;
 }
 
 /** @throws DomainError not_found */

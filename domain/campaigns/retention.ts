@@ -1,15 +1,15 @@
-/** How long recipients are kept, and their removal in small batches; what they came to stays for good (CAMP-17). */
+/** Removes recipients in small batches after their retention. The statistics stay for good (CAMP-17). */
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { readStatistics } from './recipients.ts';
 
-/** A recipient's row, from the end of its campaign. */
+/** The retention of a recipient's row, from the end of its campaign. */
 const rowMs = 730 * 86_400_000;
-/** Rows a batch: some tens of milliseconds, so that nobody waits long for one of them. */
+/** Rows of a batch. It takes some tens of milliseconds, so that no transaction waits long for a row. */
 const batch = 1_000;
 
-/** Removes a batch of rows of one campaign whose time is over. @returns how many, and whether there may be more to do at once */
+/** Removes a batch of expired rows of one campaign. @returns the number of rows, and whether there may be more to do now */
 export async function retainRecipients(
   db: Database,
   now: Date,
@@ -19,7 +19,7 @@ export async function retainRecipients(
   return { rows: { recipients: removed ?? 0 }, more: removed !== undefined };
 }
 
-/** @returns undefined where no campaign has rows whose time is over */
+/** @returns undefined if no campaign has expired rows */
 async function removeRows(tx: Transaction, endedBy: Date, now: Date): Promise<number | undefined> {
   const campaign = await tx.one<Pick<Campaign, 'id' | 'clubId' | 'finalStatistics'>>(
     sql`SELECT ${columns(Campaign, ['id', 'clubId', 'finalStatistics'])} FROM campaigns
@@ -28,7 +28,7 @@ async function removeRows(tx: Transaction, endedBy: Date, now: Date): Promise<nu
   );
   if (!campaign) return undefined;
   const { id, clubId, finalStatistics } = campaign;
-  // Before the first row goes, and in its transaction: the tallies of statuses go with the rows.
+  // The statistics are saved before the first row is deleted, in the same transaction, because the tallies follow the rows.
   if (finalStatistics === null)
     await tx.manager.update(Campaign, id, { finalStatistics: await readStatistics(tx, clubId, id) });
   const removed = await tx.run(

@@ -1,6 +1,6 @@
 /**
- * One page of a campaign's mails: each is claimed in a commit of its own, immediately before it is handed over, and recorded after.
- * None is sent twice by itself (CAMP-6, CAMP-9).
+ * Sends one page of a campaign's mails. Each mail is claimed in a commit of its own, immediately before it is handed to the mail server, and
+ * recorded after that. The service never sends a mail twice on its own (CAMP-6, CAMP-9).
  */
 import type { Campaign } from '../../entities/campaigns/campaign.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
@@ -37,18 +37,18 @@ import { pause } from './states.ts';
 export interface SendingDeps extends HandingOverDeps {
   db: Database;
   vault: Vault;
-  /** The images of e-mails are published from here. */
+  /** The dependencies for publishing the images of e-mails. */
   images: Omit<ImageDeps, 'db' | 'vault'>;
-  /** The platform's own address, from which clubs without a proven domain of their own write, and to which bounces go. */
+  /** The platform's own address. Clubs without a verified domain send from it, and bounces go to it. */
   fromAddress: string;
-  /** How many mails a new club, and a new domain, may send in a day. */
+  /** The number of mails that a new club, and a new domain, may send in a day. */
   warmUps: WarmUps;
-  /** Where callers reach the API, without a slash at the end. */
+  /** The URL at which callers reach the API, without a slash at the end. */
   publicUrl: string;
   onOutcome: (status: Outcome['status']) => void;
 }
 
-/** A mail server that refuses so many in a row is not asked on. */
+/** After this many refusals in a row the campaign pauses. */
 const refusalsBeforePause = 20;
 
 interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
@@ -62,7 +62,7 @@ interface Candidate {
   email: string | null;
 }
 
-/** Everything of the campaign and its club that each of its mails needs. */
+/** The data of the campaign and its club that each mail needs. */
 interface Scene {
   campaign: Campaign;
   compiled: LinkedEmail;
@@ -74,7 +74,7 @@ interface Scene {
   recordSent: ReturnType<typeof recorderOfSent>;
 }
 
-/** Sends up to `most` mails that are due, on all connections at once, for some seconds. */
+/** Sends up to `most` due mails, on all connections at the same time, for some seconds. */
 export async function sendPage(
   deps: SendingDeps,
   campaign: Campaign,
@@ -105,7 +105,7 @@ export async function sendPage(
   });
 }
 
-/** Holds the page against the audience again: who is not in it any more is skipped. Nobody joins. */
+/** Checks the page against the audience again, and skips students who left it. Students who entered it since the freeze do not join. */
 async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most: number, now: Date): Promise<void> {
   await db.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'no_longer_eligible'
     WHERE status = 'pending' AND id IN (
@@ -116,10 +116,9 @@ async function leaveOutIneligible({ db }: SendingDeps, campaign: Campaign, most:
 }
 
 /**
- * Claims mails, one for each connection that is idle, if all still wants them: the campaign, the student, the address.
- * The candidates have different addresses: they were read in one statement.
- * They are locked by their ids before anything else is asked of them: just after a freeze Postgres's statistics know no mail that
- * is pending, and a plan that begins with the pending ones reads all of them for each claim.
+ * Claims one mail for each idle connection, if campaign, student and address still allow it. The candidates have different addresses,
+ * because one statement read them. The statement locks them by id before any other condition. The reason: just after a freeze, Postgres's
+ * statistics contain no pending mails. A plan that begins with pending mails would then read all of them for each claim.
  */
 async function claimAll(
   { db, vault }: SendingDeps,
@@ -131,9 +130,9 @@ async function claimAll(
   const emails = candidates.map(({ email }) => email);
   const mailable = candidates.map(({ email }) => email !== null && isMailable(email));
   const rows = await claimMails(db.source, [ids, emails, keys, now, mailable]);
-  const found = new Map(rows.map((row) => [row.id, row]));
+  const claims = new Map(rows.map((row) => [row.id, row]));
   return candidates.map(({ id }) => {
-    const row = found.get(id);
+    const row = claims.get(id);
     if (row === undefined) return 'passed';
     if (!row.goesOn) return 'stopped';
     return row.status === 'sending' ? row : 'passed';
@@ -201,7 +200,7 @@ function messageTo(
     ...(from.signWith !== undefined && { signWith: from.signWith }),
     to: to.email,
     ...(replyTo !== null && { replyTo }),
-    // The same for every attempt, so that a mailbox can tell a repetition.
+    // Each attempt has the same Message-ID, so that a mailbox can recognize a repetition.
     messageId: `<${to.id}@${domain}>`,
     headers: {
       'List-Id': `<campaigns.${campaign.clubId}.${domain}>`,
@@ -214,7 +213,7 @@ function messageTo(
   };
 }
 
-/** Writes what became of a mail; a removed student's address stays out of it. @returns whether the campaign goes on */
+/** Records the outcome of a mail. The address of a removed student is not recorded. @returns whether the campaign goes on */
 async function record(
   { db, onOutcome }: SendingDeps,
   scene: Scene,
@@ -226,7 +225,7 @@ async function record(
   const { id, fence, attemptCount } = claimed;
   const outcome = outcomeOf(answer, attemptCount);
   const mine = sql`id = ${id} AND fence = ${fence}`;
-  // A removed student's row has no address any more, and must not get one back by a server's words.
+  // The row of a removed student has no address. The server's answer must not bring the address back.
   const error = (text: string) =>
     text === outcomeUnknown ? sql`${text}::text` : sql`CASE WHEN student_email <> '' THEN ${text}::text END`;
   if (outcome.status === 'sent') await scene.recordSent(claimed, answer);
@@ -236,7 +235,7 @@ async function record(
   else {
     const again = new Date(now.getTime() + outcome.waitMs);
     await db.transaction(async (tx) => {
-      // Locked: a cancellation skips what is pending, and would miss a mail that comes back while it is under way.
+      // The campaign is locked. Otherwise a concurrent cancellation, which skips pending mails, would miss a mail that becomes pending again.
       const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR SHARE');
       const status = current.status === 'canceled' ? 'skipped' : 'pending';
       await tx.run(sql`UPDATE mails SET lease_until = NULL, next_attempt_at = ${again}, ${settledAs(status, error(outcome.lastError))}
@@ -248,7 +247,7 @@ async function record(
   return answer.kind === 'refused' ? countRefusals(db, scene, 1, now) : true;
 }
 
-/** Counts refusals in a row; too many pause the campaign. A run of successes writes nothing. @returns whether the campaign goes on */
+/** Counts refusals in a row. Too many pause the campaign. Repeated successes write nothing. @returns whether the campaign goes on */
 async function countRefusals(db: Database, scene: Scene, more: 0 | 1, now: Date): Promise<boolean> {
   const { campaign } = scene;
   const counted = await db.one<{ refusals: number }>(sql`UPDATE campaigns

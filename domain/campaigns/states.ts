@@ -1,4 +1,4 @@
-/** What administrators do with a campaign: schedule, take back, pause, go on, cancel, try again (CAMP-8). */
+/** The actions of administrators on a campaign: schedule, unschedule, pause, resume, cancel, retry (CAMP-8). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import type { CampaignStatus, PauseReason } from '../../entities/campaigns/values.ts';
@@ -20,8 +20,8 @@ import { findCampaign, readCampaign, type CampaignRow } from './records.ts';
 type Record = RecordOf<'Campaign'>;
 
 /**
- * @param at the club's local time; at once where absent
- * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, invalid_request (problems, or a time that is past or that does not exist)
+ * @param at the club's local time; immediately if absent
+ * @throws DomainError not_found, campaign_not_draft, feature_not_in_plan, invalid_request (problems, or a past or nonexistent time)
  */
 export async function scheduleCampaign(
   { db }: DatabaseDeps,
@@ -30,11 +30,11 @@ export async function scheduleCampaign(
   at: string | undefined,
   now: Date,
 ): Promise<Record> {
-  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // judged before the transaction, which finds the result
+  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // checked before the transaction, which then finds the cached result
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR NO KEY UPDATE');
     if (campaign.status !== 'draft')
-      throw new DomainError('campaign_not_draft', 'Only a draft can be scheduled; this campaign was scheduled before.');
+      throw new DomainError('campaign_not_draft', 'Only a draft can be scheduled. This campaign was scheduled before.');
     await requireFeature(tx, clubId, 'campaigns');
     const [problem] = (await schedulingProblems(tx, campaign, now)).problems;
     if (problem)
@@ -54,16 +54,16 @@ async function instantInClub(tx: Transaction, clubId: Id, at: string, now: Date)
   try {
     instant = instantOf(at, timeZone);
   } catch {
-    throw invalid('is no time');
+    throw invalid('is not a valid time');
   }
-  if (instant === undefined) throw invalid('does not exist: clocks are set forward over it');
+  if (instant === undefined) throw invalid('does not exist, because the clocks are set forward over it');
   if (instant < now) throw invalid('is past');
   return instant;
 }
 
 /**
- * Makes a campaign that has not begun a draft again: one that is scheduled, or paused before its recipients were frozen. Nobody has been
- * mailed by then (DEC-156).
+ * Turns a campaign that has not begun into a draft again. It is scheduled, or was paused before its recipients were frozen. So no mail has
+ * been sent yet (DEC-156).
  * @throws DomainError not_found, campaign_state
  */
 export async function unscheduleCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
@@ -71,7 +71,7 @@ export async function unscheduleCampaign(deps: DatabaseDeps, clubId: Id, campaig
     if (campaign.frozenAt !== null)
       throw new DomainError(
         'campaign_state',
-        'The campaign has begun: its recipients are frozen. It can be duplicated.',
+        'The campaign has begun and its recipients are frozen. Duplicate it instead.',
       );
     return move(tx, campaign, { status: 'draft', pauseReason: null, scheduledAt: null, looksAt: null }, now);
   });
@@ -84,35 +84,35 @@ export async function pauseCampaign(deps: DatabaseDeps, clubId: Id, campaignId: 
   );
 }
 
-/** Stops a campaign: no recipient is claimed after the commit. */
+/** Pauses a campaign. No recipient is claimed after the commit. */
 export function pause(tx: Transaction, campaign: CampaignRow, pauseReason: PauseReason, now: Date): Promise<Record> {
   return move(tx, campaign, { status: 'paused', pauseReason, looksAt: now }, now);
 }
 
-/** Goes on where it was paused: before its recipients were frozen, by beginning at its time, or at once if that is past. @throws DomainError not_found, campaign_state, feature_not_in_plan */
+/** Resumes a campaign. If its recipients are not frozen yet, it begins at its time, or immediately if that has passed. @throws DomainError not_found, campaign_state, feature_not_in_plan */
 export async function resumeCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
   return change(deps, clubId, campaignId, ['paused'], async (tx, campaign) => {
     await requireFeature(tx, clubId, 'campaigns');
-    const resumed = {
-      ...(await judgedNow(tx, campaign)),
+    const changes = {
+      ...(await acceptedRates(tx, campaign)),
       pauseReason: null,
       refusals: 0,
       looksAt: now,
     };
-    if (campaign.frozenAt !== null) return move(tx, campaign, { ...resumed, status: 'sending' }, now);
+    if (campaign.frozenAt !== null) return move(tx, campaign, { ...changes, status: 'sending' }, now);
     const start = campaign.scheduledAt !== null && campaign.scheduledAt > now ? campaign.scheduledAt : now;
-    return move(tx, campaign, { ...resumed, status: 'scheduled', scheduledAt: start, looksAt: start }, now);
+    return move(tx, campaign, { ...changes, status: 'scheduled', scheduledAt: start, looksAt: start }, now);
   });
 }
 
-/** Whoever resumes a campaign after too many bounces or complaints accepts them: what comes after is judged for itself (CAMP-16). */
-async function judgedNow(tx: Transaction, campaign: CampaignRow) {
+/** An administrator who resumes a campaign after too many bounces or complaints accepts them. Only later ones count from then on (CAMP-16). */
+async function acceptedRates(tx: Transaction, campaign: CampaignRow) {
   if (campaign.pauseReason !== 'bounces' && campaign.pauseReason !== 'complaints') return {};
   const { sent, bounced, complained } = await readRates(tx, campaign);
   return { judgedSent: sent, judgedBounced: bounced, judgedComplained: complained };
 }
 
-/** Ends it: recipients that were not claimed yet are skipped. @throws DomainError not_found, campaign_state */
+/** Cancels a campaign. Recipients without a claim are skipped. @throws DomainError not_found, campaign_state */
 export async function cancelCampaign(deps: DatabaseDeps, clubId: Id, campaignId: Id, now: Date): Promise<Record> {
   return change(deps, clubId, campaignId, ['scheduled', 'sending', 'paused'], async (tx, campaign) => {
     await tx.run(sql`UPDATE mails SET status = 'skipped', skip_reason = 'canceled'
@@ -123,7 +123,7 @@ export async function cancelCampaign(deps: DatabaseDeps, clubId: Id, campaignId:
 }
 
 /**
- * Makes failed recipients pending again; those whose mail may have arrived only where duplicates are accepted.
+ * Makes failed recipients pending again. Mails that may have arrived are sent again only if duplicates are accepted.
  * @throws DomainError not_found, campaign_state, feature_not_in_plan
  */
 export async function retryCampaign(
@@ -136,7 +136,7 @@ export async function retryCampaign(
   return change(deps, clubId, campaignId, ['sending', 'sent'], async (tx, campaign) => {
     await requireFeature(tx, clubId, 'campaigns');
     if (campaign.finalStatistics !== null)
-      throw new DomainError('campaign_state', 'The recipients of this campaign are not kept any more.');
+      throw new DomainError('campaign_state', 'The recipients of this campaign were deleted after their retention.');
     await tx.run(sql`UPDATE mails SET status = 'pending', last_error = NULL, attempt_count = 0, next_attempt_at = ${now}
       WHERE campaign_id = ${campaignId} AND status = 'failed' AND (${acceptDuplicates} OR last_error IS DISTINCT FROM ${outcomeUnknown})`);
     return move(tx, campaign, { status: 'sending', refusals: 0, looksAt: now, endedAt: null }, now);
@@ -153,12 +153,12 @@ async function change(
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR NO KEY UPDATE');
     if (!from.includes(campaign.status))
-      throw new DomainError('campaign_state', `A campaign that is ${campaign.status} does not allow this.`);
+      throw new DomainError('campaign_state', `The campaign is ${campaign.status}, which does not allow this action.`);
     return work(tx, campaign);
   });
 }
 
-/** Writes a campaign's new state, and wakes its run: whatever it waits for may be over. The caller has locked the row. */
+/** Writes a campaign's new state and wakes its run, whose wait may be over. The caller holds the lock of the row. */
 async function move(
   tx: Transaction,
   { id, clubId }: CampaignRow,

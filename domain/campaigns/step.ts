@@ -1,4 +1,4 @@
-/** The step of `campaign-run/<id>`: begin at the time, freeze the recipients, then a page of mails after another (CAMP-8, CAMP-9). */
+/** The step of `campaign-run/<id>`: begins at the time, freezes the recipients, then sends one page of mails after another (CAMP-8, CAMP-9). */
 import { Campaign } from '../../entities/campaigns/campaign.ts';
 import type { CampaignStatus, PauseReason } from '../../entities/campaigns/values.ts';
 import { Club } from '../../entities/clubs/club.ts';
@@ -27,7 +27,7 @@ import { findCampaign, type CampaignRow } from './records.ts';
 import { sendPage, type SendingDeps } from './sending.ts';
 import { pause } from './states.ts';
 
-/** What a campaign waits for. `page`: nothing, there is more to send. */
+/** The reason of a wait. `page` means no wait: there is more to send. */
 type Awaited = 'start' | 'resume' | 'window' | 'rate' | 'day' | 'retries' | 'server' | 'under_way' | 'page';
 
 export type CampaignStep =
@@ -41,13 +41,13 @@ export type CampaignStep =
       recipients: number;
     };
 
-/** Mails that one activity takes on at most. A slow server ends it earlier. */
+/** The maximum number of mails of one activity. A slow server ends it earlier. */
 const pageSize = 1_000;
-/** A mail server that is not reached is asked again after so long: longer than it takes to start one again. */
+/** The pause if the mail server cannot be reached. A restart of the server takes less time. */
 const serverRestMs = 15_000;
-/** A start that was missed by more is left to people: the news may be old by then. */
+/** A start that was missed by more than this pauses the campaign, so that an administrator decides about old news. */
 const missedStartMs = 24 * 3_600_000;
-/** A paused campaign is woken by who resumes it; its run looks again now and then all the same. */
+/** Resuming wakes a paused campaign. Its run still looks again at this interval. */
 const pausedLooksMs = 7 * 24 * 3_600_000;
 
 /** @param now Unix milliseconds */
@@ -70,7 +70,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
       return { done: true, outcome: campaign.status };
     case 'canceled':
     case 'paused': {
-      // Mails that were claimed before are settled all the same: by their claimant, or as unknown.
+      // Claimed mails are still settled: by the worker that claimed them, or as unknown.
       const leased = await giveUpLeases(deps.db, sql`campaign_id = ${campaignId}`);
       if (leased !== undefined) return rest(deps, campaign, 'under_way', leased);
       if (campaign.status === 'paused') return rest(deps, campaign, 'resume', new Date(now + pausedLooksMs));
@@ -89,8 +89,8 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
 }
 
 /**
- * Compiles the e-mail and publishes its images, then freezes the recipients in one transaction: students who come later do not join.
- * One that was taken back, changed and scheduled again meanwhile is left to the next step, which compiles it anew.
+ * Compiles the e-mail and publishes its images, then freezes the recipients in one transaction. Later students do not join. If the campaign
+ * was unscheduled, changed and scheduled again meanwhile, nothing happens, and the next step compiles it again.
  */
 async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Campaign, now: Date): Promise<void> {
   const { db } = deps;
@@ -103,8 +103,8 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
       await pause(tx, campaign, reason ?? 'problems', now);
       return 0;
     }
-    await setImagesOf(tx, clubId, { kind: 'campaign', id }, []); // the copies serve from now on
-    const linked: LinkedEmail = { ...compiled, linkIds: await insertLinks(tx, clubId, id, compiled.links) };
+    await setImagesOf(tx, clubId, { kind: 'campaign', id }, []); // the public copies are used from now on
+    const linkedEmail: LinkedEmail = { ...compiled, linkIds: await insertLinks(tx, clubId, id, compiled.links) };
     const frozen = await tx.one<{ recipients: number }>(sql`
       WITH frozen AS (
         INSERT INTO mails (id, club_id, campaign_id, student_id, student_name, student_email, next_attempt_at, created_at)
@@ -112,7 +112,7 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
           FROM (${audienceOf(clubId, campaign.audience, now)}) AS audience JOIN students student ON student.id = audience.student
          WHERE audience.left_out IS NULL ORDER BY student.created_at, student.id
         RETURNING 1)
-      UPDATE campaigns SET status = 'sending', compiled = ${JSON.stringify(linked)}, frozen_at = ${now}, looks_at = ${now},
+      UPDATE campaigns SET status = 'sending', compiled = ${JSON.stringify(linkedEmail)}, frozen_at = ${now}, looks_at = ${now},
              recipients = (SELECT count(*) FROM frozen), updated_at = ${now}
        WHERE id = ${id} RETURNING recipients`);
     await purgeRemovedMeanwhile(tx, id);
@@ -122,8 +122,8 @@ async function begin(deps: SendingDeps, { id, clubId, content, updatedAt }: Camp
 }
 
 /**
- * The freeze reads students as they were when it began; the foreign key of their mails then waits for a removal under way, which
- * does not see these mails. Whoever is removed later waits for the freeze, and finds them.
+ * Removes students who were removed during the freeze. The freeze reads students as they were when it began. The foreign keys of its mails
+ * wait for a concurrent removal, which does not see these mails. A later removal waits for the freeze, and finds them.
  */
 async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<void> {
   const removed = await tx.rows<{
@@ -133,7 +133,7 @@ async function purgeRemovedMeanwhile(tx: Transaction, campaignId: Id): Promise<v
   for (const { id } of removed) await purgeStudentFromCampaigns(tx, id);
 }
 
-/** @returns undefined if the campaign has got a problem since it was scheduled */
+/** @returns undefined if the campaign has a problem that appeared after it was scheduled */
 async function compileFor(
   deps: SendingDeps,
   { id, clubId, content }: { id: Id; clubId: Id; content: EmailContent },
@@ -189,7 +189,7 @@ async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<C
   return finishOrWait(deps, campaign, leased, now);
 }
 
-/** Pauses a campaign under way, unless somebody has ended it meanwhile. */
+/** Pauses a campaign, unless it has ended meanwhile. */
 async function pauseFor(deps: SendingDeps, campaign: Campaign, reason: PauseReason, now: Date): Promise<CampaignStep> {
   await deps.db.transaction(async (tx) => {
     const current = await findCampaign(tx, campaign.clubId, campaign.id, 'FOR NO KEY UPDATE');
@@ -204,7 +204,7 @@ async function windowOpens({ db }: SendingDeps, { clubId, windowFrom, windowTo }
   return nextOpening({ from: windowFrom, to: windowTo }, timeZone, now);
 }
 
-/** Nothing is due: ends the campaign, or waits for the next attempt or for a lease that is still held. */
+/** Runs when nothing is due: ends the campaign, or waits for the next attempt or for the end of a lease. */
 async function finishOrWait(
   deps: SendingDeps,
   campaign: Campaign,
@@ -212,10 +212,10 @@ async function finishOrWait(
   now: Date,
 ): Promise<CampaignStep> {
   const { db } = deps;
-  const left = await db.one<{ next: Date | null }>(
+  const nextPending = await db.one<{ next: Date | null }>(
     sql`SELECT min(next_attempt_at) AS next FROM mails WHERE campaign_id = ${campaign.id} AND status = 'pending'`,
   );
-  if (left?.next) return rest(deps, campaign, 'retries', left.next, leased);
+  if (nextPending?.next) return rest(deps, campaign, 'retries', nextPending.next, leased);
   if (leased) return rest(deps, campaign, 'under_way', leased);
   const ended = await db.run(sql`UPDATE campaigns SET status = 'sent', ended_at = ${now}, looks_at = NULL
     WHERE id = ${campaign.id} AND status = 'sending'
@@ -224,8 +224,8 @@ async function finishOrWait(
 }
 
 /**
- * Says when there is more to do, in the row too: if the run is lost, the sweeper finds it by that.
- * @param leased when the next lease is over: its mail is not left open for longer
+ * Returns and records when there is more to do. If the run is lost, the sweeper finds the campaign by its row.
+ * @param leased the end of the next lease. Its mail must not stay open for longer
  */
 async function rest(
   { db }: SendingDeps,

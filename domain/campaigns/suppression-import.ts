@@ -1,4 +1,4 @@
-/** Addresses to which a club does not write, from a file: as it leaves another provider (CAMP-44). */
+/** Imports addresses to which a club must not write, from a file as another provider exports it (CAMP-44). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { FileFormat } from '../../entities/access/values.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -10,18 +10,18 @@ import type { VaultDeps } from '../deps.ts';
 import { suppressAll } from '../mail/suppressions.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 
-/** Rows of a file: they are read in some seconds, while somebody waits. */
-export const mostRows = 50_000;
-/** Faulty rows that are named; the others are counted. */
-const namedFaults = 1_000;
+/** The maximum number of rows of a file. They are read in some seconds, while a person waits. */
+export const maxRows = 50_000;
+/** The maximum number of faulty rows in the answer. Further ones are only counted. */
+const maxFaults = 1_000;
 
 type Fault = RecordOf<'SuppressionImport'>['errors'][number];
 
 /**
- * Suppresses each address of the column `email`, all or none. Nothing of the file is kept but the keys of its addresses, so that it
- * may come again.
- * @param body the file, read piece by piece; its iteration throws body_too_large
+ * Suppresses each address of the column `email`, all or none. Only the keys of the addresses are kept, so the same file may be imported again.
+ * @param body the file, read piece by piece. Its iteration throws body_too_large
  * @throws DomainError invalid_request (no readable header line, more than 50,000 rows, a line of more than 128 KB),
+ *   suppression_limit_reached
  *   suppression_limit_reached
  */
 export async function importSuppressions(
@@ -34,32 +34,32 @@ export async function importSuppressions(
   const faults: Fault[] = [];
   let failed = 0;
   const file = new File();
-  const take = (bytes: Buffer, isLast: boolean) => {
+  const readPiece = (bytes: Buffer, isLast: boolean) => {
     for (const row of file.rowsOf(bytes, isLast)) {
       if ('person' in row) {
         const key = addressKeyOf(vault, row.person.email);
         keys.set(key.toString('hex'), key);
       } else {
         failed += 1;
-        if (faults.length < namedFaults) faults.push({ row: row.row, ...row.fault } as Fault); // of an e-mail: a row has no other column
+        if (faults.length < maxFaults) faults.push({ row: row.row, ...row.fault } as Fault); // only the column `email` is read
       }
-      if (keys.size + failed > mostRows)
-        throw new DomainError('invalid_request', `A file may have ${mostRows} rows. Send it in several parts.`);
+      if (keys.size + failed > maxRows)
+        throw new DomainError('invalid_request', `The file has more than ${maxRows} rows. Send it in several parts.`);
     }
   };
-  for await (const chunk of body) take(chunk, false);
-  take(Buffer.alloc(0), true);
+  for await (const chunk of body) readPiece(chunk, false);
+  readPiece(Buffer.alloc(0), true);
   const added = await db.transaction((tx) => suppressAll(tx, clubId, [...keys.values()], now));
   return { added, existing: keys.size - added, failed, errors: faults };
 }
 
-/** The part of a file that has arrived and is not read yet. */
+/** The received part of a file that was not read yet. */
 class File {
   #left: Buffer = Buffer.alloc(0);
   #format: FileFormat | undefined;
   #nextRow = 1;
 
-  /** @returns the rows that are whole by now */
+  /** @returns the rows that are complete by now */
   *rowsOf(bytes: Buffer, isLast: boolean): Generator<ReturnType<typeof readRows>['rows'][number]> {
     this.#left = Buffer.concat([this.#left, bytes]);
     if (!isLast && this.#left.length < importRules.pieceBytes) return;
@@ -73,16 +73,16 @@ class File {
       this.#nextRow = header.nextRow;
       this.#left = this.#left.subarray(header.end);
     }
-    // What is left of a piece may be the beginning of a row: it is read with the next one.
-    const least = isLast ? 1 : importRules.pieceBytes;
-    while (this.#left.length >= least) {
+    // The end of a piece may be the beginning of a row. It is read together with the next piece.
+    const minBytes = isLast ? 1 : importRules.pieceBytes;
+    while (this.#left.length >= minBytes) {
       const read = readRows({ bytes: this.#left, isLast }, this.#format, this.#nextRow, importRules.batchRows, [
         'email',
       ]);
       if (read.endsInsideLine || read.endsInsideQuotes)
         throw new DomainError(
           'invalid_request',
-          `Row ${this.#nextRow} of the file is longer than 128 KB, or its quotes do not close.`,
+          `Row ${this.#nextRow} of the file is longer than 128 KB, or has an unclosed quote.`,
         );
       if (read.consumed === 0) return;
       this.#left = this.#left.subarray(read.consumed);

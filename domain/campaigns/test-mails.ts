@@ -27,7 +27,7 @@ import type { SendingDeps } from './sending.ts';
 type Record = RecordOf<'TestMail'>;
 
 /**
- * Asks for a copy; its run sends it.
+ * Requests a copy. Its run sends it.
  * @param administratorId a confirmed member of the club
  * @throws DomainError not_found (campaign or member), feature_not_in_plan, campaign_has_problems
  */
@@ -38,7 +38,7 @@ export async function requestTestMail(
   administratorId: Id,
   now: Date,
 ): Promise<Record> {
-  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // judged before the transaction, which finds the result
+  await emailProblems(db, await findCampaign(db, clubId, campaignId)); // checked before the transaction, which then finds the cached result
   return db.transaction(async (tx) => {
     const campaign = await findCampaign(tx, clubId, campaignId, 'FOR SHARE');
     const member =
@@ -47,7 +47,7 @@ export async function requestTestMail(
     if (!member) throw notFound('member');
     await requireFeature(tx, clubId, 'campaigns');
     if ((await emailProblems(tx, campaign)).count > 0)
-      throw new DomainError('campaign_has_problems', 'The e-mail has problems; they are listed under `problems`.');
+      throw new DomainError('campaign_has_problems', 'The e-mail has problems. `problems` lists them.');
     const id = newId();
     await tx.manager.insert(TestMail, { id, clubId, campaignId, administratorId, nextAttemptAt: now, createdAt: now });
     await wake(tx, 'testMail', [{ id, clubId, campaignId }], now);
@@ -55,10 +55,10 @@ export async function requestTestMail(
   });
 }
 
-const listed = columns(TestMail, ['id', 'administratorId', 'status', 'lastError', 'createdAt', 'sentAt']);
-type Row = RowOf<typeof listed>;
+const testMailColumns = columns(TestMail, ['id', 'administratorId', 'status', 'lastError', 'createdAt', 'sentAt']);
+type Row = RowOf<typeof testMailColumns>;
 
-/** @returns a page of those of the last 30 days, newest first @throws DomainError not_found */
+/** @returns a page of the test mails of the last 30 days, newest first @throws DomainError not_found */
 export async function listTestMails(
   db: Queries,
   clubId: Id,
@@ -67,7 +67,7 @@ export async function listTestMails(
 ): Promise<Page<Record>> {
   await findCampaign(db, clubId, campaignId);
   const { rows, total } = await listPage<Row>(db, filter, {
-    columns: listed,
+    columns: testMailColumns,
     from: sql`FROM test_mails WHERE campaign_id = ${campaignId}`,
     orderBy: sql`created_at DESC, id DESC`,
   });
@@ -93,13 +93,13 @@ interface Claimed extends Claim {
   clubId: Id;
   campaignId: Id;
   attemptCount: number;
-  /** Null for somebody who is no member any more. */
+  /** Null if the administrator is not a member any more. */
   name: string | null;
   email: string | null;
   language: string | null;
 }
 
-/** Longer than the SMTP client's limit for a message (60 s), and than it waits for a connection. */
+/** Longer than the SMTP client's limit for a message (60 s) and its wait for a connection together. */
 const lease = defineLease(TestMail, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',
@@ -107,12 +107,12 @@ const lease = defineLease(TestMail, {
   counts: 'attemptCount',
 });
 
-/** Waits after attempt 1, 2 …, in milliseconds: somebody looks into their mailbox. After the last it is `failed`. */
+/** Waits after attempt 1, 2 …, in milliseconds. They are short, because a person waits for the mail. After the last attempt it is `failed`. */
 const waitsMs = [10_000, 60_000] as const;
-/** The longest time for which S3 signs an address: images of a test are not published. */
+/** The longest time for which S3 signs a URL. Images of a test are not published. */
 const imageSeconds = 7 * 86_400;
 
-/** The step of `test-mail/<id>`. A worker that dies may have sent it: then it is sent again. @param now Unix milliseconds */
+/** The step of `test-mail/<id>`. If a worker dies after sending, the mail is sent again. @param now Unix milliseconds */
 export function sendTestMail(deps: TestMailDeps, id: Id, now: number): Promise<TestMailStep> {
   const select = sql`SELECT claimed.id, claimed.fence, claimed.club_id AS "clubId", claimed.campaign_id AS "campaignId", claimed.attempt_count AS "attemptCount",
            administrator.name, administrator.email, administrator.language
@@ -137,7 +137,7 @@ async function send(deps: TestMailDeps, { id, clubId, campaignId, name, email, l
   try {
     copy = await copyOf({ db, publicUrl, storage: images.storage }, campaign, valuesFor({ name, email }), imageSeconds);
   } catch (error) {
-    // Changed since it was asked for. A busy process is no reason to cancel: the step comes again.
+    // The campaign was changed since the request. A busy process is no reason to cancel: the step is repeated.
     if (error instanceof DomainError && error.code !== 'busy') return { kind: 'canceled', reply: error.code };
     throw error;
   }

@@ -1,4 +1,4 @@
-/** A club chooses its own face: logo, colour, reply address, legal footer and links. */
+/** A club's branding: logo, colour, reply address, legal footer and links. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { ClubBranding } from '../../entities/clubs/club-branding.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -13,7 +13,7 @@ import { contrastWithWhite, isReadable } from '../branding/colors.policy.ts';
 import type { AddressedDeps } from '../deps.ts';
 import { setUses } from '../media/uses.ts';
 
-/** @returns how the club looks to its administrators */
+/** @returns the branding as administrators see it */
 export async function readBranding(db: Queries, publicUrl: string, clubId: Id): Promise<RecordOf<'Branding'>> {
   const row = await db.manager.findOneBy(ClubBranding, { clubId });
   const branding = await findBranding(db, publicUrl, clubId);
@@ -28,9 +28,9 @@ export async function readBranding(db: Queries, publicUrl: string, clubId: Id): 
 }
 
 /**
- * Replaces the whole look; what is absent gets the standard.
- * @throws DomainError invalid_file (a logo that is no ready public image of the library), invalid_request (a colour on which white
- *   words cannot be read, a name or a footer with characters that nobody sees)
+ * Replaces the whole branding. An absent field gets the standard.
+ * @throws DomainError invalid_file if the logo is not a ready public image of the library; invalid_request if white text on the colour is
+ *   unreadable, or a name or the footer has invisible characters
  */
 export async function setBranding(
   { db, publicUrl }: AddressedDeps,
@@ -44,7 +44,7 @@ export async function setBranding(
   if (legalFooter !== null && legalFooter.split('\n').some(holdsUnseenCharacters))
     throw new DomainError(
       'invalid_request',
-      'legal_footer must not hold control or format characters, because they hide what it says.',
+      'legal_footer has control or format characters. Remove them, because they can hide text.',
     );
   const links = (input.links ?? []).map(({ label, url }, index) => ({
     label: plainName(label, `links[${index}].label`),
@@ -53,7 +53,7 @@ export async function setBranding(
   return db.transaction(async (tx) => {
     const logoMediaId = input.logo_media_id?.toLowerCase() ?? null;
     if (logoMediaId !== null) await requireLogo(tx, clubId, logoMediaId);
-    // Before the row, whose key locks the club's: files come before the club in the order of locks.
+    // The uses come before the row, whose foreign key locks the club's row: files come before the club in the order of locks.
     await setUses(tx, clubId, { kind: 'branding', id: clubId }, logoMediaId === null ? [] : [logoMediaId]);
     await tx.run(sql`
       INSERT INTO club_branding (club_id, logo_media_id, accent_color, reply_to, legal_footer, links, updated_at)
@@ -68,15 +68,14 @@ function requireReadable(color: string): void {
   if (isReadable(color)) return;
   throw new DomainError(
     'invalid_request',
-    `accent_color ${color} has a contrast of ${contrastWithWhite(color).toFixed(2)} : 1 with white. Choose a darker one: 4.5 : 1 is needed.`,
+    `accent_color ${color} has a contrast of ${contrastWithWhite(color).toFixed(2)} : 1 with white. Choose a darker colour with at least 4.5 : 1.`,
   );
 }
 
-/** Held until the commit, so that the file does not become private meanwhile. @throws DomainError invalid_file */
+/** Locks the file until the commit, so that it does not become private meanwhile. @throws DomainError invalid_file */
 async function requireLogo(tx: Transaction, clubId: Id, mediaId: Id): Promise<void> {
   const file = await tx.one(sql`
     SELECT 1 FROM media WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND kind = 'image'
        AND status = 'ready' AND visibility = 'public' AND NOT archived AND removed_at IS NULL FOR SHARE`);
-  if (!file)
-    throw new DomainError('invalid_file', 'logo_media_id is no image of the library that is ready and public.');
+  if (!file) throw new DomainError('invalid_file', 'logo_media_id is not a ready and public image of the library.');
 }

@@ -1,4 +1,4 @@
-/** Who administers a club, and as what: members and open invitations. A club never loses its last owner. */
+/** The administrators of a club and their roles: members and open invitations. A club never loses its last owner. */
 import { Invitation } from '../../entities/clubs/invitation.ts';
 import { Membership } from '../../entities/clubs/membership.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -35,11 +35,11 @@ interface MemberRow {
   role: Role;
   since: Date;
   expiresAt: Date | null;
-  /** When the mail of an open invitation goes out, if it does not go now. */
+  /** When the mail of an open invitation goes out, if it was deferred. */
   mailWithheldUntil: Date | null;
 }
 
-/** Rows of `member`, named by the first half: members and open invitations. */
+/** Rows of `member`: members and open invitations. The first half of the union names the columns. */
 const membersOf = (clubId: Id, now: Date) => sql`FROM (
   SELECT ${columns(Membership, { administratorId: 'administratorId', role: 'role', since: 'joinedAt' }, 'membership')},
          administrator.email, administrator.name, NULL::uuid AS "invitationId", NULL::timestamptz AS "expiresAt",
@@ -53,7 +53,7 @@ const membersOf = (clubId: Id, now: Date) => sql`FROM (
     FROM invitations WHERE club_id = ${clubId}) AS member`;
 const memberColumns = selection<MemberRow>(sql`*`);
 
-/** @returns members first, then open invitations, each by e-mail */
+/** @returns members first, then open invitations, both by e-mail */
 export async function listMembers(db: Queries, clubId: Id, page: PageRequest, now: Date): Promise<Page<Member>> {
   const { rows, total } = await listPage(db, page, {
     columns: memberColumns,
@@ -64,9 +64,10 @@ export async function listMembers(db: Queries, clubId: Id, page: PageRequest, no
 }
 
 /**
- * Invites somebody by e-mail; inviting the same address again replaces the open invitation. The answer says until when the mail is
- * withheld, if the club has sent the address enough of them (DEC-141).
- * @throws DomainError role_not_permitted if somebody who is no owner would make one, or take one's invitation back; already_member
+ * Invites a person by e-mail. Inviting the same address again replaces the open invitation. If the club has sent the address too many
+ * mails, the mail is deferred, and the answer says until when (DEC-141).
+ * @throws DomainError role_not_permitted if the caller is not an owner and the new or the replaced invitation is for an owner;
+ *   already_member
  */
 export async function inviteMember(
   { db, vault }: VaultDeps,
@@ -82,7 +83,7 @@ export async function inviteMember(
     const member =
       await tx.one(sql`SELECT 1 FROM memberships membership JOIN administrators administrator ON administrator.id = membership.administrator_id
         WHERE membership.club_id = ${clubId} AND administrator.email = ${email}`);
-    if (member) throw new DomainError('already_member', 'This person is a member already: change the role instead.');
+    if (member) throw new DomainError('already_member', 'This person is a member already. Change the role instead.');
 
     const replaced = await tx.rows<{ role: Role }>(
       sql`DELETE FROM invitations WHERE club_id = ${clubId} AND email = ${email} RETURNING role`,
@@ -116,9 +117,9 @@ export async function inviteMember(
 }
 
 /**
- * Spends the invitation's token: the invited person becomes a member, with a new account if the e-mail has none.
- * Whoever read the mail owns the address, so the account is confirmed by it. The club is locked before the token is spent:
- * the inviter's role cannot change meanwhile, and changes of members lock in the same order.
+ * Uses the invitation's token: the invited person becomes a member, with a new account if the e-mail has none. The reader of the mail owns
+ * the address, so the account is confirmed too. The club is locked before the token is used. So the inviter's role cannot change meanwhile,
+ * and changes of members take locks in the same order.
  * @throws DomainError weak_password; token_gone; invalid_request if a new account lacks a name or a password
  */
 export async function acceptInvitation(
@@ -157,7 +158,7 @@ async function nameOf(tx: Transaction, clubId: Id): Promise<string> {
 }
 
 /**
- * A process of the release before ends no invitations with the inviter's right: it is looked at here, too.
+ * Checks the inviter's right again, because a process of the previous release does not end invitations with the right of their inviter.
  * @throws DomainError token_gone if the inviter may no longer give the role
  */
 async function requireGiver(
@@ -169,13 +170,13 @@ async function requireGiver(
 }
 
 /**
- * A confirmed account keeps its name and password: the invitation is a way into the club, not into the account. One that
- * was never confirmed may be a stranger's: it is made anew by who proved to own the address.
+ * A confirmed account keeps its name and password: the invitation opens the club, not the account. An unconfirmed account may be a
+ * stranger's, so it is set up again for the person who proved to own the address.
  */
 async function accountFor(
   tx: Transaction,
   email: string,
-  offered: { name?: string; password?: string; passwordHash: string | null },
+  input: { name?: string; password?: string; passwordHash: string | null },
   clubName: string,
   now: Date,
 ): Promise<Id> {
@@ -183,20 +184,20 @@ async function accountFor(
     sql`SELECT id FROM administrators WHERE email = ${email} AND verified_at IS NOT NULL`,
   );
   if (known) return known.id;
-  if (offered.name === undefined || offered.passwordHash === null) {
-    throw new DomainError('invalid_request', 'name and password are required: this e-mail has no account yet.');
+  if (input.name === undefined || input.passwordHash === null) {
+    throw new DomainError('invalid_request', 'name and password are required, because this e-mail has no account yet.');
   }
-  requireUnknown(offered.password ?? '', { email, names: [offered.name, clubName] }); // the token stays good
-  const made = await tx.one<{
+  requireUnknown(input.password ?? '', { email, names: [input.name, clubName] }); // after an error the token stays valid
+  const account = await tx.one<{
     id: Id;
-  }>(sql`INSERT INTO administrators (id, name, email, password_hash, verified_at, created_at) VALUES (${newId()}, ${plainName(offered.name)}, ${email}, ${offered.passwordHash}, ${now}, ${now})
+  }>(sql`INSERT INTO administrators (id, name, email, password_hash, verified_at, created_at) VALUES (${newId()}, ${plainName(input.name)}, ${email}, ${input.passwordHash}, ${now}, ${now})
      ON CONFLICT (email) DO UPDATE
         SET name = excluded.name, password_hash = excluded.password_hash, verified_at = excluded.verified_at
       WHERE administrators.verified_at IS NULL
      RETURNING id`);
-  if (!made) throw tokenGone();
-  await withdrawTokensOf(tx, { administratorId: made.id });
-  return made.id;
+  if (!account) throw tokenGone();
+  await withdrawTokensOf(tx, { administratorId: account.id });
+  return account.id;
 }
 
 /** @throws DomainError not_found, role_not_permitted, last_owner */
@@ -224,7 +225,7 @@ export async function changeMemberRole(
   });
 }
 
-/** Ends a membership; the person's sessions go on, but act in this club no more. @throws DomainError not_found, role_not_permitted, last_owner */
+/** Ends a membership. The person's sessions continue but have no rights in this club. @throws DomainError not_found, role_not_permitted, last_owner */
 export async function removeMember({ db }: DatabaseDeps, clubId: Id, by: Id, administratorId: Id): Promise<void> {
   await db.transaction(async (tx) => {
     const actor = await lockClub(tx, clubId, by);
@@ -238,8 +239,8 @@ export async function removeMember({ db }: DatabaseDeps, clubId: Id, by: Id, adm
 }
 
 /**
- * Ends the open invitations of somebody who may no longer give these roles; their tokens and mails go with them. Also those
- * whose inviter is not recorded: this person may have been it, and inviting again is easy.
+ * Ends the open invitations of a person who may no longer give these roles, with their tokens and mails. Invitations without a recorded
+ * inviter end too, because this person may have sent them, and inviting again is easy.
  */
 async function endInvitationsBy(tx: Transaction, clubId: Id, inviter: Id, roles: readonly Role[]): Promise<void> {
   if (roles.length === 0) return;
@@ -261,16 +262,16 @@ export async function revokeInvitation({ db }: DatabaseDeps, clubId: Id, by: Id,
 }
 
 /**
- * Changes of a club's members happen one at a time, and by who may make them at that time: somebody who was removed or
- * set back while the request waited is refused.
- * @param by the administrator who acts @returns what they are now
+ * Locks a club's members, so that changes run one at a time, and checks the current role of the actor. A person who was removed or demoted
+ * while the request waited is refused.
+ * @param by the acting administrator @returns the current role
  */
 async function lockClub(tx: Transaction, clubId: Id, by: Id): Promise<Role> {
   await lockMembers(tx, clubId);
   const role = await roleOf(tx, clubId, by);
   if (role === undefined) throw new DomainError('forbidden', 'This session does not act in this organization.');
   if (role !== 'owner' && role !== 'admin')
-    throw new DomainError('role_not_permitted', 'This needs an owner or admin.');
+    throw new DomainError('role_not_permitted', 'Only an owner or an admin may do this.');
   return role;
 }
 
@@ -296,7 +297,7 @@ async function roleOf(tx: Transaction, clubId: Id, administratorId: Id): Promise
 
 function mayTouchOwners(by: Role, ...touched: Role[]): void {
   if (touched.some((role) => !rolesGivenBy(by).includes(role))) {
-    throw new DomainError('role_not_permitted', 'Only an owner may give, take or end ownership.');
+    throw new DomainError('role_not_permitted', 'Only an owner may grant or end ownership.');
   }
 }
 
@@ -304,7 +305,8 @@ async function requireOtherOwner(tx: Transaction, clubId: Id, leaving: Id): Prom
   const other = await tx.one(
     sql`SELECT 1 FROM memberships WHERE club_id = ${clubId} AND role = 'owner' AND administrator_id <> ${leaving} LIMIT 1`,
   );
-  if (!other) throw new DomainError('last_owner', 'A club keeps at least one owner: make somebody else one first.');
+  if (!other)
+    throw new DomainError('last_owner', 'A club must keep at least one owner. Make another member an owner first.');
 }
 
 function presentMember(row: MemberRow): Member {

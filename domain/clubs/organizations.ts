@@ -1,4 +1,4 @@
-/** Opening a club: the administrator who opens it is its owner. */
+/** Opening a club. The administrator who opens it becomes its owner. */
 import { Membership } from '../../entities/clubs/membership.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
@@ -10,18 +10,18 @@ import type { PlanName } from '../../entities/billing/values.ts';
 import type { Organization } from '../identity/memberships.ts';
 import { slugOf } from './slug.policy.ts';
 
-/** How many suffixes are tried before giving up; the last ones are random, so giving up does not happen. */
+/** The number of suffixes to try. All but the first are random, so a failure is practically impossible. */
 const slugTries = 5;
 
-/** What the operator decides of clubs that are opened. */
+/** The operator's settings for new clubs. */
 export interface NewClubs {
-  /** Until billing says otherwise. */
+  /** The plan until billing changes it. */
   plan: PlanName;
-  /** Of which one administrator may be an owner. */
+  /** The maximum number of clubs of which one administrator may be an owner. */
   perAdministrator: number;
 }
 
-/** @returns the new club, seen by its owner @throws DomainError invalid_request (a web address in the name) */
+/** @returns the new club as its owner sees it @throws DomainError invalid_request (a web address in the name) */
 export async function createOrganization(
   tx: Transaction,
   ownerId: Id,
@@ -38,12 +38,12 @@ export async function createOrganization(
     await tx.manager.insert(Membership, { clubId: club.id, administratorId: ownerId, role: 'owner', joinedAt: now });
     return { organization_id: club.id, name: tidy, slug, role: 'owner' };
   }
-  throw new DomainError('internal_error', 'No free address was found for the organization.');
+  throw new DomainError('internal_error', 'No free slug was found for the organization.');
 }
 
 /**
- * The same for an administrator who has an account. Two requests at once take turns at the administrator's row.
- * @returns the new club, seen by its owner
+ * Opens a club for an administrator with an account. The lock of the administrator's row orders concurrent requests.
+ * @returns the new club as its owner sees it
  * @throws DomainError organization_limit_reached, invalid_request
  */
 export async function openOrganization(
@@ -58,7 +58,7 @@ export async function openOrganization(
     if (owned >= newClubs.perAdministrator)
       throw new DomainError(
         'organization_limit_reached',
-        `You own ${owned} organizations, and may own ${newClubs.perAdministrator}.`,
+        `You own ${owned} organizations. You may own at most ${newClubs.perAdministrator}.`,
       );
     return createOrganization(tx, ownerId, { name, plan: newClubs.plan }, now);
   });

@@ -1,7 +1,7 @@
-/** Which roles a member may give to others, and take from them (DEC-17). */
+/** The roles that a member may give to others and take from them (DEC-17). */
 import type { Role } from '../../entities/clubs/values.ts';
 
-/** By the role of the giver. Only owners make owners; editors and supporters make nobody anything. */
+/** The roles that each role may give. Only owners can make owners. Editors and supporters can give no role. */
 const givenBy: Readonly<Record<Role, readonly Role[]>> = {
   owner: ['owner', 'admin', 'editor', 'support'],
   admin: ['admin', 'editor', 'support'],
@@ -9,13 +9,13 @@ const givenBy: Readonly<Record<Role, readonly Role[]>> = {
   support: [],
 };
 
-/** @param giver undefined for somebody who is no member @returns the roles that they may give */
+/** @param giver undefined for a person who is not a member @returns the roles that the giver may give */
 export function rolesGivenBy(giver: Role | undefined): readonly Role[] {
   return giver === undefined ? [] : givenBy[giver];
 }
 
-/** @returns the roles that somebody may no longer give after a change of their own; `after` is undefined for a removal */
+/** @returns the roles that a member may no longer give after a change of their own role; `after` is undefined for a removal */
 export function rolesNoLongerGiven(before: Role, after: Role | undefined): readonly Role[] {
-  const still = rolesGivenBy(after);
-  return rolesGivenBy(before).filter((role) => !still.includes(role));
+  const remainingRoles = rolesGivenBy(after);
+  return rolesGivenBy(before).filter((role) => !remainingRoles.includes(role));
 }

@@ -29,8 +29,8 @@ export async function findClubLanguage(db: Queries, clubId: Id): Promise<string 
 }
 
 /**
- * Changes what is given; what is absent stays. Another language has everything in the club's index read anew.
- * @throws DomainError invalid_request (a time zone that is none), slug_taken, slug_limit_reached
+ * Changes the fields that are present. A change of the language indexes the club's whole content again.
+ * @throws DomainError invalid_request (an unknown time zone), slug_taken, slug_limit_reached
  */
 export async function updateClub(
   { db }: DatabaseDeps,
@@ -39,7 +39,7 @@ export async function updateClub(
   now: Date,
 ): Promise<ClubRecord> {
   return db.transaction(async (tx) => {
-    // The slug is a key: its change needs the stronger lock, and to ask for it later could deadlock.
+    // The slug is a key, so its change needs the stronger lock. Taking that lock later could deadlock.
     const lock = input.slug === undefined ? sql`FOR NO KEY UPDATE` : sql`FOR UPDATE`;
     const before = await readClub(tx, clubId, lock);
     if (input.time_zone !== undefined) requireTimeZone(input.time_zone);
@@ -55,11 +55,11 @@ export async function updateClub(
 
 async function readClub(db: Queries, clubId: Id, lock = sql``): Promise<ClubRow> {
   const row = await db.one<ClubRow>(sql`SELECT ${clubColumns} FROM clubs WHERE id = ${clubId} ${lock}`);
-  if (!row) throw new Error('There is no such club');
+  if (!row) throw new Error(`There is no club ${clubId}`);
   return row;
 }
 
-/** @throws DomainError invalid_request unless Node knows the zone (DEC-154) */
+/** @throws DomainError invalid_request if Node does not know the zone (DEC-154) */
 export function requireTimeZone(name: string): void {
   if (!isZoneName(name))
     throw new DomainError('invalid_request', 'time_zone must be a name of the IANA time zone database.');

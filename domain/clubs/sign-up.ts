@@ -1,4 +1,4 @@
-/** An administrator signs up and opens an organization. The answer does not tell whether the e-mail is known. */
+/** Sign-up of an administrator with an organization. The answer does not reveal whether the e-mail is known. */
 import { Administrator } from '../../entities/identity/administrator.ts';
 import { findAdministratorByEmail } from '../identity/administrator-accounts.ts';
 import { noteOffer } from '../identity/confirmation.ts';
@@ -14,7 +14,10 @@ import { foldEmail } from '../../platform/core/text.policy.ts';
 import { plainName } from '../../platform/core/names.ts';
 import { createOrganization, type NewClubs } from './organizations.ts';
 
-/** Opens an account and its organization. A known e-mail gets a mail that says so, no organization, and the same answer. @throws DomainError invalid_request (a web address in a name), weak_password */
+/**
+ * Opens an account and its organization. A known e-mail gets the same answer, a mail that says so, and no organization.
+ * @throws DomainError invalid_request (a web address in a name), weak_password
+ */
 export async function signUpAdministrator(
   deps: VaultDeps & { newClubs: NewClubs },
   input: {
@@ -27,7 +30,7 @@ export async function signUpAdministrator(
   now: Date,
 ): Promise<void> {
   const { db, vault } = deps;
-  // Before the e-mail is looked up, so that all callers get the same answer.
+  // The check runs before the e-mail is looked up, so that all callers get the same answer.
   const name = plainName(input.name);
   const field = 'organization.name';
   plainName(input.organization.name, field);
@@ -36,7 +39,7 @@ export async function signUpAdministrator(
   const before = await passwordOf(db, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
-  const done = await db.transaction(async (tx) => {
+  const isComplete = await db.transaction(async (tx) => {
     const created = await tx.one<{
       id: Id;
     }>(sql`INSERT INTO administrators (id, name, email, password_hash, language, created_at)
@@ -50,14 +53,14 @@ export async function signUpAdministrator(
     }
     const known = await findAdministratorByEmail(tx, email);
     if (known?.passwordHash !== before) return false;
-    // From the first offer of a password that is not the account's, its owner must choose one by a reset (ADR 5).
+    // After the first offer of another password than the account's, the owner must choose a password by a reset (ADR 5).
     await noteOffer(tx, vault, 'administrator', known.id, { passwordHash, same }, now);
     const template = known.verified ? 'administrator_already_registered' : 'administrator_verify_email';
     await requestMail(tx, vault, { template, clubId: null, recipient: { administratorId: known.id }, email }, now);
     return true;
   });
-  // The password that this one was compared with is another by now, as when a form is sent twice: compared anew.
-  if (!done) await signUpAdministrator(deps, input, now);
+  // The account's password has changed since it was compared, for example because a form was sent twice. So the comparison is repeated.
+  if (!isComplete) await signUpAdministrator(deps, input, now);
 }
 
 async function passwordOf(db: Queries, foldedEmail: string): Promise<string | null> {

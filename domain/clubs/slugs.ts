@@ -1,4 +1,4 @@
-/** The slugs under which a club answers: the current one, and former ones for some time. `club_slugs` has a row for each. */
+/** The slugs of a club: the current one, and former ones for some time. `club_slugs` has a row for each. */
 import type { RecordOf } from '../../contract/contract.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import { ClubSlug } from '../../entities/clubs/club-slug.ts';
@@ -12,9 +12,9 @@ import { languageOf, offeredLanguages } from '../language/languages.ts';
 import { isReserved, readSlug } from './slug.policy.ts';
 
 export const slugRules = {
-  /** For so long a former slug leads to its club, and no other club may take it (DEC-178). */
+  /** The time for which a former slug leads to its club, so that no other club may take it (DEC-178). */
   answersForDays: 90,
-  /** So many former slugs of a club answer at a time, so that nobody reserves names without end (DEC-179). */
+  /** The maximum number of former slugs of a club at a time, so that no club reserves names without end (DEC-179). */
   former: 3,
 } as const;
 
@@ -24,9 +24,9 @@ const frontColumns = columns(Club, ['id', 'name', 'slug', 'language'], 'club');
 type FrontRow = RowOf<typeof frontColumns>;
 
 /**
- * @param typed a slug as it stands in a host name. A text that is no slug is looked up like every other, so that its answer takes as long
- * @returns what a front end shows before anybody signs in (ACC-8)
- * @throws DomainError not_found, the same for a malformed, an unknown and an expired slug
+ * @param typed a slug as in a host name. An invalid slug is looked up like every other, so that its answer takes as long
+ * @returns the data that a front end shows before the sign-in (ACC-8)
+ * @throws DomainError not_found, with the same answer for a malformed, an unknown and an expired slug
  */
 export async function findClubFront(
   { db, publicUrl }: { db: Queries; publicUrl: string },
@@ -52,10 +52,10 @@ const slugColumns = columns(ClubSlug, ['slug', 'clubId', 'answersUntil']);
 type SlugRow = RowOf<typeof slugColumns>;
 
 /**
- * Gives the club another slug; the one that it leaves answers for 90 days (ACC-9). The caller has locked the club's row.
+ * Changes the slug of the club. The old slug answers for 90 days (ACC-9). The caller holds the lock of the club's row.
  * @param change.from the current slug
  * @param change.to matches the pattern of the contract
- * @throws DomainError slug_taken (reserved, of another club, or left by one less than 90 days ago), slug_limit_reached
+ * @throws DomainError slug_taken (reserved, used by another club, or left by one less than 90 days ago), slug_limit_reached
  */
 export async function changeSlug(
   tx: Transaction,
@@ -70,11 +70,11 @@ export async function changeSlug(
   requireFree(rows, clubId, to, now);
   requireRoomForFormer(rows, clubId, to, now);
   await tx.run(
-    sql`DELETE FROM club_slugs WHERE slug = ${to} OR (club_id = ${clubId} AND answers_until <= ${now})`, // so a club has few rows
+    sql`DELETE FROM club_slugs WHERE slug = ${to} OR (club_id = ${clubId} AND answers_until <= ${now})`, // keeps the rows of a club few
   );
   const answersUntil = new Date(now.getTime() + slugRules.answersForDays * dayMs);
   try {
-    // In the order in which the insertion of a club writes the two tables: a rival waits, and does not deadlock.
+    // The tables are written in the same order as when a club is inserted, so that a concurrent transaction waits and does not deadlock.
     await tx.manager.update(Club, { id: clubId }, { slug: to });
     await tx.manager.update(ClubSlug, { slug: from, clubId }, { answersUntil });
     await tx.manager.insert(ClubSlug, { slug: to, clubId, answersUntil: null });
@@ -83,7 +83,7 @@ export async function changeSlug(
   }
 }
 
-/** Of `clubs` and of `club_slugs`: a rival took the slug while this transaction was under way. */
+/** The unique keys of `clubs` and `club_slugs`. A violation means that a concurrent transaction took the slug. */
 const slugKeys = ['UQ_11a81774605896dbb29c9e53605', 'PK_30ad84059888a9fc1d793b717cc'] as const;
 
 const answers = ({ answersUntil }: SlugRow, now: Date) => answersUntil === null || answersUntil > now;
@@ -95,7 +95,7 @@ function requireFree(rows: readonly SlugRow[], clubId: Id, slug: string, now: Da
 }
 
 const slugTaken = () =>
-  new DomainError('slug_taken', 'slug is reserved, or another club has it or had it less than 90 days ago.');
+  new DomainError('slug_taken', 'The slug is reserved, or another club has it or had it less than 90 days ago.');
 
 function requireRoomForFormer(rows: readonly SlugRow[], clubId: Id, slug: string, now: Date): void {
   const former = rows
@@ -105,6 +105,6 @@ function requireRoomForFormer(rows: readonly SlugRow[], clubId: Id, slug: string
   const free = new Date(Math.min(...former.map((date) => date.getTime())));
   throw new DomainError(
     'slug_limit_reached',
-    `The club has ${former.length} former slugs, and may have ${slugRules.former}. The next one ends at ${free.toISOString()}. A former slug may be taken back before.`,
+    `The club has ${former.length} former slugs. It may have at most ${slugRules.former}. The next one ends at ${free.toISOString()}. The club may take a former slug back earlier.`,
   );
 }

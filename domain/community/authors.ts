@@ -1,24 +1,24 @@
-/** Authors as readers see them: name, picture, and whether a student or an administrator wrote. */
+/** Authors as readers see them: name, picture, and whether the author is a student or an administrator. */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { avatarOf } from '../identity/avatars.ts';
 
-/** Of a post or a comment with its `student` and `administrator`. */
+/** The joined columns of a post or a comment that name its `student` or `administrator`. */
 export interface AuthorRow {
   studentName: string | null;
   studentAvatarKey: string | null;
   administratorName: string | null;
 }
 
-/** Of `authors`. */
+/** Selects from the joins of `authors`. */
 export const authorColumns = sql`student.name AS "studentName", student.avatar_key AS "studentAvatarKey", administrator.name AS "administratorName"`;
 
-/** Joins the authors of `posts` or `comments` that go by the name `written`. */
+/** Joins the authors to `posts` or `comments`, whose alias is `written`. */
 export const authors = sql`LEFT JOIN students student ON student.id = written.student_id
   LEFT JOIN administrators administrator ON administrator.id = written.administrator_id`;
 
-/** @returns undefined where an administrator's account is gone */
+/** @returns undefined if the administrator's account was deleted */
 export async function presentAuthor(
   storage: ObjectStore,
   row: AuthorRow,

@@ -1,4 +1,4 @@
-/** Spaces as a student sees them: one statement says what the student may do in each (COMM-1 to COMM-3). */
+/** Spaces as a student sees them. One statement also says what the student may do in each space (COMM-1 to COMM-3). */
 import { CommunitySpace } from '../../entities/community/community-space.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -15,8 +15,8 @@ import { memberCounts } from './counts.ts';
 type CommunitySpaceRecord = RecordOf<'CommunitySpace'>;
 
 /**
- * Of `spacesOf`. Unread is asked for in an order: Postgres then reads the index from the mark on. Without one it takes a space with few
- * posts for one with many, and reads all posts of the table to find none.
+ * Selects from `spacesOf`. The subquery of `unread` has an ORDER BY, so that Postgres reads the index from the read mark on. Without the
+ * order, Postgres assumes that a space with few posts has many, and scans the posts of all spaces to find none.
  */
 const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private', 'description'], 'space').and<{
   hasAccess: boolean;
@@ -34,7 +34,7 @@ const spaceColumns = columns(CommunitySpace, ['id', 'name', 'posting', 'private'
      ORDER BY post.created_at LIMIT 1), false) AS unread, coalesce(counted.members, 0) AS "memberCount"`);
 type SpaceRow = RowOf<typeof spaceColumns>;
 
-/** The spaces of the reader's club with the reader's membership, which is absent for who left or is banned. */
+/** The spaces of the reader's club with the reader's membership. A student who left or is banned has no membership here. */
 export function spacesOf({ clubId, id }: Reader, now: Date): Sql {
   return sql`FROM community_spaces space
     LEFT JOIN community_memberships membership ON membership.space_id = space.id AND membership.student_id = ${id}
@@ -45,7 +45,7 @@ export function spacesOf({ clubId, id }: Reader, now: Date): Sql {
    WHERE space.club_id = ${clubId}`;
 }
 
-/** Of `spacesOf`: whether the student sees the space. */
+/** A condition on `spacesOf`: whether the student sees the space. */
 export const isSeen = sql`space.archived_at IS NULL AND (own.has_access OR NOT space.hidden)`;
 
 /** @returns a page of the spaces that the student sees, in the administrators' order */
@@ -64,7 +64,7 @@ export async function listVisibleSpaces(
   return { rows: await presentSpaces(db, storage, rows), total };
 }
 
-/** @throws DomainError not_found where the student does not see the space: unknown, archived, or hidden without access */
+/** @throws DomainError not_found if the student does not see the space: it is unknown, archived, or hidden without access */
 export async function readVisibleSpace(
   db: Queries,
   storage: ObjectStore,
@@ -75,7 +75,7 @@ export async function readVisibleSpace(
   return read(db, storage, reader, sql`space.id = ${spaceId} AND ${isSeen}`, now);
 }
 
-/** The same for who is or was a member, and may not see the space any more. @throws DomainError not_found */
+/** Reads a space for a current or former member, also if the student does not see the space any more. @throws DomainError not_found */
 export async function readSpaceOfMember(
   db: Queries,
   storage: ObjectStore,

@@ -23,7 +23,7 @@ import {
 } from './posts.ts';
 import { addReaction, reactionsTo, removeReaction } from './reactions.ts';
 import { settleReports } from './reports.ts';
-import { holdVoice, isOwn, isVisible, requireWriter, type Voice } from './voices.ts';
+import { lockVoice, isOwn, isVisible, requireWriter, type Voice } from './voices.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 
 type CommentRecord = RecordOf<'CommunityComment'>;
@@ -43,7 +43,7 @@ const postLocked = () => new RefusalToPerson('post_locked', 'refusal.post_locked
 
 /**
  * Publishes a comment, or a reply to a comment of the post. A repeated send with the same `id` publishes once.
- * @throws DomainError not_found (also the comment that it answers), not_entitled, post_locked, post_exists, invalid_request (a reply to a reply)
+ * @throws DomainError not_found (also for `reply_to`), not_entitled, post_locked, post_exists, invalid_request (a reply to a reply)
  */
 export async function publishComment(
   { db, storage }: MediaDeps,
@@ -65,12 +65,15 @@ export async function publishComment(
   });
 }
 
-/** Holds the comment, so that it is not deleted meanwhile. @throws DomainError not_found, invalid_request */
+/** Locks the comment against deletion. @throws DomainError not_found, invalid_request */
 async function requireAnswerable(tx: Transaction, voice: Voice, post: PostRow, commentId: Id): Promise<void> {
   const answered = await findRow(tx, voice, post.id, commentId, sql`FOR SHARE OF written`);
   if (answered.state !== 'published') throw notFound('comment');
   if (answered.replyTo !== null)
-    throw new DomainError('invalid_request', 'reply_to: it is a reply itself. Answer the comment that it replies to.');
+    throw new DomainError(
+      'invalid_request',
+      'reply_to: this comment is a reply itself. Reply to the comment that it answers.',
+    );
 }
 
 async function findRow(db: Queries, voice: Voice, postId: Id, commentId: Id, lock = sql``): Promise<CommentRow> {
@@ -119,7 +122,7 @@ export interface CommentRef {
   commentId: Id;
 }
 
-/** Its author alone edits it, while a member. @throws DomainError not_found, not_entitled, invalid_request */
+/** Only the author may edit a comment, and only while a member. @throws DomainError not_found, not_entitled, invalid_request */
 export async function updateComment(
   { db, storage }: MediaDeps,
   voice: Voice,
@@ -137,7 +140,7 @@ export async function updateComment(
   });
 }
 
-/** Its author deletes it always, also when access has ended. @throws DomainError not_found, not_entitled */
+/** The author may always delete a comment, also after access has ended. @throws DomainError not_found, not_entitled */
 export async function deleteComment(
   { db }: DatabaseDeps,
   voice: Voice,
@@ -145,20 +148,20 @@ export async function deleteComment(
   now: Date,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    await holdVoice(tx, voice);
-    // Held, so that a comment on the deleted one comes before, or finds it without words.
+    await lockVoice(tx, voice);
+    // The lock orders this deletion after a reply that is being written. A later reply finds the comment deleted.
     const post = await lockPostUnseen(tx, voice, publicId);
     const comment = await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`);
     if (!comment.own) {
       await findVisiblePost(tx, voice, publicId, now);
       throw new RefusalToPerson('not_entitled', 'refusal.author_alone');
     }
-    await takeWordsOfComment(tx, comment, now);
+    await removeCommentBody(tx, comment, now);
   });
 }
 
-/** Takes the words of a comment, which stays where somebody has replied, and leaves every list otherwise. The caller holds it. */
-export async function takeWordsOfComment(
+/** Removes the body of a comment. A comment with replies stays in lists as deleted; any other disappears from lists. The caller holds its lock. */
+export async function removeCommentBody(
   tx: Transaction,
   comment: Pick<CommentRow, 'id' | 'state'>,
   now: Date,
@@ -170,11 +173,11 @@ export async function takeWordsOfComment(
   await settleReports(tx, sql`target_id = ${comment.id}`, 'upheld', now);
 }
 
-/** Of `community_comments comment`. */
+/** A condition on `community_comments comment`. */
 const hasReplies = sql`EXISTS (
   SELECT FROM community_comments reply WHERE reply.reply_to = comment.id AND reply.state <> 'deleted')`;
 
-/** For moderation: with the comment held. @throws DomainError not_found */
+/** Locks a comment and its post for moderation. @throws DomainError not_found */
 export async function lockComment(
   tx: Transaction,
   voice: Voice,
@@ -184,7 +187,7 @@ export async function lockComment(
   return { post, comment: await findRow(tx, voice, post.id, commentId, sql`FOR NO KEY UPDATE OF written`) };
 }
 
-/** A comment that the voice reads. @param lock of its post @throws DomainError not_found, not_entitled */
+/** @param lock the lock of the post @returns a comment that the voice may read @throws DomainError not_found, not_entitled */
 export async function findVisibleComment(
   db: Queries,
   voice: Voice,
@@ -196,7 +199,7 @@ export async function findVisibleComment(
   return { post, comment: await findRow(db, voice, post.id, commentId) };
 }
 
-/** Safe to repeat. @throws DomainError not_found, not_entitled (no access, or no member) */
+/** Safe to repeat. @throws DomainError not_found, not_entitled (no access, or not a member) */
 export async function reactToComment(
   { db, storage }: MediaDeps,
   voice: Voice,
@@ -204,7 +207,7 @@ export async function reactToComment(
   now: Date,
 ): Promise<CommentRecord> {
   return db.transaction(async (tx) => {
-    await holdVoice(tx, voice);
+    await lockVoice(tx, voice);
     const { post, comment } = await findVisibleComment(tx, voice, ref, now);
     await requireWriter(tx, voice, post.spaceId, now, 'post');
     if (comment.state !== 'published') throw notFound('comment');
@@ -221,7 +224,7 @@ export async function takeBackReactionToComment(
   now: Date,
 ): Promise<CommentRecord> {
   return db.transaction(async (tx) => {
-    await holdVoice(tx, voice);
+    await lockVoice(tx, voice);
     const { comment } = await findVisibleComment(tx, voice, ref, now);
     await removeReaction(tx, voice, comment.id, reaction);
     return readComment(tx, storage, voice, comment.id);

@@ -1,8 +1,8 @@
-/** How many members, posts and comments there are, from tallies: at a cost that does not grow with them (ADR 11). */
+/** The numbers of members, posts and comments come from tallies, so their cost does not grow with the numbers (ADR 11). */
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 
-/** Members by space, as a table of `subject_id` and `members`: in one read, however many spaces a statement shows. */
+/** The member count of each space, as a table of `subject_id` and `members`. A statement reads it once for all spaces that it shows. */
 export function memberCounts(clubId: Id): Sql {
   const where = sql`club_id = ${clubId} AND list = 'space_members' AND marked`;
   return sql`(SELECT subject_id, sum(records)::int AS members FROM (

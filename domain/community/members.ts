@@ -18,7 +18,7 @@ const memberColumns = columns(CommunityMembership, ['joinedAt', 'bannedAt', 'mut
   .and(columns(Student, ['id', 'name'], 'student'))
   .and<{ email: string }>(sql`student.email`);
 
-/** @returns a page of the members, the newest first; or of those who are banned, the last one first @throws DomainError not_found */
+/** @returns a page of the members, the newest first, or of the banned students, the latest ban first @throws DomainError not_found */
 export async function listMembers(
   db: Queries,
   { clubId, spaceId }: { clubId: Id; spaceId: Id },
@@ -30,11 +30,11 @@ export async function listMembers(
   const which = isBanned
     ? sql`membership.banned_at IS NOT NULL`
     : sql`membership.left_at IS NULL AND membership.banned_at IS NULL`;
-  // The memberships of a removed student are deleted: each has a student with an address.
+  // Removing a student deletes the memberships, so each membership has a student with an address.
   const access = sql`(NOT space.private OR ${hasAccessToSpace(sql`space.id`, sql`student.id`, now)}) AS "hasAccess"`;
-  const shown = memberColumns.and<{ hasAccess: boolean }>(access);
+  const columnsWithAccess = memberColumns.and<{ hasAccess: boolean }>(access);
   const { rows, total } = await listPage(db, page, {
-    columns: shown,
+    columns: columnsWithAccess,
     from: sql`FROM community_memberships membership JOIN students student ON student.id = membership.student_id
       JOIN community_spaces space ON space.id = membership.space_id WHERE membership.space_id = ${spaceId} AND ${which}`,
     counted: sql`FROM community_memberships membership WHERE membership.space_id = ${spaceId} AND ${which}`,
@@ -64,7 +64,7 @@ interface MemberRef {
   studentId: Id;
 }
 
-/** Ends the membership, as leaving does: the student may join again. Safe to repeat. @throws DomainError not_found (also who never was a member) */
+/** Ends the membership, as leaving does; the student may join again. Safe to repeat. @throws DomainError not_found (also if the student was never a member) */
 export async function removeMember({ db }: DatabaseDeps, member: MemberRef, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await requireSpace(tx, member.clubId, member.spaceId);
@@ -75,7 +75,7 @@ export async function removeMember({ db }: DatabaseDeps, member: MemberRef, now:
   });
 }
 
-/** Ends the membership of a student, or keeps one from coming about, until the ban is lifted. Safe to repeat. @throws DomainError not_found */
+/** Ends the membership of a student, if there is one, and prevents a new one until the ban is lifted. Safe to repeat. @throws DomainError not_found */
 export async function banMember(
   { db }: DatabaseDeps,
   { clubId, spaceId, studentId }: MemberRef,
@@ -93,7 +93,7 @@ export async function banMember(
   });
 }
 
-/** Lets a banned student join again, who is no member by that. Safe to repeat. @throws DomainError not_found */
+/** Lets a banned student join again. The student does not become a member by that. Safe to repeat. @throws DomainError not_found */
 export async function unbanMember(
   { db }: DatabaseDeps,
   { clubId, spaceId, studentId }: MemberRef,

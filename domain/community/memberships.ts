@@ -1,4 +1,4 @@
-/** Students join and leave spaces, and say what they want to hear of them (COMM-2, COMM-6). */
+/** Students join and leave spaces, and choose which messages of a space they get (COMM-2, COMM-6). */
 import { CommunityMembership } from '../../entities/community/community-membership.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -19,15 +19,15 @@ import { RefusalToPerson } from '../language/refusal.ts';
 type SpaceRecord = RecordOf<'CommunitySpace'>;
 
 interface Standing {
-  /** Neither archived nor hidden without access. */
+  /** The space is neither archived nor hidden without access. */
   seen: boolean;
   hasAccess: boolean;
   banned: boolean;
-  /** Is or was a member. */
+  /** The student is or was a member. */
   known: boolean;
 }
 
-/** How the student stands to the space. The caller holds the student. @throws DomainError not_found (no space of the club) */
+/** @returns the student's access and membership of the space. The caller holds the lock of the student. @throws DomainError not_found (no space of the club) */
 async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now: Date): Promise<Standing> {
   const row = await db.one<Standing>(sql`
     SELECT access.has_access AS "hasAccess", space.archived_at IS NULL AND (access.has_access OR NOT space.hidden) AS seen,
@@ -41,7 +41,7 @@ async function standingOf(db: Queries, { clubId, id }: Reader, spaceId: Id, now:
 }
 
 /**
- * Makes the student a member; a member stays as they are. Nothing that stood there before is unread.
+ * Makes the student a member. A member stays as they are. Earlier posts count as read.
  * @throws DomainError not_found (the student does not see the space), not_entitled (no access, or banned)
  */
 export async function joinSpace(
@@ -52,8 +52,8 @@ export async function joinSpace(
 ): Promise<SpaceRecord> {
   return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
-    const { seen, hasAccess, banned } = await standingOf(tx, reader, spaceId, now);
-    if (!seen) throw notFound('space');
+    const { seen: isSeen, hasAccess, banned } = await standingOf(tx, reader, spaceId, now);
+    if (!isSeen) throw notFound('space');
     if (!hasAccess) throw new RefusalToPerson('not_entitled', 'refusal.no_access_to_space');
     if (banned) throw new RefusalToPerson('not_entitled', 'refusal.not_admitted_to_space');
     await tx.run(sql`
@@ -69,9 +69,9 @@ export async function joinSpace(
 }
 
 /**
- * Ends the membership, also after access has ended. What the student wrote stays. Safe to repeat.
+ * Ends the membership, also after access has ended. The student's posts and comments stay. Safe to repeat.
  * @returns the space as it is after leaving
- * @throws DomainError not_found where the student neither sees the space nor is or was a member
+ * @throws DomainError not_found if the student does not see the space and was never a member
  */
 export async function leaveSpace(
   { db, storage }: MediaDeps,
@@ -81,14 +81,14 @@ export async function leaveSpace(
 ): Promise<SpaceRecord> {
   return db.transaction(async (tx) => {
     await lockStudent(tx, reader.clubId, reader.id);
-    const { seen, known, banned } = await standingOf(tx, reader, spaceId, now);
-    if (!seen && (!known || banned)) throw notFound('space');
+    const { seen: isSeen, known, banned } = await standingOf(tx, reader, spaceId, now);
+    if (!isSeen && (!known || banned)) throw notFound('space');
     await endMembership(tx, { spaceId, studentId: reader.id }, now);
     return readSpaceOfMember(tx, storage, reader, spaceId, now);
   });
 }
 
-/** Nobody brings it back but the student, by joining. The caller holds the student. */
+/** Only the student can bring the membership back, by joining. The caller holds the lock of the student. */
 export async function endMembership(
   tx: Transaction,
   { spaceId, studentId }: { spaceId: Id; studentId: Id },
@@ -99,7 +99,7 @@ export async function endMembership(
      WHERE space_id = ${spaceId} AND student_id = ${studentId} AND left_at IS NULL AND banned_at IS NULL`);
 }
 
-/** Changes what is given; what is absent stays. @throws DomainError not_found (the space, or no membership in it) */
+/** Changes the fields that are present. @throws DomainError not_found (the space, or no membership in it) */
 export async function updateMembership(
   { db, storage }: MediaDeps,
   reader: Reader,
@@ -118,7 +118,7 @@ export async function updateMembership(
 }
 
 /**
- * Notes up to when the student has read the space. The mark moves forward only, and not into the future.
+ * Records up to when the student has read the space. The mark never moves back, and never beyond now.
  * @throws DomainError not_found (the space, or no membership in it), invalid_request
  */
 export async function markSpaceRead(
@@ -138,7 +138,7 @@ export async function markSpaceRead(
   });
 }
 
-/** Holds the student. @throws DomainError not_found */
+/** Locks the student. @throws DomainError not_found */
 async function requireMembership(tx: Transaction, reader: Reader, spaceId: Id, now: Date): Promise<void> {
   await lockStudent(tx, reader.clubId, reader.id);
   if (!(await standingOf(tx, reader, spaceId, now)).seen) throw notFound('space');

@@ -1,4 +1,4 @@
-/** What administrators do to posts and comments of others: each act is a row (COMM-13). */
+/** Moderation of posts and comments by administrators. Each act is a row (COMM-13). */
 import { CommunityComment } from '../../entities/community/community-comment.ts';
 import { CommunityModeration } from '../../entities/community/community-moderation.ts';
 import { CommunityPost } from '../../entities/community/community-post.ts';
@@ -11,8 +11,8 @@ import { listPage, type Page, type PageRequest } from '../../platform/infra/post
 import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { DatabaseDeps } from '../deps.ts';
-import { lockComment, takeWordsOfComment, type CommentRef } from './comments.ts';
-import { lockPost, takeWords, type PostRow } from './posts.ts';
+import { lockComment, removeCommentBody, type CommentRef } from './comments.ts';
+import { lockPost, removePostBody, type PostRow } from './posts.ts';
 import { settleReports } from './reports.ts';
 import type { Voice } from './voices.ts';
 
@@ -24,7 +24,7 @@ interface Act<Action extends ModerationAction> {
 }
 type CommentAction = Extract<ModerationAction, 'hide' | 'restore' | 'delete'>;
 
-/** Does this to a post; doing it again does no harm. @returns the act @throws DomainError not_found */
+/** Moderates a post. Safe to repeat. @returns the act @throws DomainError not_found */
 export async function moderatePost(
   { db }: DatabaseDeps,
   by: Voice,
@@ -34,7 +34,7 @@ export async function moderatePost(
 ): Promise<ModerationRecord> {
   return db.transaction(async (tx) => {
     const post = await lockPost(tx, by, publicId);
-    if (action === 'delete') await takeWords(tx, by.clubId, post, now);
+    if (action === 'delete') await removePostBody(tx, by.clubId, post, now);
     else if (action === 'pin' && post.state !== 'published') throw notFound('post');
     else await tx.manager.update(CommunityPost, { id: post.id }, changeOf(post, action, now));
     if (action === 'hide') await settleReports(tx, sql`target_id = ${post.id}`, 'upheld', now);
@@ -58,7 +58,7 @@ function changeOf(
   return changes[action];
 }
 
-/** The same to a comment. @throws DomainError not_found */
+/** Moderates a comment. Safe to repeat. @throws DomainError not_found */
 export async function moderateComment(
   { db }: DatabaseDeps,
   by: Voice,
@@ -68,7 +68,7 @@ export async function moderateComment(
 ): Promise<ModerationRecord> {
   return db.transaction(async (tx) => {
     const { post, comment } = await lockComment(tx, by, ref);
-    if (action === 'delete') await takeWordsOfComment(tx, comment, now);
+    if (action === 'delete') await removeCommentBody(tx, comment, now);
     else {
       const hiddenAt = action === 'hide' ? (comment.hiddenAt ?? now) : null;
       await tx.manager.update(CommunityComment, { id: comment.id }, { hiddenAt });
@@ -97,7 +97,7 @@ async function note(
     createdAt: now,
   });
   const row = await tx.one<ModerationRow>(sql`SELECT ${moderationColumns} ${acts} WHERE act.id = ${id}`);
-  if (!row) throw new Error('An act vanished inside the transaction that wrote it');
+  if (!row) throw new Error(`Moderation ${id} cannot be read back in the transaction that wrote it`);
   return presentModeration(row);
 }
 
@@ -113,7 +113,7 @@ type ModerationRow = RowOf<typeof moderationColumns>;
 const acts = sql`FROM community_moderations act JOIN community_posts post ON post.id = act.post_id
   LEFT JOIN administrators administrator ON administrator.id = act.administrator_id`;
 
-/** @returns a page of what administrators did in the last year, the last first */
+/** @returns a page of the moderation acts of the last year, the latest first */
 export async function listModerations(db: Queries, clubId: Id, page: PageRequest): Promise<Page<ModerationRecord>> {
   const { rows, total } = await listPage(db, page, {
     columns: moderationColumns,
@@ -140,18 +140,18 @@ function presentModeration(row: ModerationRow): ModerationRecord {
   };
 }
 
-const keptMs = 365 * 86_400_000;
-const deletedARound = 1_000;
+const retentionMs = 365 * 86_400_000;
+const rowsPerRound = 1_000;
 
-/** Deletes reports and rows of moderation after a year, a round of them. Safe to repeat, and to run twice at once. */
+/** Deletes a batch of reports and moderation rows that are older than a year. Safe to repeat, and to run twice at the same time. */
 export async function retainModeration(
   db: Database,
   now: Date,
 ): Promise<{ rows: { reports: number; moderations: number }; more: boolean }> {
-  const before = new Date(now.getTime() - keptMs);
+  const before = new Date(now.getTime() - retentionMs);
   const reports = await db.run(sql`DELETE FROM community_reports WHERE id IN (
-    SELECT id FROM community_reports WHERE created_at < ${before} ORDER BY created_at LIMIT ${deletedARound})`);
+    SELECT id FROM community_reports WHERE created_at < ${before} ORDER BY created_at LIMIT ${rowsPerRound})`);
   const moderations = await db.run(sql`DELETE FROM community_moderations WHERE id IN (
-    SELECT id FROM community_moderations WHERE created_at < ${before} ORDER BY created_at LIMIT ${deletedARound})`);
-  return { rows: { reports, moderations }, more: reports === deletedARound || moderations === deletedARound };
+    SELECT id FROM community_moderations WHERE created_at < ${before} ORDER BY created_at LIMIT ${rowsPerRound})`);
+  return { rows: { reports, moderations }, more: reports === rowsPerRound || moderations === rowsPerRound };
 }

@@ -1,4 +1,4 @@
-/** Files that posts show: a student's own, reserved for a post; an administrator's, of the library (COMM-15). */
+/** Files of posts. A student's own file is reserved for one post; an administrator's file belongs to the library (COMM-15). */
 import { CommunityPostFile } from '../../entities/community/community-post-file.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -14,9 +14,9 @@ import { setUses } from '../media/uses.ts';
 import type { Voice } from './voices.ts';
 
 /**
- * Makes these the files of a post, in their order. The caller holds the post, and a student who wrote it. A student's file that the post
- * shows no more is unsent again.
- * @throws DomainError invalid_file (of students), not_found, media_archived (of administrators)
+ * Sets the files of a post, in their order. The caller holds the lock of the post, and of a student who wrote it. A student's file that the
+ * post does not show any more counts as unsent again.
+ * @throws DomainError invalid_file (for students), not_found, media_archived (for administrators)
  */
 export async function setPostFiles(
   tx: Transaction,
@@ -26,18 +26,19 @@ export async function setPostFiles(
   now: Date,
 ): Promise<void> {
   if (voice.kind === 'admin') return setUses(tx, voice.clubId, { kind: 'post', id: postId }, fileIds).catch(asFile);
-  const asked = fileIds.map((id) => id.toLowerCase());
-  if (new Set(asked).size < asked.length) throw new DomainError('invalid_file', 'file_ids names a file twice.');
+  const requestedIds = fileIds.map((id) => id.toLowerCase());
+  if (new Set(requestedIds).size < requestedIds.length)
+    throw new DomainError('invalid_file', 'file_ids names the same file twice.');
   const rows = await tx.manager.findBy(CommunityPostFile, { postId });
-  const shown = new Set(rows.map(({ mediaId }) => mediaId));
-  const added = asked.filter((id) => !shown.has(id));
-  const dropped = [...shown].filter((id) => !asked.includes(id));
-  if (added.length > 0) await keepSentFiles(tx, { clubId: voice.clubId, studentId: voice.id }, 'post', added);
-  if (dropped.length > 0) await releaseFiles(tx, 'post', sql`SELECT unnest(${dropped}::uuid[])`, now);
+  const currentIds = new Set(rows.map(({ mediaId }) => mediaId));
+  const addedIds = requestedIds.filter((id) => !currentIds.has(id));
+  const droppedIds = [...currentIds].filter((id) => !requestedIds.includes(id));
+  if (addedIds.length > 0) await keepSentFiles(tx, { clubId: voice.clubId, studentId: voice.id }, 'post', addedIds);
+  if (droppedIds.length > 0) await releaseFiles(tx, 'post', sql`SELECT unnest(${droppedIds}::uuid[])`, now);
   await tx.manager.delete(CommunityPostFile, { postId });
-  if (asked.length > 0)
+  if (requestedIds.length > 0)
     await tx.run(sql`INSERT INTO community_post_files (media_id, post_id, position)
-      SELECT id, ${postId}, place - 1 FROM unnest(${asked}::uuid[]) WITH ORDINALITY AS asked (id, place)`);
+      SELECT id, ${postId}, place - 1 FROM unnest(${requestedIds}::uuid[]) WITH ORDINALITY AS asked (id, place)`);
 }
 
 function asFile(error: unknown): never {
@@ -46,14 +47,14 @@ function asFile(error: unknown): never {
     : error;
 }
 
-/** Of a post that is deleted: a student's files go for good, those of the library stay there. The caller holds the post. */
+/** For a deleted post: deletes a student's files for good; files of the library stay there. The caller holds the lock of the post. */
 export async function dropPostFiles(tx: Transaction, clubId: Id, postId: Id, now: Date): Promise<void> {
   await removeFiles(tx, sql`SELECT media_id FROM community_post_files WHERE post_id = ${postId}`, now);
   await tx.manager.delete(CommunityPostFile, { postId });
   await setUses(tx, clubId, { kind: 'post', id: postId }, []);
 }
 
-/** @returns by post: its files with signed addresses, a student's in their order; a post without any is not in it */
+/** @returns by post: its files with signed addresses. A student's files are in their order. A post without files is absent. */
 export async function presentPostFiles(
   db: Queries,
   storage: ObjectStore,

@@ -15,7 +15,7 @@ import { authorColumns, authors, presentAuthor, type AuthorRow } from './authors
 import { dropPostFiles, presentPostFiles, setPostFiles } from './post-files.ts';
 import { addReaction, reactionsTo, removeReaction } from './reactions.ts';
 import { settleReports } from './reports.ts';
-import { holdVoice, isOwn, isVisible, requireReader, requireWriter, type Voice } from './voices.ts';
+import { lockVoice, isOwn, isVisible, requireReader, requireWriter, type Voice } from './voices.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 
 type PostRecord = RecordOf<'CommunityPost'>;
@@ -35,29 +35,29 @@ export type PostRow = RowOf<ReturnType<typeof columnsFor>>;
 
 const fromPosts = sql`FROM community_posts written ${authors}`;
 
-/** 25 characters at most, no two alike: the id in another spelling. */
+/** At most 25 characters, unique: the id in base 36. */
 const publicIdOf = (id: Id): string => BigInt(`0x${id.replaceAll('-', '')}`).toString(36);
 
 const postExists = () => new DomainError('post_exists', 'A post or a comment with this id was published already.');
 
 /**
- * Posts and comments of all clubs share their ids: reactions and reports name either by its id alone. Whoever chooses an id waits for
- * another one who has chosen the same.
- * @param asked by the caller @returns it, or a new one @throws DomainError post_exists
+ * Posts and comments of all clubs share one set of ids, because reactions and reports name a target by its id alone. The advisory lock
+ * makes transactions that choose the same id wait for each other.
+ * @param requestedId chosen by the caller @returns this id, or a new one @throws DomainError post_exists
  */
-export async function chooseId(tx: Transaction, asked: Id | undefined): Promise<Id> {
-  if (asked === undefined) return newId();
-  const id = asked.toLowerCase();
+export async function chooseId(tx: Transaction, requestedId: Id | undefined): Promise<Id> {
+  if (requestedId === undefined) return newId();
+  const id = requestedId.toLowerCase();
   await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('post or comment ' || ${id}::text, 0))`);
-  const taken = await tx.one(sql`SELECT 1 FROM community_posts WHERE id = ${id}
+  const duplicate = await tx.one(sql`SELECT 1 FROM community_posts WHERE id = ${id}
     UNION ALL SELECT 1 FROM community_comments WHERE id = ${id}`);
-  if (taken) throw postExists();
+  if (duplicate) throw postExists();
   return id;
 }
 
 /**
  * Publishes a post. A repeated send with the same `id` publishes once.
- * @throws DomainError not_found, not_entitled (no access, no member, or administrators alone post), post_exists, invalid_request,
+ * @throws DomainError not_found, not_entitled (no access, not a member, or only administrators may post), post_exists, invalid_request,
  *   invalid_file, media_archived
  */
 export async function publishPost(
@@ -68,7 +68,7 @@ export async function publishPost(
   now: Date,
 ): Promise<PostRecord> {
   const id = await db.transaction(async (tx) => {
-    await holdVoice(tx, voice);
+    await lockVoice(tx, voice);
     const space = await requireWriter(tx, voice, spaceId, now);
     if (voice.kind === 'student' && space.posting === 'admins')
       throw new RefusalToPerson('not_entitled', 'refusal.administrators_post');
@@ -114,7 +114,7 @@ export async function listPosts(
   return { rows: await presentPosts(db, storage, voice, rows), total };
 }
 
-/** @throws DomainError not_found (also hidden, deleted, and in a space that is not seen), not_entitled (no access to the space) */
+/** @throws DomainError not_found (also if the post is hidden or deleted, or its space is not visible), not_entitled (no access to the space) */
 export async function readVisiblePost(
   db: Queries,
   storage: ObjectStore,
@@ -133,7 +133,7 @@ async function readPost(db: Queries, storage: ObjectStore, voice: Voice, which: 
   return post;
 }
 
-/** The post as its row says. @param lock `FOR SHARE`, `FOR NO KEY UPDATE`, or nothing */
+/** Reads a post's row. @param lock `FOR SHARE`, `FOR NO KEY UPDATE`, or nothing */
 async function findRow(
   db: Queries,
   voice: Voice,
@@ -148,7 +148,7 @@ async function findRow(
   return row;
 }
 
-/** A post that the voice reads. @param lock as in {@link findRow} @throws DomainError not_found, not_entitled */
+/** @param lock as in {@link findRow} @returns a post that the voice may read @throws DomainError not_found, not_entitled */
 export async function findVisiblePost(
   db: Queries,
   voice: Voice,
@@ -162,22 +162,23 @@ export async function findVisiblePost(
 }
 
 /**
- * A post below which the voice writes, with a shared lock: it is neither deleted nor locked meanwhile. Holds the voice.
- * @throws DomainError not_found, not_entitled (no access, or no member)
+ * Locks the voice, and takes a shared lock on a post. So the post is neither deleted nor closed for comments while the voice writes below
+ * it.
+ * @throws DomainError not_found, not_entitled (no access, or not a member)
  */
 export async function lockPostForWriting(tx: Transaction, voice: Voice, publicId: string, now: Date): Promise<PostRow> {
-  await holdVoice(tx, voice);
+  await lockVoice(tx, voice);
   const row = await findRow(tx, voice, publicId, sql`FOR SHARE OF written`);
   await requireWriter(tx, voice, row.spaceId, now, 'post');
   return row;
 }
 
-/** A post that changes: one change after another. @throws DomainError not_found */
+/** Locks a post for a change. @throws DomainError not_found */
 export async function lockPost(tx: Transaction, voice: Voice, publicId: string): Promise<PostRow> {
   return findRow(tx, voice, publicId, sql`FOR NO KEY UPDATE OF written`);
 }
 
-/** The same for who deletes a comment below it, whether or not they see it any more. @throws DomainError not_found */
+/** Locks the post of a comment for a deletion of the comment, also if the author does not see the post any more. @throws DomainError not_found */
 export async function lockPostUnseen(tx: Transaction, voice: Voice, publicId: string): Promise<PostRow> {
   return findRow(tx, voice, publicId, sql`FOR NO KEY UPDATE OF written`, sql`written.state <> 'deleted'`);
 }
@@ -185,7 +186,7 @@ export async function lockPostUnseen(tx: Transaction, voice: Voice, publicId: st
 const onlyAuthor = () => new RefusalToPerson('not_entitled', 'refusal.author_alone');
 
 /**
- * Changes what is given; what is absent stays. Its author alone edits it, while a member.
+ * Changes the fields that are present. Only the author may edit a post, and only while a member.
  * @throws DomainError not_found, not_entitled, invalid_request, invalid_file, media_archived
  */
 export async function updatePost(
@@ -196,7 +197,7 @@ export async function updatePost(
   now: Date,
 ): Promise<PostRecord> {
   const id = await db.transaction(async (tx) => {
-    await holdVoice(tx, voice);
+    await lockVoice(tx, voice);
     const post = await lockPost(tx, voice, publicId);
     await requireWriter(tx, voice, post.spaceId, now, 'post');
     if (!post.own) throw onlyAuthor();
@@ -209,24 +210,24 @@ export async function updatePost(
   return readPost(db, storage, voice, sql`written.id = ${id}`);
 }
 
-/** Its author deletes it always, also when access has ended. Safe to repeat while it stays without words. @throws DomainError not_found, not_entitled */
+/** The author may always delete a post, also after access has ended. Safe to repeat while the emptied post stays. @throws DomainError not_found, not_entitled */
 export async function deletePost({ db }: MediaDeps, voice: Voice, publicId: string, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
-    await holdVoice(tx, voice);
+    await lockVoice(tx, voice);
     const post = await lockPost(tx, voice, publicId);
     if (!post.own) {
       await requireReader(tx, voice, post.spaceId, now, 'post');
       throw onlyAuthor();
     }
-    await takeWords(tx, voice.clubId, post, now);
+    await removePostBody(tx, voice.clubId, post, now);
   });
 }
 
 /**
- * Takes the words of a post and its files. It stays without words where somebody else has commented on it, and leaves every list
- * otherwise. The caller holds the post.
+ * Removes the text of a post and its files. A post with comments of others stays in lists as deleted; any other disappears from lists.
+ * The caller holds the lock of the post.
  */
-export async function takeWords(
+export async function removePostBody(
   tx: Transaction,
   clubId: Id,
   post: Pick<PostRow, 'id' | 'state'>,
@@ -249,13 +250,13 @@ export async function takeWords(
   await dropPostFiles(tx, clubId, post.id, now);
 }
 
-/** Of `community_posts post`. */
+/** A condition on `community_posts post`. */
 export const othersCommented = sql`EXISTS (
   SELECT FROM community_comments comment
    WHERE comment.post_id = post.id AND comment.state <> 'deleted'
      AND (comment.student_id, comment.administrator_id) IS DISTINCT FROM (post.student_id, post.administrator_id))`;
 
-/** Safe to repeat. @throws DomainError not_found, not_entitled (no access, or no member) */
+/** Safe to repeat. @throws DomainError not_found, not_entitled (no access, or not a member) */
 export async function reactToPost(
   { db, storage }: MediaDeps,
   voice: Voice,
@@ -263,7 +264,7 @@ export async function reactToPost(
   now: Date,
 ): Promise<PostRecord> {
   const id = await db.transaction(async (tx) => {
-    await holdVoice(tx, voice);
+    await lockVoice(tx, voice);
     const post = await findVisiblePost(tx, voice, publicId, now);
     await requireWriter(tx, voice, post.spaceId, now, 'post');
     if (post.state !== 'published') throw notFound('post');
@@ -281,7 +282,7 @@ export async function takeBackReactionToPost(
   now: Date,
 ): Promise<PostRecord> {
   const id = await db.transaction(async (tx) => {
-    await holdVoice(tx, voice);
+    await lockVoice(tx, voice);
     const post = await findVisiblePost(tx, voice, publicId, now);
     await removeReaction(tx, voice, post.id, reaction);
     return post.id;

@@ -1,4 +1,4 @@
-/** Reactions to posts and comments: six kinds, each once by everybody, counted by tallies (COMM-12). */
+/** Reactions to posts and comments: six kinds, each at most once for each author, counted by tallies (COMM-12). */
 import { CommunityReaction } from '../../entities/community/community-reaction.ts';
 import { reactionKinds, type ReactionKind } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -10,7 +10,7 @@ import type { Voice } from './voices.ts';
 
 const lists = reactionKinds.map((kind) => `reactions_${kind}` as const);
 
-/** Safe to repeat. The caller has judged that the voice may. */
+/** Safe to repeat. The caller has checked that the voice may react. */
 export async function addReaction(
   tx: Transaction,
   voice: Voice,
@@ -27,7 +27,7 @@ export async function removeReaction(tx: Transaction, voice: Voice, targetId: Id
   await tx.manager.delete(CommunityReaction, { targetId, authorId: voice.id, kind });
 }
 
-/** @returns looks up the reactions to a post or a comment: the kinds that somebody chose, in the order of the contract */
+/** @returns a function that looks up the reactions to a post or a comment: the kinds with a count above 0, in the order of the contract */
 export async function reactionsTo(
   db: Queries,
   voice: Voice,

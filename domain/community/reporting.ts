@@ -1,4 +1,4 @@
-/** Students report posts and comments that they read (COMM-14). */
+/** Students report posts and comments that they can read (COMM-14). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -10,7 +10,10 @@ import { findVisibleComment, type CommentRef } from './comments.ts';
 import { findVisiblePost } from './posts.ts';
 import { insertReport } from './reports.ts';
 
-/** A report comes before a deletion, which settles it, or finds nothing to report any more. Comments are deleted with their post held. */
+/**
+ * Orders a report and a deletion: an earlier report is settled by the deletion, and a later report finds nothing to report. A deletion of
+ * a comment locks the post too.
+ */
 const undeleted = sql`FOR SHARE OF written`;
 
 /** @throws DomainError not_found, not_entitled (no access), already_reported */

@@ -1,4 +1,4 @@
-/** Reports of posts and comments by students, and the queue of those that are open (COMM-14). */
+/** Reports of posts and comments by students, and the queue of open reports (COMM-14). */
 import { CommunityReport } from '../../entities/community/community-report.ts';
 import type { ReportOutcome } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -11,14 +11,13 @@ import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgre
 import type { DatabaseDeps } from '../deps.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 
-/** What is reported. */
 export interface Reported {
   postId: Id;
-  /** Absent: the post itself. */
+  /** Absent if the post itself is reported. */
   commentId?: Id;
 }
 
-/** Notes the report of a student who is held. @returns the report as the student sees it @throws DomainError already_reported */
+/** Records a report. The caller holds the lock of the student. @returns the report as the student sees it @throws DomainError already_reported */
 export async function insertReport(
   tx: Transaction,
   { clubId, studentId }: { clubId: Id; studentId: Id },
@@ -35,7 +34,7 @@ export async function insertReport(
   return { id, ...(reason !== undefined && { reason }), created_at: now.toISOString() };
 }
 
-/** Ends the open reports of this. @param which of `community_reports` */
+/** Settles open reports. @param which a condition on `community_reports` */
 export async function settleReports(tx: Transaction, which: Sql, outcome: ReportOutcome, now: Date): Promise<void> {
   await tx.run(
     sql`UPDATE community_reports SET settled_at = ${now}, outcome = ${outcome} WHERE ${which} AND settled_at IS NULL`,
@@ -89,7 +88,7 @@ function presentReport(row: RowOf<typeof reportColumns>): RecordOf<'CommunityRep
   };
 }
 
-/** Ends a report of which nothing comes. Safe to repeat. @throws DomainError not_found */
+/** Settles a report without an action. Safe to repeat. @throws DomainError not_found */
 export async function dismissReport({ db }: DatabaseDeps, clubId: Id, reportId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await tx.manager.exists(CommunityReport, { where: { id: reportId, clubId } }))) throw notFound('report');

@@ -1,4 +1,4 @@
-/** The spaces of a club as its administrators keep them: creating, listing, changing, ordering, archiving (COMM-4, COMM-5). */
+/** The spaces of a club as its administrators see them: creating, listing, changing, ordering, archiving (COMM-4, COMM-5). */
 import { CommunitySpace } from '../../entities/community/community-space.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
@@ -19,7 +19,7 @@ import { memberCounts } from './counts.ts';
 
 type SpaceRecord = RecordOf<'Space'>;
 
-/** Of a club, archived ones among them: so many are listed, and ordered in one request. */
+/** The maximum number of spaces of a club, archived ones included. One list and one ordering request hold all of them. */
 export const maxSpaces = 200;
 
 const spaceColumns = columns(
@@ -45,7 +45,7 @@ type SpaceRow = RowOf<typeof spaceColumns>;
 const spacesWithCounts = (clubId: Id) =>
   sql`FROM community_spaces space LEFT JOIN ${memberCounts(clubId)} AS counted ON counted.subject_id = space.id`;
 
-/** @returns a page of the club's spaces in their order; archived ones at the end */
+/** @returns a page of the club's spaces in their order, archived spaces last */
 export async function listSpaces(
   db: Queries,
   storage: ObjectStore,
@@ -53,17 +53,17 @@ export async function listSpaces(
   filter: PageRequest & { archived?: boolean },
 ): Promise<Page<SpaceRecord>> {
   const archived = filter.archived ? sql`space.archived_at IS NOT NULL` : sql`space.archived_at IS NULL`;
-  const shown = all([sql`space.club_id = ${clubId}`, filter.archived === undefined ? undefined : archived]);
+  const filters = all([sql`space.club_id = ${clubId}`, filter.archived === undefined ? undefined : archived]);
   const { rows, total } = await listPage(db, filter, {
     columns: spaceColumns,
-    from: sql`${spacesWithCounts(clubId)} WHERE ${shown}`,
-    counted: sql`FROM community_spaces space WHERE ${shown}`,
+    from: sql`${spacesWithCounts(clubId)} WHERE ${filters}`,
+    counted: sql`FROM community_spaces space WHERE ${filters}`,
     orderBy: sql`space.archived_at IS NOT NULL, space.position, space.id`,
   });
   return { rows: await presentSpaces(db, storage, rows), total };
 }
 
-/** @throws DomainError not_found, also for a space of another club */
+/** @throws DomainError not_found (also for a space of another club) */
 export async function readSpace(db: Queries, storage: ObjectStore, clubId: Id, spaceId: Id): Promise<SpaceRecord> {
   const row = await db.one<SpaceRow>(
     sql`SELECT ${spaceColumns} ${spacesWithCounts(clubId)} WHERE space.id = ${spaceId} AND space.club_id = ${clubId}`,
@@ -74,7 +74,7 @@ export async function readSpace(db: Queries, storage: ObjectStore, clubId: Id, s
 }
 
 /**
- * Creates a space, the last in the order.
+ * Creates a space at the end of the order.
  * @throws DomainError feature_not_in_plan, space_limit_reached, public_id_taken, not_found (the cover), media_archived, invalid_request
  */
 export async function createSpace(
@@ -104,22 +104,22 @@ export async function createSpace(
 const lastPosition = (clubId: Id) =>
   sql`(SELECT coalesce(max(position), 0) + 1 FROM community_spaces WHERE club_id = ${clubId})`;
 
-/** The lock makes the count hold until the commit: two last spaces at once cannot both pass. @throws DomainError space_limit_reached */
+/** The lock keeps the count valid until the commit, so two concurrent creations cannot both pass. @throws DomainError space_limit_reached */
 async function requireRoomForSpace(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   if ((await tx.manager.countBy(CommunitySpace, { clubId })) >= maxSpaces)
-    throw new DomainError('space_limit_reached', `A club has at most ${maxSpaces} spaces.`);
+    throw new DomainError('space_limit_reached', `The club has reached its limit of ${maxSpaces} spaces.`);
 }
 
 /** @throws DomainError invalid_request */
 function nameOf(text: string): string {
   const name = tidyName(text);
-  if (!hasVisible(name)) throw new DomainError('invalid_request', 'name must have a letter.');
+  if (!hasVisible(name)) throw new DomainError('invalid_request', 'name has no visible character.');
   return name;
 }
 
 /**
- * Changes what is given; what is absent stays. Who has access becomes a member in a run of its own once `auto_join` is switched on.
+ * Changes the fields that are present. If `auto_join` is switched on, a run of its own makes each student with access a member.
  * @throws DomainError not_found (also the cover), public_id_taken, media_archived, invalid_request
  */
 export async function updateSpace(
@@ -153,34 +153,34 @@ export async function updateSpace(
   return readSpace(db, storage, clubId, spaceId);
 }
 
-/** Begins the run that brings the space's memberships up to date; one under way begins anew. The caller holds the space. */
+/** Begins the run that brings the space's memberships up to date, or restarts it from the beginning. The caller holds the lock of the space. */
 async function beginFill(tx: Transaction, clubId: Id, spaceId: Id, now: Date): Promise<void> {
   await tx.manager.update(CommunitySpace, { id: spaceId }, { fillLooksAt: now, fillAfter: null, fillBarrier: null });
   await wake(tx, 'spaceFill', [{ id: spaceId, clubId }], now);
 }
 
 /**
- * Puts the club's spaces in a new order, which students see.
- * @throws DomainError invalid_request unless every space that is not archived is named once, and no other
+ * Sets the order of the club's spaces, which students see.
+ * @throws DomainError invalid_request unless `spaceIds` names each space that is not archived exactly once, and no other
  */
 export async function orderSpaces({ db }: DatabaseDeps, clubId: Id, spaceIds: readonly Id[]): Promise<void> {
-  const asked = spaceIds.map((id) => id.toLowerCase());
+  const orderedIds = spaceIds.map((id) => id.toLowerCase());
   await db.transaction(async (tx) => {
     const present = await tx.rows<{ id: Id }>(
       sql`SELECT id FROM community_spaces WHERE club_id = ${clubId} AND archived_at IS NULL ORDER BY id FOR NO KEY UPDATE`,
     );
-    const named = new Set(asked);
-    if (asked.length !== present.length || present.some(({ id }) => !named.has(id)))
+    const distinctIds = new Set(orderedIds);
+    if (orderedIds.length !== present.length || present.some(({ id }) => !distinctIds.has(id)))
       throw new DomainError(
         'invalid_request',
-        'space_ids: every space that is not archived must be named once, and no other.',
+        'space_ids must name each space that is not archived exactly once, and no other space.',
       );
-    await tx.run(sql`UPDATE community_spaces space SET position = asked.place
-      FROM unnest(${asked}::uuid[]) WITH ORDINALITY AS asked (id, place) WHERE space.id = asked.id`);
+    await tx.run(sql`UPDATE community_spaces space SET position = requested.position
+      FROM unnest(${orderedIds}::uuid[]) WITH ORDINALITY AS requested (id, position) WHERE space.id = requested.id`);
   });
 }
 
-/** Takes the space away from students; an archived one stays as it is. @throws DomainError not_found */
+/** Hides the space from students. An archived space stays as it is. @throws DomainError not_found */
 export async function archiveSpace(deps: MediaDeps, clubId: Id, spaceId: Id, now: Date): Promise<SpaceRecord> {
   await deps.db.transaction(async (tx) => {
     const { archivedAt } = await lockSpace(tx, clubId, spaceId);
@@ -190,7 +190,7 @@ export async function archiveSpace(deps: MediaDeps, clubId: Id, spaceId: Id, now
   return readSpace(deps.db, deps.storage, clubId, spaceId);
 }
 
-/** Gives an archived space back, the last in the order; any other stays as it is. @throws DomainError not_found, feature_not_in_plan */
+/** Restores an archived space at the end of the order. Any other space stays as it is. @throws DomainError not_found, feature_not_in_plan */
 export async function unarchiveSpace(deps: MediaDeps, clubId: Id, spaceId: Id, now: Date): Promise<SpaceRecord> {
   await deps.db.transaction(async (tx) => {
     const { archivedAt } = await lockSpace(tx, clubId, spaceId);
@@ -203,7 +203,7 @@ export async function unarchiveSpace(deps: MediaDeps, clubId: Id, spaceId: Id, n
   return readSpace(deps.db, deps.storage, clubId, spaceId);
 }
 
-/** Locks the space's row: changes of one space come one after another. @throws DomainError not_found */
+/** Locks the space's row, so that changes of one space run one after another. @throws DomainError not_found */
 async function lockSpace(tx: Transaction, clubId: Id, spaceId: Id): Promise<CommunitySpace> {
   const space = await tx.manager.findOne(CommunitySpace, {
     where: { id: spaceId, clubId },
@@ -213,7 +213,7 @@ async function lockSpace(tx: Transaction, clubId: Id, spaceId: Id): Promise<Comm
   return space;
 }
 
-/** @throws DomainError not_found, also for a space of another club */
+/** @throws DomainError not_found (also for a space of another club) */
 export async function requireSpace(db: Queries, clubId: Id, spaceId: Id): Promise<void> {
   if (!(await db.manager.exists(CommunitySpace, { where: { id: spaceId, clubId } }))) throw notFound('space');
 }

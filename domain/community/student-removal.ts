@@ -1,4 +1,4 @@
-/** What a student's removal takes out of the community: memberships, reactions, reports, and all words by and about them (COMM-16). */
+/** Removes a student from the community: memberships, reactions, reports, and all texts by and about the student (COMM-16). */
 import { CommunityMembership } from '../../entities/community/community-membership.ts';
 import { CommunityReaction } from '../../entities/community/community-reaction.ts';
 import { CommunityReport } from '../../entities/community/community-report.ts';
@@ -8,21 +8,21 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { othersCommented } from './posts.ts';
 
 /**
- * Files are the student's, and media erases them. What others have written below stays, and what it answers stays without words. The
- * student's row is held by the caller.
+ * The media context erases the student's files. Comments and replies of others stay, and the texts that they answer stay emptied. The
+ * caller holds the lock of the student.
  */
 export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.manager.delete(CommunityMembership, { studentId });
   await tx.manager.delete(CommunityReaction, { authorId: studentId });
   await tx.manager.delete(CommunityReport, { studentId });
-  // What others have said of the student's words: a reason may name the student.
+  // Reasons that others gave about the student's texts may name the student.
   const posts = sql`SELECT id FROM community_posts WHERE student_id = ${studentId}`;
   const comments = sql`SELECT id FROM community_comments WHERE student_id = ${studentId}`;
   await tx.run(sql`UPDATE community_reports SET reason = NULL, settled_at = coalesce(settled_at, ${now}), outcome = coalesce(outcome, 'upheld')
     WHERE target_id IN (${posts}) OR target_id IN (${comments})`);
   await tx.run(sql`UPDATE community_moderations SET reason = NULL
     WHERE reason IS NOT NULL AND (comment_id IN (${comments}) OR (comment_id IS NULL AND post_id IN (${posts})))`);
-  // Held first: who writes below one meanwhile is seen by the statements after these, or finds it without words.
+  // The locks come first. The statements below then see each reply that was being written, and a later reply finds an emptied text.
   await tx.run(sql`${posts} AND state = 'published' ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(sql`${comments} AND state = 'published' ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(sql`DELETE FROM community_post_files WHERE post_id IN (${posts})`);
@@ -34,7 +34,7 @@ export async function purgeStudentFromCommunity(tx: Transaction, studentId: Id, 
      WHERE comment.student_id = ${studentId} AND comment.state = 'published'`);
 }
 
-/** Of `community_comments comment`: by others than its author, whose replies go as well. */
+/** A condition on `community_comments comment`: others have replied. The author's own replies do not count, because they are deleted too. */
 const othersReplied = sql`EXISTS (
   SELECT FROM community_comments reply
    WHERE reply.reply_to = comment.id AND reply.state <> 'deleted' AND reply.student_id IS DISTINCT FROM comment.student_id)`;

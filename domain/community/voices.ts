@@ -1,4 +1,4 @@
-/** Who speaks in the community, and what they may do where: students by access and membership, administrators everywhere (COMM-3). */
+/** The people who write in the community, and their rights: students by access and membership, administrators everywhere (COMM-3). */
 import { CommunitySpace } from '../../entities/community/community-space.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -8,24 +8,24 @@ import { lockStudent } from '../identity/accounts.ts';
 import { isSeen, spacesOf } from './classroom.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 
-/** A student, or a member of the club's administration. */
+/** A student or an administrator of the club. */
 export interface Voice {
   kind: 'student' | 'admin';
   clubId: Id;
   id: Id;
 }
 
-/** What of a space concerns who writes in it. */
+/** The facts of a space that decide whether a voice may write. */
 export interface OpenSpace {
   id: Id;
   posting: CommunitySpace['posting'];
-  /** Whether the voice may write: always, for administrators. */
+  /** Whether the voice may write. Always true for administrators. */
   joined: boolean;
 }
 
 /**
- * @param what the resource that is not there where the space is not seen
- * @throws DomainError not_found where the voice does not see the space; not_entitled where a student has no access
+ * @param what the name of the resource in the not_found error
+ * @throws DomainError not_found if the voice does not see the space; not_entitled if a student has no access
  */
 export async function requireReader(
   db: Queries,
@@ -49,7 +49,7 @@ export async function requireReader(
   return space;
 }
 
-/** The same for who is about to write. @throws DomainError not_found, not_entitled (no access, or no member) */
+/** Also requires that the voice may write. @throws DomainError not_found, not_entitled (no access, or not a member) */
 export async function requireWriter(
   db: Queries,
   voice: Voice,
@@ -62,17 +62,17 @@ export async function requireWriter(
   return space;
 }
 
-/** Students are held while they write, so that access, membership and removal are judged one after another. @throws DomainError not_found */
-export async function holdVoice(tx: Transaction, { kind, clubId, id }: Voice): Promise<void> {
+/** Locks a student who writes, so that access, membership and removal are judged one after another. @throws DomainError not_found */
+export async function lockVoice(tx: Transaction, { kind, clubId, id }: Voice): Promise<void> {
   if (kind === 'student') await lockStudent(tx, clubId, id);
 }
 
-/** Of a post or a comment: whether the voice wrote it. @param row its alias in the statement */
+/** A condition on a post or a comment: the voice wrote it. @param row its alias in the statement */
 export function isOwn({ kind, id }: Voice, row: Sql): Sql {
   return kind === 'student' ? sql`${row}.student_id = ${id}` : sql`${row}.administrator_id = ${id}`;
 }
 
-/** Of a post or a comment: whether the voice sees it, hidden or not. */
+/** A condition on a post or a comment: the voice sees it, hidden or not. */
 export function isVisible(voice: Voice, row: Sql): Sql {
   if (voice.kind === 'admin') return sql`${row}.state <> 'deleted'`;
   return sql`${row}.state <> 'deleted' AND (${row}.hidden_at IS NULL OR ${isOwn(voice, row)})`;

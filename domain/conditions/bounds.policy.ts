@@ -1,2 +1,2 @@
-/** Bounds of a condition (CAMP-11). Pure. */
+/** The bounds of a condition (CAMP-11). */
 export const conditionRules = { rules: 20, ids: 100 } as const;

@@ -1,6 +1,6 @@
 /**
- * Conditions over students: whom a campaign is for, when an automation goes on. Kept and answered as the contract has them,
- * so their names are those of the wire.
+ * Conditions over students: the audience of a campaign, or when an automation goes on. They are stored and answered in the form of the
+ * contract, so their field names are wire names.
  */
 import { all, raw, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
@@ -34,34 +34,34 @@ export interface Condition {
   rules: readonly Rule[];
 }
 
-/** Where a condition is asked. */
-export interface Asked {
+/** The query in which a condition is evaluated. */
+export interface ConditionContext {
   /** The student's id in the statement, such as `` sql`student.id` ``. */
   student: Sql;
   now: Date;
-  /** The run whose e-mails rules about e-mails ask for; without one they are false. */
+  /** The run whose e-mails count for rules about e-mails. Without a run such rules are false. */
   runId?: string;
 }
 
 /**
  * @param condition without problems (`conditionProblems`)
- * @returns the condition as SQL, for one student or for a set of them: each rule is one look into an index
+ * @returns the condition as SQL, for one student or a set of students. Each rule is one index lookup
  */
-export function meets({ match, rules }: Condition, asked: Asked): Sql {
+export function meets({ match, rules }: Condition, context: ConditionContext): Sql {
   if (rules.length === 0) return raw(match === 'all' ? 'TRUE' : 'FALSE');
-  const each = rules.map((rule) => answer(rule, asked));
+  const each = rules.map((rule) => answer(rule, context));
   return sql`(${each.reduce((left, right) => (match === 'all' ? sql`${left} AND ${right}` : sql`${left} OR ${right}`))})`;
 }
 
-/** @returns the condition that is true where the rule holds */
-function answer(rule: Rule, asked: Asked): Sql {
-  return rule.negate ? sql`NOT ${holds(rule, asked)}` : holds(rule, asked);
+/** @returns the rule as SQL, with its negation */
+function answer(rule: Rule, context: ConditionContext): Sql {
+  return rule.negate ? sql`NOT ${holds(rule, context)}` : holds(rule, context);
 }
 
-function holds(rule: Rule, { student, now, runId }: Asked): Sql {
+function holds(rule: Rule, { student, now, runId }: ConditionContext): Sql {
   switch (rule.kind) {
     case 'has_access':
-      // One enrollment that is valid now and fits every list that is given.
+      // One enrollment that is valid now and matches every list of the rule.
       return sql`EXISTS (SELECT FROM enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id
         WHERE ${all([
           sql`enrollment.student_id = ${student} AND enrollment.revoked_at IS NULL AND enrollment.starts_at <= ${now}
@@ -85,7 +85,7 @@ function holds(rule: Rule, { student, now, runId }: Asked): Sql {
       return sql`EXISTS (SELECT FROM course_completions completion
         WHERE completion.student_id = ${student} AND completion.course_id = ${rule.course_id})`;
     case 'course_progress':
-      // Rounded down; a course without a published lesson is at 0.
+      // The percentage is rounded down. A course without published lessons is at 0.
       return sql`coalesce((SELECT 100 * count(*) FILTER (WHERE progress.completed) / nullif(count(*), 0)
          FROM lessons lesson LEFT JOIN lesson_progress progress ON progress.lesson_id = lesson.id AND progress.student_id = ${student}
         WHERE lesson.course_id = ${rule.course_id} AND lesson.published_at IS NOT NULL), 0) >= ${rule.percent}`;
@@ -98,6 +98,6 @@ function holds(rule: Rule, { student, now, runId }: Asked): Sql {
   }
 }
 
-/** An absent or empty list asks for anything. */
+/** An absent or empty list matches everything. */
 const isOneOf = (column: string, ids: readonly string[] | undefined) =>
   ids === undefined || ids.length === 0 ? undefined : sql`${raw(column)} = ANY(${ids})`;

@@ -1,4 +1,4 @@
-/** What is wrong with a condition. A draft may have problems; a condition with one decides about nobody (CAMP-11). */
+/** The problems of a condition. A draft may have problems. A condition with a problem selects no student (CAMP-11). */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -7,7 +7,7 @@ import { conditionRules } from './bounds.policy.ts';
 import type { Condition, Rule, RuleKind } from './conditions.ts';
 
 export interface ConditionProblem {
-  /** Where, as a JSON path: `$.audience.rules[2].tag_ids[0]`. */
+  /** The JSON path of the problem: `$.audience.rules[2].tag_ids[0]`. */
   path: string;
   code: 'missing_field' | 'field_of_another_kind' | 'too_many' | 'unknown_id' | 'rule_not_here' | 'no_rules';
   message: string;
@@ -28,7 +28,7 @@ const fieldsOf: Readonly<Record<RuleKind, Readonly<Partial<Record<Field, 'requir
   email_clicked: { step_id: 'required' },
 };
 
-/** What the ids of a field name. */
+/** The kind of record that each field's ids name. */
 const tableOf = {
   delivery_ids: 'delivery',
   cohort_ids: 'cohort',
@@ -38,10 +38,10 @@ const tableOf = {
   course_id: 'course',
 } as const;
 
-/** The ids that exist in a club, each with what it names. */
+/** The ids that exist in a club, each with the kind of its record. */
 export type KnownIds = ReadonlySet<`${ReferredKind}:${string}`>;
 
-/** @returns which of the ids in these conditions name something in the club; of other clubs and deleted ones do not */
+/** @returns the ids in these conditions that name a record of the club. Deleted records and other clubs' records do not count */
 export async function knownIdsIn(db: Queries, clubId: Id, conditions: readonly Condition[]): Promise<KnownIds> {
   return knownIds(
     db,
@@ -50,16 +50,16 @@ export async function knownIdsIn(db: Queries, clubId: Id, conditions: readonly C
   );
 }
 
-/** @returns every id in these conditions, and what it is to name */
+/** @returns every id in these conditions, with the kind of record that it must name */
 export function idsNamedIn(conditions: readonly Condition[]): { named: ReferredKind; id: string }[] {
   return conditions.flatMap(({ rules }) =>
     rules.flatMap((rule) => idsOf(rule).map(({ named, id }) => ({ named, id }))),
   );
 }
 
-/** @returns which of these ids name something in the club, and what */
-export async function knownIds(db: Queries, clubId: Id, given: readonly string[]): Promise<KnownIds> {
-  const ids = [...new Set(given)];
+/** @returns the ids that name a record of the club, each with the record's kind */
+export async function knownIds(db: Queries, clubId: Id, candidates: readonly string[]): Promise<KnownIds> {
+  const ids = [...new Set(candidates)];
   if (ids.length === 0) return new Set();
   const rows = await db.rows<{ named: ReferredKind; id: string }>(sql`
     SELECT 'delivery' AS named, id FROM access_deliveries WHERE club_id = ${clubId} AND id = ANY(${ids})
@@ -73,7 +73,7 @@ export async function knownIds(db: Queries, clubId: Id, given: readonly string[]
 }
 
 interface NamedId {
-  /** Behind the path of the rule. */
+  /** Follows the path of the rule. */
   at: string;
   named: ReferredKind;
   id: string;
@@ -93,9 +93,9 @@ function idsOf(rule: Rule): NamedId[] {
 export interface Place {
   path: string;
   known: KnownIds;
-  /** Whether a condition may be without rules: then it is true of everybody. */
+  /** Whether a condition may have no rules. Such a condition is true for all students. */
   mayBeEmpty: boolean;
-  /** Steps whose e-mail a rule may ask for; absent where there are no such rules. */
+  /** The steps whose e-mail a rule may refer to. Absent if rules about e-mails are not allowed. */
   emailSteps?: ReadonlySet<string>;
 }
 
@@ -105,10 +105,10 @@ export function conditionProblems({ match, rules }: Condition, place: Place): Co
   if (rules.length === 0)
     return place.mayBeEmpty && match === 'all'
       ? []
-      : [{ path: at, code: 'no_rules', message: 'A condition needs a rule.' }];
+      : [{ path: at, code: 'no_rules', message: 'The condition has no rules.' }];
   return [
     ...(rules.length > conditionRules.rules
-      ? [{ path: at, code: 'too_many' as const, message: `A condition has at most ${conditionRules.rules} rules.` }]
+      ? [{ path: at, code: 'too_many' as const, message: `The condition has more than ${conditionRules.rules} rules.` }]
       : []),
     ...rules.flatMap((rule, index) => ruleProblems(rule, { ...place, path: `${at}[${index}]` })),
   ];
@@ -117,7 +117,9 @@ export function conditionProblems({ match, rules }: Condition, place: Place): Co
 function ruleProblems(rule: Rule, { path, known, emailSteps }: Place): ConditionProblem[] {
   const isAboutMail = rule.kind === 'email_opened' || rule.kind === 'email_clicked';
   if (isAboutMail && emailSteps === undefined)
-    return [{ path, code: 'rule_not_here', message: 'Rules about e-mails belong to the steps of an automation.' }];
+    return [
+      { path, code: 'rule_not_here', message: 'Rules about e-mails are allowed only in steps of an automation.' },
+    ];
   return fields.flatMap((field): ConditionProblem[] => {
     const need = fieldsOf[rule.kind][field];
     const value = rule[field];
@@ -125,15 +127,21 @@ function ruleProblems(rule: Rule, { path, known, emailSteps }: Place): Condition
     if (need === undefined)
       return value === undefined
         ? []
-        : [{ path: at, code: 'field_of_another_kind', message: `The rule ${rule.kind} has no ${field}.` }];
+        : [
+            {
+              path: at,
+              code: 'field_of_another_kind',
+              message: `A rule of the kind ${rule.kind} must not have the field ${field}.`,
+            },
+          ];
     if (value === undefined || (need === 'required' && Array.isArray(value) && value.length === 0))
-      return need === 'required' ? [{ path: at, code: 'missing_field', message: `The rule needs ${field}.` }] : [];
+      return need === 'required' ? [{ path: at, code: 'missing_field', message: `The rule has no ${field}.` }] : [];
     if (field === 'step_id')
       return emailSteps?.has(value as string)
         ? []
-        : [{ path: at, code: 'unknown_id', message: 'No step before this one sends an e-mail under this id.' }];
+        : [{ path: at, code: 'unknown_id', message: 'No earlier step with this id sends an e-mail.' }];
     if (Array.isArray(value) && value.length > conditionRules.ids)
-      return [{ path: at, code: 'too_many', message: `At most ${conditionRules.ids} ids may stand here.` }];
+      return [{ path: at, code: 'too_many', message: `The list has more than ${conditionRules.ids} ids.` }];
     return idsOf({ kind: rule.kind, negate: false, [field]: value })
       .filter(({ named, id }) => !known.has(`${named}:${id}`))
       .map((unknown) => ({

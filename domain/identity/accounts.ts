@@ -1,6 +1,6 @@
-/** Students' accounts as the other contexts need them: held while something of theirs changes, found or opened for somebody. */
+/** Students' accounts for other contexts: locking, finding and opening them. */
 import type { AccountOpener } from '../../entities/identity/values.ts';
-import { takePlaces } from '../billing/allowances.ts';
+import { takeSeats } from '../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
@@ -14,9 +14,9 @@ import { requestMail } from '../mail/requests.ts';
 import { lockAccount, takeOver } from './pending-sign-ups.ts';
 
 /**
- * Locks the student's row for the rest of the transaction: first in the lock order (ENG-6). Facts about a student are
- * written under it, one change after another.
- * @throws DomainError not_found, also for a student of another club and a removed one
+ * Locks the student's row for the rest of the transaction: first in the lock order (ENG-6). Facts about a student are written under this
+ * lock, one change after another.
+ * @throws DomainError not_found (also for a removed student and one of another club)
  */
 export async function lockStudent(
   tx: Transaction,
@@ -30,21 +30,21 @@ export async function lockStudent(
   return student;
 }
 
-/** How an account is opened that its owner did not ask for. */
+/** An account that is opened without a request of its owner. */
 export interface NewAccount {
   name: string;
   email: string;
   openedBy: Exclude<AccountOpener, 'sign_up'>;
-  /** Whether the owner is mailed an invitation to confirm the address. */
+  /** Whether the owner gets an invitation by mail to confirm the address. */
   invited: boolean;
 }
 
 /**
- * Finds the student of an address and holds the row, or opens an account with `student.created` and the invitation
- * (EVT-1). A pending sign-up is taken over, and its owner invited (DEC-62). For a transaction that holds no student yet: the
- * club's count, which somebody who does not count yet needs, comes before (docs/explanation/architecture.md#locks).
- * @throws DomainError limit_reached (the plan has no place for another student)
- * @throws StaleRead (the account came or went since a look without a lock)
+ * Finds the student of an address and locks the row, or opens an account with `student.created` and an invitation (EVT-1). A pending
+ * sign-up is taken over, and its owner invited (DEC-62). The transaction must not hold the lock of a student yet, because a new student needs
+ * the lock of the club's count first (docs/explanation/architecture.md#locks).
+ * @throws DomainError limit_reached (the plan has no seat for another student)
+ * @throws StaleRead (the account was created or deleted since a look without a lock)
  */
 export async function findOrOpenAccount(
   tx: Transaction,
@@ -55,18 +55,18 @@ export async function findOrOpenAccount(
 ): Promise<{ studentId: Id; created: boolean; takenOver: boolean }> {
   const email = foldEmail(given.email);
   const which = sql`club_id = ${clubId} AND email = ${email}`;
-  const { account, places } = await lockAccount(tx, which, { orNewIn: clubId });
+  const { account, seats } = await lockAccount(tx, which, { orNewIn: clubId });
   if (account && !account.isPending) return { studentId: account.id, created: false, takenOver: false };
 
   const studentId = account?.id ?? (await insertStudent(tx, vault, { clubId, name, email, openedBy }, now));
-  if (places) await takePlaces(tx, clubId, places, now);
+  if (seats) await takeSeats(tx, clubId, seats, now);
   if (account) await takeOver(tx, [studentId], openedBy, now);
   else await recordFact(tx, { clubId, type: 'student.created', studentId, occurredAt: now });
   if (invited) await invite(tx, vault, { clubId, studentId, email }, now);
   return { studentId, created: !account, takenOver: account !== undefined };
 }
 
-/** @throws StaleRead: somebody signed up with the address, or was given it by a correction, since the look */
+/** @throws StaleRead: a sign-up or a correction has taken the address since the look */
 async function insertStudent(
   tx: Transaction,
   vault: Vault,
@@ -83,9 +83,9 @@ async function insertStudent(
 }
 
 /**
- * Holds a student for an act by which the club stands for the account, such as a grant by hand: a pending sign-up is taken
- * over, and its owner invited. For a transaction that holds no student yet.
- * @throws DomainError not_found, also for a student of another club and a removed one; limit_reached; StaleRead
+ * Locks a student for an act that confirms the account in the club's name, such as a grant by hand. A pending sign-up is taken over, and
+ * its owner invited. The transaction must not hold the lock of a student yet.
+ * @throws DomainError not_found (also for a removed student and one of another club); limit_reached; StaleRead
  */
 export async function lockForClub(
   tx: Transaction,
@@ -93,10 +93,10 @@ export async function lockForClub(
   { clubId, studentId, invited }: { clubId: Id; studentId: Id; invited: boolean },
   now: Date,
 ): Promise<void> {
-  const { account, places } = await lockAccount(tx, sql`club_id = ${clubId} AND id = ${studentId}`, {});
+  const { account, seats } = await lockAccount(tx, sql`club_id = ${clubId} AND id = ${studentId}`, {});
   if (!account) throw notFound('student');
   if (!account.isPending) return;
-  if (places) await takePlaces(tx, clubId, places, now);
+  if (seats) await takeSeats(tx, clubId, seats, now);
   await takeOver(tx, [studentId], 'club', now);
   if (invited) await invite(tx, vault, { clubId, studentId, email: account.email }, now);
 }

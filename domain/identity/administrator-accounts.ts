@@ -20,9 +20,9 @@ type AdministratorSession = RecordOf<'AdministratorSession'>;
 type Profile = RecordOf<'AdministratorProfile'>;
 
 /**
- * With the last password that was offered at a sign-up that nobody confirmed, the answer is `email_not_verified`, whether the
- * sign-up created the account or met an existing one.
- * @throws DomainError invalid_credentials; email_not_verified, only after a right password
+ * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. It does not matter whether the sign-up
+ * created the account or met an existing one.
+ * @throws DomainError invalid_credentials; email_not_verified only after a right password
  */
 export async function signInAdministrator(
   { db }: VaultDeps,
@@ -42,11 +42,11 @@ export async function signInAdministrator(
          ON token.administrator_id = administrator.id AND token.purpose = 'administrator_sign_up_again'
         AND token.expires_at > ${now}
       WHERE administrator.email = ${foldEmail(email)}`);
-  const right = await passwordMatches(password, known?.passwordHash ?? null);
-  const offered = await passwordMatches(password, known?.offered ?? null);
-  if (!known || !right) throw offered ? emailNotVerified() : invalidCredentials();
+  const isRight = await passwordMatches(password, known?.passwordHash ?? null);
+  const isOffered = await passwordMatches(password, known?.offered ?? null);
+  if (!known || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
   return db.transaction(async (tx) => {
-    // Comparing took its time: a reset that came meanwhile has ended what this would begin.
+    // Comparing took some time. A reset meanwhile must end this sign-in.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM administrators WHERE id = ${known.id} AND password_hash = ${known.passwordHash} FOR SHARE`,
     );
@@ -55,7 +55,7 @@ export async function signInAdministrator(
   });
 }
 
-/** Spends the mailed token and opens a session. @throws DomainError token_gone */
+/** Uses the mailed token and opens a session. @throws DomainError token_gone */
 export async function verifyAdministratorEmail(
   { db }: VaultDeps,
   token: string,
@@ -69,7 +69,7 @@ export async function verifyAdministratorEmail(
   });
 }
 
-/** Mails the confirmation again, to whom it is still missing from. */
+/** Mails the confirmation again, if the address is not confirmed yet. */
 export async function resendAdministratorVerification(deps: VaultDeps, email: string, now: Date): Promise<void> {
   await mailIfKnown(deps, 'administrator_verify_email', email, now, (known) => !known.verified);
 }
@@ -78,7 +78,7 @@ export async function requestAdministratorPasswordReset(deps: VaultDeps, email: 
   await mailIfKnown(deps, 'administrator_reset_password', email, now, () => true);
 }
 
-/** Sets a new password; every other session and every mailed token ends. @throws DomainError weak_password, token_gone */
+/** Sets a new password. Every other session and every mailed token ends. @throws DomainError weak_password, token_gone */
 export async function confirmAdministratorPasswordReset(
   { db }: VaultDeps,
   { token, password }: { token: string; password: string },
@@ -89,7 +89,7 @@ export async function confirmAdministratorPasswordReset(
   return db.transaction(async (tx) => {
     const { administratorId } = await spendToken(tx, ['administrator_reset_password'], token, now);
     if (administratorId === null) throw tokenGone();
-    requireUnknown(password, await passwordOwner(tx, administratorId)); // the token stays good
+    requireUnknown(password, await passwordOwner(tx, administratorId)); // after an error the token stays valid
     await tx.run(
       sql`UPDATE administrators SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${administratorId}`,
     );
@@ -104,7 +104,7 @@ async function passwordOwner(tx: Queries, administratorId: Id): Promise<Password
   return { email, names: [name, ...organizations.map((organization) => organization.name)] };
 }
 
-/** @returns who the administrator is and where they act (ACC-2) */
+/** @returns the administrator and their clubs (ACC-2) */
 export async function getProfile(tx: Queries, administratorId: Id): Promise<Profile> {
   const row = await tx.one<{
     id: Id;
@@ -118,7 +118,7 @@ export async function getProfile(tx: Queries, administratorId: Id): Promise<Prof
   }>(sql`SELECT id, name, email, verified_at IS NOT NULL AS verified, phone_verified_at IS NOT NULL AS phone_verified,
             password_hash IS NOT NULL AS has_password, phone, language
        FROM administrators WHERE id = ${administratorId}`);
-  if (!row) throw new Error('An administrator vanished under a living session');
+  if (!row) throw new Error(`There is no administrator ${administratorId}`);
   const { phone, language, ...profile } = row;
   return {
     ...profile,
@@ -128,7 +128,7 @@ export async function getProfile(tx: Queries, administratorId: Id): Promise<Prof
   };
 }
 
-/** Changes the administrator's own profile. @throws DomainError invalid_request (a language that is not offered) */
+/** Changes the administrator's own profile. @throws DomainError invalid_request (the language is not offered) */
 export async function updateProfile(
   { db }: DatabaseDeps,
   administratorId: Id,
@@ -172,11 +172,11 @@ async function mailIfKnown(
   template: 'administrator_verify_email' | 'administrator_reset_password',
   email: string,
   now: Date,
-  wanted: (known: KnownAdministrator) => boolean,
+  isRecipient: (known: KnownAdministrator) => boolean,
 ): Promise<void> {
   await db.transaction(async (tx) => {
     const known = await findAdministratorByEmail(tx, foldEmail(email));
-    if (known && wanted(known)) {
+    if (known && isRecipient(known)) {
       await requestMail(
         tx,
         vault,

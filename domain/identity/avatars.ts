@@ -1,15 +1,15 @@
-/** Pictures of students. A student's row says where the store has theirs; everybody sees it by an address that is signed (MED-28). */
+/** Pictures of students. A student's row has the key of the picture, and callers get a signed URL (MED-28). */
 import { Student } from '../../entities/identity/student.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 
-/** @param key of the picture; null where there is none @returns the field `avatar_url` of a record, or no field */
+/** @param key of the picture, or null if there is none @returns the field `avatar_url` of a record, or no field */
 export async function avatarOf(storage: ObjectStore, key: string | null): Promise<{ avatar_url?: string }> {
   return key === null ? {} : { avatar_url: await storage.signGet(key) };
 }
 
-/** The student's row is held by the caller. @param key null takes the picture away */
+/** The caller holds the lock of the student. @param key null removes the picture */
 export async function setAvatar(tx: Transaction, studentId: Id, key: string | null): Promise<void> {
   await tx.manager.update(Student, { id: studentId }, { avatarKey: key });
 }

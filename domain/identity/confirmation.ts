@@ -1,4 +1,4 @@
-/** That a person owns the address of an account, and which password is theirs: the same rule for students and administrators (ADR 5). */
+/** Confirming the address of an account, and deciding about its password. The rule is the same for students and administrators (ADR 5). */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -11,15 +11,15 @@ const accounts = {
 } as const;
 export type AccountKind = keyof typeof accounts;
 
-/** The password of a repeated sign-up, and whether it is the account's own again. */
+/** The password of a repeated sign-up, and whether it equals the account's password. */
 export interface Offer {
   passwordHash: string;
   same: boolean;
 }
 
 /**
- * Notes the password that a repeated sign-up offered: the last one is what sign-in answers to, and one that is not the
- * account's is remembered as such until the address is confirmed.
+ * Records the password of a repeated sign-up. Sign-in answers to the last one. A password that differs from the account's is stored
+ * separately until the address is confirmed.
  */
 export async function noteOffer(
   tx: Transaction,
@@ -40,11 +40,10 @@ export async function noteOffer(
 }
 
 /**
- * Confirms an account that was never confirmed; one that is confirmed already stays as it is. Its password is kept only
- * if the proof was the sign-up's own mail and nobody offered another password meanwhile: anybody can sign up with
- * anybody's address, and the one who reads the mails cannot tell whose sign-up each belongs to. Whoever is left without
- * a password chooses one by a reset. What was mailed before is withdrawn.
- * @param proof `sign_up`: the mail that the sign-up sent; `other`: a code, which says nothing about who signed up
+ * Confirms an account that was never confirmed. A confirmed account stays as it is. The password stays only if the proof was the
+ * sign-up's own mail and no other password was offered meanwhile. The reason: any person can sign up with any address, and the reader of the
+ * mails cannot tell whose sign-up a mail belongs to. A person without a password chooses one by a reset. Earlier mails are withdrawn.
+ * @param proof `sign_up`: the mail of the sign-up; `other`: a code, which does not show who signed up
  */
 export async function confirmAddress(
   tx: Transaction,
@@ -54,13 +53,13 @@ export async function confirmAddress(
   now: Date,
 ): Promise<void> {
   const { table, owner, signUpAgain } = accounts[kind];
-  const confirmed = await tx.run(sql`UPDATE ${raw(table)}
+  const confirmedRows = await tx.run(sql`UPDATE ${raw(table)}
         SET verified_at = ${now},
             password_hash = CASE
               WHEN ${proof === 'sign_up'} AND NOT EXISTS (SELECT FROM one_time_tokens WHERE ${raw(owner)} = ${id} AND purpose = '${raw(signUpAgain)}')
               THEN password_hash END
       WHERE id = ${id} AND verified_at IS NULL`);
-  if (confirmed > 0) await withdrawTokensOf(tx, ownerOf(kind, id));
+  if (confirmedRows > 0) await withdrawTokensOf(tx, ownerOf(kind, id));
 }
 
 function ownerOf(kind: AccountKind, id: Id): TokenOwner {

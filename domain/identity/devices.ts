@@ -1,8 +1,8 @@
-/** Tokens of devices: a device that has had a session of an account proves it, and none is stored (LIM-26). */
+/** Device tokens. A token proves that its device has had a session of an account. Tokens are not stored (LIM-26). */
 import { randomBytes } from 'node:crypto';
 import type { Vault } from '../../platform/infra/vault.ts';
 
-/** How long a device is known after its last sign-in. */
+/** The time in which a device is known after its last sign-in. */
 const lifetimeMs = 180 * 24 * 3_600_000;
 const timeBytes = 6;
 const idBytes = 12;
@@ -11,7 +11,7 @@ const macBytes = 16;
 const labelOf = (account: string, token: Buffer) => `device:${account}:${token.toString('hex')}`;
 
 /**
- * @param account names the account by its address, so a device is forgotten when the address changes
+ * @param account names the account by its address, so a change of the address forgets the device
  * @returns letters, digits, `-` and `_`
  */
 export function deviceToken(vault: Vault, account: string, now: Date): string {
@@ -21,7 +21,7 @@ export function deviceToken(vault: Vault, account: string, now: Date): string {
   return Buffer.concat([token, vault.mac(labelOf(account, token), macBytes)]).toString('base64url');
 }
 
-/** @returns the device's id; undefined for a token of another account, for one that is not ours, and for one that has expired */
+/** @returns the device's id; undefined if the token belongs to another account, was not issued by this service, or has expired */
 export function readDevice(vault: Vault, account: string, text: string, now: Date): string | undefined {
   const bytes = Buffer.from(text, 'base64url');
   if (bytes.length !== timeBytes + idBytes + macBytes || bytes.toString('base64url') !== text) return undefined;

@@ -1,4 +1,4 @@
-/** Students' accounts found or opened for many people at once, in a number of statements that does not grow with theirs. */
+/** Finds or opens accounts for many people. The number of statements does not grow with the number of people. */
 import { lockStudentCount } from '../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -8,7 +8,7 @@ import type { Vault } from '../../platform/infra/vault.ts';
 import { followAccess } from '../joining/joining.ts';
 import { pendingSignUp, takeOver } from './pending-sign-ups.ts';
 
-/** Somebody of a list; the address is folded, the name tidy. */
+/** A person of a list. The address is folded and the name is tidy. */
 export interface ListedPerson {
   email: string;
   name: string;
@@ -17,32 +17,32 @@ export interface ListedPerson {
 export interface FoundAccount {
   studentId: Id;
   created: boolean;
-  /** It was a pending sign-up, and the club stands for it now (DEC-62). */
+  /** The account was a pending sign-up, and is confirmed by the club now (DEC-62). */
   takenOver: boolean;
 }
 
 /**
- * Finds the students of these addresses, opens accounts for the others, and holds the rows of all. In the order of locks: the
- * club's count where a look without a lock finds somebody who does not count yet, then the students who are there, by their ids.
- * Facts and mails about those who are created, and mails to those who are taken over, are the caller's.
- * @param people no address twice
- * @param room how many of so many people who do not count yet may; the first in the list do
- * @returns by address; without those for whom there was no room
- * @throws StaleRead (an account came or went since the look)
+ * Finds the students of these addresses, opens accounts for the others, and locks all rows. The order of locks is: the club's count, if a
+ * look without a lock finds a person who does not count yet; then the existing students, by their ids. The caller records facts and
+ * mails about new students, and mails to students who are taken over.
+ * @param people without duplicate addresses
+ * @param room takes the number of new people, and returns how many of them may count. The first of the list do
+ * @returns the accounts by address. People without a seat are absent
+ * @throws StaleRead (an account was created or deleted since the look)
  */
 export async function findOrOpenAccounts(
   tx: Transaction,
   vault: Vault,
   clubId: Id,
   people: readonly ListedPerson[],
-  room: (wanted: number) => Promise<number>,
+  room: (requested: number) => Promise<number>,
   now: Date,
 ): Promise<Map<string, FoundAccount>> {
   const isCountHeld = (await countByAddress(tx, clubId, people)) < people.length;
   if (isCountHeld) await lockStudentCount(tx, clubId);
   const there = new Map((await lockByAddress(tx, clubId, people)).map((account) => [account.email, account]));
   const uncounted = people.filter(({ email }) => there.get(email)?.isPending ?? true);
-  // Somebody was removed, or has another address, since the look: students are held by now, it is too late for the count.
+  // A student was removed or got another address since the look. Students are locked by now, so it is too late to lock the count.
   if (uncounted.length > 0 && !isCountHeld) throw new StaleRead();
 
   const admitted = uncounted.length === 0 ? [] : uncounted.slice(0, await room(uncounted.length));
@@ -61,12 +61,12 @@ export async function findOrOpenAccounts(
   if (opened.length > 0)
     for (const { id, email } of await insert(tx, vault, clubId, opened, now))
       accounts.set(email, { studentId: id, created: true, takenOver: false });
-  // Somebody signed up with one of the addresses, or was given it by a correction, since they were locked.
+  // A sign-up or a correction has taken one of the addresses since they were locked.
   if (opened.some(({ email }) => !accounts.has(email))) throw new StaleRead();
   return accounts;
 }
 
-/** @returns how many of them are students of the club who count */
+/** @returns how many of these addresses belong to counting students of the club */
 async function countByAddress(tx: Transaction, clubId: Id, people: readonly ListedPerson[]): Promise<number> {
   const row = await tx.one<{ known: number }>(
     sql`SELECT count(*)::int AS known FROM students
@@ -86,7 +86,7 @@ async function lockByAddress(
   );
 }
 
-/** In the order of the addresses, so that two lists with the same people wait for one another and not in a circle. */
+/** Inserts in the order of the addresses, so that two lists with the same people cause no deadlock. */
 async function insert(
   tx: Transaction,
   vault: Vault,
@@ -102,7 +102,7 @@ async function insert(
     email: string;
   }>(sql`INSERT INTO students (id, club_id, name, email, email_key, opened_by, created_at)
      SELECT person.id, ${clubId}, person.name, person.email, person.key, 'club', ${now}
-       FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[], ${rows.map(({ key }) => key)}::bytea[]) WITH ORDINALITY AS person (id, name, email, key, place) ORDER BY place
+       FROM unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[], ${rows.map(({ email }) => email)}::text[], ${rows.map(({ key }) => key)}::bytea[]) WITH ORDINALITY AS person (id, name, email, key, position) ORDER BY position
      ON CONFLICT (club_id, email) DO NOTHING RETURNING id, email`);
   await followAccess(tx, { clubId, studentIds: opened.map(({ id }) => id) }, now);
   return opened;

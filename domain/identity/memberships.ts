@@ -1,4 +1,4 @@
-/** The clubs that an administrator acts in. */
+/** The clubs of an administrator. */
 import type { Role } from '../../entities/clubs/values.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
@@ -11,7 +11,7 @@ export interface Organization {
   role: Role;
 }
 
-/** @returns the clubs that an administrator acts in, by name */
+/** @returns the clubs of an administrator, by name */
 export function listOrganizations(db: Queries, administratorId: Id): Promise<Organization[]> {
   return db.rows<Organization>(sql`SELECT club.id AS organization_id, club.name, club.slug, membership.role
        FROM memberships membership JOIN clubs club ON club.id = membership.club_id

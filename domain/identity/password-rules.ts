@@ -1,51 +1,51 @@
-/** Which passwords may be chosen (ACC-7). Those that were chosen before stay good: this is asked for new ones alone. */
+/** The rules for new passwords (ACC-7). Existing passwords stay valid. */
 import { isLeaked } from './leaked-passwords.ts';
 import { RefusalToPerson, type RefusalWords } from '../language/refusal.ts';
 
-/** Whose password it is: what others know of them is no secret. */
+/** The owner of a password. Public facts about the owner are not secret enough for a password. */
 export interface PasswordOwner {
   email: string;
-  /** The person's, and those of their clubs. */
+  /** The names of the person and of their clubs. */
   names: readonly string[];
 }
 
-const leastCharacters = 10;
-const leastDifferent = 4;
-/** Letters and digits that must be left beside what others know of the owner. */
-const leastUnknown = 6;
-/** Shorter parts of a name or an address stand in many words. */
-const leastPart = 3;
+const minCharacters = 10;
+const minDistinct = 4;
+/** Letters and digits that must remain besides the public facts about the owner. */
+const minUnknown = 6;
+/** Shorter parts of a name or an address occur in many words. */
+const minPartLength = 3;
 
 /**
- * @param owner absent while it is not known whose password it is: {@link requireUnknown} asks the rest later
+ * @param owner absent if the owner is not known yet. Then {@link requireUnknown} checks the rest later
  * @throws DomainError weak_password
  */
 export function requireStrongPassword(password: string, owner?: PasswordOwner): void {
   const text = comparable(password);
   const count = Array.from(text).length;
-  if (count < leastCharacters)
-    throw weak(({ say }) => say('refusal.password_short', { count, least: String(leastCharacters) }));
-  if (new Set(text).size < leastDifferent) throw weak('refusal.password_repeats');
+  if (count < minCharacters)
+    throw weak(({ say }) => say('refusal.password_short', { count, least: String(minCharacters) }));
+  if (new Set(text).size < minDistinct) throw weak('refusal.password_repeats');
   if (formsOf(text).some(isLeaked)) throw weak('refusal.password_known');
   if (owner) requireUnknown(password, owner);
 }
 
-/** @throws DomainError weak_password for one that is hardly more than the owner's address, name or club */
+/** @throws DomainError weak_password if the password is hardly more than the owner's address, name or club */
 export function requireUnknown(password: string, { email, names }: PasswordOwner): void {
   const whole = lettersAndDigits(comparable(password));
   const parts = [email, ...names]
     .map(comparable)
     .flatMap((known) => [known, ...known.split(/[^\p{L}\p{N}]+/u)])
     .map(lettersAndDigits)
-    .filter((part) => part.length >= leastPart)
+    .filter((part) => part.length >= minPartLength)
     .toSorted((one, other) => other.length - one.length);
   const rest = parts.reduce((left, part) => left.replaceAll(part, ''), whole);
-  if (rest !== whole && rest.length < leastUnknown) throw weak('refusal.password_personal');
+  if (rest !== whole && rest.length < minUnknown) throw weak('refusal.password_personal');
 }
 
 const weak = (words: RefusalWords) => new RefusalToPerson('weak_password', words);
 
-/** Characters that look alike or are written in another width count as the same. */
+/** Treats characters that look alike, or have another width, as equal. */
 const comparable = (text: string) => text.normalize('NFKC').toLowerCase();
 
 const lettersAndDigits = (text: string) => text.replaceAll(/[^\p{L}\p{N}]/gu, '');
@@ -61,7 +61,7 @@ const standIns: Readonly<Record<string, string>> = {
   $: 's',
 };
 
-/** The variants of known passwords that a guesser tries: with digits around them, digits for letters, blanks between, or written twice. */
+/** The variants of known passwords that attackers try: with digits around them, digits for letters, blanks between, or written twice. */
 function formsOf(text: string): readonly string[] {
   const plain = [text, text.replaceAll(/\s/g, '')];
   const once = plain.flatMap((form) => [form, unitOf(form)]);
@@ -70,7 +70,7 @@ function formsOf(text: string): readonly string[] {
   return [...new Set(spelled)].filter((form) => form !== '');
 }
 
-/** @returns the part that the text repeats from its beginning to its end; the text itself if it repeats none */
+/** @returns the part that the text repeats from beginning to end; the text itself if it repeats no part */
 function unitOf(text: string): string {
   const period = `${text}${text}`.indexOf(text, 1);
   return period > 0 ? text.slice(0, period) : text;

@@ -1,18 +1,18 @@
-/** Passwords: argon2id, and the same time spent whether or not there is an account. */
+/** Passwords by argon2id. A check takes the same time with and without an account. */
 import { hash, verify } from '@node-rs/argon2';
 
-/** OWASP's first recommendation for argon2id; some 20 ms of one core. */
+/** OWASP's first recommendation for argon2id. Takes some 20 ms of one core. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 export function hashPassword(password: string): Promise<string> {
   return hash(password.normalize('NFC'), cost);
 }
 
-/** A hash that no password is known for: checked against when there is no account, so that both take the same time. */
-const nobody = hash(crypto.randomUUID(), cost);
+/** A hash with an unknown password. It is checked if there is no account, so that both cases take the same time. */
+const unknownHash = hash(crypto.randomUUID(), cost);
 
-/** @param passwordHash null where there is no account or it has no password: the answer is no, as late as for any other */
+/** @param passwordHash null if there is no account or no password. The answer is then false, after the same time */
 export async function passwordMatches(password: string, passwordHash: string | null): Promise<boolean> {
-  const matches = await verify(passwordHash ?? (await nobody), password.normalize('NFC'));
+  const matches = await verify(passwordHash ?? (await unknownHash), password.normalize('NFC'));
   return matches && passwordHash !== null;
 }

@@ -4,15 +4,15 @@ const hour = 3_600_000;
 
 export const pendingSignUpRules = {
   /**
-   * Sign-ups of a club within an hour that nobody has confirmed yet. People confirm within minutes, so a launch with thousands
-   * of them stays below; a script with invented addresses does not.
+   * The maximum number of unconfirmed sign-ups of a club within an hour. People confirm within minutes, so a launch with thousands of
+   * sign-ups stays below it. A script with invented addresses does not.
    */
   anHour: 500,
-  /** Of them from one network: a tenth, so that a stranger does not close the sign-up of a club for everybody else. */
+  /** The maximum from one network. It is a tenth, so that a stranger cannot close a club's sign-up for all others. */
   anHourOfNetwork: 50,
   hourMs: hour,
-  /** A pending sign-up is removed so long after it was made. Its last link is good for 24 hours. */
+  /** The age at which a pending sign-up is removed. Its last link is valid for 24 hours. */
   removedAfterMs: 7 * 24 * hour,
-  /** How many one round of the retention removes: each in a transaction of its own. */
+  /** Sign-ups that one round of retention removes, each in a transaction of its own. */
   removedARound: 200,
 } as const;

@@ -1,6 +1,6 @@
 /**
- * Pending sign-ups: accounts that somebody signed up for and nobody confirmed (DEC-62). Anybody can sign up with anybody's
- * address, so they take no place among the club's students, and the club or a sale takes them over without their password.
+ * Pending sign-ups: accounts that were signed up but never confirmed (DEC-62). Any person can sign up with any address. So a pending
+ * sign-up takes no seat of the club's plan, and the club or a sale takes it over without its password.
  */
 import { randomUUID } from 'node:crypto';
 import { SignUpNetwork } from '../../entities/identity/sign-up-network.ts';
@@ -9,12 +9,12 @@ import type { Id } from '../../platform/core/ids.ts';
 import { StaleRead, type Queries, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
-import { lockPlaces, takePlaces, type Addressee, type HeldPlaces } from '../billing/allowances.ts';
+import { lockSeats, takeSeats, type Addressee, type LockedSeats } from '../billing/allowances.ts';
 import { tokenLifetimeMs } from '../mail/one-time-tokens.ts';
 import { pendingSignUpRules } from './pending-sign-ups.policy.ts';
 import { RefusalToPerson, minutesOf } from '../language/refusal.ts';
 
-/** The condition on a row of `students`. */
+/** A condition on a row of `students`. */
 export const pendingSignUp = sql`opened_by = 'sign_up' AND verified_at IS NULL`;
 
 interface Account {
@@ -25,40 +25,40 @@ interface Account {
 }
 
 /**
- * Locks a student who may be about to count: the club's count first, where they do not count yet
- * (docs/explanation/architecture.md#locks). For a transaction that holds no student.
- * @param which of the students who were not removed
- * @returns the account, if there is one; and places, if it is pending or `orNew` and absent
+ * Locks a student who may be about to count. If the student does not count yet, it locks the club's count first
+ * (docs/explanation/architecture.md#locks). The transaction must not hold the lock of a student.
+ * @param which a condition on students who were not removed
+ * @returns the account, if it exists; and seats, if it is pending, or absent with `orNewIn`
  * @throws DomainError limit_reached; StaleRead
  */
 export async function lockAccount(
   tx: Transaction,
   which: Sql,
   options: { addressee?: Addressee; orNewIn?: Id },
-): Promise<{ account: Account | undefined; places: HeldPlaces | undefined }> {
+): Promise<{ account: Account | undefined; seats: LockedSeats | undefined }> {
   const find = sql`SELECT id, club_id AS "clubId", email, ${pendingSignUp} AS "isPending" FROM students WHERE removed_at IS NULL AND ${which}`;
-  const seen = await tx.one<Account>(find);
-  const clubId = seen === undefined ? options.orNewIn : seen.isPending ? seen.clubId : undefined;
-  const places = clubId === undefined ? undefined : await lockPlaces(tx, clubId, 1, options.addressee);
+  const unlocked = await tx.one<Account>(find);
+  const clubId = unlocked === undefined ? options.orNewIn : unlocked.isPending ? unlocked.clubId : undefined;
+  const seats = clubId === undefined ? undefined : await lockSeats(tx, clubId, 1, options.addressee);
   const account = await tx.one<Account>(sql`${find} FOR NO KEY UPDATE`);
-  const takesPlace = account === undefined ? options.orNewIn !== undefined : account.isPending;
-  if (takesPlace && !places) throw new StaleRead();
-  return { account, places: takesPlace ? places : undefined };
+  const needsSeat = account === undefined ? options.orNewIn !== undefined : account.isPending;
+  if (needsSeat && !seats) throw new StaleRead();
+  return { account, seats: needsSeat ? seats : undefined };
 }
 
-/** Records the place that a pending sign-up takes when it is confirmed. */
-export async function takePlaceOf(
+/** Records the seat that a pending sign-up takes when it is confirmed. */
+export async function takeSeatOf(
   tx: Transaction,
-  { account, places }: { account: Pick<Account, 'clubId'>; places: HeldPlaces | undefined },
+  { account, seats }: { account: Pick<Account, 'clubId'>; seats: LockedSeats | undefined },
   now: Date,
 ): Promise<void> {
-  if (places) await takePlaces(tx, account.clubId, places, now);
+  if (seats) await takeSeats(tx, account.clubId, seats, now);
 }
 
 /**
- * Takes pending sign-ups over: from now on the club or a sale stands for them, and they count. Their passwords go, for they
- * may be a stranger's. What was offered still answers `email_not_verified`, so that signing in tells nobody of it (ADR 5).
- * The students' rows and their places are held.
+ * Takes pending sign-ups over in the name of the club or a sale, so that they count. Their passwords may be a stranger's and are removed. An
+ * offered password still answers `email_not_verified`, so that sign-in does not reveal the takeover (ADR 5). The caller holds the locks of
+ * the students and their seats.
  */
 export async function takeOver(
   tx: Transaction,
@@ -81,17 +81,17 @@ export async function takeOver(
   );
 }
 
-/** Where a sign-up comes from, and which sign-ups the bounds leave out. */
+/** The origin of a sign-up, and the sign-ups that the bounds do not count. */
 interface SignUpSource {
-  /** The network of the caller; undefined if nobody knows. */
+  /** The network of the caller. Undefined if it is unknown. */
   network: string | undefined;
-  /** The condition on a row of `students` that takes no place among the pending ones. */
+  /** A condition on a row of `students` that does not count as pending here. */
   uncounted: Sql;
 }
 
 /**
- * Bounds the sign-ups of a club that nobody has confirmed, and those of one network among them. Checked before the address is looked
- * up, so that all callers get the same answer. Sign-ups at the same time may pass the bound by as many as they are.
+ * Limits the unconfirmed sign-ups of a club, and of one network in it. The check runs before the address is looked up, so that all callers
+ * get the same answer. Concurrent sign-ups may exceed the bound by their number.
  * @throws DomainError rate_limited
  */
 export async function requireFewPending(
@@ -130,7 +130,7 @@ function tooMany(
   });
 }
 
-/** Notes the network of a new sign-up, as a hash and for an hour: no bound looks further back. */
+/** Records the network of a new sign-up as a hash. It is kept for an hour, because no bound looks further back. */
 export async function noteNetwork(
   tx: Transaction,
   vault: Vault,
@@ -141,11 +141,11 @@ export async function noteNetwork(
   await tx.manager.insert(SignUpNetwork, { studentId, clubId, networkKey, createdAt: now });
 }
 
-/** Forgets the network of a student who is removed. */
+/** Deletes the network of a removed student. */
 export async function forgetNetwork(tx: Transaction, studentId: Id): Promise<void> {
   await tx.manager.delete(SignUpNetwork, { studentId });
 }
 
-/** Of one club: nobody can tell from the hashes that two clubs have a visitor in common. */
+/** The hash differs between clubs, so that hashes do not show that two clubs have a common visitor. */
 const networkKeyOf = (vault: Vault, clubId: Id, network: string) =>
   vault.deriveLasting(`network of sign-ups:${clubId}:${network}`);

@@ -1,4 +1,4 @@
-/** Finds the caller of a session by its token, for every request anew: a session that has ended is over at once (AUTH-4). */
+/** Finds the caller of a session by its token, for each request again. So an ended session is refused immediately (AUTH-4). */
 import { AdministratorSession } from '../../entities/identity/administrator-session.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 import { gathered } from '../../platform/core/gathered.ts';
@@ -10,14 +10,14 @@ import { sha256 } from '../../platform/infra/vault.ts';
 import { administratorSessionMaxMs, sessionLifetimeMs } from './sessions.ts';
 import type { StudentIdentity } from './student-identity.ts';
 
-/** A session in use is prolonged at most this often, so that reading does not mean writing. */
+/** The shortest time between two prolongations of a session, so that few requests write. */
 const slideEveryMs = 5 * 60_000;
-/** Look-ups of a process under way together, where one lasts: few of its connections. */
-const lookUpsAtOnce = 4;
+/** The maximum number of look-ups of a process at the same time. They use few of its connections. */
+const maxConcurrentLookUps = 4;
 
 export interface AdministratorSessionFound {
   administratorId: Id;
-  /** What the administrator is in the club asked about; null for no membership or no such club, which look alike. */
+  /** The role of the administrator in the requested club. Null without a membership, or without such a club; both look alike. */
   role: Role | null;
 }
 
@@ -26,33 +26,33 @@ export interface SessionFinder {
   student(token: string, now: Date): Promise<StudentIdentity | undefined>;
   /**
    * @param clubId the club of the path, if it has one: its membership is read in the same query
-   * @returns who a living session belongs to, or undefined; prolongs it
+   * @returns the administrator of a living session and the role; undefined without a session. Prolongs the session
    */
   administrator(token: string, clubId: Id | undefined, now: Date): Promise<AdministratorSessionFound | undefined>;
 }
 
-interface Asked {
+interface LookUp {
   tokenHash: Buffer;
   now: Date;
   clubId: Id | null;
 }
 
-/** @returns the finder of a process: sessions of requests that come at once are looked up together */
+/** @returns the finder of a process. Sessions of concurrent requests are looked up together */
 export function createSessionFinder(db: Database): SessionFinder {
   const student = gathered(
-    (asked: readonly Asked[]) =>
-      forAllClubs(async () => placed(asked, await selectStudentSessions(db.source, [...columnsOf(asked)]))),
-    { atOnce: lookUpsAtOnce },
+    (lookUps: readonly LookUp[]) =>
+      forAllClubs(async () => inOrder(lookUps, await selectStudentSessions(db.source, [...columnsOf(lookUps)]))),
+    { atOnce: maxConcurrentLookUps },
   );
   const administrator = gathered(
-    (asked: readonly Asked[]) =>
+    (lookUps: readonly LookUp[]) =>
       forAllClubs(async () =>
-        placed(
-          asked,
-          await selectAdministratorSessions(db.source, [...columnsOf(asked), asked.map(({ clubId }) => clubId)]),
+        inOrder(
+          lookUps,
+          await selectAdministratorSessions(db.source, [...columnsOf(lookUps), lookUps.map(({ clubId }) => clubId)]),
         ),
       ),
-    { atOnce: lookUpsAtOnce },
+    { atOnce: maxConcurrentLookUps },
   );
   return {
     student: (token, now) => student({ tokenHash: sha256(token), now, clubId: null }),
@@ -70,38 +70,38 @@ export function createSessionFinder(db: Database): SessionFinder {
   };
 }
 
-const columnsOf = (asked: readonly Asked[]) =>
-  [asked.map(({ tokenHash }) => tokenHash), asked.map(({ now }) => now)] as const;
+const columnsOf = (lookUps: readonly LookUp[]) =>
+  [lookUps.map(({ tokenHash }) => tokenHash), lookUps.map(({ now }) => now)] as const;
 
-/** @returns the rows at the places of those who asked */
-function placed<Row extends { place: number }>(
-  asked: readonly Asked[],
+/** @returns for each look-up its row, in their order */
+function inOrder<Row extends { position: number }>(
+  lookUps: readonly LookUp[],
   rows: readonly Row[],
-): (Omit<Row, 'place'> | undefined)[] {
-  const found = new Map(rows.map(({ place, ...row }) => [place, row]));
-  return asked.map((_, index) => found.get(index + 1));
+): (Omit<Row, 'position'> | undefined)[] {
+  const rowsByPosition = new Map(rows.map(({ position, ...row }) => [position, row]));
+  return lookUps.map((_, index) => rowsByPosition.get(index + 1));
 }
 
-/** By the tokens' hashes and the time: the students of living sessions, with their clubs' slugs. */
-const selectStudentSessions = prepared<StudentIdentity & { place: number }>(
+/** Finds the students of living sessions, with their clubs' slugs, by the hashes of tokens and the time. */
+const selectStudentSessions = prepared<StudentIdentity & { position: number }>(
   'select_student_sessions',
-  `SELECT asked.place::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",
+  `SELECT asked.position::int, student.id, student.name, student.email, student.verified_at AS "verifiedAt",
           student.password_hash IS NOT NULL AS "hasPassword", student.created_at AS "createdAt",
           student.avatar_key AS "avatarKey", student.language, student.club_id AS "clubId", club.slug AS "clubSlug", club.language AS "clubLanguage"
-     FROM unnest($1::bytea[], $2::timestamptz[]) WITH ORDINALITY AS asked (token_hash, now, place)
+     FROM unnest($1::bytea[], $2::timestamptz[]) WITH ORDINALITY AS asked (token_hash, now, position)
      JOIN student_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
      JOIN students student ON student.id = session.student_id AND student.removed_at IS NULL
      JOIN clubs club ON club.id = student.club_id`,
 );
 
-/** With the membership of a club, where the session's owner has one. */
+/** Also finds the membership of a club, if the owner of the session has one. */
 const selectAdministratorSessions = prepared<
-  AdministratorSessionFound & { place: number; createdAt: Date; expiresAt: Date }
+  AdministratorSessionFound & { position: number; createdAt: Date; expiresAt: Date }
 >(
   'select_administrator_sessions',
-  `SELECT asked.place::int, session.administrator_id AS "administratorId", session.created_at AS "createdAt",
+  `SELECT asked.position::int, session.administrator_id AS "administratorId", session.created_at AS "createdAt",
           session.expires_at AS "expiresAt", membership.role
-     FROM unnest($1::bytea[], $2::timestamptz[], $3::uuid[]) WITH ORDINALITY AS asked (token_hash, now, club_id, place)
+     FROM unnest($1::bytea[], $2::timestamptz[], $3::uuid[]) WITH ORDINALITY AS asked (token_hash, now, club_id, position)
      JOIN administrator_sessions session ON session.token_hash = asked.token_hash AND session.expires_at > asked.now
      LEFT JOIN memberships membership
        ON membership.administrator_id = session.administrator_id AND membership.club_id = asked.club_id`,

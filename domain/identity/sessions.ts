@@ -1,4 +1,4 @@
-/** Sessions: opaque tokens in two stores, one for each kind of caller. Deleting its row ends a session (AUTH-1 to AUTH-4, AUTH-6). */
+/** Sign-in sessions: opaque tokens in two stores, one for each kind of caller. Deleting its row ends a session (AUTH-1 to AUTH-4, AUTH-6). */
 import { randomBytes } from 'node:crypto';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
@@ -10,12 +10,12 @@ export type CallerKind = 'student' | 'admin';
 
 const hour = 3_600_000;
 const day = 24 * hour;
-/** How long a session lasts (DEC-10): a student's from its beginning, an administrator's from its last use. */
+/** The lifetime of a session (DEC-10): a student's from its beginning, an administrator's from its last use. */
 export const sessionLifetimeMs = { student: 30 * day, admin: 12 * hour } as const satisfies Record<CallerKind, number>;
-/** An administrator's session ends so long after its beginning, however much it is used (DEC-10). */
+/** The longest lifetime of an administrator's session, however much it is used (DEC-10). */
 export const administratorSessionMaxMs = 30 * day;
 
-/** Both kinds: scanners for leaked secrets find the prefix, and it says nothing of the kind. The store decides it (AUTH-4). */
+/** The prefix of both kinds. Secret scanners find it, and it does not show the kind, which only the store decides (AUTH-4). */
 const tokenPrefix = 'cls_';
 
 const stores = {
@@ -28,7 +28,7 @@ export interface OpenedSession {
   expiresAt: Date;
 }
 
-/** Opens a session. @returns the token, which is in no store: only its hash is kept */
+/** Opens a session. @returns the token. Only its hash is stored */
 export async function openSession(tx: Transaction, kind: CallerKind, ownerId: Id, now: Date): Promise<OpenedSession> {
   const token = `${tokenPrefix}${randomBytes(32).toString('base64url')}`;
   const expiresAt = new Date(now.getTime() + sessionLifetimeMs[kind]);
@@ -43,18 +43,18 @@ export async function endSession({ db }: DatabaseDeps, kind: CallerKind, token: 
   await db.run(sql`DELETE FROM ${raw(stores[kind].table)} WHERE token_hash = ${sha256(token)}`);
 }
 
-/** Ends every session of a person, at once. */
+/** Ends every session of a person immediately. */
 export async function endSessionsOf(tx: Transaction, kind: CallerKind, ownerId: Id): Promise<void> {
   const { table, owner } = stores[kind];
   await tx.run(sql`DELETE FROM ${raw(table)} WHERE ${raw(owner)} = ${ownerId}`);
 }
 
-/** So long a session that has ended by itself stays, in milliseconds: the clocks of two processes differ. */
-const endedForMs = day;
-/** Sessions of a kind a batch. */
-const removedABatch = 1_000;
+/** The time in milliseconds that an expired session stays, because the clocks of processes differ. */
+const retentionMs = day;
+/** Sessions of each kind in a batch. */
+const sessionsPerBatch = 1_000;
 
-/** Removes a batch of each kind that ended by itself a day ago. @returns how many, and whether there may be more to do at once */
+/** Removes a batch of each kind that expired a day ago. @returns the number of sessions, and whether there may be more to do now */
 export async function removeEndedSessions(
   db: Queries,
   now: Date,
@@ -63,23 +63,23 @@ export async function removeEndedSessions(
   for (const { table } of Object.values(stores)) {
     counts.push(
       await db.run(sql`DELETE FROM ${raw(table)} WHERE token_hash IN (
-        SELECT token_hash FROM ${raw(table)} WHERE expires_at <= ${new Date(now.getTime() - endedForMs)}
-         ORDER BY expires_at LIMIT ${removedABatch} FOR UPDATE SKIP LOCKED)`),
+        SELECT token_hash FROM ${raw(table)} WHERE expires_at <= ${new Date(now.getTime() - retentionMs)}
+         ORDER BY expires_at LIMIT ${sessionsPerBatch} FOR UPDATE SKIP LOCKED)`),
     );
   }
   return {
     rows: { sessions: counts.reduce((sum, count) => sum + count, 0) },
-    more: counts.some((count) => count >= removedABatch),
+    more: counts.some((count) => count >= sessionsPerBatch),
   };
 }
 
-/** @returns of each session, in their order, whether it lives: it has not ended, and its student is not removed */
+/** @returns for each session in order whether it lives: it has not ended, and its student is not removed */
 export async function findLivingSessions(db: Queries, tokenHashes: readonly Buffer[], now: Date): Promise<boolean[]> {
   const rows = await db.rows<{ lives: boolean }>(sql`
     SELECT EXISTS (SELECT FROM student_sessions session JOIN students student ON student.id = session.student_id
                     WHERE session.token_hash = given.hash AND session.expires_at > ${now} AND student.removed_at IS NULL)
         OR EXISTS (SELECT FROM administrator_sessions session
                     WHERE session.token_hash = given.hash AND session.expires_at > ${now}) AS lives
-      FROM unnest(${tokenHashes}::bytea[]) WITH ORDINALITY AS given (hash, place) ORDER BY place`);
+      FROM unnest(${tokenHashes}::bytea[]) WITH ORDINALITY AS given (hash, position) ORDER BY position`);
   return rows.map(({ lives }) => lives);
 }

@@ -1,4 +1,4 @@
-/** A student's own account: confirmation, sign-in, reset, one-time code. None of them tells whether an e-mail is known. */
+/** A student's own account: confirmation, sign-in, reset, one-time code. No answer reveals whether an e-mail is known. */
 import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { IsNull } from 'typeorm';
@@ -15,7 +15,7 @@ import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
 import { unmailedRequestId } from '../mail/code-requests.ts';
 import { spendCode, tryCode } from '../mail/codes.ts';
-import { lockAccount, takePlaceOf } from './pending-sign-ups.ts';
+import { lockAccount, takeSeatOf } from './pending-sign-ups.ts';
 import { ownerOfToken, spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
 import { requireStrongPassword, requireUnknown, type PasswordOwner } from './password-rules.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
@@ -28,9 +28,9 @@ import { DomainError } from '../../platform/core/errors.ts';
 type StudentSession = RecordOf<'StudentSession'>;
 
 /**
- * With the last password that was offered at a sign-up that nobody confirmed, the answer is `email_not_verified`, whether the
- * sign-up created the account or met an existing one.
- * @throws DomainError invalid_credentials; email_not_verified, only after a right password
+ * A person who signs in with the last password of an unconfirmed sign-up gets `email_not_verified`. It does not matter whether the sign-up
+ * created the account or met an existing one.
+ * @throws DomainError invalid_credentials; email_not_verified only after a right password
  */
 export async function signInStudent(
   { db, storage }: StudentDeps,
@@ -47,11 +47,11 @@ export async function signInStudent(
        LEFT JOIN one_time_tokens token
          ON token.student_id = student.id AND token.purpose = 'student_sign_up_again' AND token.expires_at > ${now}
       WHERE student.club_id = ${clubId} AND student.email = ${foldEmail(email)}`);
-  const right = await passwordMatches(password, student?.passwordHash ?? null);
-  const offered = await passwordMatches(password, student?.offered ?? null);
-  if (!student || !right) throw offered ? emailNotVerified() : invalidCredentials();
+  const isRight = await passwordMatches(password, student?.passwordHash ?? null);
+  const isOffered = await passwordMatches(password, student?.offered ?? null);
+  if (!student || !isRight) throw isOffered ? emailNotVerified() : invalidCredentials();
   return db.transaction(async (tx) => {
-    // Comparing took its time: a reset or a removal that came meanwhile has ended what this would begin.
+    // Comparing took some time. A reset or a removal meanwhile must end this sign-in.
     const unchanged = await tx.one(
       sql`SELECT 1 FROM students WHERE id = ${student.id} AND password_hash = ${student.passwordHash} AND verified_at IS NOT NULL FOR SHARE`,
     );
@@ -61,8 +61,8 @@ export async function signInStudent(
 }
 
 /**
- * Spends the mailed token and opens a session.
- * @throws DomainError token_gone; limit_reached (the club has no place any more: the token stays good)
+ * Uses the mailed token and opens a session.
+ * @throws DomainError token_gone; limit_reached (the club has no free seat; the token stays valid)
  */
 export async function verifyStudentEmail(
   { db, storage }: StudentDeps,
@@ -71,25 +71,25 @@ export async function verifyStudentEmail(
 ): Promise<StudentSession> {
   return db.transaction(async (tx) => {
     const purposes = ['student_verify_email', 'student_invitation'] as const;
-    const held = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
+    const locked = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
     await spendToken(tx, purposes, token, now);
-    await confirmAddress(tx, 'student', held.account.id, 'sign_up', now);
-    await takePlaceOf(tx, held, now);
-    return openStudentSession(tx, storage, held.account.id, now);
+    await confirmAddress(tx, 'student', locked.account.id, 'sign_up', now);
+    await takeSeatOf(tx, locked, now);
+    return openStudentSession(tx, storage, locked.account.id, now);
   });
 }
 
 /**
- * Locks a student whose address was proved: after the club's count, if this makes them count, and before their tokens.
- * @throws DomainError token_gone for somebody who was removed; limit_reached
+ * Locks a student with a proven address: after the club's count, if the student starts to count, and before the student's tokens.
+ * @throws DomainError token_gone for a removed student; limit_reached
  */
 async function lockToConfirm(tx: Transaction, studentId: Id) {
-  const { account, places } = await lockAccount(tx, sql`id = ${studentId}`, { addressee: 'person' });
+  const { account, seats } = await lockAccount(tx, sql`id = ${studentId}`, { addressee: 'person' });
   if (!account) throw tokenGone();
-  return { account, places };
+  return { account, seats };
 }
 
-/** Mails the confirmation again, to whom it is still missing from. */
+/** Mails the confirmation again, if the address is not confirmed yet. */
 export async function resendStudentVerification(deps: VaultDeps, who: EmailInClub, now: Date): Promise<void> {
   await mailIfKnown(deps, 'student_verify_email', who, now, (student) => !student.verified);
 }
@@ -100,7 +100,7 @@ export async function requestStudentPasswordReset(deps: VaultDeps, who: EmailInC
 
 /**
  * Mails a code.
- * @returns the id of this request, through which codes of the account are tried; it looks the same if none was mailed
+ * @returns the id of this request, with which codes of the account are tried. It looks the same if no code was mailed
  */
 export async function requestStudentCode(
   deps: VaultDeps,
@@ -112,7 +112,7 @@ export async function requestStudentCode(
   return { accepted: true, code_id: codeId ?? unmailedRequestId(deps.vault, account, now) };
 }
 
-/** Sets a new password; every other session and every mailed token ends. @throws DomainError weak_password, token_gone, limit_reached */
+/** Sets a new password. Every other session and every mailed token ends. @throws DomainError weak_password, token_gone, limit_reached */
 export async function confirmStudentPasswordReset(
   { db, storage }: StudentDeps,
   { token, password }: { token: string; password: string },
@@ -122,12 +122,12 @@ export async function confirmStudentPasswordReset(
   const passwordHash = await hashPassword(password);
   return db.transaction(async (tx) => {
     const purposes = ['student_reset_password'] as const;
-    const held = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
+    const locked = await lockToConfirm(tx, await ownerOfToken(tx, purposes, token, now));
     await spendToken(tx, purposes, token, now);
-    const studentId = held.account.id;
-    requireUnknown(password, await passwordOwner(tx, studentId)); // the token stays good
-    await takePlaceOf(tx, held, now);
-    // Whoever read this mail owns the address: it is confirmed as well.
+    const studentId = locked.account.id;
+    requireUnknown(password, await passwordOwner(tx, studentId)); // after an error the token stays valid
+    await takeSeatOf(tx, locked, now);
+    // The reader of this mail owns the address, so it is confirmed too.
     await tx.run(
       sql`UPDATE students SET password_hash = ${passwordHash}, verified_at = coalesce(verified_at, ${now}) WHERE id = ${studentId}`,
     );
@@ -138,10 +138,10 @@ export async function confirmStudentPasswordReset(
 }
 
 /**
- * Exchanges a code for a session. Trying comes first and is committed by itself, so that no two guesses share a try.
- * @param input.network that the request comes from
- * @throws DomainError token_gone for a wrong, used, expired or unknown code, a request that is not the account's, and an unknown e-mail
- *   alike; limit_reached
+ * Exchanges a code for a session. The try is recorded and committed first, so that no two guesses share one try.
+ * @param input.network the network of the request
+ * @throws DomainError token_gone, with the same answer for a wrong, used, expired or unknown code, a foreign request and an unknown e-mail;
+ *   limit_reached
  */
 export async function exchangeStudentCode(
   { db, vault, storage }: StudentDeps,
@@ -149,20 +149,20 @@ export async function exchangeStudentCode(
   now: Date,
 ): Promise<StudentSession> {
   const { club_id: clubId, code_id: codeId, code, network } = input;
-  const tried = { clubId, email: foldEmail(input.email), codeId, code, ...(network !== undefined && { network }) };
-  const found = await db.transaction((tx) => tryCode(tx, vault, tried, now));
-  if (found === undefined) throw tokenGone();
+  const guess = { clubId, email: foldEmail(input.email), codeId, code, ...(network !== undefined && { network }) };
+  const match = await db.transaction((tx) => tryCode(tx, vault, guess, now));
+  if (match === undefined) throw tokenGone();
   return db.transaction(async (tx) => {
-    const held = await lockToConfirm(tx, found.studentId);
-    if (!(await spendCode(tx, vault, tried, found))) throw tokenGone();
-    await confirmAddress(tx, 'student', found.studentId, 'other', now);
-    await takePlaceOf(tx, held, now);
-    return openStudentSession(tx, storage, found.studentId, now);
+    const locked = await lockToConfirm(tx, match.studentId);
+    if (!(await spendCode(tx, vault, guess, match))) throw tokenGone();
+    await confirmAddress(tx, 'student', match.studentId, 'other', now);
+    await takeSeatOf(tx, locked, now);
+    return openStudentSession(tx, storage, match.studentId, now);
   });
 }
 
 /**
- * Gives a student who has none a password: somebody who was invited, or whose sign-up's password was dropped.
+ * Sets the first password of a student, who was invited, or whose password from the sign-up was removed.
  * @throws DomainError weak_password, password_exists
  */
 export async function setStudentPassword(
@@ -183,7 +183,7 @@ export async function setStudentPassword(
   });
 }
 
-/** Changes the student's own record. @throws DomainError invalid_request (a language that is not offered) */
+/** Changes the student's own record. @throws DomainError invalid_request (the language is not offered) */
 export async function updateOwnStudent(
   { db, storage }: StudentDeps,
   studentId: Id,
@@ -229,18 +229,18 @@ export async function findStudentByEmail(
   return student;
 }
 
-/** @returns the id of the token that was mailed, if one was */
+/** @returns the id of the mailed token, or null without a mail */
 async function mailIfKnown(
   { db, vault }: VaultDeps,
   template: MailTemplate,
   { club_id: clubId, email }: EmailInClub,
   now: Date,
-  wanted: (student: KnownStudent) => boolean = () => true,
+  isRecipient: (student: KnownStudent) => boolean = () => true,
 ): Promise<Id | null> {
   return db.transaction(async (tx) => {
     const address = foldEmail(email);
     const student = await findStudentByEmail(tx, clubId, address);
-    if (student && wanted(student)) {
+    if (student && isRecipient(student)) {
       const recipient = { studentId: student.id };
       return requestMail(tx, vault, { template, clubId, recipient, email: address }, now);
     }

@@ -1,4 +1,4 @@
-/** A student as sessions and lists carry it, and the record that callers see (ACC-1). */
+/** A student as in sessions and lists, and the student's record in the API (ACC-1). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
@@ -12,7 +12,7 @@ export interface StudentIdentity {
   hasPassword: boolean;
   createdAt: Date;
   avatarKey: string | null;
-  /** The student's own choice; null for the club's language. */
+  /** The student's own choice. Null for the club's language. */
   language: string | null;
   clubId: Id;
   clubSlug: string;

@@ -1,7 +1,7 @@
-/** The student who acts: their id, in their club. */
+/** A reference to the acting student. */
 import type { Id } from '../../platform/core/ids.ts';
 
-/** Who looks, in which club. */
+/** A student in a club. */
 export interface Reader {
   clubId: Id;
   id: Id;

@@ -1,4 +1,4 @@
-/** Students as administrators see them: list and read. */
+/** Students as administrators see them: listing and reading. */
 import { Club } from '../../entities/clubs/club.ts';
 import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -14,7 +14,7 @@ import { pageOfIds, search } from '../../platform/infra/postgres/lists/search.ts
 import { emailPattern, tidyName } from '../../platform/core/text.policy.ts';
 import { presentStudent, type StudentIdentity } from './student-identity.ts';
 
-/** A student who is shown has an address: only removal takes it. */
+/** Every listed student has an address, because only removal deletes it. */
 const studentColumns = columns(
   Student,
   ['id', 'name', 'verifiedAt', 'createdAt', 'avatarKey', 'language', 'clubId'],
@@ -24,21 +24,21 @@ const studentColumns = columns(
   .and<{ email: string; hasPassword: boolean }>(sql`student.email, student.password_hash IS NOT NULL AS "hasPassword"`);
 const studentsWithClub = sql`FROM students student JOIN clubs club ON club.id = student.club_id`;
 
-/** @throws Error if there is none: the caller has just seen or made it */
+/** @throws Error if there is no such student: the caller has just read or created it */
 export async function getStudent(db: Queries, studentId: Id): Promise<StudentIdentity> {
   const student = await findOne(db, sql`student.id = ${studentId}`);
-  if (!student) throw new Error('A student vanished inside a transaction that holds it');
+  if (!student) throw new Error(`There is no student ${studentId}`);
   return student;
 }
 
-/** @throws DomainError not_found, also for a student of another club and a removed one */
+/** @throws DomainError not_found (also for a removed student and one of another club) */
 export async function findStudent(db: Queries, clubId: Id, studentId: Id): Promise<StudentIdentity> {
   const student = await findOne(db, sql`student.id = ${studentId} AND student.club_id = ${clubId}`);
   if (!student) throw notFound('student');
   return student;
 }
 
-/** @returns the student as the contract shows them @throws DomainError not_found */
+/** @returns the student's record @throws DomainError not_found */
 export async function readStudent(
   db: Queries,
   storage: ObjectStore,
@@ -55,12 +55,12 @@ function findOne(db: Queries, condition: Sql): Promise<StudentIdentity | undefin
 }
 
 export interface StudentFilter extends PageRequest {
-  /** Searched in name and e-mail, without regard to case. */
+  /** Searched in name and e-mail, without case. */
   q?: string;
   verified?: boolean;
 }
 
-/** @returns a page of the club's students, newest first; with `q`, of the newest 1,000 who fit */
+/** @returns a page of the club's students, newest first. A search (`q`) finds only the newest 1,000 matches */
 export async function listStudents(
   db: Queries,
   storage: ObjectStore,
@@ -71,7 +71,7 @@ export async function listStudents(
   if (q !== '') return searchStudents(db, storage, clubId, q, filter);
   const { rows, total } = await listPage(db, filter, {
     columns: studentColumns,
-    from: sql`${studentsWithClub} WHERE ${shown(clubId, filter)}`,
+    from: sql`${studentsWithClub} WHERE ${isListed(clubId, filter)}`,
     orderBy: newestFirst,
     total: () => countListed(db, { list: 'students', clubId, marked: filter.verified }),
   });
@@ -80,8 +80,8 @@ export async function listStudents(
 
 const newestFirst = sql`student.created_at DESC, student.id DESC`;
 
-/** The condition under which the club's list shows a student. */
-function shown(clubId: Id, { verified }: StudentFilter): Sql {
+/** The condition of the club's list for a student. */
+function isListed(clubId: Id, { verified }: StudentFilter): Sql {
   return all([
     sql`student.club_id = ${clubId} AND student.removed_at IS NULL`,
     verified === undefined
@@ -103,7 +103,7 @@ async function searchStudents(
     from: 'students student',
     alias: 'student',
     orderedBy: 'created_at',
-    conditions: shown(clubId, filter),
+    conditions: isListed(clubId, filter),
     matching: sql`(${nameMatches('student.name', tidyName(q))} OR student.email ILIKE ${emailPattern(q)})`,
   });
   const rows = await db.rows<StudentIdentity>(

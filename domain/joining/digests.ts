@@ -1,30 +1,30 @@
-/** Whether students get the daily mail of spaces, over all of their memberships (CAMP-45, COMM-17). It needs only its tables. */
+/** Whether students get the daily mail of spaces, across all their memberships (CAMP-45, COMM-17). It needs only its tables. */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
-/** Whether a student has left the daily mail of all spaces: spaces that are joined later do not bring it back. */
+/** A condition: the student has unsubscribed from the daily mail of all spaces. Spaces that the student joins later do not bring it back. */
 export const hasLeftDigests = (studentId: Id | Sql): Sql => sql`EXISTS (
   SELECT FROM students leaver JOIN mail_suppressions suppression
       ON suppression.club_id = leaver.club_id AND suppression.address_key = leaver.email_key
    WHERE leaver.id = ${studentId} AND suppression.left_digests_at IS NOT NULL)`;
 
-/** Switches the daily mail of every space off, and remembers where it was on. Holds the student. */
+/** Switches the daily mail of every space off, and marks the spaces that had it on. Locks the student. */
 export async function stopDigests(tx: Transaction, studentId: Id): Promise<void> {
-  await holdStudent(tx, studentId);
+  await lockStudent(tx, studentId);
   await tx.run(
     sql`UPDATE community_memberships SET digest = false, digest_left = true WHERE student_id = ${studentId} AND digest`,
   );
 }
 
-/** Switches it on again where it was on. Holds the student. */
+/** Switches the daily mail on again for the marked spaces. Locks the student. */
 export async function resumeDigests(tx: Transaction, studentId: Id): Promise<void> {
-  await holdStudent(tx, studentId);
+  await lockStudent(tx, studentId);
   await tx.run(sql`UPDATE community_memberships SET digest = true, digest_left = false
     WHERE student_id = ${studentId} AND digest_left AND left_at IS NULL AND banned_at IS NULL`);
 }
 
-/** Before any membership: all who change memberships hold the student first (ENG-6). */
-async function holdStudent(tx: Transaction, studentId: Id): Promise<void> {
+/** Every change of memberships locks the student first (ENG-6). */
+async function lockStudent(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM students WHERE id = ${studentId} FOR NO KEY UPDATE`);
 }

@@ -1,5 +1,5 @@
 /**
- * Memberships of spaces follow access: the transaction that gives, takes or moves access, or opens an account, brings them up to date
+ * Memberships of spaces follow access. The transaction that grants, ends or moves access, or opens an account, also updates memberships
  * (COMM-8, COMM-9). It needs only its tables, so that accounts and access, which community builds on, can call it.
  */
 import type { Id } from '../../platform/core/ids.ts';
@@ -8,11 +8,11 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { hasLeftDigests } from './digests.ts';
 
 /**
- * Makes students members of the spaces that take everybody with access, and notes for the memberships that they have whether
- * `member_count` counts them. Who left, was removed or is banned stays so. The cost depends on the students and their club's spaces, and
- * not on members. Safe to repeat.
- * @param studentIds whose rows the transaction holds, or has just inserted
- * @param spaceId only this space
+ * Makes students members of the spaces that every student with access joins, and records for each membership whether `member_count`
+ * counts it. A student who left, was removed or is banned does not become a member again. The cost depends on the students and on the
+ * spaces of their club, and not on the number of members. Safe to repeat.
+ * @param studentIds students whose rows the transaction has locked or just inserted
+ * @param spaceId limits the work to this space
  */
 export async function followAccess(
   tx: Transaction,
@@ -20,7 +20,7 @@ export async function followAccess(
   now: Date,
 ): Promise<void> {
   const ofSpace = spaceId === undefined ? sql`` : sql`AND space.id = ${spaceId}`;
-  // An access that begins later makes a member at once, who is not counted before: nothing has to run when it begins.
+  // Access that begins later makes a member now, who is counted only from then on. So no run is needed when the access begins.
   await tx.run(sql`
     WITH held AS MATERIALIZED (
       SELECT enrollment.student_id, opening.space_id, bool_or(enrollment.starts_at <= ${now}) AS open,
@@ -44,37 +44,37 @@ export async function followAccess(
        AND (standing.counted, standing.looks_at) IS DISTINCT FROM (excluded.counted, excluded.looks_at)`);
 }
 
-const followedARound = 500;
+const membershipsPerRound = 500;
 
 /**
- * Follows access that began or ended by itself: `member_count` is right again within the hour (COMM-8). Safe to repeat, and to run twice
- * at once.
- * @returns how many students it looked at, and whether there may be more to do at once
+ * Follows access that began or ended by time. `member_count` is right again within the hour (COMM-8). Safe to repeat, and to run twice at
+ * the same time.
+ * @returns the number of due memberships, and whether there may be more to do now
  */
 export async function followAccessByTime(db: Database, now: Date): Promise<{ followed: number; more: boolean }> {
   const due = await db.rows<{ clubId: Id; studentId: Id }>(sql`
     SELECT club_id AS "clubId", student_id AS "studentId" FROM community_memberships
-     WHERE looks_at <= ${now} ORDER BY looks_at LIMIT ${followedARound}`);
+     WHERE looks_at <= ${now} ORDER BY looks_at LIMIT ${membershipsPerRound}`);
   for (const [clubId, members] of Map.groupBy(due, (membership) => membership.clubId)) {
     const studentIds = [...new Set(members.map(({ studentId }) => studentId))];
     await db.transaction(async (tx) => {
-      const held = await lockStudents(tx, studentIds);
-      await followAccess(tx, { clubId, studentIds: held }, now);
+      const lockedIds = await lockStudents(tx, studentIds);
+      await followAccess(tx, { clubId, studentIds: lockedIds }, now);
     });
   }
-  return { followed: due.length, more: due.length === followedARound };
+  return { followed: due.length, more: due.length === membershipsPerRound };
 }
 
-/** Holds these students. @returns those who are not removed */
+/** Locks these students. @returns the students who are not removed */
 async function lockStudents(tx: Transaction, studentIds: readonly Id[]): Promise<Id[]> {
-  const held = await tx.rows<{ id: Id }>(sql`
+  const students = await tx.rows<{ id: Id }>(sql`
     SELECT id FROM students WHERE id = ANY (${studentIds}::uuid[]) AND removed_at IS NULL ORDER BY id FOR NO KEY UPDATE`);
-  return held.map(({ id }) => id);
+  return students.map(({ id }) => id);
 }
 
-/** A page takes some milliseconds, and holds its students as long. */
-const filledAtOnce = 500;
-/** For transactions that wrote students when the run began: they last some seconds at most. */
+/** A page takes some milliseconds, and locks its students for as long. */
+const studentsPerPage = 500;
+/** The wait for transactions that were writing students when the run began. They last some seconds at most. */
 const barrierWaitMs = 2_000;
 
 export type SpaceFillStep = { done: true; outcome: 'filled' } | { done: false; at?: number; waits?: true };
@@ -87,17 +87,17 @@ interface Fill {
 }
 
 /**
- * Transactions of this database that have begun to write students. Others see the space when they come to it, or hold a student whom the
- * run waits for. Reads and writes of other tables, and other databases of the server, delay nothing.
+ * Transactions of this database that have begun to write students. Other transactions either see the space when they read it, or lock a
+ * student whom the run waits for. Reads, writes of other tables, and other databases of the server delay nothing.
  */
 const writersOfStudents = sql`SELECT virtualtransaction FROM pg_locks
    WHERE locktype = 'relation' AND relation = 'students'::regclass AND mode = 'RowExclusiveLock' AND granted
      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /**
- * The step of `space-fill/<space>`: brings the memberships of a space up to date, a page of the club's students at a time (COMM-9).
- * It first waits until every transaction has ended that may have added students without having seen the space as it is now (ADR 31).
- * A change of the space meanwhile begins it anew.
+ * The step of `space-fill/<space>`: brings the memberships of a space up to date, one page of the club's students at a time (COMM-9).
+ * It first waits for every transaction that may have added students without seeing the current space (ADR 31). A change of the space
+ * restarts the run from the beginning.
  * @param now Unix milliseconds
  */
 export async function fillSpace({ db }: { db: Database }, spaceId: Id, now: number): Promise<SpaceFillStep> {
@@ -106,9 +106,9 @@ export async function fillSpace({ db }: { db: Database }, spaceId: Id, now: numb
            NOT EXISTS (${writersOfStudents} AND virtualtransaction = ANY(fill_barrier::text[])) AS "isPassed"
       FROM community_spaces WHERE id = ${spaceId} AND fill_looks_at IS NOT NULL`);
   if (!fill) return { done: true, outcome: 'filled' };
-  const same = sql`id = ${spaceId} AND fill_looks_at IS NOT NULL AND fill_barrier IS NOT DISTINCT FROM ${fill.barrier}`;
+  const unchanged = sql`id = ${spaceId} AND fill_looks_at IS NOT NULL AND fill_barrier IS NOT DISTINCT FROM ${fill.barrier}`;
   if (fill.barrier === null) {
-    await db.run(sql`UPDATE community_spaces SET fill_barrier = ARRAY(${writersOfStudents})::text WHERE ${same}`);
+    await db.run(sql`UPDATE community_spaces SET fill_barrier = ARRAY(${writersOfStudents})::text WHERE ${unchanged}`);
     return { done: false };
   }
   if (!fill.isPassed) return { done: false, at: now + barrierWaitMs, waits: true };
@@ -117,23 +117,23 @@ export async function fillSpace({ db }: { db: Database }, spaceId: Id, now: numb
     const page = await pageOfStudents(tx, clubId, after);
     const studentIds = await lockStudents(tx, page);
     if (studentIds.length > 0) await followAccess(tx, { clubId, studentIds, spaceId }, new Date(now));
-    const last = page.length === filledAtOnce ? page.at(-1) : undefined;
+    const last = page.length === studentsPerPage ? page.at(-1) : undefined;
     const progress =
       last === undefined
         ? sql`fill_looks_at = NULL, fill_after = NULL, fill_barrier = NULL`
         : sql`fill_looks_at = ${new Date(now)}, fill_after = ${last}`;
     const moved = await tx.run(
-      sql`UPDATE community_spaces SET ${progress} WHERE ${same} AND fill_after IS NOT DISTINCT FROM ${after}::uuid`,
+      sql`UPDATE community_spaces SET ${progress} WHERE ${unchanged} AND fill_after IS NOT DISTINCT FROM ${after}::uuid`,
     );
     return last === undefined && moved > 0 ? { done: true, outcome: 'filled' } : { done: false };
   });
 }
 
-/** In the order of accounts, which has an index; a student who was removed meanwhile still says where the page begins. */
+/** Uses the order of accounts, which has an index. A student who was removed meanwhile still marks where the page begins. */
 async function pageOfStudents(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
   const from =
     after === null ? sql`` : sql`AND (created_at, id) > (SELECT created_at, id FROM students WHERE id = ${after})`;
   const page = await tx.rows<{ id: Id }>(sql`
-    SELECT id FROM students WHERE club_id = ${clubId} AND removed_at IS NULL ${from} ORDER BY created_at, id LIMIT ${filledAtOnce}`);
+    SELECT id FROM students WHERE club_id = ${clubId} AND removed_at IS NULL ${from} ORDER BY created_at, id LIMIT ${studentsPerPage}`);
   return page.map(({ id }) => id);
 }

@@ -1,4 +1,4 @@
-/** Booking, moving and canceling sessions. Who changes a session of a student holds the student first (ENG-6). */
+/** Booking, moving and canceling sessions. A transaction that changes a student's session locks the student first (ENG-6). */
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
 import type { SessionCanceler } from '../../entities/mentorships/values.ts';
@@ -28,10 +28,10 @@ const slotTaken = () => new RefusalToPerson('slot_taken', 'refusal.slot_taken');
 const sessionState = (message: string) => new DomainError('session_state', message);
 
 /**
- * Books a session, or moves one to another time. The slot is judged under the mentorship's row; exclusion constraints decide between
- * bookings of several mentorships of one mentor. A mentor from whom the session moves away is told (MENT-11).
- * @param input.replaces the student's booked session of the same mentorship that moves; it keeps its id
- * @throws DomainError not_found (mentorship, session to replace), feature_not_in_plan, invalid_request (no session begins then),
+ * Books a session, or moves one to another time. The slot is judged under the lock of the mentorship's row. Exclusion constraints decide
+ * between concurrent bookings of several mentorships of one mentor. If the session moves to another mentor, the former one gets a mail (MENT-11).
+ * @param input.replaces the student's booked session of the same mentorship that moves. It keeps its id
+ * @throws DomainError not_found (mentorship, session to replace), feature_not_in_plan, invalid_request (no session begins at that time),
  *   too_late_to_cancel (the session to replace), booking_limit_reached, slot_taken
  */
 export async function bookSession(
@@ -50,7 +50,7 @@ export async function bookSession(
         input.replaces === undefined ? undefined : await lockOwn(tx, student, { publicId, sessionId: input.replaces });
       await requireFeature(tx, student.clubId, 'community', 'person');
       if (replaced) requireChangeable(replaced, now);
-      // Two bookings at once of two mentorships of one mentor take turns here, instead of each waiting for the other's row.
+      // Concurrent bookings of two mentorships of one mentor wait here for each other, instead of each waiting for the other's row.
       const hasHours = await lockMentor(tx, student, mentorship);
       if (!hasHours || !isOffered(mentorship, startsAt, now))
         throw new RefusalToPerson('invalid_request', 'refusal.slot_gone', {
@@ -59,7 +59,7 @@ export async function bookSession(
       if (!replaced) await requireRoom(tx, student, mentorship, now);
       const id = replaced?.id ?? newId();
       if (replaced && replaced.mentorId !== mentorship.mentorId)
-        await tellFormerMentor(tx, vault, { ...replaced, clubId: student.clubId }, now);
+        await mailFormerMentor(tx, vault, { ...replaced, clubId: student.clubId }, now);
       await (replaced
         ? moveSession(tx, replaced, timesOf(mentorship, startsAt), input.agenda, now)
         : insertSession(
@@ -80,7 +80,7 @@ export async function bookSession(
 const exclusionViolation = '23P01';
 
 /**
- * Cancels a session of the student; one that is canceled stays as it is.
+ * Cancels a session of the student. A canceled session stays as it is.
  * @throws DomainError not_found, too_late_to_cancel
  */
 export async function cancelOwnSession(
@@ -100,7 +100,7 @@ export async function cancelOwnSession(
   });
 }
 
-/** Until the session begins. @param agenda empty removes it @throws DomainError not_found, session_state */
+/** Allowed until the session begins. @param agenda an empty text removes it @throws DomainError not_found, session_state */
 export async function setAgenda(
   { db }: DatabaseDeps,
   student: Reader,
@@ -117,7 +117,7 @@ export async function setAgenda(
   });
 }
 
-/** For 30 days after the end; a later rating replaces the earlier one. @throws DomainError not_found, session_state */
+/** Allowed for 30 days after the end. A later rating replaces the earlier one. @throws DomainError not_found, session_state */
 export async function rateSession(
   { db }: DatabaseDeps,
   student: Reader,
@@ -131,13 +131,13 @@ export async function rateSession(
     const over = now.getTime() - endsAt.getTime();
     if (status !== 'booked' || over < 0 || over > sessionRules.ratedForMs)
       throw new RefusalToPerson('session_state', 'refusal.rating_closed');
-    const words = { rating, ratingComment: comment?.trim() ?? '', ratedAt: now, updatedAt: now };
-    await tx.manager.update(MentorshipSession, { id }, words);
+    const change = { rating, ratingComment: comment?.trim() ?? '', ratedAt: now, updatedAt: now };
+    await tx.manager.update(MentorshipSession, { id }, change);
     return findOwnSession(tx, student, named, now);
   });
 }
 
-/** The club cancels a session before its end; one that is canceled stays as it is. @throws DomainError not_found, session_state */
+/** The club cancels a session before its end. A canceled session stays as it is. @throws DomainError not_found, session_state */
 export async function cancelSession(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -148,7 +148,8 @@ export async function cancelSession(
   return db.transaction(async (tx) => {
     const session = await lockOfClub(tx, clubId, sessionId);
     if (session.status !== 'canceled') {
-      if (session.status !== 'booked' || session.endsAt <= now) throw sessionState('The session is over.');
+      if (session.status !== 'booked' || session.endsAt <= now)
+        throw sessionState('The session is over and cannot be canceled.');
       await cancel(tx, { ...session, clubId }, { by: 'club', reason: reason.trim() }, now);
     }
     return findSession(tx, clubId, sessionId, now);
@@ -156,7 +157,7 @@ export async function cancelSession(
 }
 
 /**
- * Says whether the student came to a session that has begun. Safe to repeat.
+ * Records whether the student came to a session that has begun. Safe to repeat.
  * @throws DomainError not_found, session_state (canceled, or not begun)
  */
 export async function setNoShow(
@@ -169,16 +170,16 @@ export async function setNoShow(
   return db.transaction(async (tx) => {
     const { id, status, startsAt } = await lockOfClub(tx, clubId, sessionId);
     if (status === 'canceled' || startsAt > now)
-      throw sessionState('Only of a session that has begun it can be said whether the student came.');
+      throw sessionState('A no-show can be recorded only for a session that has begun and is not canceled.');
     const after = isNoShow ? 'no_show' : 'booked';
     if (status !== after) await tx.manager.update(MentorshipSession, { id }, { status: after, updatedAt: now });
     return findSession(tx, clubId, sessionId, now);
   });
 }
 
-type Held = Pick<MentorshipSession, 'id' | 'status' | 'mentorId' | 'startsAt' | 'endsAt' | 'sequence'> &
+type LockedSession = Pick<MentorshipSession, 'id' | 'status' | 'mentorId' | 'startsAt' | 'endsAt' | 'sequence'> &
   Pick<Mentorship, 'cancelDeadlineMinutes'>;
-const heldColumns = columns(
+const lockedColumns = columns(
   MentorshipSession,
   ['id', 'status', 'mentorId', 'startsAt', 'endsAt', 'sequence'],
   'session',
@@ -186,30 +187,34 @@ const heldColumns = columns(
 const ofMentorship = sql`FROM mentorship_sessions session JOIN mentorships mentorship ON mentorship.id = session.mentorship_id`;
 
 /** @throws DomainError not_found */
-async function lockOwn(tx: Transaction, student: Reader, { publicId, sessionId }: NamedSession): Promise<Held> {
-  const held = await tx.one<Held>(sql`SELECT ${heldColumns} ${ofMentorship}
+async function lockOwn(
+  tx: Transaction,
+  student: Reader,
+  { publicId, sessionId }: NamedSession,
+): Promise<LockedSession> {
+  const session = await tx.one<LockedSession>(sql`SELECT ${lockedColumns} ${ofMentorship}
      WHERE session.id = ${sessionId} AND session.student_id = ${student.id} AND session.club_id = ${student.clubId}
        AND mentorship.public_id = ${publicId} FOR NO KEY UPDATE OF session`);
-  if (!held) throw notFound('session');
-  return held;
+  if (!session) throw notFound('session');
+  return session;
 }
 
 /** @throws DomainError not_found */
-async function lockOfClub(tx: Transaction, clubId: Id, sessionId: Id): Promise<Held> {
-  const held = await tx.one<Held>(sql`SELECT ${heldColumns} ${ofMentorship}
+async function lockOfClub(tx: Transaction, clubId: Id, sessionId: Id): Promise<LockedSession> {
+  const session = await tx.one<LockedSession>(sql`SELECT ${lockedColumns} ${ofMentorship}
      WHERE session.id = ${sessionId} AND session.club_id = ${clubId} FOR NO KEY UPDATE OF session`);
-  if (!held) throw notFound('session');
-  return held;
+  if (!session) throw notFound('session');
+  return session;
 }
 
-/** @throws DomainError session_state (canceled, or the student did not come), too_late_to_cancel */
-function requireChangeable({ status, startsAt, cancelDeadlineMinutes }: Held, now: Date): void {
+/** @throws DomainError session_state (the session is canceled), too_late_to_cancel (also after a no-show) */
+function requireChangeable({ status, startsAt, cancelDeadlineMinutes }: LockedSession, now: Date): void {
   if (status === 'canceled') throw new RefusalToPerson('session_state', 'refusal.session_canceled');
   if (status !== 'booked' || now >= startsAt || now > cancelUntil(startsAt, cancelDeadlineMinutes))
     throw new RefusalToPerson('too_late_to_cancel', 'refusal.too_late_to_cancel');
 }
 
-/** Under the mentorship's row, so that of two bookings at once the second one counts the first. @throws DomainError booking_limit_reached */
+/** The caller holds the lock of the mentorship, so the second of two concurrent bookings counts the first. @throws DomainError booking_limit_reached */
 async function requireRoom(tx: Transaction, student: Reader, mentorship: SeenMentorship, now: Date): Promise<void> {
   const upcoming = await preparedRows(
     'select_upcoming_sessions',
@@ -252,19 +257,19 @@ const insertOne = prepared(
      booked_at, looks_at, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10, $10)`,
 );
 
-/** The exclusion constraints do not see the time that is left: a row does not conflict with itself. */
+/** The old time of the session causes no conflict: a row does not conflict with itself. */
 async function moveSession(
   tx: Transaction,
-  { id, sequence }: Held,
+  { id, sequence }: LockedSession,
   times: Times,
   agenda: string | undefined,
   now: Date,
 ) {
-  const changed = { ...times, sequence: sequence + 1, bookedAt: now, looksAt: now, updatedAt: now };
+  const change = { ...times, sequence: sequence + 1, bookedAt: now, looksAt: now, updatedAt: now };
   await tx.manager.update(
     MentorshipSession,
     { id },
-    { ...changed, ...(agenda !== undefined && { agenda: agenda.trim() }) },
+    { ...change, ...(agenda !== undefined && { agenda: agenda.trim() }) },
   );
 }
 
@@ -291,13 +296,13 @@ async function cancel(
 }
 
 /**
- * In the transaction that moves the session to another mentor: who has the old time in a calendar is asked to take it out, once. A run
- * that has not told that mentor of the session yet does not tell them any more, because it reads the session's present mentor.
+ * Runs in the transaction that moves the session to another mentor. A former mentor who got the session by mail is asked once to remove
+ * it from the calendar. A run that has not mailed the former mentor yet will not do so: it reads the session's current mentor.
  */
-async function tellFormerMentor(
+async function mailFormerMentor(
   tx: Transaction,
   vault: VaultDeps['vault'],
-  { id, clubId, sequence, mentorId, startsAt, endsAt }: Held & { clubId: Id },
+  { id, clubId, sequence, mentorId, startsAt, endsAt }: LockedSession & { clubId: Id },
   now: Date,
 ): Promise<void> {
   const invited = await tx.one<{ email: string }>(sql`SELECT email FROM administrators

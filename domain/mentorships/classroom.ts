@@ -1,4 +1,4 @@
-/** Mentorships as students see them: those that are published and open to them, and when sessions may begin. */
+/** Mentorships as students see them: the published mentorships that are open to them, and the times at which sessions may begin. */
 import { Administrator } from '../../entities/identity/administrator.ts';
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -38,14 +38,14 @@ export type SeenMentorship = RowOf<typeof seenColumns>;
 
 const withMentor = sql`FROM mentorships mentorship JOIN administrators mentor ON mentor.id = mentorship.mentor_id`;
 
-/** Of `mentorship`: published, and open to the student by one of its deliveries, or to everybody where it has none. */
+/** A condition on `mentorship`: it is published, and one of its deliveries opens it to the student, or it has no delivery. */
 function isOpenTo(student: Reader, now: Date): Sql {
   const opens = sql`SELECT FROM mentorship_deliveries opened WHERE opened.mentorship_id = mentorship.id`;
   return sql`mentorship.club_id = ${student.clubId} AND mentorship.status = 'published'
     AND (NOT EXISTS (${opens}) OR EXISTS (${opens} AND ${hasAccessToDelivery(sql`opened.delivery_id`, sql`${student.id}`, now)}))`;
 }
 
-/** @returns a page of what is open to the student, newest first */
+/** @returns a page of the mentorships that are open to the student, newest first */
 export async function listOpenMentorships(
   db: Queries,
   student: Reader,
@@ -60,7 +60,7 @@ export async function listOpenMentorships(
   return { rows: rows.map(presentSeen), total };
 }
 
-/** @throws DomainError not_found, also where it is not open to the student */
+/** @throws DomainError not_found (also if the mentorship is not open to the student) */
 export async function readOpenMentorship(
   db: Queries,
   student: Reader,
@@ -70,12 +70,14 @@ export async function readOpenMentorship(
   return presentSeen(await findOpenMentorship(db, student, publicId, now));
 }
 
-/** @throws DomainError not_found, also where it is not open to the student */
+/** @throws DomainError not_found (also if the mentorship is not open to the student) */
 async function findOpenMentorship(db: Queries, student: Reader, publicId: string, now: Date): Promise<SeenMentorship> {
-  return found(await preparedRows<SeenMentorship>('find_open_mentorship', db, openMentorship(student, publicId, now)));
+  return requireFirst(
+    await preparedRows<SeenMentorship>('find_open_mentorship', db, openMentorship(student, publicId, now)),
+  );
 }
 
-/** Holds the mentorship. @throws DomainError not_found, also where it is not open to the student */
+/** Locks the mentorship. @throws DomainError not_found (also if the mentorship is not open to the student) */
 export async function lockOpenMentorship(
   tx: Transaction,
   student: Reader,
@@ -85,23 +87,24 @@ export async function lockOpenMentorship(
   const locking = sql`${openMentorship(student, publicId, now)} FOR NO KEY UPDATE OF mentorship`;
   const lock = () => preparedRows<SeenMentorship>('lock_open_mentorship', tx, locking);
   const locked = await lock();
-  // A change that was waited for may have given it to another mentor or deliveries, which the statement does not see.
-  return found(locked.length > 0 ? locked : await lock());
+  // If the lock waited for a change of mentor or deliveries, the first statement did not see that change. The second one does.
+  return requireFirst(locked.length > 0 ? locked : await lock());
 }
 
 const openMentorship = (student: Reader, publicId: string, now: Date) =>
   sql`SELECT ${seenColumns} ${withMentor} WHERE ${isOpenTo(student, now)} AND mentorship.public_id = ${publicId}`;
 
-function found([mentorship]: readonly SeenMentorship[]): SeenMentorship {
+function requireFirst([mentorship]: readonly SeenMentorship[]): SeenMentorship {
   if (!mentorship) throw notFound('mentorship');
   return mentorship;
 }
 
 /**
- * The sessions that the student may book: none where the club's plan has no community any more, or the mentor has left the club.
+ * Lists the sessions that the student may book. The list is empty if the club's plan no longer includes the community, or if the mentor
+ * has left the club.
  * @param input.since now if absent @param input.until 31 days after `since` if absent
- * @param input.replaces the student's session of this mentorship that is to be moved: its time counts as free; any other id is ignored
- * @throws DomainError not_found; invalid_request where `until` is not after `since`, or later than 31 days
+ * @param input.replaces the student's session of this mentorship to be moved: its time counts as free. Any other id is ignored
+ * @throws DomainError not_found; invalid_request if `until` is not after `since`, or more than 31 days later
  */
 export async function listSlots(
   db: Queries,
@@ -115,7 +118,7 @@ export async function listSlots(
   const to = input.until === undefined ? new Date(from.getTime() + sessionRules.slotsOverMs) : new Date(input.until);
   const over = to.getTime() - from.getTime();
   if (over <= 0 || over > sessionRules.slotsOverMs)
-    throw new DomainError('invalid_request', 'until: it must be after since, and at most 31 days later.');
+    throw new DomainError('invalid_request', 'until must be after since, and at most 31 days later.');
   const { first, last } = bookableTimes(mentorship, now);
   const [earliest, latest] = [Math.max(from.getTime(), first.getTime()), Math.min(to.getTime(), last.getTime() + 1)];
   const isOffering =
@@ -123,16 +126,16 @@ export async function listSlots(
     (await hasFeature(db, student.clubId, 'community')) &&
     (await hasMentor(db, student, mentorship));
   const starts = isOffering ? slotsBetween(mentorship, new Date(earliest), new Date(latest)) : [];
-  const taken =
+  const busyTimes =
     starts.length === 0
       ? []
-      : await takenTimes(db, student, mentorship, { earliest, latest, replaces: input.replaces });
+      : await busyTimesOf(db, student, mentorship, { earliest, latest, replaces: input.replaces });
   const minutes = 60_000;
   const free = starts.filter((start) => {
     const begin = start.getTime();
     const end = begin + mentorship.durationMinutes * minutes;
     const freeAgain = end + mentorship.bufferMinutes * minutes;
-    return !taken.some(({ from: busy, until, isOwn }) => begin < until && busy < (isOwn ? end : freeAgain));
+    return !busyTimes.some(({ from: busy, until, isOwn }) => begin < until && busy < (isOwn ? end : freeAgain));
   });
   return {
     time_zone: mentorship.timeZone,
@@ -143,12 +146,12 @@ export async function listSlots(
   };
 }
 
-/** @returns whether the mentor is a member of the club still */
+/** @returns whether the mentor is still a member of the club */
 async function hasMentor(db: Queries, { clubId }: Reader, mentorship: SeenMentorship): Promise<boolean> {
   return (await db.rows(membershipOf(clubId, mentorship))).length > 0;
 }
 
-/** Holds the mentor's membership. @returns whether the mentor is a member of the club still */
+/** Locks the mentor's membership. @returns whether the mentor is still a member of the club */
 export async function lockMentor(tx: Transaction, { clubId }: Reader, mentorship: SeenMentorship): Promise<boolean> {
   const locking = sql`${membershipOf(clubId, mentorship)} FOR NO KEY UPDATE`;
   return (await preparedRows('lock_mentor', tx, locking)).length > 0;
@@ -157,8 +160,11 @@ export async function lockMentor(tx: Transaction, { clubId }: Reader, mentorship
 const membershipOf = (clubId: Id, { mentorId }: SeenMentorship) =>
   sql`SELECT 1 FROM memberships WHERE club_id = ${clubId} AND administrator_id = ${mentorId}`;
 
-/** When the mentor has sessions with their buffers, of whatever mentorship and club, and when the student has sessions, in Unix milliseconds; without the one to replace. */
-async function takenTimes(
+/**
+ * The times of the mentor's sessions with their buffers, of any mentorship and club, and of the student's sessions. All in Unix
+ * milliseconds. The session to replace is left out.
+ */
+async function busyTimesOf(
   db: Queries,
   student: Reader,
   { id, mentorId, durationMinutes, bufferMinutes }: SeenMentorship,
@@ -168,7 +174,7 @@ async function takenTimes(
   const isReplaced = replaces
     ? sql`id = ${replaces} AND student_id = ${student.id} AND mentorship_id = ${id}`
     : sql`false`;
-  // As the exclusion constraints have them, whose indexes serve this.
+  // These conditions match the exclusion constraints, so that the indexes of those serve this statement.
   const rows = await db.rows<{ from: Date; until: Date; isOwn: boolean }>(sql`
     SELECT starts_at AS "from", busy_until AS until, false AS "isOwn" FROM mentorship_sessions
      WHERE mentor_id = ${mentorId} AND tstzrange(starts_at, busy_until) && tstzrange(${from}, ${to}) AND status <> 'canceled'

@@ -1,4 +1,4 @@
-/** The mentorships of a club as its administrators write them: creating, listing, reading, changing. */
+/** The mentorships of a club as administrators see them: creating, listing, reading, changing. */
 import { Administrator } from '../../entities/identity/administrator.ts';
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
 import { MentorshipDelivery } from '../../entities/mentorships/mentorship-delivery.ts';
@@ -18,7 +18,7 @@ import { faultOfHours } from './slots.policy.ts';
 
 type MentorshipRecord = RecordOf<'Mentorship'>;
 
-const besideExceptions = columns(
+const columnsWithoutExceptions = columns(
   Mentorship,
   [
     'id',
@@ -46,9 +46,9 @@ const besideExceptions = columns(
   .and<{ deliveryIds: Id[] }>(
     sql`ARRAY(SELECT delivery_id FROM mentorship_deliveries WHERE mentorship_id = mentorship.id ORDER BY delivery_id) AS "deliveryIds"`,
   );
-const mentorshipColumns = besideExceptions.and(columns(Mentorship, ['exceptions'], 'mentorship'));
-/** Of a row of a list: the first ten exceptions, and how many there are. */
-const listedColumns = besideExceptions.and<Pick<Mentorship, 'exceptions'> & { exceptionCount: number }>(
+const mentorshipColumns = columnsWithoutExceptions.and(columns(Mentorship, ['exceptions'], 'mentorship'));
+/** The columns of a listed row: the first ten exceptions, and the number of all. */
+const listedColumns = columnsWithoutExceptions.and<Pick<Mentorship, 'exceptions'> & { exceptionCount: number }>(
   sql`jsonb_path_query_array(mentorship.exceptions, '$[0 to 9]') AS exceptions,
       jsonb_array_length(mentorship.exceptions) AS "exceptionCount"`,
 );
@@ -58,7 +58,7 @@ const withMentor = sql`FROM mentorships mentorship JOIN administrators mentor ON
 
 export const maxMentorships = 500;
 
-/** What is meant where the caller says nothing. */
+/** The values of fields that the caller leaves out. */
 const defaults = {
   bufferMinutes: 0,
   noticeMinutes: 24 * 60,
@@ -87,7 +87,7 @@ export async function listMentorships(
   };
 }
 
-/** @throws DomainError not_found, also for one of another club */
+/** @throws DomainError not_found (also for a mentorship of another club) */
 export async function findMentorship(db: Queries, clubId: Id, mentorshipId: Id): Promise<MentorshipRecord> {
   const row = await db.one<MentorshipRow>(
     sql`SELECT ${mentorshipColumns} ${withMentor} WHERE mentorship.id = ${mentorshipId} AND mentorship.club_id = ${clubId}`,
@@ -132,8 +132,8 @@ export async function createMentorship(
 }
 
 /**
- * Changes what is given; what is absent stays. What is booked stays as it is (MENT-7).
- * @param input.meeting_url the empty text removes it
+ * Changes the fields that are present. Booked sessions stay as they are (MENT-7).
+ * @param input.meeting_url an empty text removes it
  * @throws DomainError not_found (mentorship, mentor, delivery), feature_not_in_plan (publishing), public_id_taken, invalid_request
  */
 export async function updateMentorship(
@@ -180,11 +180,14 @@ export async function updateMentorship(
   });
 }
 
-/** The lock makes the count hold until the commit: two last mentorships at once cannot both pass. @throws DomainError mentorship_limit_reached */
+/** The lock keeps the count valid until the commit, so two concurrent creations cannot both pass. @throws DomainError mentorship_limit_reached */
 async function requireRoomForMentorship(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   if ((await tx.manager.countBy(Mentorship, { clubId })) >= maxMentorships)
-    throw new DomainError('mentorship_limit_reached', `A club has at most ${maxMentorships} mentorships.`);
+    throw new DomainError(
+      'mentorship_limit_reached',
+      `The club has reached its limit of ${maxMentorships} mentorships.`,
+    );
 }
 
 async function lockMentorship(
@@ -192,12 +195,12 @@ async function lockMentorship(
   clubId: Id,
   id: Id,
 ): Promise<Pick<Mentorship, 'status' | 'weeklyHours' | 'exceptions'>> {
-  const held = await tx.one<Pick<Mentorship, 'status' | 'weeklyHours' | 'exceptions'>>(
+  const mentorship = await tx.one<Pick<Mentorship, 'status' | 'weeklyHours' | 'exceptions'>>(
     sql`SELECT ${columns(Mentorship, ['status', 'weeklyHours', 'exceptions'])} FROM mentorships
          WHERE id = ${id} AND club_id = ${clubId} FOR NO KEY UPDATE`,
   );
-  if (!held) throw notFound('mentorship');
-  return held;
+  if (!mentorship) throw notFound('mentorship');
+  return mentorship;
 }
 
 /** @throws DomainError not_found */
@@ -214,16 +217,16 @@ function requireSense(hours: Pick<Mentorship, 'weeklyHours' | 'exceptions'>): vo
   if (fault !== undefined) throw new DomainError('invalid_request', fault);
 }
 
-/** Deliveries are archived, never deleted, so no mentorship becomes open to all by itself. @throws DomainError not_found */
+/** Deliveries are archived and never deleted. So no mentorship loses its deliveries and becomes open to all. @throws DomainError not_found */
 async function setDeliveries(tx: Transaction, clubId: Id, mentorshipId: Id, deliveryIds: readonly Id[]): Promise<void> {
-  const asked = [...new Set(deliveryIds.map((id) => id.toLowerCase()))];
-  const known = await tx.rows(
-    sql`SELECT FROM access_deliveries WHERE club_id = ${clubId} AND id = ANY (${asked}::uuid[])`,
+  const uniqueIds = [...new Set(deliveryIds.map((id) => id.toLowerCase()))];
+  const deliveries = await tx.rows(
+    sql`SELECT FROM access_deliveries WHERE club_id = ${clubId} AND id = ANY (${uniqueIds}::uuid[])`,
   );
-  if (known.length < asked.length) throw notFound('delivery');
+  if (deliveries.length < uniqueIds.length) throw notFound('delivery');
   await tx.manager.delete(MentorshipDelivery, { mentorshipId });
   await tx.run(sql`INSERT INTO mentorship_deliveries (mentorship_id, delivery_id)
-    SELECT ${mentorshipId}, asked FROM unnest(${asked}::uuid[]) AS asked`);
+    SELECT ${mentorshipId}, delivery_id FROM unnest(${uniqueIds}::uuid[]) AS delivery_id`);
 }
 
 function presentMentorship(row: MentorshipRow): MentorshipRecord {

@@ -1,4 +1,4 @@
-/** How many sessions a club has, over all mentors, from tallies of days: at a cost that does not grow with them (ADR 11). */
+/** Counts the sessions of a club, over all mentors, from daily tallies. The cost does not grow with the number of sessions (ADR 11). */
 import { storedSessionStatuses } from '../../entities/mentorships/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
@@ -7,9 +7,9 @@ import { countedParts, type Beginnings } from './session-counts.policy.ts';
 import type { ShownStatus } from './sessions.policy.ts';
 
 /**
- * @param filter sessions with this status, that begin at or after `since`, and before `until`
- * @param conditions of `mentorship_sessions session`: the same filter, for what is counted one by one
- * @returns how many there are: tallies of whole days, and the sessions of the days at both ends, in one statement
+ * @param filter the status, and a range of beginnings: `since` included, `until` excluded
+ * @param conditions the same filter on `mentorship_sessions session`, for sessions that are counted one by one
+ * @returns the number of sessions. One statement adds the tallies of whole days and the sessions of the days at both ends
  */
 export async function countSessions(
   db: Queries,
@@ -43,7 +43,7 @@ const isIn = ({ from, to }: Beginnings): Sql =>
     Number.isFinite(to) ? sql`session.starts_at < ${new Date(to)}` : undefined,
   ]);
 
-/** The subject of a day's tallies: ids in the order of days. @param day since 1970; may be infinite */
+/** The subject id of a day's tallies. Ids have the order of days. @param day days since 1970; may be infinite */
 const dayId = (day: number): Id =>
   Number.isFinite(day)
     ? day

@@ -1,4 +1,4 @@
-/** What is told of a session and when (MENT-11), and how it is shown (MENT-9). */
+/** When the mails about a session are due (MENT-11), and how its status is shown (MENT-9). */
 import type { StoredSessionStatus } from '../../entities/mentorships/values.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 
@@ -6,9 +6,9 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 export const sessionRules = {
-  /** For so long after its end a session may be rated. */
+  /** The time after the end of a session in which it may be rated. */
   ratedForMs: 30 * 24 * hourMs,
-  /** Slots are asked for over so long a time at most. */
+  /** The longest time range for which one request may list slots. */
   slotsOverMs: 31 * 24 * hourMs,
   /** The longest session (MENT-1). */
   longestMs: 240 * minuteMs,
@@ -31,7 +31,7 @@ export function shownStatus({ status, endsAt }: Pick<Session, 'status' | 'endsAt
 
 export type SessionMail = Extract<MailTemplate, `mentorship_${string}`>;
 
-/** A mail about a session, and from when on it is due; it is asked for before `until`. */
+/** A mail about a session. It is due at `at`, and it is requested only before `until`. */
 export interface DueMail {
   template: SessionMail;
   at: Date;
@@ -39,8 +39,8 @@ export interface DueMail {
 }
 
 /**
- * What is to be told of the session at its present time, in order. A reminder whose time had passed when the session was booked is
- * none: the confirmation has just said so. A mail that is asked for is decided again when it is sent.
+ * The mails about the session at its current time, in order. A reminder whose time has passed when the session is booked is left out,
+ * because the confirmation is enough. A requested mail is judged again when it is sent.
  */
 function mailsOf({ status, startsAt, endsAt, bookedAt, canceledAt }: Session): DueMail[] {
   if (status === 'canceled') {
@@ -69,7 +69,7 @@ const both = (what: 'booked' | 'canceled', at: Date, until: Date): DueMail[] => 
   { template: `mentorship_mentor_${what}`, at, until },
 ];
 
-/** @returns the mails to ask for now, and when the next one is due */
+/** @returns the mails to request now, and the time of the next mail */
 export function mailsNow(session: Session, now: Date): { due: DueMail[]; next: Date | null } {
   const mails = mailsOf(session);
   const later = mails.filter(({ at }) => at > now).map(({ at }) => at.getTime());

@@ -1,4 +1,4 @@
-/** Sessions as they are listed and shown, to administrators and to the students who have booked them. */
+/** Lists and shows sessions, to administrators and to the students who booked them. */
 import { Administrator } from '../../entities/identity/administrator.ts';
 import { Student } from '../../entities/identity/student.ts';
 import { Mentorship } from '../../entities/mentorships/mentorship.ts';
@@ -75,22 +75,22 @@ export async function listSessions(
   filter: PageRequest & SessionFilter,
   now: Date,
 ): Promise<Page<RecordOf<'MentorshipSession'>>> {
-  const shown = all([sql`session.club_id = ${clubId}`, ...conditionsOf(filter, now)]);
+  const filters = all([sql`session.club_id = ${clubId}`, ...conditionsOf(filter, now)]);
   const ofOne = filter.mentorship_id ?? filter.mentor_id ?? filter.student_id;
   const times = { status: filter.status, since: timeOf(filter.since), until: timeOf(filter.until) };
   const { rows, total } = await listPage(db, filter, {
     columns: sessionColumns,
-    from: sql`${withAll} WHERE ${shown}`,
+    from: sql`${withAll} WHERE ${filters}`,
     orderBy: sql`session.starts_at, session.id`,
-    // Of one mentor or student there are few.
+    // One mentorship, mentor or student has few sessions.
     ...(ofOne === undefined
-      ? { total: () => countSessions(db, clubId, times, shown, now) }
-      : { counted: sql`FROM mentorship_sessions session WHERE ${shown}` }),
+      ? { total: () => countSessions(db, clubId, times, filters, now) }
+      : { counted: sql`FROM mentorship_sessions session WHERE ${filters}` }),
   });
   return { rows: rows.map((row) => presentSession(row, now)), total };
 }
 
-/** @throws DomainError not_found, also for one of another club */
+/** @throws DomainError not_found (also for a session of another club) */
 export async function findSession(
   db: Queries,
   clubId: Id,
@@ -111,23 +111,23 @@ export async function listOwnSessions(
   filter: PageRequest & Pick<SessionFilter, 'status'>,
   now: Date,
 ): Promise<Page<RecordOf<'OwnMentorshipSession'>>> {
-  const shown = all([sql`session.student_id = ${student.id}`, ...conditionsOf(filter, now)]);
+  const filters = all([sql`session.student_id = ${student.id}`, ...conditionsOf(filter, now)]);
   const { rows, total } = await listPage(db, filter, {
     columns: sessionColumns,
-    from: sql`${withAll} WHERE ${shown}`,
-    counted: sql`FROM mentorship_sessions session WHERE ${shown}`,
+    from: sql`${withAll} WHERE ${filters}`,
+    counted: sql`FROM mentorship_sessions session WHERE ${filters}`,
     orderBy: sql`session.starts_at DESC, session.id DESC`,
   });
   return { rows: rows.map((row) => presentOwn(row, now)), total };
 }
 
-/** Which session of which mentorship a student speaks of. */
+/** A session as a student names it: by its mentorship and its id. */
 export interface NamedSession {
   publicId: string;
   sessionId: Id;
 }
 
-/** @throws DomainError not_found, also for somebody else's and for one of another mentorship */
+/** @throws DomainError not_found (also for a session of another student or of another mentorship) */
 export async function findOwnSession(
   db: Queries,
   student: Reader,
@@ -145,7 +145,7 @@ export async function findOwnSession(
   return presentOwn(row, now);
 }
 
-/** Said by the beginning too, which the indexes have: no session is longer than the longest one. */
+/** The conditions also bound the beginning, so that indexes serve them: no session is longer than `longestMs`. */
 const byStatus: Readonly<Record<ShownStatus, (now: Date) => Sql>> = {
   booked: (now) => sql`session.status = 'booked' AND session.ends_at > ${now}
     AND session.starts_at > ${new Date(now.getTime() - sessionRules.longestMs)}`,

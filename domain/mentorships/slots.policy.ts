@@ -1,10 +1,10 @@
-/** When sessions of a mentorship may begin, by its hours and the clock of its zone (MENT-4). What is booked is not asked here. */
+/** Computes when sessions of a mentorship may begin, from its hours and the clock of its zone (MENT-4). Bookings do not matter here. */
 import { Temporal } from 'temporal-polyfill';
 import type { DatedHours, DayHours, WeeklyHours } from '../../entities/mentorships/values.ts';
 import { firstInstantAt, localAt } from '../../platform/core/local-time.ts';
 import { zoneHere } from '../../platform/core/time-zones.ts';
 
-/** What decides which sessions a mentorship offers. */
+/** The properties of a mentorship that decide which sessions it offers. */
 export interface Offer {
   timeZone: string;
   weeklyHours: readonly WeeklyHours[];
@@ -27,9 +27,9 @@ export function bookableTimes({ noticeMinutes, horizonDays }: Offer, now: Date):
 }
 
 /**
- * The beginnings of sessions from `from` on and before `to`, in their order. A session begins with its hours, and another one each
- * duration and buffer later by the clock of the zone. A time that clocks skip begins none, one that they show twice begins one, at
- * the first. Each session ends with its hours or before.
+ * @returns the beginnings of sessions from `from` (included) to `to` (excluded), in order. The first session begins with the hours, and each
+ * next one a duration and a buffer later by the clock of the zone. A time that the clocks skip begins no session. A time that the clocks show
+ * twice begins one session, at its first occurrence. Each session ends within its hours.
  */
 export function slotsBetween(offer: Offer, from: Date, to: Date): Date[] {
   const starts = new Set<number>();
@@ -42,14 +42,14 @@ export function slotsBetween(offer: Offer, from: Date, to: Date): Date[] {
   return [...starts].toSorted((one, other) => one - other).map((start) => new Date(start));
 }
 
-/** @returns whether a session may begin then and be booked now */
+/** @returns whether a session may begin at this time and may be booked now */
 export function isOffered(offer: Offer, startsAt: Date, now: Date): boolean {
   const { first, last } = bookableTimes(offer, now);
   if (startsAt < first || startsAt > last) return false;
   return slotsBetween(offer, startsAt, new Date(startsAt.getTime() + 1)).length === 1;
 }
 
-/** @returns a sentence about the first thing that makes no sense in the hours; undefined where all of them do */
+/** @returns a sentence about the first fault in the hours; undefined if there is none */
 export function faultOfHours({
   weeklyHours,
   exceptions,
@@ -70,13 +70,13 @@ export function faultOfHours({
 function faultOfDay(hours: readonly DayHours[]): string | undefined {
   const spans = hours.map(({ from, to }) => [minuteOf(from), minuteOf(to)] as const).toSorted(([a], [b]) => a - b);
   if (spans.some(([from, to]) => from >= to)) return 'hours must end after they begin, on the same day.';
-  if (spans.some(([from], place) => from < (spans[place - 1]?.[1] ?? 0))) return 'hours of a day overlap.';
+  if (spans.some(([from], index) => from < (spans[index - 1]?.[1] ?? 0))) return 'hours of a day overlap.';
   return undefined;
 }
 
 function hoursOf({ weeklyHours, exceptions }: Offer, date: Temporal.PlainDate): readonly DayHours[] {
-  const written = date.toString();
-  const exception = exceptions.find((one) => one.date === written);
+  const dateText = date.toString();
+  const exception = exceptions.find((one) => one.date === dateText);
   return exception ? exception.hours : weeklyHours.filter(({ weekday }) => weekday === date.dayOfWeek);
 }
 
@@ -86,14 +86,14 @@ function* startsIn(hours: DayHours, date: Temporal.PlainDate, offer: Offer): Gen
   const at = (minute: number) => date.toPlainDateTime().add({ minutes: minute });
   const opens = firstInstantAt(at(from), timeZone).getTime();
   const closes = firstInstantAt(at(to), timeZone).getTime();
-  const isPlain = closes - opens === (to - from) * minuteMs; // clocks are not changed meanwhile
+  const isPlain = closes - opens === (to - from) * minuteMs; // the clocks do not change between them
   for (let minute = from; minute < to; minute += durationMinutes + bufferMinutes) {
     const start = isPlain ? opens + (minute - from) * minuteMs : startAt(at(minute), timeZone);
     if (start !== undefined && start + durationMinutes * minuteMs <= closes) yield start;
   }
 }
 
-/** @returns the first instant that shows the time; undefined for a time that clocks skip */
+/** @returns the first instant that shows the time; undefined if the clocks skip it */
 function startAt(local: Temporal.PlainDateTime, zone: string): number | undefined {
   const zoned = local.toZonedDateTime(zoneHere(zone));
   return zoned.toPlainDateTime().equals(local) ? zoned.epochMilliseconds : undefined;

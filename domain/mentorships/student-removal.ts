@@ -1,10 +1,10 @@
-/** What a student's removal does to sessions: those to come are canceled, and no words of theirs stay. */
+/** Removes a student from mentorships: cancels the coming sessions and deletes the student's texts. */
 import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 
-/** The student's row is held by the caller. The mentor is told of what is canceled, without a name. */
+/** The caller holds the lock of the student. The mentor gets a mail about the canceled sessions, without a name. */
 export async function purgeStudentFromMentorships(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   const canceled = await tx.rows<{ id: Id; clubId: Id }>(sql`
     UPDATE mentorship_sessions

@@ -1,4 +1,4 @@
-/** The step of `mentorship-session/<id>`: asks for each mail about a session when it is due (MENT-11). */
+/** The step of `mentorship-session/<id>`: requests each mail about a session when it is due (MENT-11). */
 import { MentorshipSession } from '../../entities/mentorships/mentorship-session.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
@@ -11,7 +11,7 @@ export type SessionStep =
   | { done: true; outcome: 'canceled' | 'over' | 'gone' }
   | { done: false; at: number; sequence: number };
 
-const toldColumns = columns(
+const mailColumns = columns(
   MentorshipSession,
   ['id', 'clubId', 'status', 'startsAt', 'endsAt', 'bookedAt', 'canceledAt', 'sequence', 'mentorId', 'studentId'],
   'session',
@@ -19,38 +19,38 @@ const toldColumns = columns(
   (SELECT email FROM students WHERE id = session.student_id AND removed_at IS NULL) AS "studentEmail",
   (SELECT email FROM administrators WHERE id = session.mentor_id AND EXISTS (
      SELECT FROM memberships WHERE club_id = session.club_id AND administrator_id = session.mentor_id)) AS "mentorEmail"`);
-type Told = (typeof toldColumns)['row'];
+type SessionForMail = (typeof mailColumns)['row'];
 
 /**
- * Under the session's row, and its student's, in one transaction: a mail is a row that is unique by session, template and time, so repeating a step asks
- * for none twice. Whether it is sent is decided when it is claimed.
+ * Requests the due mails in one transaction, under the locks of the session and its student. A mail is a row that is unique by session,
+ * template and time, so repeating a step requests no mail twice. Whether a mail is sent is decided when it is claimed.
  * @param now Unix milliseconds
  */
 export async function tellOfSession({ db, vault }: VaultDeps, id: Id, now: number): Promise<SessionStep> {
   const at = new Date(now);
   return db.transaction(async (tx) => {
-    await holdStudent(tx, id);
-    const session = await tx.one<Told>(
-      sql`SELECT ${toldColumns} FROM mentorship_sessions session WHERE session.id = ${id} FOR NO KEY UPDATE OF session`,
+    await lockStudentOf(tx, id);
+    const session = await tx.one<SessionForMail>(
+      sql`SELECT ${mailColumns} FROM mentorship_sessions session WHERE session.id = ${id} FOR NO KEY UPDATE OF session`,
     );
     if (!session) return { done: true, outcome: 'gone' };
     const { due, next } = mailsNow(session, at);
-    for (const mail of due) await ask(tx, { vault, session, mail }, at);
+    for (const mail of due) await requestOne(tx, { vault, session, mail }, at);
     await tx.manager.update(MentorshipSession, { id }, { looksAt: next });
     if (next !== null) return { done: false, at: next.getTime(), sequence: session.sequence };
     return { done: true, outcome: session.status === 'canceled' ? 'canceled' : 'over' };
   });
 }
 
-/** Before the session, as who removes the student does: a mail to a student locks the student's row (ENG-6). */
-const holdStudent = (tx: Transaction, id: Id) =>
+/** Locks the student before the session, in the same order as a removal of the student. A mail to a student locks the student's row (ENG-6). */
+const lockStudentOf = (tx: Transaction, id: Id) =>
   tx.run(
     sql`SELECT FROM students WHERE id = (SELECT student_id FROM mentorship_sessions WHERE id = ${id}) FOR KEY SHARE`,
   );
 
-async function ask(
+async function requestOne(
   tx: Transaction,
-  { vault, session, mail }: { vault: VaultDeps['vault']; session: Told; mail: DueMail },
+  { vault, session, mail }: { vault: VaultDeps['vault']; session: SessionForMail; mail: DueMail },
   now: Date,
 ): Promise<void> {
   const { template } = mail;

@@ -1,4 +1,4 @@
-/** ZIP archives of a repository's hosted files: what is in one now, for which student, and its bytes, read as they are asked for (REPO-5 to REPO-8). */
+/** ZIP archives of a repository's hosted files: their content for one student, and their bytes, which are streamed (REPO-5 to REPO-8). */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -15,18 +15,18 @@ import { downloadToken, type DownloadToken } from './tokens.ts';
 import { archiveNames, layOutZip, partsOf, safeName, type ZipLayout } from './zip.policy.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 
-/** Where archives are downloaded. */
+/** The path under which archives are downloaded. */
 export const downloadsPath = '/downloads';
 
-/** How long requests may begin with an address. */
+/** The time in which new requests may use a download URL. */
 const lifetimeMs = 15 * 60_000;
-/** Changes with the layout, so that no version of it is continued with another one. */
+/** Part of the ETag. Changes with the layout, so that a download is not continued in another layout. */
 const layoutVersion = 'zip1';
 
 interface HostedFile {
   mediaId: Id;
   name: string;
-  /** As Postgres gives a bigint. */
+  /** Postgres returns a bigint as text. */
   size: string;
   crc32: string | null;
   sha256: Buffer | null;
@@ -37,16 +37,16 @@ interface HostedFile {
 export interface Archive {
   clubId: Id;
   fileName: string;
-  /** Strong: equal bytes have equal ones. */
+  /** A strong ETag: equal ETags mean equal bytes. */
   etag: string;
   layout: ZipLayout;
-  /** As the layout counts them. */
+  /** In the order in which the layout counts them. */
   files: readonly { mediaId: Id; size: number; crc32: number; objectKey: string }[];
 }
 
 /**
  * @param publicId of the repository
- * @returns the address of the archive as it is now @throws DomainError not_found, media_not_ready
+ * @returns the URL of the archive with its current content @throws DomainError not_found, media_not_ready
  */
 export async function offerDownload(
   { db, vault, filesUrl }: { db: Queries; vault: Vault; filesUrl: string },
@@ -66,7 +66,7 @@ export async function offerDownload(
   };
 }
 
-/** Judges the student's access as it is now. @returns the archive that the token is for @throws DomainError not_found, media_not_ready */
+/** Checks the student's access as it is now. @returns the archive of the token @throws DomainError not_found, media_not_ready */
 export async function openDownload(db: Queries, token: DownloadToken, now: Date): Promise<Archive> {
   const { repositoryId, studentId } = token;
   const club = await db.one<{ clubId: Id }>(
@@ -91,18 +91,18 @@ async function openArchive(db: Queries, clubId: Id, chosen: Sql): Promise<Archiv
      ORDER BY item.position`);
   if (rows.length === 0) throw new RefusalToPerson('not_found', 'refusal.nothing_to_download');
   const names = archiveNames(rows.map(({ name }) => name));
-  const files = rows.map(({ crc32: sum, ...row }, place) => {
+  const files = rows.map(({ crc32: sum, ...row }, index) => {
     if (sum === null) throw new RefusalToPerson('media_not_ready', 'refusal.archive_not_ready');
-    return { ...row, name: names[place] ?? '', size: Number(row.size), crc32: Number(sum), modifiedAt: row.addedAt };
+    return { ...row, name: names[index] ?? '', size: Number(row.size), crc32: Number(sum), modifiedAt: row.addedAt };
   });
-  const said = files.map(({ name, size, crc32: sum, sha256, modifiedAt }) => [
+  const versionParts = files.map(({ name, size, crc32: sum, sha256, modifiedAt }) => [
     name,
     size,
     sum,
     sha256?.toString('hex'),
     modifiedAt.getTime(),
   ]);
-  const version = createHash('sha256').update(JSON.stringify(said)).digest('base64url');
+  const version = createHash('sha256').update(JSON.stringify(versionParts)).digest('base64url');
   return {
     repositoryId: repository.id,
     clubId,
@@ -114,10 +114,10 @@ async function openArchive(db: Queries, clubId: Id, chosen: Sql): Promise<Archiv
 }
 
 /**
- * Reads a part of an archive. No more of a file is in memory than a piece or two.
+ * Reads a part of an archive. At most two pieces of a file are in memory.
  * @param signal ends the reading
- * @throws Error where a file is gone, or is not as its row says: before the last byte of the file is given out, so an archive
- *   is never whole without being right
+ * @throws Error if a file is missing or differs from its row. The error comes before the last byte of the file is yielded, so a complete
+ *   archive is always correct
  */
 export async function* readArchive(
   deps: { db: Queries; storage: ObjectStore },
@@ -143,19 +143,19 @@ async function* readFile(
     (await readMoved({ db, storage }, mediaId, checksum, signal, { offset: from, length }));
   let received = 0;
   let sum = 0;
-  let held: Buffer | undefined;
+  let lastPiece: Buffer | undefined;
   for await (const piece of content) {
-    if (held) yield held;
+    if (lastPiece) yield lastPiece;
     received += piece.length;
     if (length === size) sum = crc32(piece, sum);
-    held = piece;
+    lastPiece = piece;
   }
   const isRight = received === length && (length < size || sum === checksum);
-  if (!isRight || !held) throw new Error('A file of an archive is not as its row says');
-  yield held;
+  if (!isRight || !lastPiece) throw new Error(`The stored file ${mediaId} differs from the size or CRC-32 in its row`);
+  yield lastPiece;
 }
 
-/** A file may have been published, or made private, since the archive was opened: it has another key then (MED-27). @throws Error */
+/** Reads a file whose key has changed since the archive was opened: it was published, or made private (MED-27). @throws Error */
 async function readMoved(
   { db, storage }: { db: Queries; storage: ObjectStore },
   mediaId: Id,
@@ -167,6 +167,6 @@ async function readMoved(
     SELECT object_key AS "objectKey" FROM media
      WHERE id = ${mediaId} AND crc32 = ${checksum} AND object_key IS NOT NULL AND ${seenBy('student')}`);
   const content = row && (await storage.stream(row.objectKey, signal, part));
-  if (!content) throw new Error('A file of an archive is gone');
+  if (!content) throw new Error(`File ${mediaId} of an archive does not exist any more`);
   return content;
 }

@@ -1,6 +1,6 @@
 /**
- * Repositories as a student sees them: published ones that they have access to now. Everything else is answered alike,
- * whether it is unpublished, without access or unknown (REPO-4).
+ * Repositories as a student sees them: the published repositories that are accessible now. An unpublished, an inaccessible and an unknown
+ * repository get the same answer (REPO-4).
  */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Page, PageRequest } from '../../platform/infra/postgres/lists/page.ts';
@@ -9,7 +9,7 @@ import { hasAccessToRepository } from '../access/enrollments/entitlement.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { listShown, showOne, type Showing } from './showing.ts';
 
-/** Of `repositories repository`. */
+/** A condition on `repositories repository`. */
 export const visibleTo = ({ clubId, id }: Reader, now: Date): Sql => sql`repository.club_id = ${clubId}
   AND repository.status = 'published' AND ${hasAccessToRepository(sql`repository.id`, id, now)}`;
 
@@ -23,7 +23,7 @@ export async function listOwnRepositories(
   return listShown(showing, page, visibleTo(reader, now), 'student');
 }
 
-/** @throws DomainError not_found, alike for whatever the student cannot open */
+/** @throws DomainError not_found, with the same answer for each repository that the student cannot open */
 export async function openRepository(
   showing: Showing,
   reader: Reader,

@@ -1,14 +1,14 @@
-/** Which part of an archive a request asks for (RFC 9110, sections 13 and 14): one range, or all of it (REPO-7). */
+/** The part of an archive that a request asks for: one range, or the whole (RFC 9110, sections 13 and 14; REPO-7). */
 
 export type AskedPart =
   | { from: number; length: number; isWhole: boolean }
-  /** Nothing of what is asked for is there. */
+  /** The range begins after the end of the archive, or is empty. */
   | 'unsatisfiable';
 
 /**
- * @param range of `Range`; empty where there is none. Several ranges, another unit and what cannot be read are answered with all
- * @param ifRange of `If-Range`: of another version, or of a time, all is answered
- * @param etag of the archive as it is now; a strong one
+ * @param range the header `Range`, or an empty text. Several ranges, another unit and an unreadable range are answered with the whole
+ * @param ifRange the header `If-Range`, or an empty text. Another ETag or a time is answered with the whole
+ * @param etag the strong ETag of the current archive
  * @param size in bytes
  */
 export function askedPart(range: string, ifRange: string, etag: string, size: number): AskedPart {

@@ -1,4 +1,4 @@
-/** The repositories of a club as its administrators keep them: creating, listing, reading, changing, and the files in them (REPO-3). */
+/** The repositories of a club as its administrators see them: creating, listing, reading, changing, and their files (REPO-3). */
 import { Repository } from '../../entities/repositories/repository.ts';
 import { RepositoryItem } from '../../entities/repositories/repository-item.ts';
 import type { RepositoryStatus } from '../../entities/repositories/values.ts';
@@ -16,7 +16,7 @@ import type { MediaDeps } from '../media/media.ts';
 import { setUses } from '../media/uses.ts';
 import { listShown, showOne, type Showing } from './showing.ts';
 
-/** Creates a draft without files. @throws DomainError feature_not_in_plan, public_id_taken, not_found (the cover), media_archived, invalid_request (no image) */
+/** Creates a draft without files. @throws DomainError feature_not_in_plan, public_id_taken, not_found (the cover), media_archived, invalid_request (the cover is not an image) */
 export async function createRepository(
   { db, storage }: MediaDeps,
   clubId: Id,
@@ -51,14 +51,15 @@ export async function listRepositories(
   return listShown(showing, filter, chosen, 'administrator');
 }
 
-/** @returns the repository with its files @throws DomainError not_found, also for one of another club */
+/** @returns the repository with its files @throws DomainError not_found (also for a repository of another club) */
 export async function findRepository(showing: Showing, clubId: Id, repositoryId: Id): Promise<RecordOf<'Repository'>> {
   return showOne(showing, sql`repository.club_id = ${clubId} AND repository.id = ${repositoryId}`, 'administrator');
 }
 
 /**
- * Changes what is given; what is absent stays.
- * @throws DomainError not_found (also the cover), feature_not_in_plan (when it is published), public_id_taken, media_archived, invalid_request (the cover is no image)
+ * Changes the fields that are present.
+ * @throws DomainError not_found (also the cover), feature_not_in_plan (when it is published), public_id_taken, media_archived,
+ *   invalid_request (the cover is not an image)
  */
 export async function updateRepository(
   { db, storage }: MediaDeps,
@@ -89,7 +90,7 @@ export async function updateRepository(
 }
 
 /**
- * Makes these the files of a repository, in this order. A file that stays keeps the time at which it was put in.
+ * Sets the files of a repository, in this order. A file that stays keeps the time at which it was added.
  * @throws DomainError not_found (the repository, or a file), media_archived (a file that was not in it), invalid_request (a file twice)
  */
 export async function setItems(
@@ -101,7 +102,7 @@ export async function setItems(
 ): Promise<RecordOf<'Repository'>> {
   const mediaIds = input.media_ids.map((mediaId) => mediaId.toLowerCase());
   if (new Set(mediaIds).size < mediaIds.length)
-    throw new DomainError('invalid_request', 'media_ids must name each file once.');
+    throw new DomainError('invalid_request', 'media_ids names the same file twice.');
   return db.transaction(async (tx) => {
     await lockRepository(tx, clubId, repositoryId);
     const { cover } = await filesOf(tx, repositoryId);
@@ -125,27 +126,27 @@ export async function setItems(
   });
 }
 
-/** Locks the repository's row until the transaction ends: its changes run one at a time. @returns its status @throws DomainError not_found */
+/** Locks the repository's row until the transaction ends, so its changes run one at a time. @returns its status @throws DomainError not_found */
 async function lockRepository(tx: Transaction, clubId: Id, repositoryId: Id): Promise<RepositoryStatus> {
-  const held = await tx.one<{ status: RepositoryStatus }>(
+  const repository = await tx.one<{ status: RepositoryStatus }>(
     sql`SELECT status FROM repositories WHERE id = ${repositoryId} AND club_id = ${clubId} FOR NO KEY UPDATE`,
   );
-  if (!held) throw notFound('repository');
-  return held.status;
+  if (!repository) throw notFound('repository');
+  return repository.status;
 }
 
-/** The caller holds the repository. @param mediaId `none` takes the cover away; undefined changes nothing */
+/** The caller holds the lock of the repository. @param mediaId `none` removes the cover; undefined changes nothing */
 async function changeCover(tx: Transaction, clubId: Id, repositoryId: Id, mediaId: string | undefined): Promise<void> {
   if (mediaId === undefined) return;
   const cover = mediaId === 'none' ? [] : [mediaId.toLowerCase()];
   const { items } = await filesOf(tx, repositoryId);
-  const mayBeGone = items.filter((item) => !cover.includes(item)); // a file that was taken away by force
+  const mayBeGone = items.filter((item) => !cover.includes(item)); // an administrator may have deleted a used file by force
   await useFiles(tx, clubId, repositoryId, [...mayBeGone, ...cover], mayBeGone);
   for (const image of cover) await requireCoverImage(tx, image);
   await tx.manager.update(Repository, { id: repositoryId }, { coverMediaId: cover[0] ?? null });
 }
 
-/** @throws DomainError not_found (no file of the library, and none of those that may be gone), media_archived */
+/** @throws DomainError not_found (a file is not in the library, and not in `mayBeGone`), media_archived */
 async function useFiles(
   tx: Transaction,
   clubId: Id,

@@ -1,4 +1,4 @@
-/** Repositories as records, with addresses of their files: administrators see every file, students those that are ready (REPO-4). */
+/** Repositories as records, with signed URLs of their files. Administrators see every file, students see ready files (REPO-4). */
 import { setImmediate as othersTurn } from 'node:timers/promises';
 import { Repository } from '../../entities/repositories/repository.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -15,12 +15,12 @@ export interface Showing {
   storage: ObjectStore;
 }
 
-/** Files whose addresses are signed in one go, some milliseconds of the process; then other requests have their turn (REPO-4). */
-const presentedAtOnce = 50;
+/** Files whose URLs are signed in one time slice of some milliseconds. Other requests run between two slices (REPO-4). */
+const filesPerSlice = 50;
 
 export type Viewer = 'administrator' | 'student';
 
-/** Of `media`: whether the viewer sees the file. */
+/** A condition on `media`: whether the viewer sees the file. */
 export const seenBy = (viewer: Viewer): Sql =>
   viewer === 'student' ? sql`media.removed_at IS NULL AND media.status = 'ready'` : sql`media.removed_at IS NULL`;
 
@@ -30,18 +30,18 @@ const repositoryColumns = columns(
   'repository',
 ).and<{
   fileCount: number;
-  /** As Postgres gives a numeric. */
+  /** Postgres returns a numeric as text. */
   totalBytes: string;
 }>(sql`counted.files AS "fileCount", counted.bytes AS "totalBytes"`);
 type RepositoryRow = RowOf<typeof repositoryColumns>;
 
-/** A reference is a file of 0 bytes. */
+/** A reference counts as a file of 0 bytes. */
 const repositoriesWithCounts = (viewer: Viewer) => sql`FROM repositories repository CROSS JOIN LATERAL (
   SELECT count(*)::int AS files, coalesce(sum(media.size_bytes), 0) AS bytes
     FROM repository_items item JOIN media ON media.id = item.media_id
    WHERE item.repository_id = repository.id AND ${seenBy(viewer)}) counted`;
 
-/** @param chosen a condition of `repositories repository` @returns a page of them, newest first */
+/** @param chosen a condition on `repositories repository` @returns a page of the repositories, newest first */
 export async function listShown(
   showing: Showing,
   page: PageRequest,
@@ -58,7 +58,7 @@ export async function listShown(
   return { rows: rows.map((row) => present(row, covers)), total };
 }
 
-/** @param chosen a condition of `repositories repository` that fits one @throws DomainError not_found */
+/** @param chosen a condition on `repositories repository` that selects one @throws DomainError not_found */
 export async function showOne(showing: Showing, chosen: Sql, viewer: Viewer): Promise<RecordOf<'Repository'>> {
   const row = await showing.db.one<RepositoryRow>(
     sql`SELECT ${repositoryColumns} ${repositoriesWithCounts(viewer)} WHERE ${chosen}`,
@@ -68,21 +68,21 @@ export async function showOne(showing: Showing, chosen: Sql, viewer: Viewer): Pr
     SELECT ${mediaColumns}, item.added_at AS "addedAt" FROM repository_items item JOIN media ON media.id = item.media_id
      WHERE item.repository_id = ${row.id} AND ${seenBy(viewer)} ORDER BY item.position`);
   const items: RecordOf<'Repository'>['items'] = [];
-  for (let at = 0; at < files.length; at += presentedAtOnce) {
+  for (let at = 0; at < files.length; at += filesPerSlice) {
     if (at > 0) await othersTurn();
-    const some = files.slice(at, at + presentedAtOnce).map(async (file) => ({
+    const presentedFiles = files.slice(at, at + filesPerSlice).map(async (file) => ({
       media: await presentMedia(file, showing.storage),
       added_at: file.addedAt.toISOString(),
     }));
-    items.push(...(await Promise.all(some)));
+    items.push(...(await Promise.all(presentedFiles)));
   }
-  // Of the same moment as the files, which may have changed since the first statement.
+  // The total must match these files, which may have changed since the first statement.
   const totalBytes = files.reduce((sum, { sizeBytes }) => sum + Number(sizeBytes ?? 0), 0);
   const covers = await coversOf(showing, [row], viewer);
   return { ...present(row, covers), file_count: files.length, total_bytes: totalBytes, items };
 }
 
-/** By the id of the file. */
+/** @returns the covers by the id of their file */
 async function coversOf(
   { db, storage }: Showing,
   rows: readonly RepositoryRow[],

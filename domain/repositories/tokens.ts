@@ -1,4 +1,4 @@
-/** Tokens of downloads: each names a repository, a student and its own end, and proves that we wrote it. None is stored (REPO-5). */
+/** Download tokens. A token names a repository, a student and its own expiry, and has a MAC of the service. Tokens are not stored (REPO-5). */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 
@@ -12,7 +12,7 @@ export interface DownloadToken {
 const idBytes = 16;
 const timeBytes = 6;
 const macBytes = 16;
-const mostBytes = 2 * idBytes + timeBytes;
+const payloadBytes = 2 * idBytes + timeBytes;
 
 const labelOf = ({ repositoryId, studentId, expiresAt }: DownloadToken) =>
   `download:${repositoryId}:${studentId}:${secondsOf(expiresAt)}`;
@@ -31,12 +31,12 @@ export function downloadToken(vault: Vault, token: DownloadToken): string {
   return Buffer.concat(parts).toString('base64url');
 }
 
-/** @returns what the token is for; undefined for a token that is not ours, or has expired */
+/** @returns the content of the token; undefined if the token has expired or was not issued by this service */
 export function readDownloadToken(vault: Vault, text: string, now: Date): DownloadToken | undefined {
   const bytes = Buffer.from(text, 'base64url');
-  if (bytes.length !== mostBytes + macBytes || bytes.toString('base64url') !== text) return undefined;
+  if (bytes.length !== payloadBytes + macBytes || bytes.toString('base64url') !== text) return undefined;
   const expiresAt = new Date(bytes.readUIntBE(2 * idBytes, timeBytes) * 1_000);
   const token = { repositoryId: idAt(bytes, 0), studentId: idAt(bytes, idBytes), expiresAt };
-  const isOurs = vault.matches(labelOf(token), bytes.subarray(mostBytes));
+  const isOurs = vault.matches(labelOf(token), bytes.subarray(payloadBytes));
   return isOurs && now < expiresAt ? token : undefined;
 }

@@ -1,32 +1,32 @@
 /**
- * How a ZIP archive of stored files is laid out, computed from names, sizes and checksums alone: so its exact length is known before
- * a byte is read, and any part of it can be given out (REPO-6). PKWARE's APPNOTE 6.3; ZIP64 where a number needs it.
+ * The layout of a ZIP archive of uncompressed files, computed from names, sizes and checksums alone. So its exact length is known before a
+ * byte is read, and any part of it can be served (REPO-6). Follows PKWARE's APPNOTE 6.3, with ZIP64 for large numbers.
  */
 import { withoutEnd } from '../../platform/core/ends.policy.ts';
 
-/** A file as it will be in the archive. */
+/** A file of the archive. */
 export interface ZipFile {
-  /** In UTF-8; made safe and different from all others by {@link archiveNames}. */
+  /** In UTF-8. {@link archiveNames} makes names safe and distinct. */
   name: string;
   /** In bytes. */
   size: number;
   /** CRC-32 of the whole content, unsigned. */
   crc32: number;
-  /** To two seconds, in UTC; what a ZIP cannot say becomes the nearest that it can. */
+  /** In UTC, rounded down to two seconds. A time outside the range of ZIP becomes the nearest possible one. */
   modifiedAt: Date;
 }
 
-/** What stands in an archive from `start` on: bytes of the format, or the content of a file, by its place in the list. */
+/** The content of an archive from `start` on: bytes of the format, or a file by its index in the list. */
 export type ZipSegment = { start: number; length: number } & ({ bytes: Buffer } | { file: number });
 
 export interface ZipLayout {
-  /** Of the whole archive, in bytes. */
+  /** The size of the whole archive in bytes. */
   size: number;
-  /** One after another, without a gap; none is empty. */
+  /** In order, without gaps. No segment is empty. */
   segments: readonly ZipSegment[];
 }
 
-/** From here on a number does not fit, and its field says that ZIP64 has it. */
+/** From this number on, a value does not fit into its field. The field then refers to ZIP64. */
 const max32 = 0xffff_ffff;
 const max16 = 0xffff;
 
@@ -37,15 +37,15 @@ const locatorOfEnd64 = 0x07064b50;
 const endOfDirectory = 0x06054b50;
 
 const version = 20;
-/** The first that has ZIP64. */
+/** The first version with ZIP64. */
 const version64 = 45;
-/** Names are in UTF-8. */
+/** The flag for names in UTF-8. */
 const flags = 0x0800;
-/** Unix, so that readers take the attributes as permissions: an ordinary file, readable by all. */
+/** Unix, so that readers take the attributes as permissions of an ordinary file that all may read. */
 const madeByUnix = 3 << 8;
 const attributes = (0o100644 << 16) >>> 0;
 
-/** Writes numbers of a fixed width, little-endian, as the format has them. */
+/** Writes numbers of a fixed width, little-endian. */
 class Fields {
   readonly #parts: Buffer[] = [];
   u16(...values: readonly number[]): this {
@@ -81,7 +81,7 @@ class Fields {
   }
 }
 
-/** The extra field with the numbers that do not fit; empty where all do. */
+/** The extra field with the numbers that do not fit. Empty if all fit. */
 function extra64(values: readonly number[]): Buffer {
   if (values.length === 0) return Buffer.alloc(0);
   return new Fields()
@@ -90,7 +90,7 @@ function extra64(values: readonly number[]): Buffer {
     .done();
 }
 
-/** @returns time and date of MS-DOS: from 1980 to 2107, every other second */
+/** @returns time and date of MS-DOS: from 1980 to 2107, in steps of two seconds */
 function dosTime(at: Date): [time: number, date: number] {
   const year = at.getUTCFullYear();
   if (year < 1980) return [0, (1 << 5) | 1];
@@ -101,7 +101,7 @@ function dosTime(at: Date): [time: number, date: number] {
   ];
 }
 
-/** @param files in their order, with names that differ */
+/** @param files in their order, with distinct names */
 export function layOutZip(files: readonly ZipFile[]): ZipLayout {
   const segments: ZipSegment[] = [];
   let at = 0;
@@ -111,30 +111,30 @@ export function layOutZip(files: readonly ZipFile[]): ZipLayout {
   };
   const addBytes = (bytes: Buffer) => add({ bytes, length: bytes.length });
   const directory: Buffer[] = [];
-  for (const [place, { name, size, crc32, modifiedAt }] of files.entries()) {
+  for (const [index, { name, size, crc32, modifiedAt }] of files.entries()) {
     const offset = at;
     const bytes = Buffer.from(name);
     const isLarge = size >= max32;
-    const needed = isLarge || offset >= max32 ? version64 : version;
-    const stated = isLarge ? max32 : size;
+    const neededVersion = isLarge || offset >= max32 ? version64 : version;
+    const statedSize = isLarge ? max32 : size;
     const localExtra = extra64(isLarge ? [size, size] : []);
     addBytes(
       new Fields()
         .u32(localHeader)
         .u16(isLarge ? version64 : version, flags, 0, ...dosTime(modifiedAt))
-        .u32(crc32, stated, stated)
+        .u32(crc32, statedSize, statedSize)
         .u16(bytes.length, localExtra.length)
         .bytes(bytes)
         .bytes(localExtra)
         .done(),
     );
-    add({ file: place, length: size });
+    add({ file: index, length: size });
     const centralExtra = extra64([...(isLarge ? [size, size] : []), ...(offset >= max32 ? [offset] : [])]);
     directory.push(
       new Fields()
         .u32(centralHeader)
-        .u16(madeByUnix | needed, needed, flags, 0, ...dosTime(modifiedAt))
-        .u32(crc32, stated, stated)
+        .u16(madeByUnix | neededVersion, neededVersion, flags, 0, ...dosTime(modifiedAt))
+        .u32(crc32, statedSize, statedSize)
         .u16(bytes.length, centralExtra.length, 0, 0, 0)
         .u32(attributes, Math.min(offset, max32))
         .bytes(bytes)
@@ -148,13 +148,13 @@ export function layOutZip(files: readonly ZipFile[]): ZipLayout {
   return { size: at, segments };
 }
 
-/** What ends the archive: the directory's place, in 64 bits too where 32 do not do. */
+/** The records that end the archive: the position of the directory, also in 64 bits if 32 are not enough. */
 function endOf(count: number, start: number, length: number): Buffer {
   const end = new Fields();
   if (count >= max16 || start >= max32 || length >= max32)
     end
       .u32(endOfDirectory64)
-      .u64(44) // of what follows
+      .u64(44) // the size of the rest of this record
       .u16(madeByUnix | version64, version64)
       .u32(0, 0)
       .u64(count, count, length, start)
@@ -169,10 +169,10 @@ function endOf(count: number, start: number, length: number): Buffer {
     .done();
 }
 
-/** A part of a segment: of the bytes that stand there, or of a file's content from `from` on. */
+/** A part of a segment: bytes of the format, or a file's content from `from` on. */
 export type ZipPart = { bytes: Buffer } | { file: number; from: number; length: number };
 
-/** @param from the first byte of the archive @param length how many; both inside the archive @returns what stands there */
+/** @param from the first byte @param length the number of bytes; both inside the archive @returns the parts of this range */
 export function partsOf({ segments }: ZipLayout, from: number, length: number): ZipPart[] {
   const end = from + length;
   return segments
@@ -185,55 +185,55 @@ export function partsOf({ segments }: ZipLayout, from: number, length: number): 
     });
 }
 
-/** Longer names are cut, their ending stays: file systems take 255 bytes, and a number may follow. */
-const longestName = 200;
-/** Names that Windows keeps for devices, with any ending. */
+/** Longer names are cut before their extension. File systems accept 255 bytes, and a number may follow. */
+const maxNameBytes = 200;
+/** Names that Windows reserves for devices, with any extension. */
 const devices = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
-// oxlint-disable-next-line no-control-regex -- these are the characters that a name must not have
+// oxlint-disable-next-line no-control-regex -- these are the forbidden characters of a name
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069<>:"/\\|?*\ufffd]/g;
 
-/** Windows takes full stops and spaces off the end of a name. */
+/** Windows removes full stops and spaces from the end of a name. */
 const badEnd = '. ';
 
-/** @returns a name that every file system takes, and that leads into no other folder */
-export function safeName(given: string): string {
-  const plain = withoutEnd(given.toWellFormed().normalize('NFC').replace(unsafe, '_').trim(), badEnd);
-  const named = plain === '' ? 'file' : devices.test(plain) ? `_${plain}` : plain;
-  const [stem, ending] = split(named);
-  return withoutEnd(`${cut(stem, longestName - Buffer.byteLength(ending))}${ending}`, badEnd);
+/** @returns a name that every file system accepts and that leads into no other folder */
+export function safeName(name: string): string {
+  const plain = withoutEnd(name.toWellFormed().normalize('NFC').replace(unsafe, '_').trim(), badEnd);
+  const usable = plain === '' ? 'file' : devices.test(plain) ? `_${plain}` : plain;
+  const [stem, ending] = split(usable);
+  return withoutEnd(`${cut(stem, maxNameBytes - Buffer.byteLength(ending))}${ending}`, badEnd);
 }
 
-/** @returns the names made safe; those that file systems would take for one are numbered: `plan (2).pdf` */
-export function archiveNames(given: readonly string[]): string[] {
-  const taken = new Set<string>();
-  return given.map((one) => {
-    const name = safeName(one);
+/** @returns the names made safe. Names that a file system would treat as equal get numbers: `plan (2).pdf` */
+export function archiveNames(names: readonly string[]): string[] {
+  const usedNames = new Set<string>();
+  return names.map((original) => {
+    const name = safeName(original);
     const [stem, ending] = split(name);
     let numbered = name;
-    for (let number = 2; taken.has(foldedName(numbered)); number++) numbered = `${stem} (${number})${ending}`;
-    taken.add(foldedName(numbered));
+    for (let number = 2; usedNames.has(foldedName(numbered)); number++) numbered = `${stem} (${number})${ending}`;
+    usedNames.add(foldedName(numbered));
     return numbered;
   });
 }
 
-/** File systems that do not tell cases apart do not agree on how: both ways back and forth count. */
-// Stryker disable next-line ArrowFunction: names that are all alike would be numbered without end
+/** File systems that ignore case differ in their rules, so the name is folded to upper and then to lower case. */
+// Stryker disable next-line ArrowFunction: a fold that makes all names equal would number them without end
 const foldedName = (name: string) => name.normalize('NFKC').toUpperCase().toLowerCase();
 
-/** @returns the name without its ending, and the ending with its dot */
+/** @returns the name without its extension, and the extension with its dot */
 function split(name: string): [stem: string, ending: string] {
   const ending = /(?<=.)\.[^.]{1,16}$/su.exec(name)?.[0] ?? '';
   return [name.slice(0, name.length - ending.length), ending];
 }
 
-/** @returns as many whole characters as fit into so many bytes */
+/** @returns as many whole characters as fit into this number of bytes */
 function cut(text: string, bytes: number): string {
-  let kept = '';
+  let head = '';
   let length = 0;
   for (const character of text) {
     length += Buffer.byteLength(character);
     if (length > bytes) break;
-    kept += character;
+    head += character;
   }
-  return kept;
+  return head;
 }

@@ -1,4 +1,4 @@
-/** Amounts of purchases that versions up to 0.2.0 may have stored wrongly (SALE-5). Nothing is changed here. */
+/** Finds amounts of purchases that versions up to 0.2.0 may have stored wrongly (SALE-5). It changes nothing. */
 import { Purchase } from '../../entities/sales/purchase.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { salesPlatforms } from '../../entities/sales/values.ts';
@@ -9,7 +9,7 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { decimalsOf, formerDecimals } from './platforms/currencies.policy.ts';
 import { salesAdapters } from './platforms/index.ts';
 
-/** Rows that are read together. */
+/** Rows of one read. */
 const batch = 500;
 
 export interface DoubtfulAmount {
@@ -18,11 +18,11 @@ export interface DoubtfulAmount {
   externalId: string;
   amount: string;
   currency: string;
-  /** Read without the decimals of ISO 4217: the right amount is about this many times as large. Or: the notice stated a text. */
+  /** The factor by which the right amount is about larger, because the decimals of ISO 4217 were ignored. Or: the notice states a text. */
   doubt: { factor: number } | 'text';
 }
 
-/** Purchases whose decimal amount was rounded to whole units, although its currency has smaller ones. Oldest first. */
+/** Yields purchases whose decimal amount was rounded to whole units although the currency has smaller ones. In the order of ids. */
 export async function* roundedAmounts(db: Queries): AsyncGenerator<DoubtfulAmount> {
   const decimalPlatforms = salesPlatforms.filter((platform) => salesAdapters[platform].sendsDecimals);
   const known = columns(Purchase, ['clubId', 'externalId', 'amount', 'currency']).and<{ purchaseId: Id }>(
@@ -42,12 +42,12 @@ export async function* roundedAmounts(db: Queries): AsyncGenerator<DoubtfulAmoun
   }
 }
 
-/** Purchases with a processed notice that states its amount as a text, as far as notices still have their bodies. */
+/** Yields purchases with a processed notice that states its amount as a text, if the notice still has its body. */
 export async function* amountsFromText(db: Queries): AsyncGenerator<DoubtfulAmount> {
   const wholePlatforms = salesPlatforms.filter((platform) => !salesAdapters[platform].sendsDecimals);
-  const kept = columns(SalesNotice, ['id', 'clubId', 'platform', 'body']);
+  const noticeColumns = columns(SalesNotice, ['id', 'clubId', 'platform', 'body']);
   for (let after: Id | undefined; ;) {
-    const rows = await db.rows<Pick<SalesNotice, 'id' | 'clubId' | 'platform' | 'body'>>(sql`SELECT ${kept}
+    const rows = await db.rows<Pick<SalesNotice, 'id' | 'clubId' | 'platform' | 'body'>>(sql`SELECT ${noticeColumns}
         FROM sales_notices WHERE status = 'processed' AND body IS NOT NULL AND platform = ANY (${wholePlatforms})
           AND (${after ?? null}::uuid IS NULL OR id > ${after ?? null}::uuid) ORDER BY id LIMIT ${batch}`);
     for (const row of rows) {

@@ -1,19 +1,19 @@
-/** How long the body of a notice is kept. Its row, and what it led to, stay. */
+/** The retention of a notice's body. The row and its results stay. */
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 
 const noticeBodyMs = 90 * 86_400_000;
-/** Notices a batch. */
-const purgedABatch = 1_000;
+/** Notices of a batch. */
+const noticesPerBatch = 1_000;
 
-/** Purges one batch. @returns how many notices lost their body, and whether there may be more to do at once */
+/** Purges one batch. @returns how many notices lost their body, and whether more may be due now */
 export async function retainNotices(db: Database, now: Date): Promise<{ rows: { notices: number }; more: boolean }> {
   const receivedBy = new Date(now.getTime() - noticeBodyMs);
-  const notices = await db.transaction((tx) => purgeNoticeBodies(tx, receivedBy, purgedABatch));
-  return { rows: { notices }, more: notices >= purgedABatch };
+  const notices = await db.transaction((tx) => purgeNoticeBodies(tx, receivedBy, noticesPerBatch));
+  return { rows: { notices }, more: notices >= noticesPerBatch };
 }
 
-/** Takes the bodies of up to so many old notices. @returns of how many */
+/** Deletes the bodies of at most `batch` old notices. @returns their number */
 async function purgeNoticeBodies(tx: Transaction, receivedBy: Date, batch: number): Promise<number> {
   const purged = await tx.run(sql`UPDATE sales_notices SET body = NULL, proof = NULL, addresses = '{}' WHERE id IN (
        SELECT id FROM sales_notices WHERE received_at <= ${receivedBy} AND body IS NOT NULL

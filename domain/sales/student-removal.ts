@@ -1,13 +1,13 @@
-/** What a student's removal does to sales: notices about them lose their bodies, purchases keep amounts and dates. */
+/** Removes a student from sales. Notices about the student lose their bodies; purchases keep amounts and dates. */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 
 /**
- * Finds the notices by whom they turned out to be about, and by the student's address, so that those that could not be read
- * are found too. One that waits is not carried out any more. The student's row is held by the caller.
- * @param email as it was before the removal
+ * Finds the notices by their known student and by the student's address, which also finds unreadable notices. A waiting notice is not
+ * processed any more. The caller holds the lock of the student.
+ * @param email the address before the removal
  */
 export async function purgeStudentFromSales(
   tx: Transaction,
@@ -25,7 +25,7 @@ export async function purgeStudentFromSales(
             processed_at = CASE WHEN stopped THEN ${now} ELSE processed_at END
        FROM about WHERE notice.id = about.id
   RETURNING notice.id, about.stopped`);
-  // The removal revokes what they gave: their runs note when it ended, also of one that nobody has canceled.
+  // The removal revokes the access, so the run of each subscription records when the access ended, even without a cancellation.
   const ended = await tx.rows<{ id: Id }>(
     sql`UPDATE subscriptions SET end_looks_at = least(end_looks_at, ${now})
          WHERE student_id = ${studentId} AND (end_looks_at IS NOT NULL OR access_ended_at IS NULL)
@@ -47,8 +47,8 @@ export async function purgeStudentFromSales(
 }
 
 /**
- * Before a student's address is corrected: what is stored under it becomes theirs, so that their removal reaches it still.
- * What has turned out to be about somebody else stays that.
+ * Runs before a correction of a student's address. Notices that contain the old address are assigned to the student, so that a removal
+ * still finds them. A notice that is known to be about another student stays as it is.
  */
 export async function claimNotices(
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** A student signs up. The answer does not tell whether the e-mail is known. */
+/** Sign-up of a student. The answer does not reveal whether the e-mail address is known. */
 import { grantFreeDeliveries } from '../access/enrollments/enrollments.ts';
 import { claimedALink, claimLink, requireClaimableLink } from '../access/links/claims.ts';
 import { requireRoom } from '../billing/allowances.ts';
@@ -26,33 +26,33 @@ export interface SignUp {
   registration_code?: string;
   /** The language of the student's browser, if the service speaks it. */
   language?: OfferedLanguage | null;
-  /** The network that the request comes from; absent if nobody knows. */
+  /** The network of the request. Absent if it is unknown. */
   network?: string;
 }
 
 /**
- * Signs a student up, with the free deliveries and those of the registration link. A known e-mail gets a mail that says so,
- * or its confirmation once more, and the same answer; it claims nothing.
- * @param clubId of a club that exists
- * @throws DomainError weak_password, not_found (a registration code that is none), registration_link_used_up, limit_reached (no room for
- *   another student), rate_limited (too many that nobody has confirmed, in the club or of the network; never with a valid code)
+ * Signs a student up, with the free deliveries and the deliveries of the registration link. A known address gets the same answer, and a
+ * mail that says so or repeats the confirmation. It claims nothing from the link.
+ * @param clubId of an existing club
+ * @throws DomainError weak_password, not_found (unknown registration code), registration_link_used_up; limit_reached if the plan has no
+ *   free seat; rate_limited if the club or the network has too many unconfirmed sign-ups, but never with a valid code
  */
 export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, now: Date): Promise<void> {
   const name = plainName(input.name);
   const email = foldEmail(input.email);
-  // Before the e-mail is looked up, so that all callers get the same answer.
+  // The check runs before the e-mail is looked up, so that all callers get the same answer.
   requireStrongPassword(input.password, { email, names: [name, await nameOfClub(deps.db, clubId)] });
   const before = await passwordOf(deps, clubId, email);
   const passwordHash = await hashPassword(input.password);
   const same = await passwordMatches(input.password, before);
-  const done = await deps.db.transaction(async (tx) => {
-    // Before the e-mail is looked up: a code that cannot be claimed gets the same answer for all.
+  const isComplete = await deps.db.transaction(async (tx) => {
+    // The check runs before the e-mail is looked up, so that an unusable code gets the same answer for all addresses.
     const code = input.registration_code;
     if (code !== undefined) await requireClaimableLink(tx, clubId, code, now);
-    // Before the e-mail is looked up: a club without room answers all alike, whether or not it is known. The place itself is
-    // taken when the address is confirmed.
+    // The check runs before the e-mail is looked up, so that a full club gives the same answer for known and unknown addresses. The seat
+    // itself is taken when the address is confirmed.
     await requireRoom(tx, clubId, 'person');
-    // Who holds a code of the club is no stranger: their sign-up meets no bound of strangers, and takes none of their places.
+    // A holder of a code is not a stranger. Such sign-ups are neither limited by the bounds for strangers nor counted in them.
     const source = { network: input.network, uncounted: claimedALink };
     if (code === undefined) await requireFewPending(tx, deps.vault, clubId, source, now);
     const created = await tx.one<{
@@ -76,11 +76,11 @@ export async function signUpStudent(deps: VaultDeps, clubId: Id, input: SignUp, 
     await answerRepeatedSignUp(tx, deps, clubId, { ...student, email }, { passwordHash, same }, now);
     return true;
   });
-  // The password that this one was compared with is another by now, as when a form is sent twice: compared anew.
-  if (!done) await signUpStudent(deps, clubId, input, now);
+  // The account's password has changed since it was compared, for example because a form was sent twice. So the comparison is repeated.
+  if (!isComplete) await signUpStudent(deps, clubId, input, now);
 }
 
-/** From the first offer of a password that is not the account's, its owner must choose one by a reset (ADR 5). */
+/** After the first offer of another password than the account's, the owner must choose a password by a reset (ADR 5). */
 async function answerRepeatedSignUp(
   tx: Transaction,
   { vault }: VaultDeps,

@@ -1,4 +1,4 @@
-/** Students as administrators change them: create, correct, remove. Each may concern every context. */
+/** Students as administrators change them: create, correct, remove. Each change may affect every context. */
 import { removedStudentName, Student } from '../../entities/identity/student.ts';
 import type { Role } from '../../entities/clubs/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
@@ -24,11 +24,11 @@ import { pendingSignUpRules } from '../identity/pending-sign-ups.policy.ts';
 import { presentStudent } from '../identity/student-identity.ts';
 import { findStudent, getStudent, readStudent } from '../identity/students.ts';
 
-const emailTaken = () => new DomainError('email_taken', 'Another student of this club has this e-mail.');
+const emailTaken = () => new DomainError('email_taken', 'Another student of this club has this e-mail address.');
 
 /**
- * Opens an account for somebody, mails the invitation to confirm it, and gives the deliveries that they are invited to. A
- * pending sign-up with the address is taken over, under the given name (DEC-62).
+ * Opens an account for a person, mails an invitation to confirm it, and grants the deliveries of the invitation. A pending sign-up with
+ * the address is taken over under the new name (DEC-62).
  * @throws DomainError not_found (delivery), limit_reached, email_taken, delivery_archived
  */
 export async function createStudent(
@@ -38,7 +38,7 @@ export async function createStudent(
   now: Date,
 ): Promise<RecordOf<'Student'>> {
   return db.transaction(async (tx) => {
-    // Before it is looked whose the e-mail is: 404 comes before 409.
+    // Deliveries are checked before the owner of the address, because 404 comes before 409.
     for (const deliveryId of input.delivery_ids ?? []) await findDelivery(tx, clubId, deliveryId);
     const account = { name: plainName(input.name), email: input.email, openedBy: 'club', invited: true } as const;
     const { studentId, created, takenOver } = await findOrOpenAccount(tx, vault, clubId, account, now);
@@ -50,24 +50,23 @@ export async function createStudent(
   });
 }
 
-/** A change is a fact; the same name again is none. */
+/** Records a fact if the name changes. */
 async function rename(
   tx: Transaction,
   { clubId, studentId, name }: { clubId: Id; studentId: Id; name: string },
   now: Date,
 ): Promise<void> {
-  const renamed = await tx.run(sql`UPDATE students SET name = ${name} WHERE id = ${studentId} AND name <> ${name}`);
-  if (renamed > 0) await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
+  const changedRows = await tx.run(sql`UPDATE students SET name = ${name} WHERE id = ${studentId} AND name <> ${name}`);
+  if (changedRows > 0) await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now });
 }
 
-/** Whose mailbox an account belongs to decides whose account it is: a student's address is no matter of content (DEC-60). */
+/** The owner of a mailbox owns the account. So changing a student's address needs more than the right to edit content (DEC-60). */
 const mayChangeAddresses: ReadonlySet<Role> = new Set(['owner', 'admin']);
 
 /**
- * Corrects name or e-mail. A new e-mail must be confirmed again: the password, what was mailed to the old one and the
- * sessions that it opened end, for they may be a stranger's. The old address gets a mail. A correction that changes nothing is
- * no fact.
- * @param by what the administrator who corrects is in the club
+ * Corrects the name or the e-mail. A new address must be confirmed again. The password, the mails to the old address and the sign-in
+ * sessions may belong to a stranger, so they all end. The old address gets a mail. A correction that changes nothing records no fact.
+ * @param by the role of the administrator in the club
  * @throws DomainError not_found, role_not_permitted (a new address, by an editor), email_taken
  */
 export async function updateStudent(
@@ -79,30 +78,30 @@ export async function updateStudent(
   now: Date,
 ): Promise<RecordOf<'Student'>> {
   return db.transaction(async (tx) => {
-    const seen = await findStudent(tx, clubId, studentId);
-    const moves = input.email !== undefined && foldEmail(input.email) !== seen.email;
+    const current = await findStudent(tx, clubId, studentId);
+    const moves = input.email !== undefined && foldEmail(input.email) !== current.email;
     if (moves && !mayChangeAddresses.has(by))
       throw new DomainError('role_not_permitted', 'Only an owner or an admin may change the address of a student.');
-    // Whoever is given an address by the club counts, and stays.
+    // If the club sets the address of a sign-up, the sign-up becomes a student of the club, and is not removed as old.
     if (moves) await lockForClub(tx, vault, { clubId, studentId, invited: false }, now);
     const before = await lockStudent(tx, clubId, studentId);
     const name = input.name === undefined ? before.name : plainName(input.name);
     const email = input.email === undefined ? before.email : foldEmail(input.email);
     if (name === before.name && email === before.email) return readStudent(tx, storage, clubId, studentId);
 
-    const moved = email !== before.email;
-    if (moved && !moves) throw new StaleRead();
+    const isMoved = email !== before.email;
+    if (isMoved && !moves) throw new StaleRead();
     const unconfirmed = { verifiedAt: null, passwordHash: null, openedBy: 'club' } as const;
     await tx.manager
       .update(
         Student,
         { id: studentId },
-        { name, email, ...(moved && { ...unconfirmed, emailKey: addressKeyOf(vault, email) }) },
+        { name, email, ...(isMoved && { ...unconfirmed, emailKey: addressKeyOf(vault, email) }) },
       )
       .catch((error: unknown) => {
         throw violates(error, 'students_club_email') ? emailTaken() : error;
       });
-    if (moved) {
+    if (isMoved) {
       for (const { changeEmail } of contextsInLockOrder)
         await changeEmail?.(tx, vault, { clubId, studentId, before: before.email, after: email });
       const recipient = { studentId };
@@ -116,9 +115,8 @@ export async function updateStudent(
 }
 
 /**
- * Removes a student: the row stays as an id without a name; sessions, tokens and unsent mails end; messages about the
- * student lose their bodies; an import that is still open does not bring them back; `student.removed` alone goes out
- * (DEL-9).
+ * Removes a student. The row stays as an id without a name. Sign-in sessions, tokens and unsent mails end. Messages about the student lose
+ * their bodies. An import that is still open does not bring the student back. Only `student.removed` is delivered (DEL-9).
  * @throws DomainError not_found
  */
 export async function removeStudent(deps: VaultDeps, clubId: Id, studentId: Id, now: Date): Promise<void> {
@@ -128,7 +126,7 @@ export async function removeStudent(deps: VaultDeps, clubId: Id, studentId: Id, 
   });
 }
 
-/** The student's row is held. */
+/** The caller holds the lock of the student. */
 async function erase(
   tx: Transaction,
   { vault }: VaultDeps,
@@ -136,7 +134,7 @@ async function erase(
   now: Date,
 ): Promise<void> {
   const { clubId, studentId, email } = student;
-  // Before the row loses its address, so before the contexts erase: an open import must not bring the student back.
+  // The address must be noted before the row loses it, and so before the contexts erase: an open import must not bring the student back.
   await noteAddressLeft(tx, vault, student);
   await tx.manager.update(
     Student,
@@ -152,14 +150,14 @@ async function erase(
       removedAt: now,
     },
   );
-  const removed = { ...student, addressKey: addressKeyOf(vault, email) };
-  for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, removed, now);
+  const removedStudent = { ...student, addressKey: addressKeyOf(vault, email) };
+  for (const { eraseStudent } of contextsInLockOrder) await eraseStudent?.(tx, removedStudent, now);
   await recordFact(tx, { clubId, type: 'student.removed', studentId, occurredAt: now });
 }
 
 /**
- * Removes sign-ups that nobody has confirmed in 7 days (DEC-62), each in a transaction of its own. What they claimed with a
- * registration link is given back. Safe to repeat, and to run twice at once.
+ * Removes sign-ups that were not confirmed within 7 days (DEC-62), each in a transaction of its own. Their claims of a registration link
+ * are returned. Safe to repeat, and to run twice at the same time.
  */
 export async function removeOldSignUps(
   deps: VaultDeps,
@@ -167,13 +165,13 @@ export async function removeOldSignUps(
 ): Promise<{ rows: { signUpsRemoved: number }; more: boolean }> {
   const { removedAfterMs, removedARound } = pendingSignUpRules;
   const old = sql`removed_at IS NULL AND ${pendingSignUp} AND created_at < ${new Date(now.getTime() - removedAfterMs)}`;
-  const found = await deps.db.rows<{ id: Id }>(
+  const oldSignUps = await deps.db.rows<{ id: Id }>(
     sql`SELECT id FROM students WHERE ${old} ORDER BY created_at LIMIT ${removedARound}`,
   );
   let removed = 0;
-  for (const { id } of found) {
+  for (const { id } of oldSignUps) {
     removed += await deps.db.transaction(async (tx) => {
-      // Looked at again under the lock: somebody may have confirmed it, or taken it over, meanwhile.
+      // The condition is checked again under the lock: the sign-up may have been confirmed or taken over meanwhile.
       const student = await tx.one<{ clubId: Id; studentId: Id; email: string }>(
         sql`SELECT club_id AS "clubId", id AS "studentId", email FROM students WHERE id = ${id} AND ${old} FOR NO KEY UPDATE`,
       );
@@ -183,5 +181,5 @@ export async function removeOldSignUps(
       return 1;
     });
   }
-  return { rows: { signUpsRemoved: removed }, more: found.length === removedARound };
+  return { rows: { signUpsRemoved: removed }, more: oldSignUps.length === removedARound };
 }

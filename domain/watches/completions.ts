@@ -1,5 +1,5 @@
 /**
- * Asks for the run that completes a course for students who do nothing themselves (DEC-153). It needs only tables, so that access,
+ * Requests the run that completes a course for students without an action of theirs (DEC-153). It needs only tables, so that access,
  * which learning builds on, can call it.
  */
 import { CourseCompletionLook } from '../../entities/learning/course-completion-look.ts';
@@ -10,31 +10,31 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
 /**
- * Asks for a look at a course that has fewer published lessons than before, or is published again. One statement, however many
- * students there are. The caller holds the course, so every completion under way has committed, or will see the change.
+ * Requests a look at a course that has fewer published lessons than before, or is published again. One statement, for any number of
+ * students. The caller holds the lock of the course, so each concurrent completion has committed or will see the change.
  */
 export async function judgeCourseLater(
   tx: Transaction,
   { clubId, courseId }: { clubId: Id; courseId: Id },
   now: Date,
 ): Promise<void> {
-  const asked = sql`SELECT id, ${now}::timestamptz FROM courses
+  const courses = sql`SELECT id, ${now}::timestamptz FROM courses
     WHERE id = ${courseId} AND status = 'published' AND EXISTS (
       SELECT FROM lessons lesson JOIN lesson_progress progress ON progress.lesson_id = lesson.id AND progress.completed
        WHERE lesson.course_id = courses.id AND lesson.published_at IS NOT NULL)`;
-  await beginPasses(tx, clubId, asked, now);
+  await beginPasses(tx, clubId, courses, now);
 }
 
 /**
- * Asks for a look at courses that these students have access to, or will have, and of which they have completed all published lessons:
- * a lesson may have been withdrawn while they had no access. The transaction holds the students, and has changed their access.
+ * Requests a look at courses that these students can or will access, and of which they have completed all published lessons. A lesson may
+ * have been withdrawn while they had no access. The transaction has locked the students and changed their access.
  */
 export async function judgeCoursesOfAccess(
   tx: Transaction,
   { clubId, studentIds }: { clubId: Id; studentIds: readonly Id[] },
   now: Date,
 ): Promise<void> {
-  const asked = sql`SELECT opening.course_id, min(greatest(enrollment.starts_at, ${now}))
+  const courses = sql`SELECT opening.course_id, min(greatest(enrollment.starts_at, ${now}))
       FROM enrollments enrollment JOIN access_deliveries opening ON opening.id = enrollment.delivery_id
      WHERE enrollment.student_id = ANY (${studentIds}::uuid[]) AND opening.course_id IS NOT NULL AND enrollment.revoked_at IS NULL
        AND (enrollment.ends_at IS NULL OR enrollment.ends_at > ${now})
@@ -46,18 +46,18 @@ export async function judgeCoursesOfAccess(
                           SELECT FROM lesson_progress progress
                            WHERE progress.student_id = enrollment.student_id AND progress.lesson_id = lesson.id AND progress.completed))
      GROUP BY 1`;
-  await beginPasses(tx, clubId, asked, now);
+  await beginPasses(tx, clubId, courses, now);
 }
 
 const lookSubject = columns(CourseCompletionLook, ['courseId', 'clubId'], 'look');
 
-/** Begins a pass over each course, anew if one is under way. @param asked selects ids of courses and when to look */
-async function beginPasses(tx: Transaction, clubId: Id, asked: Sql, now: Date): Promise<void> {
-  const begun = await tx.rows<Subject<'courseCompletion'>>(sql`
+/** Begins a pass over each course, or restarts the current one. @param courses selects ids of courses and when to look */
+async function beginPasses(tx: Transaction, clubId: Id, courses: Sql, now: Date): Promise<void> {
+  const startedPasses = await tx.rows<Subject<'courseCompletion'>>(sql`
     INSERT INTO course_completion_looks AS look (course_id, club_id, looks_at, pass_id)
-    SELECT asked.course_id, ${clubId}, asked.looks_at, ${newId()} FROM (${asked}) AS asked (course_id, looks_at) ORDER BY asked.course_id
+    SELECT course.course_id, ${clubId}, course.looks_at, ${newId()} FROM (${courses}) AS course (course_id, looks_at) ORDER BY course.course_id
     ON CONFLICT (course_id) DO UPDATE
        SET looks_at = least(look.looks_at, excluded.looks_at), pass_id = excluded.pass_id, after_id = NULL, resumes_at = NULL
     RETURNING ${lookSubject}`);
-  await wake(tx, 'courseCompletion', begun, now);
+  await wake(tx, 'courseCompletion', startedPasses, now);
 }

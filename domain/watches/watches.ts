@@ -1,6 +1,6 @@
 /**
- * What runs of automations wait for, and who must not be deleted for them: for contexts below automations, whose changes matter to
- * runs and have no fact (AUTO-12).
+ * Wakes the runs of automations that wait for a change, and protects the records that automations use. For contexts below automations,
+ * whose changes concern runs but record no fact (AUTO-12).
  */
 import { bulk } from '../../entities/facts/values.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
@@ -13,14 +13,14 @@ import { runOf, type Run, type Subject } from '../../platform/engine/workflow-ty
 import type { Database, Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
-/** What a wake needs of a run. */
+/** The columns of a run that a wake needs. */
 export const runSubject = columns(AutomationRun, ['id', 'clubId', 'automationId', 'versionId', 'priority'], 'run');
 
 /**
- * Makes runs look again: those that stand between two steps, and those that wait for such a fact. Others sleep on until their
- * deadline (ADR 24). Runs that a pause holds look when it ends.
- * @param types of a fact, or the one whose condition this change can turn
- * @param ofRun the run whose step it was: between two steps it looks anyway, after the commit of that step
+ * Wakes the runs of a student that are between two steps, and the runs that wait for a fact of these types. Other runs sleep until their
+ * deadline (ADR 24). Paused runs look when the pause ends.
+ * @param types the type of the fact, or of the condition that this change may satisfy
+ * @param ofRun the run whose step made the change. It looks after the commit of its step anyway
  */
 export async function wakeRunsOf(
   tx: Transaction,
@@ -34,12 +34,12 @@ export async function wakeRunsOf(
   await lookNow(tx, which, now);
 }
 
-/** Makes one run look again, as when its e-mail was opened. */
+/** Wakes one run, for example because its e-mail was opened. */
 export async function wakeRun(tx: Transaction, runId: Id, now: Date): Promise<void> {
   await lookNow(tx, sql`run.id = ${runId}`, now);
 }
 
-/** Runs are locked in the order of their ids, so that two who wake the same ones do not wait in a circle. */
+/** Locks runs in the order of their ids, so that concurrent wakes cause no deadlock. */
 async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> {
   const runs = await tx.rows<Subject<'automationRun'>>(sql`
     UPDATE automation_runs run SET looks_at = least(run.looks_at, ${now})
@@ -55,45 +55,45 @@ async function lookNow(tx: Transaction, which: Sql, now: Date): Promise<number> 
 }
 
 /**
- * Wakes of a club's runs that may wait before the others count as bulk, of which a relay sends some a second: a fact
- * of one student moves on at once, and a tag for 5,000 does not fill the engine (AUTO-20).
+ * If more wakes of a club's runs wait, further ones count as bulk, and the relay sends only some of them each second. So a fact of one
+ * student moves on immediately, and a tag for 5,000 students does not fill the engine (AUTO-20).
  */
 const fewWaiting = 16;
 
-/** Wakes runs of one club, which also starts new ones. */
+/** Wakes runs of one club, which also starts new runs. */
 export async function wakeAtPace(tx: Transaction, runs: readonly Run[], now: Date): Promise<void> {
   const [first] = runs;
   if (!first) return;
-  const found = await tx.one<{ waiting: number }>(sql`SELECT count(*)::int AS waiting FROM (
+  const queue = await tx.one<{ waiting: number }>(sql`SELECT count(*)::int AS waiting FROM (
     SELECT FROM wakes WHERE club_id = ${first.clubId} AND workflow_type = 'automationRun' LIMIT ${fewWaiting}) AS few`);
-  const atOnce = fewWaiting - (found?.waiting ?? 0);
+  const normal = fewWaiting - (queue?.waiting ?? 0);
   await wakeRuns(
     tx,
-    runs.map((run, place) => (place < atOnce ? run : { ...run, priority: bulk })),
+    runs.map((run, index) => (index < normal ? run : { ...run, priority: bulk })),
     now,
   );
 }
 
-/** Lessons of a course were published or withdrawn: runs that watch it are woken later, in pages. */
+/** Records that lessons of a course were published or withdrawn. Runs that watch the course are woken later, in pages. */
 export async function noteCourseChanged(tx: Transaction, courseId: Id, now: Date): Promise<void> {
   await tx.run(sql`INSERT INTO automation_course_looks (course_id, after_id, changed_at)
     SELECT ${courseId}::uuid, ${noClub}::uuid, ${now} WHERE EXISTS (SELECT FROM automation_course_watches WHERE course_id = ${courseId})
     ON CONFLICT (course_id) DO UPDATE SET after_id = excluded.after_id, changed_at = excluded.changed_at`);
 }
 
-const wokenAtOnce = 200;
+const runsPerPage = 200;
 
-/** Wakes a page of the runs that watch a changed course. @returns how many, and whether there are more */
+/** Wakes a page of the runs that watch a changed course. @returns the number of woken runs, and whether there are more */
 export async function wakeWatchersOfCourses(db: Database, now: Date): Promise<{ woken: number; more: boolean }> {
   return db.transaction(async (tx) => {
     const look = await tx.one<{ courseId: Id; afterId: Id }>(sql`SELECT course_id AS "courseId", after_id AS "afterId"
       FROM automation_course_looks ORDER BY changed_at LIMIT 1 FOR UPDATE SKIP LOCKED`);
     if (!look) return { woken: 0, more: false };
     const page = await tx.rows<{ id: Id }>(sql`SELECT run_id AS id FROM automation_course_watches
-      WHERE course_id = ${look.courseId} AND run_id > ${look.afterId} ORDER BY run_id LIMIT ${wokenAtOnce}`);
+      WHERE course_id = ${look.courseId} AND run_id > ${look.afterId} ORDER BY run_id LIMIT ${runsPerPage}`);
     const last = page.at(-1);
     const woken = last === undefined ? 0 : await lookNow(tx, sql`run.id = ANY(${page.map(({ id }) => id)})`, now);
-    if (last === undefined || page.length < wokenAtOnce)
+    if (last === undefined || page.length < runsPerPage)
       await tx.run(sql`DELETE FROM automation_course_looks WHERE course_id = ${look.courseId}`);
     else await tx.run(sql`UPDATE automation_course_looks SET after_id = ${last.id} WHERE course_id = ${look.courseId}`);
     return { woken, more: true };
@@ -101,8 +101,8 @@ export async function wakeWatchersOfCourses(db: Database, now: Date): Promise<{ 
 }
 
 /**
- * For the deletion of a record: the caller has locked it, and publishing a version that names it waits for that lock.
- * @throws DomainError in_use where a published version, or one with active runs, names it
+ * Called before a record is deleted. The caller has locked the record, and publishing a version that names it waits for this lock.
+ * @throws DomainError in_use if a published version, or a version with active runs, names the record
  */
 export async function requireUnnamed(db: Queries, kind: ReferredKind, id: Id): Promise<void> {
   const user = await db.one(sql`SELECT 1
@@ -113,5 +113,5 @@ export async function requireUnnamed(db: Queries, kind: ReferredKind, id: Id): P
        AND ((automation.published_id = version.id AND automation.status IN ('active', 'paused'))
          OR EXISTS (SELECT FROM automation_runs run WHERE run.version_id = version.id AND run.status = 'active'))
      LIMIT 1`);
-  if (user) throw new DomainError('in_use', `An automation that is published, or under way, names this ${kind}.`);
+  if (user) throw new DomainError('in_use', `A published or running automation uses this ${kind}.`);
 }

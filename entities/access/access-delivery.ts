@@ -1,4 +1,7 @@
-/** What a club sells or grants. It opens one thing: a course, in a cohort or in none, an AI agent, a repository or a space. (A *webhook* delivery is another thing.) */
+/**
+ * A product entitlement that a club sells or grants. It opens one thing: a course (in a cohort or in none), an AI agent, a repository or a
+ * space. Not to be confused with a *webhook* delivery.
+ */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { DeliveryKind } from './values.ts';
@@ -27,7 +30,7 @@ export class AccessDelivery {
   @Column({ type: 'text' })
   name: string;
 
-  /** What it opens; one column of those below belongs to each kind. */
+  /** The kind of the opened record. Each kind has its own column below. */
   @Column({ type: 'text' })
   kind: DeliveryKind;
 
@@ -51,11 +54,11 @@ export class AccessDelivery {
   @Index('access_deliveries_cohort')
   cohortId: string | null;
 
-  /** Given to everybody who signs up. */
+  /** Whether it is granted at each sign-up. */
   @Column({ type: 'boolean', default: false })
   free: boolean;
 
-  /** How long an access lasts from its beginning; null for one without an end. */
+  /** The length of access from its beginning, in days. Null for access without an end. */
   @Column({ type: 'integer', nullable: true })
   accessDays: number | null;
 
@@ -65,7 +68,7 @@ export class AccessDelivery {
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 
-  /** Not granted any more; who has it keeps it, and what is sold is given. */
+  /** Since this time it is not granted any more. Existing access stays, and sales still grant it. */
   @Column({ type: 'timestamptz', nullable: true })
   archivedAt: Date | null;
 

@@ -1,4 +1,4 @@
-/** A group that takes a course together. Its dates are what enrollments in it begin with. */
+/** A group that takes a course together. Enrollments in it begin with its dates. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Course } from '../learning/course.ts';

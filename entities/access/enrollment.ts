@@ -1,4 +1,4 @@
-/** A student's access to a delivery, by one cause. A sale's access stands for itself; of all others a student has one at a time. */
+/** A student's access to a delivery, by one cause. Each sale has its own row. For all other causes a student has one current row. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import {
@@ -54,25 +54,25 @@ export class Enrollment {
   @Column({ type: 'text' })
   source: EnrollmentSource;
 
-  /** The purchase or the subscription that it is due to. */
+  /** The purchase or the subscription that caused it. */
   @Column({ type: 'uuid', nullable: true })
   originId: string | null;
 
   @Column({ type: 'timestamptz' })
   startsAt: Date;
 
-  /** Null for an access without an end. */
+  /** Null for access without an end. */
   @Column({ type: 'timestamptz', nullable: true })
   endsAt: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   revokedAt: Date | null;
 
-  /** `removal` also hides it: the enrollment was removed, or its student. */
+  /** `removal` also hides the enrollment: it was removed, or its student was. */
   @Column({ type: 'text', nullable: true })
   revokedReason: RevocationReason | null;
 
-  /** When another took the place of this one, which had ended. */
+  /** When a newer enrollment replaced this one after its end. */
   @Column({ type: 'timestamptz', nullable: true })
   supersededAt: Date | null;
 

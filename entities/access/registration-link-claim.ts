@@ -1,4 +1,4 @@
-/** That a student has claimed a registration link, and what it gave them: a student uses a link once. */
+/** A student's claim of a registration link, with the granted deliveries. A student uses a link once. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';
@@ -13,7 +13,7 @@ export class RegistrationLinkClaim {
   @Index('registration_link_claims_student')
   studentId: string;
 
-  /** The deliveries of the link at that time; a repeated claim answers with the same. */
+  /** The deliveries of the link at that time. A repeated claim gets the same answer. */
   @Column({ type: 'uuid', array: true })
   deliveryIds: string[];
 

@@ -1,4 +1,4 @@
-/** A delivery that a registration link gives. */
+/** A delivery that a registration link grants. */
 import { Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AccessDelivery } from './access-delivery.ts';

@@ -1,4 +1,4 @@
-/** A link that gives access to the students who claim it, until it expires, is revoked or used up. */
+/** A link that grants access to the students who claim it, until it expires, is revoked or is used up. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -15,7 +15,7 @@ export class RegistrationLink {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** As it was chosen; compared without regard to case. */
+  /** Spelled as it was chosen. Compared without case. */
   @Column({ type: 'text' })
   code: string;
 
@@ -25,11 +25,11 @@ export class RegistrationLink {
   @Column({ type: 'text' })
   name: string;
 
-  /** How many students may claim it; null for any number. */
+  /** The maximum number of claims. Null for any number. */
   @Column({ type: 'integer', nullable: true })
   maxUses: number | null;
 
-  /** How many have claimed it. */
+  /** The number of claims so far. */
   @Column({ type: 'integer', default: 0 })
   uses: number;
 

@@ -1,4 +1,4 @@
-/** An address that a student left behind while an import was open: a key of it, by which the import knows the row again. */
+/** A key of an address that a student lost while an import was open. The import recognizes the row by it. */
 import { Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';
@@ -9,7 +9,7 @@ export class StudentImportAddress {
   @PrimaryColumn({ type: 'uuid' })
   importId: string;
 
-  /** Derived from the address with the master key; says nothing of it. */
+  /** Derived from the address with the master key. It does not reveal the address. */
   @PrimaryColumn({ type: 'bytea' })
   addressKey: Buffer;
 

@@ -1,4 +1,4 @@
-/** What became of one row of an imported file. It names the student by id alone: nothing of the file is kept in it. */
+/** The outcome of one row of an imported file. It names the student only by id and has no text of the file. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { rowOutcomes, type ImportColumn, type RowCode, type RowOutcome } from './values.ts';
@@ -15,7 +15,7 @@ export class StudentImportRow {
   @PrimaryColumn({ type: 'uuid' })
   importId: string;
 
-  /** As a spreadsheet numbers it: the header line is row 1, empty lines count. */
+  /** The row number of a spreadsheet: the header line is row 1, and empty lines count. */
   @PrimaryColumn({ type: 'integer' })
   row: number;
 
@@ -25,7 +25,7 @@ export class StudentImportRow {
   @Column({ type: 'text', nullable: true })
   code: RowCode | null;
 
-  /** Which of our columns the code is about. */
+  /** The column that the code is about. */
   @Column({ type: 'text', nullable: true })
   columnName: ImportColumn | null;
 

@@ -1,4 +1,4 @@
-/** A file of students that a club uploaded: how far its import has come, and what it came to. */
+/** An uploaded file of students, with the progress and the results of its import. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { endedImportStatuses, importStatuses, type ImportError, type ImportStatus, type FileFormat } from './values.ts';
@@ -25,19 +25,19 @@ export class StudentImport {
   @Column({ type: 'text', nullable: true })
   fileName: string | null;
 
-  /** What each student of the file is given. */
+  /** The deliveries that each student of the file is granted. */
   @Column({ type: 'uuid', array: true })
   deliveryIds: string[];
 
-  /** Whether new students are mailed an invitation. */
+  /** Whether new students get an invitation by mail. */
   @Column({ type: 'boolean' })
   invite: boolean;
 
-  /** What the header line says of the rows. */
+  /** The format of the rows, from the header line. */
   @Column({ type: 'jsonb' })
   format: FileFormat;
 
-  /** Columns of the file that mean nothing to us. */
+  /** Columns of the file that the import does not know. */
   @Column({ type: 'text', array: true })
   ignoredColumns: string[];
 
@@ -45,15 +45,15 @@ export class StudentImport {
   @Column({ type: 'integer', nullable: true })
   fileBytes: number | null;
 
-  /** By the file's line breaks; exact once the import is completed. */
+  /** Estimated from the file's line breaks. Exact after the import is completed. */
   @Column({ type: 'integer', nullable: true })
   rowsTotal: number | null;
 
-  /** Where in the file the next row begins, in bytes. A batch is recorded together with its end. */
+  /** The position of the next row in the file, in bytes. Recorded together with each batch. */
   @Column({ type: 'integer' })
   cursor: number;
 
-  /** The number of that row; the header line is row 1. */
+  /** The number of that row. The header line is row 1. */
   @Column({ type: 'integer' })
   nextRow: number;
 
@@ -69,7 +69,7 @@ export class StudentImport {
   @Column({ type: 'text', nullable: true })
   error: ImportError | null;
 
-  /** By when its workflow has shown itself again; null when nothing is left to do, the file's removal included. */
+  /** When its workflow looks at the latest. Null if nothing is left to do, the file's removal included. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

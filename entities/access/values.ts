@@ -24,7 +24,7 @@ export type RevocationReason = (typeof revocationReasons)[number];
 export const importStatuses = ['uploading', 'pending', 'running', 'completed', 'failed', 'canceled'] as const;
 export type ImportStatus = (typeof importStatuses)[number];
 
-/** An import in one of these never changes its status again. */
+/** An import with one of these statuses never changes its status again. */
 export const endedImportStatuses = ['completed', 'failed', 'canceled'] as const satisfies readonly ImportStatus[];
 export type EndedImportStatus = (typeof endedImportStatuses)[number];
 
@@ -34,11 +34,11 @@ export const openImportStatuses: readonly ImportStatus[] = importStatuses.filter
 
 /** Why an import as a whole failed. */
 export type ImportError =
-  | 'upload_interrupted' // the body did not arrive whole
-  | 'upload_too_large' // it was longer than announced, and than allowed
-  | 'file_missing' // the stored file is gone
-  | 'row_too_long' // so long, and with quotes, that nobody can tell where it ends
-  | 'delivery_not_grantable'; // a delivery cannot be given any more, such as one whose cohort has ended
+  | 'upload_interrupted' // the body did not arrive completely
+  | 'upload_too_large' // the body was longer than announced and allowed
+  | 'file_missing' // the stored file does not exist any more
+  | 'row_too_long' // too long, and with quotes, so that its end is unknown
+  | 'delivery_not_grantable'; // a delivery cannot be granted any more, for example because its cohort has ended
 
 export const rowOutcomes = ['created', 'existing', 'failed'] as const;
 export type RowOutcome = (typeof rowOutcomes)[number];
@@ -60,12 +60,12 @@ export type RowCode =
   | 'limit_reached'
   | 'student_removed';
 
-/** What the header line of an imported file says of every row. */
+/** The format of all rows, from the header line of an imported file. */
 export interface FileFormat {
   delimiter: string;
-  /** How many columns a row has. */
+  /** The number of columns of a row. */
   columns: number;
-  /** Places of the columns that are read, from 0. */
+  /** The indexes of the columns that are read, from 0. */
   email: number;
   name: number;
 }

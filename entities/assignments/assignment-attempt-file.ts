@@ -1,4 +1,4 @@
-/** A file of an attempt. A file is in one attempt at most, of all there are. */
+/** A file of an attempt. A file belongs to at most one attempt. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Media } from '../media/media.ts';
@@ -13,7 +13,7 @@ export class AssignmentAttemptFile {
   @Column({ type: 'uuid' })
   attemptId: string;
 
-  /** From 0; its place among the files of the attempt. */
+  /** The index among the files of the attempt, from 0. */
   @Column({ type: 'smallint' })
   position: number;
 

@@ -1,4 +1,4 @@
-/** One sending of a submission: what the student wrote then. Its files: AssignmentAttemptFile. */
+/** One attempt of a submission, with the student's text. AssignmentAttemptFile has its files. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AssignmentSubmission } from './assignment-submission.ts';
@@ -12,11 +12,11 @@ export class AssignmentAttempt {
   @Column({ type: 'uuid' })
   submissionId: string;
 
-  /** From 1, in the order of sending; a withdrawn one leaves a gap. */
+  /** From 1, in the order of sending. A withdrawn attempt leaves a gap. */
   @Column({ type: 'integer' })
   number: number;
 
-  /** Null where nothing was written. */
+  /** Null without a text. */
   @Column({ type: 'text', nullable: true })
   text: string | null;
 

@@ -1,4 +1,4 @@
-/** What an administrator says of an attempt: one for each attempt. */
+/** An administrator's review of an attempt. Each attempt has at most one. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';
@@ -20,11 +20,11 @@ export class AssignmentReview {
   @Column({ type: 'text' })
   outcome: ReviewOutcome;
 
-  /** For the student; required where changes are requested. */
+  /** For the student. Required if changes are requested. */
   @Column({ type: 'text', nullable: true })
   comment: string | null;
 
-  /** Null once the administrator's account is gone. */
+  /** Null after the administrator's account was deleted. */
   @Column({ type: 'uuid', nullable: true })
   @Index('assignment_reviews_reviewer')
   reviewerId: string | null;

@@ -1,4 +1,4 @@
-/** What a student has handed in for an assignment: one for each pair, whatever is sent again. It is deleted with its student. */
+/** A student's submission for an assignment: one row for each pair, with all attempts. It is deleted with its student. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -31,30 +31,30 @@ export class AssignmentSubmission {
   @Column({ type: 'text' })
   status: SubmissionStatus;
 
-  /** The highest number that an attempt has had: a number is never given again, so that a review cannot mean another attempt. */
+  /** The highest number of any attempt. Numbers are never reused, so that a review cannot mean another attempt. */
   @Column({ type: 'integer' })
   lastNumber: number;
 
-  /** The deadline in force when it was first sent; null where there was none. */
+  /** The deadline in force when it was first sent. Null if there was none. */
   @Column({ type: 'timestamptz', nullable: true })
   dueAt: Date | null;
 
   @Column({ type: 'timestamptz' })
   firstSubmittedAt: Date;
 
-  /** When its last attempt was sent. */
+  /** When the last attempt was sent. */
   @Column({ type: 'timestamptz' })
   submittedAt: Date;
 
-  /** Files of its last attempt. */
+  /** The number of files in the last attempt. */
   @Column({ type: 'smallint' })
   fileCount: number;
 
-  /** When its last attempt was reviewed. */
+  /** When the last attempt was reviewed. */
   @Column({ type: 'timestamptz', nullable: true })
   reviewedAt: Date | null;
 
-  /** Whether it was late, as it stood at the approval; null before, when later dates still correct it. */
+  /** Whether the work was late, as fixed at the approval. Null before, because later dates can still correct it. */
   @Column({ type: 'boolean', nullable: true })
   late: boolean | null;
 

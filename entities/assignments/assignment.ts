@@ -1,4 +1,4 @@
-/** A block of a lesson in which students hand in work. A removed one stays for the work that was handed in (ASG-5). */
+/** A block of a lesson in which students hand in work. After a removal its row stays for existing submissions (ASG-5). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -19,7 +19,7 @@ export class Assignment {
   @Column({ type: 'uuid' })
   lessonId: string;
 
-  /** Tells it apart from the others of its lesson; null where it needs no label. */
+  /** Distinguishes the block from others of its lesson. Null without a label. */
   @Column({ type: 'text', nullable: true })
   blockLabel: string | null;
 
@@ -27,15 +27,15 @@ export class Assignment {
   @Column({ type: 'text' })
   prompt: string;
 
-  /** From 0; its place in the lesson. */
+  /** The position in the lesson, from 0. */
   @Column({ type: 'integer' })
   position: number;
 
-  /** Work that is first sent after it is late. */
+  /** Work that is first sent after this time is late. */
   @Column({ type: 'timestamptz', nullable: true })
   dueAt: Date | null;
 
-  /** From then on nothing is taken. */
+  /** From this time on no work is accepted. */
   @Column({ type: 'timestamptz', nullable: true })
   closesAt: Date | null;
 
@@ -45,7 +45,7 @@ export class Assignment {
   @Column({ type: 'smallint' })
   maxFiles: number;
 
-  /** Whether the lesson can only be completed once the work is approved. */
+  /** Whether the lesson can be completed only after the work was approved. */
   @Column({ type: 'boolean' })
   required: boolean;
 

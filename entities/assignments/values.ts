@@ -4,6 +4,6 @@
 export const submissionStatuses = ['submitted', 'approved', 'changes_requested'] as const;
 export type SubmissionStatus = (typeof submissionStatuses)[number];
 
-/** What a review says: the submission has this status then. */
+/** The outcomes of a review. The submission gets this status. */
 export const reviewOutcomes = ['approved', 'changes_requested'] as const;
 export type ReviewOutcome = (typeof reviewOutcomes)[number];

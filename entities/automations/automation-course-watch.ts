@@ -1,4 +1,4 @@
-/** A waiting run whose condition depends on how many lessons a course has. */
+/** A waiting run whose condition depends on the number of a course's lessons. */
 import { Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AutomationRun } from './automation-run.ts';

@@ -1,6 +1,6 @@
 /**
- * One student's way through one version of an automation. Its row stays for good: its keys keep a fact from starting it twice.
- * The step that it is at, and until when it waits there, stand here; its workflow only waits.
+ * One student's way through one version of an automation. Its row stays for good, because its keys prevent a fact from starting it twice. The
+ * row has the current step and the end of its wait. The workflow only waits.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -74,42 +74,42 @@ export class AutomationRun {
   @Column({ type: 'text', nullable: true })
   errorCode: string | null;
 
-  /** The fact that started it, or the id that the caller chose: one run each. */
+  /** The id of the fact, or an id that the caller chose. Each cause starts one run. */
   @Column({ type: 'uuid' })
   causeId: string;
 
-  /** Of its version: what its keys depend on. */
+  /** From its version. Its keys depend on it. */
   @Column({ type: 'text' })
   reentry: Reentry;
 
-  /** Of the fact that started it. */
+  /** From the fact that started it. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
 
-  /** What its fact named, for the question whether access was lost; null: any access. */
+  /** The access that the fact named, for `exit_on_access_lost`. Null for any access. */
   @Column({ type: 'text', nullable: true })
   accessKind: AccessKind | null;
 
   @Column({ type: 'uuid', nullable: true })
   accessId: string | null;
 
-  /** Whether that was open to the student at any look since the run began. */
+  /** Whether that access was open at any look since the run began. */
   @Column({ type: 'boolean', default: false })
   wasOpen: boolean;
 
-  /** When automations started one another on the way to this run: times, the oldest first. */
+  /** The times at which automations started one another before this run, the oldest first. */
   @Column({ type: 'jsonb', default: [] })
   links: readonly string[];
 
-  /** The step that comes next, or at which it waits. */
+  /** The next step, or the step at which it waits. */
   @Column({ type: 'text', nullable: true })
   cursor: string | null;
 
-  /** Until when it waits at the step at most: fixed when it got there. */
+  /** The end of the wait at the step, fixed on entry. */
   @Column({ type: 'timestamptz', nullable: true })
   deadline: Date | null;
 
-  /** It waits for a time or a fact; otherwise it is between two steps, and any fact may matter. */
+  /** Whether it waits for a time or a fact. Otherwise it is between two steps, and any fact may matter. */
   @Column({ type: 'boolean', default: false })
   waiting: boolean;
 
@@ -117,7 +117,7 @@ export class AutomationRun {
   @Column({ type: 'text', array: true, default: [] })
   watches: string[];
 
-  /** When it has to look next; null while its automation is paused, and once it has ended. */
+  /** When it looks next. Null while its automation is paused, and after its end. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 
@@ -125,7 +125,7 @@ export class AutomationRun {
   @Column({ type: 'timestamptz', nullable: true })
   parkedAt: Date | null;
 
-  /** Whether the rows of its path are still there. */
+  /** Whether the rows of its path still exist. */
   @Column({ type: 'boolean', default: true })
   pathKept: boolean;
 

@@ -1,4 +1,4 @@
-/** By how much a statement changed the tallies of a step: only ever added, by triggers, so that runs never wait for one another. */
+/** The change of a step's tallies by one statement. Triggers only add rows, so that runs never wait for one another. */
 import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
 
 @Entity('automation_step_changes')

@@ -1,7 +1,7 @@
-/** How many runs came to a step of a version, how many left it, and what became of its e-mails. */
+/** The number of runs that entered and left a step of a version, and the results of its e-mails. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Exact only together with the changes that are not yet rolled up into it (AutomationStepChange), read in one statement. */
+/** Exact only together with the changes that are not rolled up yet (AutomationStepChange), read in one statement. */
 @Entity('automation_step_tallies')
 export class AutomationStepTally {
   @PrimaryColumn({ type: 'uuid' })

@@ -1,4 +1,4 @@
-/** A published definition of an automation. It does not change any more: runs are pinned to it. */
+/** A published definition of an automation. It never changes, because runs are pinned to it. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { oneOf } from '../one-of.ts';
@@ -23,18 +23,18 @@ export class AutomationVersion {
   @Column({ type: 'integer' })
   number: number;
 
-  /** By which rules the definition is read: another meaning gets another number. */
+  /** The number of the language rules of the definition. Another meaning gets another number. */
   @Column({ type: 'smallint', default: 1 })
   language: number;
 
   @Column({ type: 'text' })
   triggerKind: TriggerKind;
 
-  /** In the shape of the contract. */
+  /** In the form of the contract. */
   @Column({ type: 'jsonb' })
   definition: object;
 
-  /** By step: its e-mail as it was compiled when the version was published. */
+  /** The compiled e-mail of each step, by the step's id. */
   @Column({ type: 'jsonb' })
   compiled: object;
 

@@ -1,4 +1,4 @@
-/** What happens by itself when something happens to a student: a draft, and the version that is published. */
+/** An automation: what happens automatically to a student. It has a draft, and maybe a published version. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -27,31 +27,31 @@ export class Automation {
   @Column({ type: 'text', default: 'draft' })
   status: AutomationStatus;
 
-  /** The definition under work, in the shape of the contract. It may be incomplete. */
+  /** The draft of the definition, in the form of the contract. It may be incomplete. */
   @Column({ type: 'jsonb' })
   draft: object;
 
-  /** Of name and draft: each change raises it (AUTO-8). */
+  /** The revision of name and draft. Each change raises it (AUTO-8). */
   @Column({ type: 'integer', default: 1 })
   revision: number;
 
-  /** The version that decides on new runs; null before the first. */
+  /** The version for new runs. Null before the first publication. */
   @Column({ type: 'uuid', nullable: true })
   publishedId: string | null;
 
-  /** How many versions there are: the number of the last one. */
+  /** The number of versions, and so of the last one. */
   @Column({ type: 'integer', default: 0 })
   versionCount: number;
 
-  /** Of the published version. */
+  /** From the published version. */
   @Column({ type: 'text', nullable: true })
   triggerKind: TriggerKind | null;
 
-  /** When its gate has to act next; null while it holds nobody back. */
+  /** When its gate looks next. Null if the gate holds no run. */
   @Column({ type: 'timestamptz', nullable: true })
   gateLooksAt: Date | null;
 
-  /** How many runs the gate lets go next. */
+  /** The number of runs that the gate releases next. */
   @Column({ type: 'smallint', default: 1 })
   gatePage: number;
 

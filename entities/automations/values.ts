@@ -3,7 +3,7 @@
 export const automationStatuses = ['draft', 'active', 'paused', 'archived'] as const;
 export type AutomationStatus = (typeof automationStatuses)[number];
 
-/** What starts a run: an event type, its dot as an underscore; or somebody's hand (DEC-44). */
+/** The triggers of a run: an event type, with an underscore for its dot, or an administrator (DEC-44). */
 export const triggerKinds = [
   'student_created',
   'access_granted',
@@ -32,10 +32,10 @@ export type RunStatus = (typeof runStatuses)[number];
 export const exitReasons = ['exit_step', 'exit_when', 'access_lost', 'archived', 'by_hand', 'student_removed'] as const;
 export type ExitReason = (typeof exitReasons)[number];
 
-/** What a definition or a run can name. */
+/** The kinds of records that a definition or a run can name. */
 export const referredKinds = ['delivery', 'cohort', 'product', 'tag', 'lesson', 'course', 'level'] as const;
 export type ReferredKind = (typeof referredKinds)[number];
 
-/** What the access of a run is about. */
+/** The kinds of access that a run can be about. */
 export const accessKinds = ['delivery', 'course', 'product'] as const;
 export type AccessKind = (typeof accessKinds)[number];

@@ -1,4 +1,4 @@
-/** Something bought beside the plan, by one payment. Its id is the buyer's choice, and the payment's idempotency key. */
+/** An add-on that was bought besides the plan, by one payment. The buyer chooses its id, which is also the payment's idempotency key. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { addOnStatuses, addOnKinds, type AddOnKind, type AddOnStatus } from './values.ts';
@@ -27,7 +27,7 @@ export class AddOn {
   @Column({ type: 'integer' })
   quantity: number;
 
-  /** What the quantity adds to the allowance, in the resource's unit, as it was sold. */
+  /** The addition to the allowance, in the resource's unit, as it was sold. */
   @Column({ type: 'bigint' })
   adds: string;
 
@@ -41,14 +41,14 @@ export class AddOn {
   @Column({ type: 'text' })
   status: AddOnStatus;
 
-  /** Whom the processor charges, and what: fixed before the first attempt, so that every repetition asks for the same. */
+  /** The processor's customer and payment method. Fixed before the first attempt, so that every repetition is identical. */
   @Column({ type: 'text' })
   customerId: string;
 
   @Column({ type: 'text', nullable: true })
   paymentMethodId: string | null;
 
-  /** The processor's payment. */
+  /** The processor's id of the payment. */
   @Column({ type: 'text', nullable: true })
   paymentId: string | null;
 
@@ -64,7 +64,7 @@ export class AddOn {
   @Column({ type: 'integer', default: 0 })
   attemptCount: number;
 
-  /** Raised by each claim: only the last one may record. */
+  /** Raised by each claim. Only the current claim may record. */
   @Column({ type: 'integer', default: 0 })
   fence: number;
 

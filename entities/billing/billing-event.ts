@@ -1,26 +1,26 @@
-/** An event of the payment processor, once an id: what it says of a club's plan, and whether it was followed or why not. */
+/** An event of the payment processor, unique by its id: its data about a club's plan, and its outcome. */
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { eventOutcomes, type EventOutcome, type PlanName, type PlanStatus } from './values.ts';
 import { oneOf } from '../one-of.ts';
 
-/** Never purged: its key is what makes a repetition do nothing. No personal data: ids, codes and times only. */
+/** Never purged, because its key makes a repetition harmless. No personal data: only ids, codes and times. */
 @Entity('billing_events')
 @Check('billing_events_outcome', oneOf('outcome', eventOutcomes))
 @Index('billing_events_club', ['clubId', 'created'])
 @Index('billing_events_customer', ['customerId'], { where: 'club_id IS NULL' })
 export class BillingEvent {
-  /** The processor's. */
+  /** The processor's id. */
   @PrimaryColumn({ type: 'text' })
   id: string;
 
-  /** Null while nothing says whose it is. Without a reference: an event of another environment names no club of ours. */
+  /** Null while the club is unknown. No foreign key, because an event of another environment may name a club that does not exist here. */
   @Column({ type: 'uuid', nullable: true })
   clubId: string | null;
 
   @Column({ type: 'text' })
   type: string;
 
-  /** By the processor's clock, in whole seconds: the order in which events count. */
+  /** The time of the processor's clock, in whole seconds. Events count in this order. */
   @Column({ type: 'timestamptz' })
   created: Date;
 
@@ -33,7 +33,7 @@ export class BillingEvent {
   @Column({ type: 'text', nullable: true })
   subscriptionId: string | null;
 
-  /** What it says; null where it says nothing of it. */
+  /** The plan that the event states. Null if it states none. */
   @Column({ type: 'text', nullable: true })
   plan: PlanName | null;
 

@@ -1,4 +1,4 @@
-/** A club whose plan has gained or lost features: upkeep makes what it has follow, and deletes the row (MED-10). */
+/** A club whose plan has gained or lost features. Upkeep adjusts the club's data and deletes the row (MED-10). */
 import { Column, Entity, Index, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -9,7 +9,7 @@ export class ClubFeatureChange {
   @PrimaryColumn({ type: 'uuid' })
   clubId: string;
 
-  /** Of the last change. */
+  /** The time of the last change. */
   @Column({ type: 'timestamptz' })
   changedAt: Date;
 

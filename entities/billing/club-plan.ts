@@ -1,4 +1,4 @@
-/** The plan that a club has subscribed to, as the processor's notices tell it. A club without a row has the default plan. */
+/** The plan that a club has subscribed to, from the processor's notices. A club without a row has the default plan. */
 import { Check, Column, Entity, Index, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { planStatuses, planNames, type PlanName, type PlanStatus } from './values.ts';
@@ -19,7 +19,7 @@ export class ClubPlan {
   @Column({ type: 'text' })
   status: PlanStatus;
 
-  /** The processor's name for the club: no event tells of another club's customer. */
+  /** The processor's id of the club. No event can name another club's customer. */
   @Column({ type: 'text', nullable: true })
   customerId: string | null;
 
@@ -29,7 +29,7 @@ export class ClubPlan {
   @Column({ type: 'timestamptz', nullable: true })
   currentPeriodEnd: Date | null;
 
-  /** The time, by the processor's clock, of the last event that the plan follows; null before the first. */
+  /** The processor's time of the last event that the plan follows. Null before the first. */
   @Column({ type: 'timestamptz', nullable: true })
   changedAt: Date | null;
 

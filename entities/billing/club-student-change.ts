@@ -1,4 +1,4 @@
-/** By how much students who left changed a club's count: only ever added, by triggers, so that nobody who leaves waits for others. */
+/** The change of a club's student count by students who left. Triggers only add rows, so that no removal waits for another. */
 import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
 
 @Entity('club_student_changes')

@@ -1,7 +1,7 @@
-/** How many students a club has: kept by triggers on `students`, and exact only together with the changes not yet rolled up into it. */
+/** The number of students of a club. Triggers on `students` write it. Exact only together with the changes that are not rolled up yet. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Without a reference to the club: its removal is counted too. Whoever adds students holds the row until the commit. */
+/** No foreign key to the club, because its removal is counted too. A transaction that adds students holds the row's lock until the commit. */
 @Entity('club_student_counts')
 export class ClubStudentCount {
   @PrimaryColumn({ type: 'uuid' })

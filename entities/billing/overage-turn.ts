@@ -1,4 +1,4 @@
-/** When the next month begins for a club that was beyond an allowance: what it still has beyond it is recorded anew then (BILL-7). */
+/** When the next month begins for a club beyond an allowance. The remaining excess is then recorded for the new month (BILL-7). */
 import { Column, Entity, Index, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -9,7 +9,7 @@ export class OverageTurn {
   @PrimaryColumn({ type: 'uuid' })
   clubId: string;
 
-  /** The first moment of the month, in the club's time zone. */
+  /** The beginning of the month in the club's time zone. */
   @Column({ type: 'timestamptz' })
   turnsAt: Date;
 

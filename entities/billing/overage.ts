@@ -1,4 +1,4 @@
-/** By how much a club was above an allowance that bills overage: the highest of a month, in the resource's unit. */
+/** The highest excess of a club over an allowance that bills overage, in one month, in the resource's unit. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { resources, type Resource } from './values.ts';
@@ -15,14 +15,14 @@ export class Overage {
   @PrimaryColumn({ type: 'text' })
   resource: Resource;
 
-  /** Its first day, in the club's time zone. */
+  /** The first day of the month, in the club's time zone. */
   @PrimaryColumn({ type: 'date' })
   month: string;
 
   @Column({ type: 'bigint' })
   excess: string;
 
-  /** When the highest was reached. */
+  /** When the highest excess was reached. */
   @Column({ type: 'timestamptz' })
   reachedAt: Date;
 

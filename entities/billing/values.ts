@@ -1,30 +1,30 @@
 /** The values that columns of plans, add-ons and billing events may hold. */
 
-/** `trial` is what a new club has until it pays: everything, and little of what costs the operator. */
+/** `trial` is the plan of a new club until it pays: all features, and small amounts of costly resources. */
 export const planNames = ['trial', 'starter', 'professional', 'business'] as const;
 export type PlanName = (typeof planNames)[number];
 
-/** `past_due` keeps the plan while the processor tries the charge again; `canceled` goes with the plan below. */
+/** `past_due` keeps the plan while the processor retries the charge. `canceled` changes to the plan below. */
 export const planStatuses = ['active', 'past_due', 'canceled'] as const;
 export type PlanStatus = (typeof planStatuses)[number];
 
-/** What a plan limits: students, bytes of storage, and the AI budget of a month in cents (US dollars). */
+/** The resources that a plan limits: students, bytes of storage, and the AI budget of a month in cents (US dollars). */
 export const resources = ['students', 'storage_bytes', 'ai_budget'] as const;
 export type Resource = (typeof resources)[number];
 
 export const addOnKinds = ['storage', 'ai_budget', 'students'] as const;
 export type AddOnKind = (typeof addOnKinds)[number];
 
-/** A package of the AI budget is for the month (of the club's time zone) in which it was paid; the others stay. */
+/** A package of the AI budget counts for the month of its payment, in the club's time zone. Other packages stay. */
 export const addOnStatuses = ['pending', 'active', 'failed'] as const;
 export type AddOnStatus = (typeof addOnStatuses)[number];
 
-/** Whether a billing event was applied, or why not. */
+/** Whether a billing event was applied, or why it was not. */
 export const eventOutcomes = [
   'applied',
-  /** Later events had said the same or otherwise. */
+  /** Later events had already decided the plan. */
   'outdated',
-  /** It says nothing of a plan. */
+  /** The event does not affect a plan. */
   'ignored',
   'unknown_club',
   'unknown_price',
@@ -32,5 +32,5 @@ export const eventOutcomes = [
 ] as const;
 export type EventOutcome = (typeof eventOutcomes)[number];
 
-/** Outcomes of events that the club's plan follows from. */
+/** The outcomes of events that count for the club's plan. */
 export const followedOutcomes = ['applied', 'outdated'] as const satisfies readonly EventOutcome[];

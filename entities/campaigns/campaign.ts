@@ -1,4 +1,4 @@
-/** An e-mail to many students of a club, and how far it is. Its recipients are rows of `mails`. */
+/** An e-mail to many students of a club, with its progress. Its recipients are rows of `mails`. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -22,22 +22,22 @@ export class Campaign {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** For administrators; recipients never see it. */
+  /** For administrators. Recipients never see it. */
   @Column({ type: 'text' })
   name: string;
 
   @Column({ type: 'text', default: 'draft' })
   status: CampaignStatus;
 
-  /** What is sent, in the shape of the contract. A draft's may be incomplete. */
+  /** The e-mail in the form of the contract. Maybe incomplete in a draft. */
   @Column({ type: 'jsonb' })
   content: object;
 
-  /** The condition that recipients meet, in the shape of the contract. */
+  /** The condition on recipients, in the form of the contract. */
   @Column({ type: 'jsonb' })
   audience: object;
 
-  /** The minute of the club's day at which mails begin to go out, and the one at which they stop; null for the whole day. */
+  /** The minutes of the club's day at which sending begins and stops. Null for the whole day. */
   @Column({ type: 'smallint', nullable: true })
   windowFrom: number | null;
 
@@ -47,11 +47,11 @@ export class Campaign {
   @Column({ type: 'text', nullable: true })
   pauseReason: PauseReason | null;
 
-  /** When it is to begin; null for a draft. */
+  /** When it begins. Null for a draft. */
   @Column({ type: 'timestamptz', nullable: true })
   scheduledAt: Date | null;
 
-  /** The e-mail as it was compiled when the recipients were frozen. */
+  /** The compiled e-mail, from the freeze of the recipients. */
   @Column({ type: 'jsonb', nullable: true })
   compiled: object | null;
 
@@ -59,31 +59,31 @@ export class Campaign {
   @Column({ type: 'timestamptz', nullable: true })
   frozenAt: Date | null;
 
-  /** How many were frozen. */
+  /** The number of frozen recipients. */
   @Column({ type: 'integer', default: 0 })
   recipients: number;
 
-  /** When the last recipient was settled, or the campaign canceled. */
+  /** When the last recipient was settled, or the campaign was canceled. */
   @Column({ type: 'timestamptz', nullable: true })
   endedAt: Date | null;
 
-  /** Refusals of the mail server since it accepted a mail last. */
+  /** Refusals of the mail server since it last accepted a mail. */
   @Column({ type: 'integer', default: 0 })
   refusals: number;
 
-  /** How many mails were sent when it was resumed after too many bounces or complaints: those are not judged again. */
+  /** The number of mails sent when the campaign was resumed after too many bounces or complaints. Only later mails are judged. */
   @Column({ type: 'integer', default: 0 })
   judgedSent: number;
 
-  /** Hard bounces of that moment. */
+  /** The number of hard bounces at that time. */
   @Column({ type: 'integer', default: 0 })
   judgedBounced: number;
 
-  /** Complaints of that moment. */
+  /** The number of complaints at that time. */
   @Column({ type: 'integer', default: 0 })
   judgedComplained: number;
 
-  /** What its statistics were when its recipients' rows were removed, in the shape of the contract; null before. */
+  /** The statistics when its recipients' rows were removed, in the form of the contract. Null before. */
   @Column({ type: 'jsonb', nullable: true })
   finalStatistics: object | null;
 
@@ -91,7 +91,7 @@ export class Campaign {
   @Column({ type: 'timestamptz', nullable: true })
   rowsRemovedAt: Date | null;
 
-  /** When its run has to act next; null while it has nothing to do. */
+  /** When its run looks next. Null if nothing is due. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

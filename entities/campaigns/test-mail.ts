@@ -1,4 +1,4 @@
-/** One copy of a campaign's e-mail for a member of the club, sent to see how it looks. */
+/** A copy of a campaign's e-mail that a member of the club gets as a test. */
 import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -21,7 +21,7 @@ export class TestMail {
   @Column({ type: 'uuid' })
   campaignId: string;
 
-  /** Who gets it, at the address of the account. */
+  /** The recipient, at the address of the account. */
   @Column({ type: 'uuid' })
   administratorId: string;
 
@@ -41,7 +41,7 @@ export class TestMail {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** Until when the one who claimed it works on it, by the database's clock. */
+  /** The end of the lease, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 

@@ -1,4 +1,4 @@
-/** A club's own face in mails, on pages and on certificates. */
+/** A club's branding in mails, on pages and on certificates. */
 import { Check, Column, Entity, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from './club.ts';
@@ -19,15 +19,15 @@ export class ClubBranding {
   @Column({ type: 'uuid', nullable: true })
   logoMediaId: string | null;
 
-  /** Of buttons and links: `#` and six hexadecimal digits in small letters. */
+  /** The colour of buttons and links: `#` and six lower-case hexadecimal digits. */
   @Column({ type: 'text' })
   accentColor: string;
 
-  /** Where answers to transactional mails go. */
+  /** The reply address of transactional mails. */
   @Column({ type: 'text', nullable: true })
   replyTo: string | null;
 
-  /** Lines under each mail and page. */
+  /** Lines below each mail and page. */
   @Column({ type: 'text', nullable: true })
   legalFooter: string | null;
 

@@ -1,4 +1,4 @@
-/** A slug under which a club answers: its current one, or a former one for some time. Triggers of `clubs` write it for a new club. */
+/** A slug of a club: its current one, or a former one for some time. Triggers of `clubs` write it for a new club. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from './club.ts';
@@ -13,7 +13,7 @@ export class ClubSlug {
   @Index('club_slugs_club')
   clubId: string;
 
-  /** Null for the current one. From this time on another club may take the slug. */
+  /** Null for the current slug. From this time on another club may take the slug. */
   @Column({ type: 'timestamptz', nullable: true })
   answersUntil: Date | null;
 

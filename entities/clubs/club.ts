@@ -15,23 +15,23 @@ export class Club {
   @Column({ type: 'text' })
   name: string;
 
-  /** Part of the classroom's address; unique over all clubs. */
+  /** Part of the classroom's host name. Unique among all clubs. */
   @Column({ type: 'text', unique: true })
   slug: string;
 
-  /** IANA name; the month of the AI budget and local-time waits are counted in it. */
+  /** IANA name. It defines the month of the AI budget and the local time of waits. */
   @Column({ type: 'text', default: 'UTC' })
   timeZone: string;
 
-  /** In which the service writes to its people, and by whose rules the words of its material are searched. */
+  /** The language in which the service writes to the club's people, and whose rules apply to the search in its material. */
   @Column({ type: 'text', default: 'en' })
   language: Language;
 
-  /** What the club lets its agents cost in a month, in cents (US dollars), below its plan's budget; null for all of that. */
+  /** The club's own monthly limit for the cost of its agents, in cents (US dollars), below its plan's budget. Null for the whole budget. */
   @Column({ type: 'integer', nullable: true })
   aiMonthlyLimit: number | null;
 
-  /** The plan that it opened with, which it has until billing says otherwise (DEC-20). */
+  /** The plan of the club until billing changes it (DEC-20). */
   @Column({ type: 'text', default: 'professional' })
   openingPlan: PlanName;
 

@@ -1,4 +1,4 @@
-/** An invitation to administer a club, open until it is accepted, revoked or past its time. */
+/** An invitation to administer a club, open until it is accepted, is revoked or expires. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from './club.ts';

@@ -1,4 +1,4 @@
-/** That an administrator acts in a club, and as what. */
+/** The membership of an administrator in a club, with the role. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';

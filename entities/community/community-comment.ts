@@ -1,4 +1,4 @@
-/** A comment on a post, or a reply to a comment (COMM-11). Its row outlives its deletion, so that its id stays taken. */
+/** A comment on a post, or a reply to a comment (COMM-11). Its row stays after a deletion, so that its id is never reused. */
 import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';
@@ -18,7 +18,7 @@ import { writingStates, type WritingState } from './values.ts';
 })
 @Index('community_comments_replies', ['replyTo'], { where: 'reply_to IS NOT NULL' })
 export class CommunityComment {
-  /** The caller may choose it. */
+  /** The caller may choose the id. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
@@ -28,11 +28,11 @@ export class CommunityComment {
   @Column({ type: 'uuid' })
   postId: string;
 
-  /** The comment of the post that it answers, which is no reply itself. */
+  /** The comment of the post that this reply answers. That comment is not a reply itself. */
   @Column({ type: 'uuid', nullable: true })
   replyTo: string | null;
 
-  /** The author, unless an administrator is. */
+  /** The author, if a student wrote it. */
   @Column({ type: 'uuid', nullable: true })
   studentId: string | null;
 
@@ -40,14 +40,14 @@ export class CommunityComment {
   @Index('community_comments_administrator')
   administratorId: string | null;
 
-  /** Markdown as it was written; null once it is deleted. */
+  /** Markdown as it was written. Null after a deletion. */
   @Column({ type: 'text', nullable: true })
   body: string | null;
 
   @Column({ type: 'text', default: 'published' })
   state: WritingState;
 
-  /** Since when only its author and administrators see it. */
+  /** Since this time only its author and administrators see it. */
   @Column({ type: 'timestamptz', nullable: true })
   hiddenAt: Date | null;
 

@@ -1,4 +1,4 @@
-/** That a student is, was, or must not be a member of a space (COMM-6). */
+/** The membership of a student in a space: current, former or banned (COMM-6). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';
@@ -24,18 +24,18 @@ export class CommunityMembership {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** The last time. */
+  /** The last time the student joined. */
   @Column({ type: 'timestamptz' })
   joinedAt: Date;
 
-  /** Since when the student is no member any more: left, or was removed. Only joining ends this. */
+  /** When the student left or was removed. Only joining again clears it. */
   @Column({ type: 'timestamptz', nullable: true })
   leftAt: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   bannedAt: Date | null;
 
-  /** Up to when the student has read the space. */
+  /** The student has read the space up to this time. */
   @Column({ type: 'timestamptz' })
   readAt: Date;
 
@@ -46,15 +46,15 @@ export class CommunityMembership {
   @Column({ type: 'boolean' })
   digest: boolean;
 
-  /** It was on when the student left the daily mail by its way out; who comes back has it on again (CAMP-45). */
+  /** The daily mail was on when the student unsubscribed from all of them. It is restored when the student subscribes again (CAMP-45). */
   @Column({ type: 'boolean', default: false })
   digestLeft: boolean;
 
-  /** Whether `member_count` counts it: the student is a member, and had access when the access was last looked at. */
+  /** Whether `member_count` counts the row: the student is a member, and had access when access was last checked. */
   @Column({ type: 'boolean' })
   counted: boolean;
 
-  /** When the access to a private space next begins or ends by itself; null where it does not. */
+  /** When the access to a private space next begins or ends by time. Null if it does not. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

@@ -1,4 +1,4 @@
-/** What an administrator did to a post or a comment of somebody else (COMM-13). Never changed; deleted after a year. */
+/** An act of an administrator on a post or a comment of another author (COMM-13). Never changed. Deleted after a year. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';

@@ -1,4 +1,4 @@
-/** That a post shows a file of the student who wrote it. Files of the library that administrators show are uses (MED-14). */
+/** A file of a student in the student's own post. Library files in posts of administrators are stored as uses (MED-14). */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Media } from '../media/media.ts';
@@ -7,7 +7,7 @@ import { CommunityPost } from './community-post.ts';
 @Entity('community_post_files')
 @Index('community_post_files_post', ['postId', 'position'], { unique: true })
 export class CommunityPostFile {
-  /** A file is in one post. */
+  /** A file belongs to one post. */
   @PrimaryColumn({ type: 'uuid' })
   mediaId: string;
 

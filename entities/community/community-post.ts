@@ -1,4 +1,4 @@
-/** A post in a space, by a student or an administrator (COMM-10). Its row outlives its deletion, so that its id stays taken. */
+/** A post in a space, by a student or an administrator (COMM-10). Its row stays after a deletion, so that its id is never reused. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';
@@ -17,7 +17,7 @@ import { writingStates, type WritingState } from './values.ts';
 @Index('community_posts_student', ['studentId', 'spaceId'], { where: 'student_id IS NOT NULL' })
 @Index('community_posts_hidden', ['studentId', 'spaceId'], { where: `hidden_at IS NOT NULL AND state <> 'deleted'` })
 export class CommunityPost {
-  /** The caller may choose it. */
+  /** The caller may choose the id. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
@@ -27,11 +27,11 @@ export class CommunityPost {
   @Column({ type: 'uuid' })
   spaceId: string;
 
-  /** Names it in the addresses of the classroom; made of its id. */
+  /** The post's name in classroom URLs, derived from its id. */
   @Column({ type: 'text' })
   publicId: string;
 
-  /** The author, unless an administrator is. */
+  /** The author, if a student wrote it. */
   @Column({ type: 'uuid', nullable: true })
   studentId: string | null;
 
@@ -42,7 +42,7 @@ export class CommunityPost {
   @Column({ type: 'text', nullable: true })
   title: string | null;
 
-  /** Markdown as it was written; null once it is deleted. */
+  /** Markdown as it was written. Null after a deletion. */
   @Column({ type: 'text', nullable: true })
   body: string | null;
 
@@ -52,11 +52,11 @@ export class CommunityPost {
   @Column({ type: 'boolean', default: false })
   pinned: boolean;
 
-  /** Students cannot comment on it any more. */
+  /** Whether students can no longer comment. */
   @Column({ type: 'boolean', default: false })
   locked: boolean;
 
-  /** Since when only its author and administrators see it. */
+  /** Since this time only its author and administrators see it. */
   @Column({ type: 'timestamptz', nullable: true })
   hiddenAt: Date | null;
 

@@ -1,4 +1,4 @@
-/** That somebody reacts to a post or a comment, once for each kind (COMM-12). */
+/** A reaction to a post or a comment. Each author reacts at most once with each kind (COMM-12). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -12,7 +12,7 @@ export class CommunityReaction {
   @PrimaryColumn({ type: 'uuid' })
   targetId: string;
 
-  /** The student or the administrator. */
+  /** The student or the administrator who reacts. */
   @PrimaryColumn({ type: 'uuid' })
   @Index('community_reactions_author')
   authorId: string;

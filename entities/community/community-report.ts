@@ -1,4 +1,4 @@
-/** That a student reports a post or a comment, once (COMM-14). */
+/** A report of a post or a comment by a student. Each student reports a target at most once (COMM-14). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';
@@ -21,11 +21,11 @@ export class CommunityReport {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Who reports. */
+  /** The student who reports. */
   @Column({ type: 'uuid' })
   studentId: string;
 
-  /** The comment, or else the post. */
+  /** The reported comment, or the reported post. */
   @Column({ type: 'uuid' })
   targetId: string;
 

@@ -29,15 +29,15 @@ export class CommunitySpace {
   @Column({ type: 'text', default: 'members' })
   posting: SpacePosting;
 
-  /** Only who has access to it by an enrollment reads it. */
+  /** Only students with access by an enrollment can read the space. */
   @Column({ type: 'boolean', default: false })
   private: boolean;
 
-  /** Who has no access does not see that it exists. */
+  /** Students without access do not see the space. */
   @Column({ type: 'boolean', default: false })
   hidden: boolean;
 
-  /** Who has access is made a member. */
+  /** Students with access become members automatically. */
   @Column({ type: 'boolean', default: false })
   autoJoin: boolean;
 
@@ -52,15 +52,15 @@ export class CommunitySpace {
   @Column({ type: 'timestamptz', nullable: true })
   archivedAt: Date | null;
 
-  /** When the run looks that brings its memberships up to date (COMM-9); null where none is under way. */
+  /** When the run that brings memberships up to date looks next (COMM-9). Null without a run. */
   @Column({ type: 'timestamptz', nullable: true })
   fillLooksAt: Date | null;
 
-  /** The student up to whom the run has come, in the order of accounts; null before the first. */
+  /** The last student that the run has processed, in the order of accounts. Null before the first. */
   @Column({ type: 'uuid', nullable: true })
   fillAfter: string | null;
 
-  /** Transactions that wrote students when the run began (ADR 31), as an array; null before its first look. */
+  /** The transactions that were writing students when the run began, as an array (ADR 31). Null before its first look. */
   @Column({ type: 'text', nullable: true })
   fillBarrier: string | null;
 

@@ -1,4 +1,4 @@
-/** The daily mail of a club's spaces on one date of the club's zone: who has been looked at, and until when it goes out (COMM-17). */
+/** The daily mail of a club's spaces on one date of the club's zone, with its progress and its end (COMM-17). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -10,14 +10,14 @@ import { Club } from '../clubs/club.ts';
 @Index('space_digests_due', ['looksAt'], { where: 'looks_at IS NOT NULL' })
 @Index('space_digests_over', ['endedAt'], { where: 'ended_at IS NOT NULL' })
 export class SpaceDigest {
-  /** `<club>/<date>`: a club has one for each date, and its run is named by it. */
+  /** `<club>/<date>`: a club has one digest for each date, and the digest's run has this name. */
   @PrimaryColumn({ type: 'text' })
   id: string;
 
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Of the club's zone, as it was when the digest began. */
+  /** The date in the club's zone at the beginning of the digest. */
   @Column({ type: 'date' })
   date: string;
 
@@ -25,31 +25,31 @@ export class SpaceDigest {
   @Column({ type: 'timestamptz' })
   takesUntil: Date;
 
-  /** The end of the date: what has not gone out by then does not go out. */
+  /** The end of the date. Mails that have not gone out by then are skipped. */
   @Column({ type: 'timestamptz' })
   endsAt: Date;
 
-  /** Students who wanted it when it began. */
+  /** The number of students who wanted the mail when the digest began. */
   @Column({ type: 'integer' })
   members: number;
 
-  /** Pages of members that have been looked at. */
+  /** The number of pages of members that were looked at. */
   @Column({ type: 'integer', default: 0 })
   pages: number;
 
-  /** The student up to whom members have been looked at, in the order of ids; null before the first page. */
+  /** The last student who was looked at, in the order of ids. Null before the first page. */
   @Column({ type: 'uuid', nullable: true })
   pagedTo: string | null;
 
-  /** Every member has been looked at. */
+  /** Whether all members were looked at. */
   @Column({ type: 'boolean', default: false })
   allPaged: boolean;
 
-  /** Students for whom there was something new. */
+  /** The number of students with new posts. */
   @Column({ type: 'integer', default: 0 })
   recipients: number;
 
-  /** When its run looks next; null once it has ended. */
+  /** When its run looks next. Null after the end. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

@@ -1,11 +1,11 @@
-/** The store of administrator sessions: a token is good while its row stands here, so ending one is deleting it. */
+/** The store of administrator sessions. A token is valid while its row exists, so deleting the row ends the session. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Administrator } from './administrator.ts';
 
 @Entity('administrator_sessions')
 export class AdministratorSession {
-  /** SHA-256 of the token: the token itself is nowhere at rest. */
+  /** SHA-256 of the token. The token itself is not stored. */
   @PrimaryColumn({ type: 'bytea' })
   tokenHash: Buffer;
 
@@ -16,7 +16,7 @@ export class AdministratorSession {
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 
-  /** Slides forward while the session is used. */
+  /** Moves forward while the session is used. */
   @Column({ type: 'timestamptz' })
   @Index('administrator_sessions_expiry')
   expiresAt: Date;

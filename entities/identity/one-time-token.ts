@@ -1,4 +1,4 @@
-/** A single-use, expiring token or code that was mailed to a student or an administrator. */
+/** A single-use token or code with an expiry, mailed to a student or an administrator. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { TokenPurpose } from './values.ts';
@@ -15,12 +15,12 @@ export class OneTimeToken {
   @Column({ type: 'text' })
   purpose: TokenPurpose;
 
-  /** SHA-256 of the token; null for a code, which is found through its student and derived again to be compared. */
+  /** SHA-256 of the token. Null for a code, which is found by its student and derived again for the comparison. */
   @Column({ type: 'bytea', nullable: true })
   @Index('one_time_tokens_hash', { unique: true })
   tokenHash: Buffer | null;
 
-  /** Id of the master key that it is derived under; null for a token of a release that knew one key only. */
+  /** The id of the master key from which it is derived. Null for a token of a release with only one key. */
   @Column({ type: 'bytea', nullable: true })
   keyId: Buffer | null;
 
@@ -36,11 +36,11 @@ export class OneTimeToken {
   @Index('one_time_tokens_invitation')
   invitationId: string | null;
 
-  /** The password that a repeated sign-up offered: it opens nothing, but says that there was more than one (ADR 5). */
+  /** The password of a repeated sign-up. It opens nothing, but shows that there was more than one password (ADR 5). */
   @Column({ type: 'text', nullable: true })
   passwordHash: string | null;
 
-  /** How many wrong guesses a code still survives; null for tokens, which cannot be guessed. */
+  /** The number of wrong guesses left for a code. Null for tokens, which cannot be guessed. */
   @Column({ type: 'smallint', nullable: true })
   triesLeft: number | null;
 

@@ -1,4 +1,4 @@
-/** The network that a sign-up came from, as a hash and for an hour: one network takes a part of a club's pending sign-ups alone (DEC-62). */
+/** The network of a sign-up, as a hash that is kept for an hour. It limits one network's part of a club's pending sign-ups (DEC-62). */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

@@ -1,11 +1,11 @@
-/** The store of student sessions: a token is good while its row stands here, so ending one is deleting it. */
+/** The store of student sessions. A token is valid while its row exists, so deleting the row ends the session. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from './student.ts';
 
 @Entity('student_sessions')
 export class StudentSession {
-  /** SHA-256 of the token: the token itself is nowhere at rest. */
+  /** SHA-256 of the token. The token itself is not stored. */
   @PrimaryColumn({ type: 'bytea' })
   tokenHash: Buffer;
 

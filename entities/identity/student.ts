@@ -1,4 +1,4 @@
-/** A student of one club. A removed student's row stays as an id without name and e-mail. */
+/** A student of one club. The row of a removed student stays as an id without name and e-mail. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -37,22 +37,22 @@ export class Student {
   @Column({ type: 'text' })
   name: string;
 
-  /** Its usual spelling (docs/adr/0061-search-in-every-script.md), where that is not the same in small letters; a trigger writes it. */
+  /** The folded spelling of the name (docs/adr/0061-search-in-every-script.md), if it differs from the lower-case name. A trigger writes it. */
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
   nameFolded: string | null;
 
-  /** Case-folded, unique in the club; null once the student is removed. */
+  /** Case-folded, unique in the club. Null after the student was removed. */
   @Column({ type: 'text', nullable: true })
   email: string | null;
 
   /**
-   * Keyed hash of the e-mail, so that Postgres can compare it with suppressions; null once the student is removed, and for a while
-   * where the e-mail was written without it (a trigger takes the old one away, upkeep fills it in).
+   * Keyed hash of the e-mail, so that Postgres can compare it with suppressions. Null after the student was removed, and for a while if the
+   * e-mail was written without it: a trigger deletes the old hash, and upkeep fills in the new one.
    */
   @Column({ type: 'bytea', nullable: true })
   emailKey: Buffer | null;
 
-  /** argon2id, in PHC form; null until an e-mail with a password is confirmed (the password waits on its one-time token). */
+  /** argon2id, in PHC form. Null until an e-mail with a password is confirmed; the password then waits in its one-time token. */
   @Column({ type: 'text', nullable: true })
   passwordHash: string | null;
 
@@ -60,21 +60,21 @@ export class Student {
   verifiedAt: Date | null;
 
   /**
-   * A sign-up counts as a student, and stays, only once it is confirmed (DEC-62). So who may be written to is confirmed, or
-   * not opened by a sign-up.
+   * A sign-up counts as a student, and stays, only after it is confirmed (DEC-62). So the service may write to an account that is confirmed,
+   * or was not opened by a sign-up.
    */
   @Column({ type: 'text', default: 'club' })
   openedBy: AccountOpener;
 
-  /** BCP 47 tag of the language in which the service writes to this person; null for the club's. */
+  /** BCP 47 tag of the language in which the service writes to this person. Null for the club's language. */
   @Column({ type: 'text', nullable: true })
   language: string | null;
 
-  /** Where the store has the student's picture: of the one file that is ready as it (MED-28). Null where there is none. */
+  /** The store's key of the student's one ready picture (MED-28). Null without a picture. */
   @Column({ type: 'text', nullable: true })
   avatarKey: string | null;
 
-  /** The sum of the student's awards; may be below nothing. */
+  /** The sum of the student's awards. May be negative. */
   @Column({ type: 'bigint', default: 0 })
   points: string;
 

@@ -1,6 +1,6 @@
 /** The values that columns of accounts may hold. */
 
-/** What a one-time token lets its bearer do; its first word says whose it is. */
+/** The purposes of a one-time token. The first word names the kind of owner. */
 export const tokenPurposes = [
   'student_verify_email',
   'student_invitation',
@@ -14,6 +14,6 @@ export const tokenPurposes = [
 ] as const;
 export type TokenPurpose = (typeof tokenPurposes)[number];
 
-/** Who opened an account, or stands for it since: a purchase, an import and an invitation take a pending sign-up over. */
+/** The source of an account. A purchase, an import or an invitation takes a pending sign-up over. */
 export const accountOpeners = ['sign_up', 'club', 'sale'] as const;
 export type AccountOpener = (typeof accountOpeners)[number];

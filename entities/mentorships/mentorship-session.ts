@@ -14,7 +14,7 @@ import { sessionCancelers, storedSessionStatuses, type SessionCanceler, type Sto
 @Check('mentorship_sessions_canceled', `(status = 'canceled') = (canceled_at IS NOT NULL)`)
 @Check('mentorship_sessions_canceler', oneOf('canceled_by', sessionCancelers))
 @Check('mentorship_sessions_rating', 'rating BETWEEN 1 AND 5')
-// One winner for each hour, whatever runs at once (MENT-6): a mentor is at one place, and so is a student.
+// Each hour has one booking, even with concurrent requests (MENT-6): a mentor and a student can be in only one session at a time.
 @Exclusion(
   'mentorship_sessions_mentor',
   `USING gist (mentor_id WITH =, tstzrange(starts_at, busy_until) WITH &&) WHERE (status <> 'canceled')`,
@@ -56,19 +56,19 @@ export class MentorshipSession {
   @Column({ type: 'timestamptz' })
   endsAt: Date;
 
-  /** Its end, and the buffer that the mentorship had when it was booked. */
+  /** The end of the session, with the buffer of the mentorship at the time of booking. */
   @Column({ type: 'timestamptz' })
   busyUntil: Date;
 
-  /** From 0; moving and canceling raise it. It numbers the versions of the calendar entry, and names the time that a mail is about. */
+  /** From 0. Moving and canceling raise it. It is the version of the calendar entry, and names the time that a mail is about. */
   @Column({ type: 'integer', default: 0 })
   sequence: number;
 
-  /** What the student wants to speak of; empty if nothing was said. */
+  /** The topics that the student wants to discuss. Empty without any. */
   @Column({ type: 'text', default: '' })
   agenda: string;
 
-  /** When the present time was chosen. */
+  /** When the current time was chosen. */
   @Column({ type: 'timestamptz' })
   bookedAt: Date;
 
@@ -90,7 +90,7 @@ export class MentorshipSession {
   @Column({ type: 'timestamptz', nullable: true })
   ratedAt: Date | null;
 
-  /** When its run looks at it next; null once nothing is to be told any more. */
+  /** When its run looks next. Null if no more mail is due. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 

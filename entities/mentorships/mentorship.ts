@@ -20,7 +20,7 @@ export class Mentorship {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Names it in the addresses of the classroom; unique in the club. */
+  /** The mentorship's name in classroom URLs, unique in the club. */
   @Column({ type: 'text' })
   publicId: string;
 
@@ -33,18 +33,18 @@ export class Mentorship {
   @Column({ type: 'text', default: 'draft' })
   status: MentorshipStatus;
 
-  /** Offers hours only while they are a member of the club. */
+  /** The mentor. Offers hours only while a member of the club. */
   @Column({ type: 'uuid' })
   mentorId: string;
 
   @Column({ type: 'smallint' })
   durationMinutes: number;
 
-  /** That stay free after each session. */
+  /** The minutes that stay free after each session. */
   @Column({ type: 'smallint', default: 0 })
   bufferMinutes: number;
 
-  /** An IANA name; the hours are by its clock. */
+  /** An IANA time zone. The hours are in its local time. */
   @Column({ type: 'text' })
   timeZone: string;
 
@@ -54,23 +54,23 @@ export class Mentorship {
   @Column({ type: 'jsonb' })
   exceptions: readonly DatedHours[];
 
-  /** A session is booked so long before it begins. */
+  /** The shortest time between a booking and the beginning of the session. */
   @Column({ type: 'integer', default: 0 })
   noticeMinutes: number;
 
-  /** A session is booked at most so long before it begins. */
+  /** The longest time between a booking and the beginning of the session. */
   @Column({ type: 'smallint' })
   horizonDays: number;
 
-  /** Sessions of one student that have not begun. */
+  /** The maximum number of future sessions of one student. */
   @Column({ type: 'smallint' })
   maxUpcoming: number;
 
-  /** A student cancels or moves a session so long before it begins. */
+  /** The shortest time before the beginning at which a student may cancel or move a session. */
   @Column({ type: 'integer', default: 0 })
   cancelDeadlineMinutes: number;
 
-  /** Where they meet; only who has booked sees it. */
+  /** The URL of the meeting. Only students with a booking see it. */
   @Column({ type: 'text', nullable: true })
   meetingUrl: string | null;
 

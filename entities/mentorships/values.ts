@@ -3,14 +3,14 @@
 export const mentorshipStatuses = ['draft', 'published', 'archived'] as const;
 export type MentorshipStatus = (typeof mentorshipStatuses)[number];
 
-/** What is stored; a booked session whose end has passed is shown as completed (MENT-9). */
+/** The stored statuses. A booked session whose end has passed is shown as completed (MENT-9). */
 export const storedSessionStatuses = ['booked', 'canceled', 'no_show'] as const;
 export type StoredSessionStatus = (typeof storedSessionStatuses)[number];
 
 export const sessionCancelers = ['student', 'club'] as const;
 export type SessionCanceler = (typeof sessionCancelers)[number];
 
-/** A part of a day by the clock of the mentorship's zone: `09:00` to `12:30`, at most to `24:00`. */
+/** A part of a day in the local time of the mentorship's zone: `09:00` to `12:30`, at most to `24:00`. */
 export interface DayHours {
   from: string;
   to: string;
@@ -21,7 +21,7 @@ export interface WeeklyHours extends DayHours {
   weekday: number;
 }
 
-/** The hours of one date (`2026-12-24`) in place of those of its weekday; an empty list says that there are none. */
+/** The hours of one date (`2026-12-24`), which replace the weekday's hours. An empty list means no hours. */
 export interface DatedHours {
   date: string;
   hours: readonly DayHours[];

@@ -1,4 +1,4 @@
-/** A file of the library in a repository, at its place. */
+/** A file of the library in a repository, with its position. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Media } from '../media/media.ts';
@@ -18,7 +18,7 @@ export class RepositoryItem {
   @Column({ type: 'smallint' })
   position: number;
 
-  /** When it was put in; it stays for as long as the file does. */
+  /** When the file was added. Unchanged as long as the file stays. */
   @Column({ type: 'timestamptz' })
   addedAt: Date;
 

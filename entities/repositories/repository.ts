@@ -1,4 +1,4 @@
-/** A folder of files that a club delivers. Students see it while it is published and they have access. */
+/** A folder of files that a club delivers. Students with access see it while it is published. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -17,22 +17,22 @@ export class Repository {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Names it in the addresses of the classroom; unique in the club. */
+  /** The repository's name in classroom URLs, unique in the club. */
   @Column({ type: 'text' })
   publicId: string;
 
   @Column({ type: 'text' })
   title: string;
 
-  /** Markdown; empty where the club wrote none. */
+  /** Markdown. Empty without a description. */
   @Column({ type: 'text', default: '' })
   description: string;
 
-  /** Empty where nobody is named. */
+  /** Empty without an instructor. */
   @Column({ type: 'text', default: '' })
   instructorName: string;
 
-  /** An image of the library; its use is among those of the repository (MED-14). */
+  /** An image of the library. It is one of the repository's uses (MED-14). */
   @Column({ type: 'uuid', nullable: true })
   coverMediaId: string | null;
 

@@ -1,4 +1,4 @@
-/** The mapping: a sale of the product gives this delivery. */
+/** The mapping of a product to a delivery that its sales grant. */
 import { Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AccessDelivery } from '../access/access-delivery.ts';

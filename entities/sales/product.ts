@@ -1,4 +1,4 @@
-/** What a sales platform sells for the club. A sale of it gives the deliveries that it is mapped to. */
+/** A product on a sales platform. A sale of it grants its mapped deliveries. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -14,18 +14,18 @@ export class Product {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** The platform's name, as in the address of its notices. */
+  /** The platform's name, as in the URL of its notices. */
   @Column({ type: 'text' })
   platform: string;
 
-  /** The platform's own id of the product, compared exactly. */
+  /** The platform's id of the product, compared exactly. */
   @Column({ type: 'text' })
   externalId: string;
 
   @Column({ type: 'text' })
   name: string;
 
-  /** Otherwise only a full refund ends the access of a sale. */
+  /** If false, only a full refund ends the access of a sale. */
   @Column({ type: 'boolean', default: false })
   partialRefundEndsAccess: boolean;
 

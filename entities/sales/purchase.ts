@@ -1,4 +1,4 @@
-/** One purchase, or one charge of a subscription, by the platform's own identity; never removed. */
+/** One purchase, or one charge of a subscription, by the platform's own id. Never removed. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { purchaseStatuses, type PurchaseStatus, type SalesPlatform } from './values.ts';
@@ -28,7 +28,7 @@ export class Purchase {
   @Index('purchases_product')
   productId: string;
 
-  /** The subscription that it is a charge of. */
+  /** The subscription of this charge. */
   @Column({ type: 'uuid', nullable: true })
   subscriptionId: string | null;
 
@@ -48,15 +48,15 @@ export class Purchase {
   @Column({ type: 'text' })
   currency: string;
 
-  /** Decimals by which a decimal amount was read; null for an amount in the smallest unit, and for what releases of before stored. */
+  /** The decimals with which a decimal amount was read. Null for an amount in the smallest unit, and for rows of older releases. */
   @Column({ type: 'smallint', nullable: true })
   amountDecimals: number | null;
 
-  /** The most that any notice states; null where none does, and for what releases of before stored. */
+  /** The highest refund that any notice states. Null without a refund, and for rows of older releases. */
   @Column({ type: 'bigint', nullable: true })
   refundedAmount: string | null;
 
-  /** How much the notice that stated amount and currency is worth: one of the payment more than one of a refund. */
+  /** The rank of the notice that stated amount and currency. A payment ranks higher than a refund. */
   @Column({ type: 'smallint' })
   termsRank: number;
 
@@ -64,15 +64,15 @@ export class Purchase {
   @Column({ type: 'timestamptz' })
   termsAt: Date;
 
-  /** The earliest that any notice states. */
+  /** The earliest payment time of any notice. */
   @Column({ type: 'timestamptz' })
   paidAt: Date;
 
-  /** The earliest of refund and chargeback. */
+  /** The earliest time of a refund or chargeback. */
   @Column({ type: 'timestamptz', nullable: true })
   refundedAt: Date | null;
 
-  /** When `purchase.refunded` was raised, which happens once. */
+  /** When `purchase.refunded` was raised. It is raised once. */
   @Column({ type: 'timestamptz', nullable: true })
   undoneAt: Date | null;
 

@@ -1,4 +1,4 @@
-/** A sales platform that posts notices to a club: its address holds a token, of which only the hash is kept. */
+/** A sales platform that posts notices to a club. Its URL has a token, of which only the hash is stored. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { salesPlatforms, type SalesPlatform } from './values.ts';
@@ -7,7 +7,7 @@ import { oneOf } from '../one-of.ts';
 
 @Entity('sales_connections')
 @Check('sales_connections_platform', oneOf('platform', salesPlatforms))
-/** Of sealed values: made by its migration. */
+/** The index of encrypted values is created by its migration. */
 @Index('sales_connections_secret_key', { synchronize: false })
 @Index('sales_connections_club', ['clubId', 'createdAt', 'id'])
 export class SalesConnection {
@@ -23,23 +23,23 @@ export class SalesConnection {
   @Column({ type: 'text' })
   name: string;
 
-  /** SHA-256 of the token in the address. */
+  /** SHA-256 of the token in the URL. */
   @Column({ type: 'bytea' })
   @Index('sales_connections_token', { unique: true })
   tokenHash: Buffer;
 
-  /** What the platform proves itself by, sealed; null for a connection that asks for no proof but its address. */
+  /** The platform's secret, encrypted. Null if the connection requires no proof besides its URL. */
   @Column({ type: 'bytea', nullable: true })
   secret: Buffer | null;
 
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 
-  /** When the token became what it is. */
+  /** When the current token was created. */
   @Column({ type: 'timestamptz' })
   rotatedAt: Date;
 
-  /** Its notices and what they led to stay. */
+  /** The connection's notices and their results stay. */
   @Column({ type: 'timestamptz', nullable: true })
   deletedAt: Date | null;
 

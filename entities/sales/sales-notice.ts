@@ -1,4 +1,4 @@
-/** One notice of a sales platform, kept as it came, and what became of it. */
+/** One notice of a sales platform, stored as received, with the outcome of its processing. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { noticeStatuses, type NoticeErrorCode, type NoticeStatus, type SalesPlatform } from './values.ts';
@@ -12,9 +12,9 @@ import { oneOf } from '../one-of.ts';
 @Index('sales_notices_connection', ['connectionId', 'receivedAt', 'id'])
 @Index('sales_notices_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
 @Index('sales_notices_kept', ['receivedAt'], { where: 'body IS NOT NULL' })
-/** GIN: made by its migration. */
+/** The GIN index is created by its migration. */
 @Index('sales_notices_addresses', { synchronize: false })
-/** Of sealed values: made by its migration. */
+/** The index of encrypted values is created by its migration. */
 @Index('sales_notices_proof_key', { synchronize: false })
 @Index('sales_notices_student', ['studentId'], { where: 'student_id IS NOT NULL' })
 export class SalesNotice {
@@ -30,30 +30,30 @@ export class SalesNotice {
   @Column({ type: 'text' })
   platform: SalesPlatform;
 
-  /** The bytes as they came; null once they were purged. */
+  /** The bytes as received. Null after they were purged. */
   @Column({ type: 'bytea', nullable: true })
   body: Buffer | null;
 
-  /** What the platform proved itself by in a header or the query, sealed. */
+  /** The proof from a header or the query, encrypted. */
   @Column({ type: 'bytea', nullable: true })
   proof: Buffer | null;
 
-  /** Every e-mail address in the body, folded, so that a person's removal finds it; gone with the body. */
+  /** Every e-mail address in the body, folded, so that a removal of a person finds the notice. Deleted with the body. */
   @Column({ type: 'text', array: true, default: '{}' })
   addresses: string[];
 
-  /** Whom it turned out to be about. */
+  /** The student that the notice is about, as soon as it is known. */
   @Column({ type: 'uuid', nullable: true })
   studentId: string | null;
 
   @Column({ type: 'text', default: 'pending' })
   status: NoticeStatus;
 
-  /** Why it failed, was ignored, or is still being tried. */
+  /** Why it failed, was ignored, or is being tried again. */
   @Column({ type: 'text', nullable: true })
   errorCode: NoticeErrorCode | null;
 
-  /** Where in the body: a path of names, never a value. */
+  /** The location in the body: a path of names, never a value. */
   @Column({ type: 'text', nullable: true })
   errorPath: string | null;
 
@@ -66,7 +66,7 @@ export class SalesNotice {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** Until when the one who claimed the row works on it, by the database's clock. */
+  /** The end of the lease, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 

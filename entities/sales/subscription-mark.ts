@@ -1,4 +1,4 @@
-/** A lateness or a cancellation of a subscription, once by its key: it raises one event, however often the platform sends it. */
+/** A lateness or a cancellation of a subscription, unique by its key. It raises one event, however often the platform sends it. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { markKinds, type MarkKind } from './values.ts';
@@ -14,15 +14,15 @@ export class SubscriptionMark {
   @PrimaryColumn({ type: 'text' })
   kind: MarkKind;
 
-  /** Of a lateness, the platform's; of a cancellation, its time. */
+  /** The platform's key of a lateness, or the time of a cancellation. */
   @PrimaryColumn({ type: 'text' })
   key: string;
 
-  /** The earliest that any notice of it states. */
+  /** The earliest time that any of its notices states. */
   @Column({ type: 'timestamptz' })
   at: Date;
 
-  /** Of a cancellation: until when the access goes on. */
+  /** The end of the access after a cancellation. */
   @Column({ type: 'timestamptz', nullable: true })
   periodEnd: Date | null;
 

@@ -1,4 +1,4 @@
-/** One subscription by the platform's own identity: what its charges, latenesses and cancellations come to; never removed. */
+/** One subscription by the platform's own id, with the state from its charges, latenesses and cancellations. Never removed. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { subscriptionStatuses, type SaleTarget, type SalesPlatform, type SubscriptionStatus } from './values.ts';
@@ -35,7 +35,7 @@ export class Subscription {
   @Column({ type: 'text', default: 'active' })
   status: SubscriptionStatus;
 
-  /** As the latest notice by its own time states it. */
+  /** From the latest notice by its own time. */
   @Column({ type: 'timestamptz', nullable: true })
   currentPeriodEnd: Date | null;
 
@@ -49,23 +49,23 @@ export class Subscription {
   @Column({ type: 'timestamptz', nullable: true })
   canceledAt: Date | null;
 
-  /** How many cancellations, and charges that took it up again, have raised their events. */
+  /** The number of cancellations and resuming charges that have raised their events. */
   @Column({ type: 'smallint', default: 0 })
   stepsTaken: number;
 
-  /** What its access was brought to last. */
+  /** The last target of its access that was applied. */
   @Column({ type: 'jsonb', default: { kind: 'open' } })
   accessTarget: SaleTarget;
 
-  /** What the ends of its enrollments were before a cancellation moved them: by enrollment, null for none. */
+  /** The ends of its enrollments before a cancellation moved them, by enrollment. Null for no end. */
   @Column({ type: 'jsonb', default: '{}' })
   endsBefore: Record<string, string | null>;
 
-  /** When its timer looks at the end of the access next; null where nothing is awaited. */
+  /** When its timer looks at the end of the access next. Null without a timer. */
   @Column({ type: 'timestamptz', nullable: true })
   endLooksAt: Date | null;
 
-  /** When the access that it gave came to its recorded end. */
+  /** When its access reached the recorded end. */
   @Column({ type: 'timestamptz', nullable: true })
   accessEndedAt: Date | null;
 

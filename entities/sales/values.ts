@@ -1,4 +1,4 @@
-/** The values that columns of sales may hold: platforms, states, and why a notice did not lead to anything. */
+/** The values that columns of sales may hold: platforms, states, and reasons of unsuccessful notices. */
 
 export const salesPlatforms = ['generic', 'hotmart', 'kiwify'] as const;
 export type SalesPlatform = (typeof salesPlatforms)[number];
@@ -12,17 +12,17 @@ export type PurchaseStatus = (typeof purchaseStatuses)[number];
 export const subscriptionStatuses = ['active', 'past_due', 'canceled'] as const;
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
-/** What raises an event of a subscription once: a late charge, a cancellation. */
+/** The marks that raise an event of a subscription once: a late charge, a cancellation. */
 export const markKinds = ['late', 'canceled'] as const;
 export type MarkKind = (typeof markKinds)[number];
 
-/** What the access of a subscription is to be. A period end in the past, or none, is an end at once. */
+/** The target of a subscription's access. Without a period end, or with a past one, the access ends immediately. */
 export type SaleTarget =
   | { kind: 'open' }
   | { kind: 'refunded' }
   | { kind: 'canceled'; /** ISO 8601 */ periodEnd: string | null };
 
-/** Why a notice failed, was ignored, or is still being tried. */
+/** Why a notice failed, was ignored, or is being tried again. */
 export const noticeErrorCodes = [
   'bad_shape',
   'proof_refused',

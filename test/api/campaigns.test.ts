@@ -217,14 +217,14 @@ describe('campaigns', () => {
         {
           path: '$.audience',
           code: 'empty_audience',
-          message: 'The campaign would reach nobody. `audience` counts who is left out, and why.',
+          message: 'The campaign would reach no student. `audience` shows how many students are left out, and why.',
         },
       ]);
       const before = await rowCounts();
       for (const at of [undefined, '2099-01-01T09:00']) {
         const refused = await send('POST', `/campaigns/${id}/schedule`, { ...(at && { at }) });
         expectError(refused, 'invalid_request');
-        expect(refused.body.error.message).to.contain('$.audience: The campaign would reach nobody.');
+        expect(refused.body.error.message).to.contain('$.audience: The campaign would reach no student.');
       }
       expect(await rowCounts()).to.deep.equal(before);
       expect((await send('GET', `/campaigns/${id}`)).body.data.status).to.equal('draft');
@@ -737,7 +737,7 @@ describe('campaigns', () => {
     for (const [at, why] of [
       ['2020-01-01T09:00', 'is past'],
       ['2099-03-08T02:30', 'does not exist'],
-      ['2099-02-30T09:00', 'is no time'],
+      ['2099-02-30T09:00', 'is not a valid time'],
     ] as const) {
       it(`422: refuses to schedule at ${at}, which ${why}`, async () => {
         await send('PATCH', '', { time_zone: 'America/New_York' });

@@ -431,7 +431,9 @@ describe('repositories', () => {
       await alter('media', files[1] ?? '', { visibility: 'public', object_key: key });
       expect((await read()).equals(bytes)).to.equal(true);
       await alter('media', files[1] ?? '', { crc32: 7 }); // replaced since, by another of one length
-      expect(await read().catch((error: Error) => error.message)).to.equal('A file of an archive is gone');
+      expect(await read().catch((error: Error) => error.message)).to.equal(
+        `File ${files[1]} of an archive does not exist any more`,
+      );
     });
 
     it('429 rate_limited: the 61st request of a student in a minute, whatever it asks (LIM-23)', async () => {

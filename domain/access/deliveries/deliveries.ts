@@ -1,4 +1,4 @@
-/** Deliveries of a club as administrators keep them: what each opens, and whether it is granted. */
+/** Deliveries of a club as administrators see them: what each delivery opens, and whether it can be granted. */
 import { isDeepStrictEqual } from 'node:util';
 import { AccessDelivery } from '../../../entities/access/access-delivery.ts';
 import type { EntityTarget } from 'typeorm';
@@ -19,7 +19,7 @@ import { lockCohortForShare } from '../enrollments/cohorts.ts';
 
 type DeliveryRecord = RecordOf<'Delivery'>;
 type Opening = RecordOf<'DeliveryOpening'>;
-type GivenOpening = RecordOf<'DeliveryOpeningInput'>;
+type OpeningInput = RecordOf<'DeliveryOpeningInput'>;
 
 /** The records that a delivery may open, by its kind. */
 const openable: Readonly<Record<DeliveryKind, EntityTarget<{ id: Id; clubId: Id }>>> = {
@@ -29,15 +29,15 @@ const openable: Readonly<Record<DeliveryKind, EntityTarget<{ id: Id; clubId: Id 
   space: CommunitySpace,
 };
 
-const nothing = { courseId: null, cohortId: null, agentId: null, repositoryId: null, spaceId: null } as const;
-type Nothing = typeof nothing;
+const noOpening = { courseId: null, cohortId: null, agentId: null, repositoryId: null, spaceId: null } as const;
+type NoOpening = typeof noOpening;
 
-/** What a row of `access_deliveries` opens. */
+/** The columns of `access_deliveries` that say what the delivery opens. */
 export type OpeningRow =
-  | (Omit<Nothing, 'courseId' | 'cohortId'> & { kind: 'course'; courseId: Id; cohortId: Id | null })
-  | (Omit<Nothing, 'agentId'> & { kind: 'agent'; agentId: Id })
-  | (Omit<Nothing, 'repositoryId'> & { kind: 'repository'; repositoryId: Id })
-  | (Omit<Nothing, 'spaceId'> & { kind: 'space'; spaceId: Id });
+  | (Omit<NoOpening, 'courseId' | 'cohortId'> & { kind: 'course'; courseId: Id; cohortId: Id | null })
+  | (Omit<NoOpening, 'agentId'> & { kind: 'agent'; agentId: Id })
+  | (Omit<NoOpening, 'repositoryId'> & { kind: 'repository'; repositoryId: Id })
+  | (Omit<NoOpening, 'spaceId'> & { kind: 'space'; spaceId: Id });
 
 const deliveryColumns = columns(AccessDelivery, [
   'id',
@@ -63,22 +63,22 @@ export function presentOpening(row: OpeningRow): Opening {
   }
 }
 
-function rowOf(opens: GivenOpening): OpeningRow {
+function rowOf(opens: OpeningInput): OpeningRow {
   switch (opens.kind) {
     case 'course': {
       const [courseId, cohortId] = [opens.course_id.toLowerCase(), opens.cohort_id?.toLowerCase() ?? null];
-      return { ...nothing, kind: opens.kind, courseId, cohortId };
+      return { ...noOpening, kind: opens.kind, courseId, cohortId };
     }
     case 'agent':
-      return { ...nothing, kind: opens.kind, agentId: opens.agent_id.toLowerCase() };
+      return { ...noOpening, kind: opens.kind, agentId: opens.agent_id.toLowerCase() };
     case 'repository':
-      return { ...nothing, kind: opens.kind, repositoryId: opens.repository_id.toLowerCase() };
+      return { ...noOpening, kind: opens.kind, repositoryId: opens.repository_id.toLowerCase() };
     case 'space':
-      return { ...nothing, kind: opens.kind, spaceId: opens.space_id.toLowerCase() };
+      return { ...noOpening, kind: opens.kind, spaceId: opens.space_id.toLowerCase() };
   }
 }
 
-/** The columns of an opening, of a row that has others too. */
+/** Picks the columns of an opening from a row with more columns. */
 const openingOf = ({ kind, courseId, cohortId, agentId, repositoryId, spaceId }: OpeningRow) => ({
   kind,
   courseId,
@@ -128,7 +128,7 @@ export async function findDelivery(db: Queries, clubId: Id, deliveryId: Id): Pro
 export async function createDelivery(
   { db }: DatabaseDeps,
   clubId: Id,
-  input: { name: string; opens: GivenOpening; free?: boolean; access_days?: number },
+  input: { name: string; opens: OpeningInput; free?: boolean; access_days?: number },
   now: Date,
 ): Promise<DeliveryRecord> {
   return db.transaction(async (tx) => {
@@ -150,15 +150,15 @@ export async function createDelivery(
 }
 
 /**
- * Changes what is given; what is absent stays. Enrollments stay as they are.
- * @param input.access_days 0 takes the limit away
- * @throws DomainError not_found (delivery, course, cohort, agent, repository or space), in_use (somebody is enrolled in what it opens now)
+ * Changes the fields that are present. Enrollments stay as they are.
+ * @param input.access_days 0 removes the limit
+ * @throws DomainError not_found (delivery, course, cohort, agent, repository or space), in_use (students are enrolled in the current opening)
  */
 export async function updateDelivery(
   { db }: DatabaseDeps,
   clubId: Id,
   deliveryId: Id,
-  input: { name?: string; opens?: GivenOpening; free?: boolean; access_days?: number },
+  input: { name?: string; opens?: OpeningInput; free?: boolean; access_days?: number },
   now: Date,
 ): Promise<DeliveryRecord> {
   return db.transaction(async (tx) => {
@@ -180,7 +180,7 @@ export async function updateDelivery(
   });
 }
 
-/** Ends the granting of a delivery; an archived one stays as it is. @throws DomainError not_found */
+/** Archives a delivery, so that it is not granted any more. An archived one stays as it is. @throws DomainError not_found */
 export async function archiveDelivery(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -190,7 +190,7 @@ export async function archiveDelivery(
   return db.transaction((tx) => setArchived(tx, clubId, deliveryId, true, now));
 }
 
-/** Takes up the granting of an archived delivery; any other stays as it is. @throws DomainError not_found */
+/** Makes an archived delivery grantable again. Any other stays as it is. @throws DomainError not_found */
 export async function unarchiveDelivery(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -221,19 +221,19 @@ async function readDelivery(db: Queries, clubId: Id, deliveryId: Id, lock = sql`
   return delivery;
 }
 
-/** Locks the delivery's row until the transaction ends; changes and grants (`lockDeliveryForShare`) wait. @throws DomainError not_found */
+/** Locks the delivery's row until the transaction ends. Changes and grants (`lockDeliveryForShare`) wait. @throws DomainError not_found */
 function lockDelivery(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
   return readDelivery(tx, clubId, deliveryId, sql`FOR NO KEY UPDATE`);
 }
 
-/** Reads a delivery that is about to be granted, with a shared lock until the transaction ends. @throws DomainError not_found */
+/** Reads a delivery for a grant, with a shared lock until the transaction ends. @throws DomainError not_found */
 export function lockDeliveryForShare(tx: Transaction, clubId: Id, deliveryId: Id): Promise<DeliveryRow> {
   return readDelivery(tx, clubId, deliveryId, sql`FOR SHARE`);
 }
 
 /**
- * The condition under which `access_deliveries delivery` can be granted without an administrator, by a sign-up or a claimed link:
- * neither archived, nor in a cohort with which the access would have ended already.
+ * The condition under which `access_deliveries delivery` can be granted without an administrator, by a sign-up or a claimed link: it is
+ * not archived, and its cohort does not make the access end already.
  */
 export function grantable(now: Date): Sql {
   return sql`delivery.archived_at IS NULL AND NOT EXISTS (
@@ -241,11 +241,11 @@ export function grantable(now: Date): Sql {
      WHERE cohort.id = delivery.cohort_id AND cohort.ends_at <= ${now} AND delivery.access_days IS NULL)`;
 }
 
-/** @throws DomainError not_found if one of them is none of the club's */
+/** @throws DomainError not_found if the club does not have one of the deliveries */
 export async function requireDeliveries(tx: Transaction, clubId: Id, deliveryIds: readonly Id[]): Promise<void> {
-  const strangers = await tx.one(sql`SELECT 1 FROM unnest(${deliveryIds}::uuid[]) AS given (id)
+  const missing = await tx.one(sql`SELECT 1 FROM unnest(${deliveryIds}::uuid[]) AS given (id)
       WHERE NOT EXISTS (SELECT FROM access_deliveries delivery WHERE delivery.id = given.id AND delivery.club_id = ${clubId}) LIMIT 1`);
-  if (strangers) throw notFound('delivery');
+  if (missing) throw notFound('delivery');
 }
 
 function openedId(opens: OpeningRow): Id {
@@ -261,7 +261,7 @@ function openedId(opens: OpeningRow): Id {
   }
 }
 
-/** @throws DomainError not_found for a course, agent, repository or space that is none of the club's, or a cohort that is none of the course's */
+/** @throws DomainError not_found if the club does not have the course, agent, repository or space, or the course does not have the cohort */
 async function requireOpening(tx: Transaction, clubId: Id, opens: OpeningRow): Promise<void> {
   const id = openedId(opens);
   if (!(await tx.manager.exists(openable[opens.kind], { where: { id, clubId } }))) throw notFound(opens.kind);
@@ -276,12 +276,9 @@ async function requireChangeableOpening(
 ): Promise<void> {
   await requireOpening(tx, clubId, opens);
   if (isDeepStrictEqual(openingOf(opens), openingOf(before))) return;
-  const enrolled = await tx.rows(
+  const enrollments = await tx.rows(
     sql`SELECT 1 FROM enrollments WHERE delivery_id = ${before.id} AND revoked_reason IS DISTINCT FROM 'removal' LIMIT 1`,
   );
-  if (enrolled.length > 0)
-    throw new DomainError(
-      'in_use',
-      'Students are enrolled in what this delivery opens: it cannot open something else.',
-    );
+  if (enrollments.length > 0)
+    throw new DomainError('in_use', 'Students are enrolled by this delivery, so it cannot open something else.');
 }

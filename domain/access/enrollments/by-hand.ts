@@ -1,4 +1,4 @@
-/** What administrators do to enrollments by hand: each change in its transaction, answered with the record as it is then. */
+/** Changes of enrollments by administrators. Each runs in its own transaction and returns the changed record. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -18,7 +18,7 @@ import { readEnrollment } from './listing.ts';
 type EnrollmentRecord = RecordOf<'Enrollment'>;
 
 /**
- * The club stands for whom it gives access: a pending sign-up is taken over, and invited (DEC-62).
+ * Access by hand confirms that the club knows the student: a pending sign-up is taken over and invited (DEC-62).
  * @throws DomainError not_found (student, delivery or cohort), limit_reached, delivery_archived, invalid_request, already_enrolled
  */
 export async function grantEnrollment(
@@ -27,7 +27,7 @@ export async function grantEnrollment(
   input: Parameters<typeof grantByHand>[2],
   now: Date,
 ): Promise<EnrollmentRecord> {
-  return changed(deps, clubId, now, async (tx) => {
+  return changeAndRead(deps, clubId, now, async (tx) => {
     await lockForClub(tx, deps.vault, { clubId, studentId: input.student_id, invited: true }, now);
     return grantByHand(tx, clubId, input, now);
   });
@@ -40,7 +40,7 @@ export async function revokeEnrollment(
   enrollmentId: Id,
   now: Date,
 ): Promise<EnrollmentRecord> {
-  return changed(deps, clubId, now, (tx) => revokeAccess(tx, clubId, enrollmentId, 'revocation', now));
+  return changeAndRead(deps, clubId, now, (tx) => revokeAccess(tx, clubId, enrollmentId, 'revocation', now));
 }
 
 /** @throws DomainError not_found, enrollment_not_revoked, already_enrolled */
@@ -50,7 +50,7 @@ export async function restoreEnrollment(
   enrollmentId: Id,
   now: Date,
 ): Promise<EnrollmentRecord> {
-  return changed(deps, clubId, now, (tx) => restoreAccess(tx, clubId, enrollmentId, now));
+  return changeAndRead(deps, clubId, now, (tx) => restoreAccess(tx, clubId, enrollmentId, now));
 }
 
 /** @throws DomainError not_found (enrollment or cohort), enrollment_revoked */
@@ -61,11 +61,11 @@ export async function moveEnrollment(
   cohortId: Id,
   now: Date,
 ): Promise<EnrollmentRecord> {
-  return changed(deps, clubId, now, (tx) => moveToCohort(tx, clubId, enrollmentId, cohortId.toLowerCase(), now));
+  return changeAndRead(deps, clubId, now, (tx) => moveToCohort(tx, clubId, enrollmentId, cohortId.toLowerCase(), now));
 }
 
 /**
- * @param end absent for an access without an end
+ * @param end absent for access without an end
  * @throws DomainError not_found, enrollment_revoked, invalid_request, already_enrolled
  */
 export async function setEnrollmentEnd(
@@ -76,15 +76,15 @@ export async function setEnrollmentEnd(
   now: Date,
 ): Promise<EnrollmentRecord> {
   const endsAt = end === undefined ? null : instantOf(end, 'ends_at');
-  return changed(deps, clubId, now, (tx) => changeEnd(tx, clubId, enrollmentId, endsAt, now));
+  return changeAndRead(deps, clubId, now, (tx) => changeEnd(tx, clubId, enrollmentId, endsAt, now));
 }
 
-/** Takes the access and hides the enrollment. @throws DomainError not_found */
+/** Revokes the access and hides the enrollment. @throws DomainError not_found */
 export async function removeEnrollment({ db }: DatabaseDeps, clubId: Id, enrollmentId: Id, now: Date): Promise<void> {
   await db.transaction((tx) => revokeAccess(tx, clubId, enrollmentId, 'removal', now));
 }
 
-async function changed(
+async function changeAndRead(
   { db }: DatabaseDeps,
   clubId: Id,
   now: Date,

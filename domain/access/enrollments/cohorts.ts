@@ -1,4 +1,4 @@
-/** Cohorts of courses, as administrators keep them. */
+/** Cohorts of courses, as administrators see them. */
 import { requireUnnamed } from '../../watches/watches.ts';
 import { Cohort } from '../../../entities/access/cohort.ts';
 import { Course } from '../../../entities/learning/course.ts';
@@ -35,7 +35,7 @@ async function requireCourse(db: Queries, clubId: Id, courseId: Id): Promise<voi
 }
 
 /**
- * Finds a cohort of the course, with a shared lock: it cannot be deleted until the transaction ends.
+ * Finds a cohort of the course with a shared lock, so that it is not deleted until the transaction ends.
  * @throws DomainError not_found for a cohort of another course
  */
 export async function lockCohortForShare(tx: Transaction, courseId: Id | null, cohortId: Id): Promise<CohortDates> {
@@ -62,7 +62,7 @@ export async function listCohorts(
   return { rows: rows.map(presentCohort), total };
 }
 
-/** @throws DomainError not_found (course), invalid_request (an end that is not after the beginning) */
+/** @throws DomainError not_found (course), invalid_request (the end is not after the beginning) */
 export async function createCohort(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -91,8 +91,8 @@ export async function createCohort(
 }
 
 /**
- * Changes what is given; what is absent stays. Who is in it keeps the dates of their access.
- * @throws DomainError not_found, invalid_request (an end that is not after the beginning)
+ * Changes the fields that are present. Students in the cohort keep the dates of their access.
+ * @throws DomainError not_found, invalid_request (the end is not after the beginning)
  */
 export async function updateCohort(
   { db }: DatabaseDeps,
@@ -122,7 +122,7 @@ export async function updateCohort(
 }
 
 /**
- * Deletes a cohort that nobody and nothing is in. Removed enrollments do not come back: they forget it.
+ * Deletes a cohort without deliveries, enrollments and automations that use it. Removed enrollments lose their cohort; they never come back.
  * @throws DomainError not_found, in_use
  */
 export async function deleteCohort({ db }: DatabaseDeps, clubId: Id, cohortId: Id): Promise<void> {
@@ -133,15 +133,15 @@ export async function deleteCohort({ db }: DatabaseDeps, clubId: Id, cohortId: I
       enrollment: boolean;
     }>(sql`SELECT EXISTS (SELECT FROM access_deliveries WHERE cohort_id = ${cohortId}) AS delivery,
               EXISTS (SELECT FROM enrollments WHERE cohort_id = ${cohortId} AND revoked_reason IS DISTINCT FROM 'removal') AS enrollment`);
-    if (users?.delivery) throw new DomainError('in_use', 'A delivery opens this cohort.');
-    if (users?.enrollment) throw new DomainError('in_use', 'An enrollment is in this cohort.');
+    if (users?.delivery) throw new DomainError('in_use', 'A delivery of this club opens this cohort.');
+    if (users?.enrollment) throw new DomainError('in_use', 'Students are enrolled in this cohort.');
     await requireUnnamed(tx, 'cohort', cohortId);
     await tx.manager.update(Enrollment, { cohortId }, { cohortId: null });
     await tx.manager.delete(Cohort, { id: cohortId });
   });
 }
 
-/** Locks the cohort's row until the transaction ends; changes and enrollments wait. @throws DomainError not_found */
+/** Locks the cohort's row until the transaction ends. Changes and enrollments wait. @throws DomainError not_found */
 async function lockCohort(tx: Transaction, clubId: Id, cohortId: Id): Promise<CohortRow> {
   const cohort = await tx.one<CohortRow>(
     sql`SELECT ${cohortColumns} FROM cohorts WHERE id = ${cohortId} AND club_id = ${clubId} FOR UPDATE`,

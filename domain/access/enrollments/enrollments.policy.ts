@@ -1,10 +1,10 @@
-/** The status of an enrollment at a time, and which event a change of its end is (EVT-6, EVT-7). */
+/** The status of an enrollment at a time, and the event of a changed end (EVT-6, EVT-7). */
 
 export type EnrollmentStatus = 'active' | 'expired' | 'revoked';
 
 export interface EnrollmentTimes {
   startsAt: Date;
-  /** Null for an access without an end. */
+  /** Null for access without an end. */
   endsAt: Date | null;
   revokedAt: Date | null;
 }
@@ -14,7 +14,7 @@ export function enrollmentStatus({ endsAt, revokedAt }: EnrollmentTimes, now: Da
   return endsAt !== null && endsAt <= now ? 'expired' : 'active';
 }
 
-/** @returns which fact moving the end is, if it is one */
+/** @returns the type of the fact for a changed end; undefined if the end is the same */
 export function changeOfEnd(
   before: Date | null,
   after: Date | null,
@@ -34,17 +34,18 @@ export interface Period {
 }
 
 /**
- * When an access begins and ends: as asked for; else with its cohort, but not before now; else for the delivery's days.
- * @param asked an end of null asks for none
+ * The beginning and the end of an access. Requested times come first. Otherwise it begins with the cohort, but not before now, and ends
+ * after the delivery's days, or with the cohort.
+ * @param requested an end of null means no end
  */
 export function periodOf(
-  asked: { startsAt?: Date | undefined; endsAt?: Date | null | undefined },
+  requested: { startsAt?: Date | undefined; endsAt?: Date | null | undefined },
   delivery: { accessDays: number | null },
   cohort: { startsAt: Date | null; endsAt: Date | null } | undefined,
   now: Date,
 ): Period {
-  const startsAt = asked.startsAt ?? (cohort?.startsAt && cohort.startsAt > now ? cohort.startsAt : now);
-  if (asked.endsAt !== undefined) return { startsAt, endsAt: asked.endsAt };
+  const startsAt = requested.startsAt ?? (cohort?.startsAt && cohort.startsAt > now ? cohort.startsAt : now);
+  if (requested.endsAt !== undefined) return { startsAt, endsAt: requested.endsAt };
   if (delivery.accessDays !== null)
     return { startsAt, endsAt: new Date(startsAt.getTime() + delivery.accessDays * dayMs) };
   return { startsAt, endsAt: cohort?.endsAt ?? null };

@@ -1,7 +1,7 @@
 /**
- * A student's access to deliveries: how enrollments change one by one, each change with its fact (EVT-4 to
- * EVT-9). Beside it `sale-access.ts` follows sales and `many-grants.ts` grants to many; nobody outside this folder changes
- * an enrollment. Every function first holds the student's row, so that the changes of one student come one after another.
+ * A student's access to deliveries: how single enrollments change, each change with its fact (EVT-4 to EVT-9). `sale-access.ts` follows
+ * sales, and `many-grants.ts` grants to many students. No code outside this folder changes an enrollment. Every function first locks the
+ * student's row, so that the changes of one student run one after another.
  */
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -31,31 +31,31 @@ export interface Grant {
   studentId: Id;
   deliveryId: Id;
   source: EnrollmentSource;
-  /** The purchase or the subscription, where one of them is the source. */
+  /** The purchase or the subscription, if one of them is the source. */
   originId?: Id | undefined;
-  /** Absent: the delivery's own. */
+  /** Absent for the delivery's own cohort. */
   cohortId?: Id | undefined;
-  /** Absent: with the cohort, but not before now. */
+  /** Absent for the beginning of the cohort, but not before now. */
   startsAt?: Date | undefined;
-  /** Absent: by the delivery's days or the cohort; null: no end. */
+  /** Absent for an end by the delivery's days or the cohort. Null for no end. */
   endsAt?: Date | null | undefined;
 }
 
-export interface Granted {
+export interface GrantResult {
   enrollment: EnrollmentRow;
-  /** False where the student had it already: nothing changed, and no fact was recorded. */
+  /** False if the student had the access already. Then nothing changed, and no fact was recorded. */
   fresh: boolean;
 }
 
 /**
- * Gives access and records `access.granted`. What a student has from elsewhere than a sale is not given twice; a sale's
- * own enrollment is, once a purchase or subscription and delivery.
- * @throws DomainError not_found (student, delivery or cohort), delivery_archived (and nothing was sold), invalid_request (an
- *   end that is not after the beginning)
+ * Grants access and records `access.granted`. Access from another source than a sale is granted only once. A sale has its own enrollment,
+ * one for each purchase or subscription and delivery.
+ * @throws DomainError not_found (student, delivery or cohort), delivery_archived (unless it was sold), invalid_request (the end is not
+ *   after the beginning)
  */
-export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Promise<Granted> {
+export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Promise<GrantResult> {
   await lockStudent(tx, grant.clubId, grant.studentId);
-  // Before it is looked what the student has: 404 comes before 409.
+  // The cohort is checked before the student's enrollments, because 404 comes before 409.
   if (grant.cohortId !== undefined) await lockCohortOfForShare(tx, grant.clubId, grant.deliveryId, grant.cohortId);
   const standing = await findStanding(tx, { ...grant, originId: grant.originId ?? null });
   if (standing && (grant.originId !== undefined || !hasEnded(standing, now)))
@@ -83,7 +83,7 @@ export async function grantAccess(tx: Transaction, grant: Grant, now: Date): Pro
 }
 
 /**
- * The same for an administrator, who gets an error where nothing was given.
+ * Grants access by an administrator, who gets an error if the student has the access already.
  * @throws DomainError as `grantAccess`; already_enrolled
  */
 export async function grantByHand(
@@ -109,7 +109,7 @@ export async function grantByHand(
   return enrollment;
 }
 
-/** The cohort, the beginning and the end of a new enrollment. @throws DomainError not_found, delivery_archived, invalid_request */
+/** @returns the cohort, the beginning and the end of a new enrollment @throws DomainError not_found, delivery_archived, invalid_request */
 export async function termsOf(
   tx: Transaction,
   grant: Omit<Grant, 'studentId' | 'source'>,
@@ -118,9 +118,9 @@ export async function termsOf(
   const delivery = await lockDeliveryForShare(tx, grant.clubId, grant.deliveryId);
   const cohortId = grant.cohortId ?? delivery.cohortId;
   const cohort = cohortId === null ? undefined : await lockCohortForShare(tx, delivery.courseId, cohortId);
-  // What is sold is given: the platform goes on selling until somebody ends that there.
+  // A sold delivery is granted even if it is archived, because the platform sells it until the club ends that there.
   if (delivery.archivedAt !== null && grant.originId === undefined)
-    throw new DomainError('delivery_archived', 'The delivery is archived: it is not granted any more.');
+    throw new DomainError('delivery_archived', 'The delivery is archived and cannot be granted.');
   const period = periodOf(grant, delivery, cohort, now);
   requireNonEmptyPeriod(period.startsAt, period.endsAt);
   return { cohortId, ...period };
@@ -132,8 +132,8 @@ function requireNonEmptyPeriod(startsAt: Date, endsAt: Date | null): void {
 }
 
 /**
- * Takes the access and records `access.revoked`; `removal` hides the enrollment as well. Revoking once more changes
- * nothing, but a revoked one can be removed, without a further fact.
+ * Revokes the access and records `access.revoked`. The reason `removal` also hides the enrollment. Revoking a second time changes
+ * nothing, but a revoked enrollment can be removed, without another fact.
  * @throws DomainError not_found
  */
 export async function revokeAccess(
@@ -153,21 +153,21 @@ export async function revokeAccess(
 }
 
 /**
- * Undoes a revocation and records `access.restored`; beginning and end stay what they were.
- * @throws DomainError not_found, enrollment_not_revoked, already_enrolled (the student has the delivery anew)
+ * Undoes a revocation and records `access.restored`. Beginning and end stay as they were.
+ * @throws DomainError not_found, enrollment_not_revoked, already_enrolled (the student has a newer enrollment of the delivery)
  */
 export async function restoreAccess(tx: Transaction, clubId: Id, enrollmentId: Id, now: Date): Promise<EnrollmentRow> {
   const before = await lockEnrollment(tx, clubId, enrollmentId);
   if (before.revokedAt === null) throw new DomainError('enrollment_not_revoked', 'The enrollment is not revoked.');
-  await takePlace(tx, before, now);
+  await makeCurrent(tx, before, now);
   await tx.manager.update(Enrollment, { id: enrollmentId }, { revokedAt: null, revokedReason: null, updatedAt: now });
   const after: EnrollmentRow = { ...before, revokedAt: null, revokedReason: null };
   await recordAccess(tx, 'access.restored', after, now);
   return after;
 }
 
-/** Makes it the one without a sale that the student has of the delivery; one that has ended gives way. @throws DomainError already_enrolled */
-async function takePlace(tx: Transaction, enrollment: EnrollmentRow, now: Date): Promise<void> {
+/** Makes the enrollment the student's current one of the delivery without a sale. It replaces an ended one. @throws DomainError already_enrolled */
+async function makeCurrent(tx: Transaction, enrollment: EnrollmentRow, now: Date): Promise<void> {
   if (enrollment.originId !== null) return;
   const standing = await findStanding(tx, enrollment);
   if (standing?.id === enrollment.id) return;
@@ -179,10 +179,10 @@ async function takePlace(tx: Transaction, enrollment: EnrollmentRow, now: Date):
 const alreadyEnrolled = () => new DomainError('already_enrolled', 'The student has access to this delivery already.');
 
 /**
- * Moves the end and records `access.extended` or `access.shortened`; the same end is no change.
- * @param endsAt null for an access without an end
- * @throws DomainError not_found, enrollment_revoked, invalid_request (an end that is not after the beginning), already_enrolled
- *   (it had ended, and the student has been given the delivery anew)
+ * Changes the end and records `access.extended` or `access.shortened`. The same end changes nothing.
+ * @param endsAt null for access without an end
+ * @throws DomainError not_found, enrollment_revoked, invalid_request (the end is not after the beginning), already_enrolled (the access had
+ *   ended, and the student has a newer enrollment of the delivery)
  */
 export async function changeEnd(
   tx: Transaction,
@@ -196,7 +196,7 @@ export async function changeEnd(
   const change = changeOfEnd(before.endsAt, endsAt);
   if (change === undefined) return before;
   requireNonEmptyPeriod(before.startsAt, endsAt);
-  if (!hasEnded({ ...before, endsAt }, now)) await takePlace(tx, before, now);
+  if (!hasEnded({ ...before, endsAt }, now)) await makeCurrent(tx, before, now);
   await tx.manager.update(Enrollment, { id: before.id }, { endsAt, updatedAt: now });
   const after: EnrollmentRow = { ...before, endsAt };
   const details = before.endsAt === null ? undefined : { previousEndsAt: before.endsAt.toISOString() };
@@ -205,7 +205,7 @@ export async function changeEnd(
 }
 
 /**
- * Moves the enrollment to another cohort of its course and records `access.moved`; its dates stay.
+ * Moves the enrollment to another cohort of its course and records `access.moved`. Its dates stay.
  * @throws DomainError not_found (enrollment or cohort), enrollment_revoked
  */
 export async function moveToCohort(
@@ -231,24 +231,24 @@ export async function moveToCohort(
   return after;
 }
 
-/** Locks a cohort of the delivery's course for share. @throws DomainError not_found (delivery, or a cohort of another course) */
+/** Takes a shared lock on a cohort of the delivery's course. @throws DomainError not_found (delivery, or a cohort of another course) */
 async function lockCohortOfForShare(tx: Transaction, clubId: Id, deliveryId: Id, cohortId: Id): Promise<void> {
   const { courseId } = await lockDeliveryForShare(tx, clubId, deliveryId);
   await lockCohortForShare(tx, courseId, cohortId);
 }
 
 function requireNotRevoked({ revokedAt }: EnrollmentRow): void {
-  if (revokedAt !== null) throw new DomainError('enrollment_revoked', 'The enrollment is revoked: restore it first.');
+  if (revokedAt !== null) throw new DomainError('enrollment_revoked', 'The enrollment is revoked. Restore it first.');
 }
 
-/** A student who is removed has no access any more; of their enrollments only ids and dates are left, and no event is raised. */
+/** Ends all access of a removed student. Only ids and dates of the enrollments stay, and no event is raised. */
 export async function hideEnrollmentsOf(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.run(
     sql`UPDATE enrollments SET revoked_at = coalesce(revoked_at, ${now}), revoked_reason = 'removal', updated_at = ${now} WHERE student_id = ${studentId}`,
   );
 }
 
-/** Gives a student who has just signed up the club's free deliveries (EVT-4). */
+/** Grants the club's free deliveries to a new student (EVT-4). */
 export async function grantFreeDeliveries(tx: Transaction, clubId: Id, studentId: Id, now: Date): Promise<void> {
   const free = await tx.rows<{ id: Id }>(
     sql`SELECT id FROM access_deliveries delivery

@@ -1,4 +1,4 @@
-/** Enrollments as they are shown: to administrators with their student, to students their own. */
+/** Lists enrollments: for administrators with their student, for students their own. */
 import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -11,7 +11,6 @@ import { presentOpening, type OpeningRow } from '../deliveries/deliveries.ts';
 import { enrollmentStatus } from './enrollments.policy.ts';
 import { enrollmentColumns, enrollmentsWithDelivery, type EnrollmentRow } from './rows.ts';
 
-/** The enrollments of a removed student are hidden: each has a student with an address. */
 const columnsWithStudent = enrollmentColumns.and<{ studentName: string; studentEmail: string }>(
   columns(Student, { studentName: 'name', studentEmail: 'email' }, 'student'),
 );
@@ -20,7 +19,7 @@ const enrollmentsWithStudent = sql`FROM ${enrollmentsWithDelivery} JOIN students
 const notRemoved = sql`enrollment.revoked_reason IS DISTINCT FROM 'removal'`;
 const newestFirst = sql`enrollment.created_at DESC, enrollment.id DESC`;
 
-/** What both kinds of caller see. */
+/** The fields that administrators and students see. */
 function presentAccess(enrollment: EnrollmentRow, now: Date) {
   return {
     id: enrollment.id,
@@ -41,7 +40,7 @@ function presentEnrollment(enrollment: EnrollmentOfStudent, now: Date): RecordOf
   return { ...presentAccess(enrollment, now), student: { id, name, email } };
 }
 
-/** @throws DomainError not_found, also for an enrollment that was removed */
+/** @throws DomainError not_found (also for a removed enrollment) */
 export async function readEnrollment(
   db: Queries,
   clubId: Id,
@@ -62,7 +61,7 @@ export interface EnrollmentFilter extends PageRequest {
   revoked?: boolean;
 }
 
-/** @returns a page of the club's enrollments, newest first, without those that were removed */
+/** @returns a page of the club's enrollments, newest first, without removed ones */
 export async function listEnrollments(
   db: Queries,
   clubId: Id,
@@ -70,43 +69,43 @@ export async function listEnrollments(
   now: Date,
 ): Promise<Page<RecordOf<'Enrollment'>>> {
   const revoked = filter.revoked ? sql`enrollment.revoked_at IS NOT NULL` : sql`enrollment.revoked_at IS NULL`;
-  const shown = all([
+  const filters = all([
     sql`enrollment.club_id = ${clubId} AND ${notRemoved}`,
     filter.student_id === undefined ? undefined : sql`enrollment.student_id = ${filter.student_id}`,
     filter.delivery_id === undefined ? undefined : sql`enrollment.delivery_id = ${filter.delivery_id}`,
     filter.revoked === undefined ? undefined : revoked,
   ]);
-  const tallied = { list: 'enrollments', clubId, subjectId: filter.delivery_id, marked: filter.revoked } as const;
+  const tally = { list: 'enrollments', clubId, subjectId: filter.delivery_id, marked: filter.revoked } as const;
   const { rows, total } = await listPage(db, filter, {
     columns: columnsWithStudent,
-    from: sql`${enrollmentsWithStudent} WHERE ${shown}`,
-    counted: sql`FROM enrollments enrollment WHERE ${shown}`,
+    from: sql`${enrollmentsWithStudent} WHERE ${filters}`,
+    counted: sql`FROM enrollments enrollment WHERE ${filters}`,
     orderBy: newestFirst,
-    // One student's are few, and counted one by one.
-    ...(filter.student_id === undefined && { total: () => countListed(db, tallied) }),
+    // One student has few enrollments, so they are counted one by one.
+    ...(filter.student_id === undefined && { total: () => countListed(db, tally) }),
   });
   return { rows: rows.map((row) => presentEnrollment(row, now)), total };
 }
 
-/** In a record of its own, because a delivery and an enrollment both have a cohort. */
+/** The opening is a nested record, because both a delivery and an enrollment have a cohort. */
 const columnsWithOpening = enrollmentColumns.and<{ opens: OpeningRow }>(
   sql`jsonb_build_object('kind', delivery.kind, 'courseId', delivery.course_id, 'cohortId', delivery.cohort_id,
                          'agentId', delivery.agent_id, 'repositoryId', delivery.repository_id,
                          'spaceId', delivery.space_id) AS opens`,
 );
 
-/** @returns a page of what the student has or had access to, newest first */
+/** @returns a page of the student's current and past access, newest first */
 export async function listOwnEnrollments(
   db: Queries,
   studentId: Id,
   page: PageRequest,
   now: Date,
 ): Promise<Page<RecordOf<'OwnEnrollment'>>> {
-  const shown = sql`enrollment.student_id = ${studentId} AND ${notRemoved}`;
+  const filters = sql`enrollment.student_id = ${studentId} AND ${notRemoved}`;
   const { rows, total } = await listPage(db, page, {
     columns: columnsWithOpening,
-    from: sql`FROM ${enrollmentsWithDelivery} WHERE ${shown}`,
-    counted: sql`FROM enrollments enrollment WHERE ${shown}`,
+    from: sql`FROM ${enrollmentsWithDelivery} WHERE ${filters}`,
+    counted: sql`FROM enrollments enrollment WHERE ${filters}`,
     orderBy: newestFirst,
   });
   return { rows: rows.map((row) => ({ ...presentAccess(row, now), opens: presentOpening(row.opens) })), total };

@@ -1,4 +1,4 @@
-/** Access for many students at once, by the rules of `grantAccess`, in a number of statements that does not grow with theirs. */
+/** Grants access to many students by the rules of `grantAccess`. The number of statements does not grow with the number of students. */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -13,10 +13,10 @@ import { termsOf } from './enrollments.ts';
 
 export interface ManyGrants {
   clubId: Id;
-  /** Whose rows the transaction holds; none twice. */
+  /** Distinct students whose rows the transaction has locked. */
   studentIds: readonly Id[];
   deliveryIds: readonly Id[];
-  /** Not a sale: what a student has from elsewhere than a sale is not given twice. */
+  /** Never a sale. Access from another source than a sale is granted only once. */
   source: Exclude<EnrollmentSource, 'purchase' | 'subscription'>;
 }
 
@@ -28,9 +28,9 @@ interface Standing {
 }
 
 /**
- * Gives each of the students each of the deliveries that they do not have, and records `access.granted` for each that is new.
- * @returns how many are
- * @throws DomainError not_found (delivery or cohort), delivery_archived, invalid_request (an end that is not after the beginning)
+ * Grants each delivery to each student who does not have it, and records `access.granted` for each new enrollment.
+ * @returns the number of new enrollments
+ * @throws DomainError not_found (delivery or cohort), delivery_archived, invalid_request (the end is not after the beginning)
  */
 export async function grantToMany(tx: Transaction, grants: ManyGrants, now: Date): Promise<number> {
   const { clubId, studentIds, deliveryIds, source } = grants;
@@ -41,26 +41,26 @@ export async function grantToMany(tx: Transaction, grants: ManyGrants, now: Date
     sql`UPDATE enrollments SET superseded_at = ${now}, updated_at = ${now} WHERE id = ANY (${ended.map(({ id }) => id)})`,
   );
 
-  const fresh = [];
+  const newEnrollments = [];
   for (const deliveryId of deliveryIds) {
-    const lacking = studentIds.filter((studentId) => {
-      const has = standing.get(keyOf({ studentId, deliveryId }));
-      return !has || hasEnded(has, now);
+    const studentsWithout = studentIds.filter((studentId) => {
+      const current = standing.get(keyOf({ studentId, deliveryId }));
+      return !current || hasEnded(current, now);
     });
-    if (lacking.length === 0) continue;
+    if (studentsWithout.length === 0) continue;
     const terms = await termsOf(tx, { clubId, deliveryId }, now);
-    fresh.push(...lacking.map((studentId) => ({ id: newId(), studentId, deliveryId, ...terms })));
+    newEnrollments.push(...studentsWithout.map((studentId) => ({ id: newId(), studentId, deliveryId, ...terms })));
   }
   await tx.run(sql`INSERT INTO enrollments (id, club_id, student_id, delivery_id, cohort_id, source, starts_at, ends_at, created_at, updated_at)
      SELECT (one->>'id')::uuid, ${clubId}, (one->>'studentId')::uuid, (one->>'deliveryId')::uuid, (one->>'cohortId')::uuid, ${source},
             (one->>'startsAt')::timestamptz, (one->>'endsAt')::timestamptz, ${now}, ${now}
-       FROM jsonb_array_elements(${JSON.stringify(fresh)}::jsonb) AS one`);
-  const enrolled = { clubId, studentIds: [...new Set(fresh.map(({ studentId }) => studentId))] };
-  await followAccess(tx, enrolled, now);
-  await judgeCoursesOfAccess(tx, enrolled, now);
+       FROM jsonb_array_elements(${JSON.stringify(newEnrollments)}::jsonb) AS one`);
+  const changed = { clubId, studentIds: [...new Set(newEnrollments.map(({ studentId }) => studentId))] };
+  await followAccess(tx, changed, now);
+  await judgeCoursesOfAccess(tx, changed, now);
   await recordFacts(
     tx,
-    fresh.map(({ id, studentId }) => ({
+    newEnrollments.map(({ id, studentId }) => ({
       clubId,
       type: 'access.granted',
       studentId,
@@ -69,10 +69,10 @@ export async function grantToMany(tx: Transaction, grants: ManyGrants, now: Date
       priority: bulk,
     })),
   );
-  return fresh.length;
+  return newEnrollments.length;
 }
 
-/** What the students have of the deliveries, from elsewhere than a sale. */
+/** @returns the current enrollments of the students in the deliveries, without sales */
 async function standingOf(
   tx: Transaction,
   studentIds: readonly Id[],

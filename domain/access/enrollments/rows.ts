@@ -1,4 +1,4 @@
-/** Enrollments in the database: reading them under their student's row, which of them stands, and the facts about them. */
+/** Enrollments in the database: reading them under the lock of their student, finding the current one, and recording facts. */
 import { AccessDelivery } from '../../../entities/access/access-delivery.ts';
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -14,7 +14,7 @@ import { followAccess } from '../../joining/joining.ts';
 import { judgeCoursesOfAccess } from '../../watches/completions.ts';
 import type { EnrollmentTimes } from './enrollments.policy.ts';
 
-/** Of `enrollmentsWithDelivery`. */
+/** Selects from `enrollmentsWithDelivery`. */
 export const enrollmentColumns = columns(
   Enrollment,
   [
@@ -33,12 +33,12 @@ export const enrollmentColumns = columns(
   ],
   'enrollment',
 ).and(columns(AccessDelivery, { deliveryName: 'name' }, 'delivery'));
-/** An enrollment with what is shown of its delivery. */
+/** An enrollment with the name of its delivery. */
 export type EnrollmentRow = RowOf<typeof enrollmentColumns>;
 
 export const enrollmentsWithDelivery = sql`enrollments enrollment JOIN access_deliveries delivery ON delivery.id = enrollment.delivery_id`;
 
-/** @throws DomainError not_found, also for an enrollment that was removed */
+/** @throws DomainError not_found (also for a removed enrollment) */
 export async function findEnrollment(db: Queries, clubId: Id, enrollmentId: Id): Promise<EnrollmentRow> {
   const enrollment = await db.one<EnrollmentRow>(sql`SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
       WHERE enrollment.id = ${enrollmentId} AND enrollment.club_id = ${clubId} AND enrollment.revoked_reason IS DISTINCT FROM 'removal'`);
@@ -53,7 +53,7 @@ export async function lockEnrollment(tx: Transaction, clubId: Id, enrollmentId: 
   return findEnrollment(tx, clubId, enrollmentId);
 }
 
-/** The one that the student has of a delivery without a sale; of a sale, the one that it gave. */
+/** Finds the student's current enrollment of a delivery without a sale, or the enrollment of a sale. */
 export async function findStanding(
   db: Queries,
   of: Pick<EnrollmentRow, 'clubId' | 'studentId' | 'deliveryId' | 'originId'>,
@@ -69,19 +69,19 @@ export async function findStanding(
   );
 }
 
-/** Whether its end has come; revoked or not. */
+/** Whether its end has passed, revoked or not. */
 export function hasEnded({ endsAt }: Pick<EnrollmentTimes, 'endsAt'>, now: Date): boolean {
   return endsAt !== null && endsAt <= now;
 }
 
-/** Another takes its place, which had ended. */
+/** Marks an ended enrollment as replaced by a new one. */
 export async function supersede(tx: Transaction, enrollmentId: Id, now: Date): Promise<void> {
   await tx.manager.update(Enrollment, { id: enrollmentId }, { supersededAt: now, updatedAt: now });
 }
 
 /**
- * Records what happened to it: `access.*`. A subscription's access has a timer, which looks at every change of it, memberships of
- * spaces follow the access, and so do completions of courses.
+ * Records a fact `access.*` about an enrollment. Also wakes the timer of a subscription's access, and updates memberships of spaces and
+ * completions of courses, which follow the access.
  */
 export async function recordAccess(
   tx: Transaction,

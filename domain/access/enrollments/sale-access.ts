@@ -1,6 +1,6 @@
 /**
- * How the access of a sale follows the sale: each change of what it is to be is carried out once, with one fact an
- * enrollment. What an administrator has decided meanwhile stands (ADR 0012).
+ * The access of a sale follows the sale. Each change of the target is applied once, with one fact for each enrollment. Decisions that an
+ * administrator made meanwhile stay (ADR 0012).
  */
 import { Enrollment } from '../../../entities/access/enrollment.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -12,16 +12,16 @@ import { changeOfEnd, type EnrollmentTimes } from './enrollments.policy.ts';
 import { enrollmentColumns, enrollmentsWithDelivery, recordAccess, type EnrollmentRow } from './rows.ts';
 import { revokeAccess } from './enrollments.ts';
 
-/** What the ends that a cancellation moved were before, by enrollment; null for none. */
+/** The ends before a cancellation moved them, by enrollment. Null for no end. */
 export type EndsBefore = Readonly<Record<Id, string | null>>;
 
-/** The enrollments of a purchase or a subscription, which an administrator may have removed since. */
+/** The enrollments of a purchase or a subscription, without enrollments that an administrator has removed. */
 async function enrollmentsOfSale(tx: Transaction, originId: Id): Promise<EnrollmentRow[]> {
   return tx.rows<EnrollmentRow>(sql`SELECT ${enrollmentColumns} FROM ${enrollmentsWithDelivery}
       WHERE enrollment.origin_id = ${originId} AND enrollment.revoked_reason IS DISTINCT FROM 'removal' ORDER BY enrollment.id`);
 }
 
-/** Takes what a purchase of its own gave: it was refunded, or turned out to be a charge of a subscription. */
+/** Revokes the access of a purchase that was refunded, or turned out to be a charge of a subscription. */
 export async function revokeOfPurchase(
   tx: Transaction,
   purchaseId: Id,
@@ -31,7 +31,7 @@ export async function revokeOfPurchase(
   for (const { id, clubId } of await enrollmentsOfSale(tx, purchaseId)) await revokeAccess(tx, clubId, id, reason, now);
 }
 
-/** Gives back what a refund of the purchase took: it turned out to be a partial one. */
+/** Restores the access after a refund that turned out to be partial. */
 export async function restoreOfPurchase(tx: Transaction, purchaseId: Id, now: Date): Promise<void> {
   for (const enrollment of await enrollmentsOfSale(tx, purchaseId))
     if (enrollment.revokedReason === 'refund')
@@ -39,9 +39,9 @@ export async function restoreOfPurchase(tx: Transaction, purchaseId: Id, now: Da
 }
 
 /**
- * Brings the access of a subscription from what it was to be to what it is to be now; where that is the same, nothing is
- * touched. The student's row is held by the caller.
- * @returns what is to be handed over the next time
+ * Changes the access of a subscription from the old target to the new one. If they are equal, nothing changes. The caller holds the lock
+ * of the student.
+ * @returns the ends to pass as `endsBefore` the next time
  */
 export async function followTarget(
   tx: Transaction,
@@ -50,15 +50,15 @@ export async function followTarget(
   now: Date,
 ): Promise<EndsBefore> {
   if (isSame(from, to)) return endsBefore;
-  const moved: Record<Id, string | null> = {};
+  const ends: Record<Id, string | null> = {};
   for (const enrollment of await enrollmentsOfSale(tx, subscriptionId)) {
     const own = ownEndOf(enrollment, from, endsBefore);
     const end = graceOf(to, enrollment, now);
     const endsAt = end !== null && (own === null || own > end) ? end : own;
-    if (endsAt !== own) moved[enrollment.id] = own?.toISOString() ?? null;
+    if (endsAt !== own) ends[enrollment.id] = own?.toISOString() ?? null;
     await change(tx, enrollment, { endsAt, revokedReason: reasonFor(to, end, enrollment) }, now);
   }
-  return moved;
+  return ends;
 }
 
 function isSame(left: SaleTarget, right: SaleTarget): boolean {
@@ -66,7 +66,7 @@ function isSame(left: SaleTarget, right: SaleTarget): boolean {
   return left.periodEnd === right.periodEnd;
 }
 
-/** The end that it has without any cancellation. One that is not the cancellation's any more is somebody's decision. */
+/** The end without any cancellation. If the current end is not the cancellation's, an administrator has decided it. */
 function ownEndOf({ id, endsAt }: EnrollmentRow, from: SaleTarget, endsBefore: EndsBefore): Date | null {
   const before = endsBefore[id];
   const isOurs =
@@ -75,21 +75,21 @@ function ownEndOf({ id, endsAt }: EnrollmentRow, from: SaleTarget, endsBefore: E
   return before === null ? null : new Date(before);
 }
 
-/** Until when a cancellation leaves the access; null where it does not, or is none. */
+/** The time until which a canceled subscription still gives access. Null if it gives none, or if the target is not a cancellation. */
 function graceOf(to: SaleTarget, { startsAt }: EnrollmentTimes, now: Date): Date | null {
   if (to.kind !== 'canceled' || to.periodEnd === null) return null;
   const end = new Date(to.periodEnd);
   return end > now && end > startsAt ? end : null;
 }
 
-/** What an administrator revoked stays revoked. */
+/** An enrollment that an administrator revoked stays revoked. */
 function reasonFor(to: SaleTarget, grace: Date | null, { revokedReason }: EnrollmentRow): RevocationReason | null {
   if (revokedReason === 'revocation') return revokedReason;
   if (to.kind === 'refunded') return 'refund';
   return to.kind === 'canceled' && grace === null ? 'cancellation' : null;
 }
 
-/** One update and at most one fact: a moved end raises none while the access is revoked. */
+/** Writes one update and at most one fact. While the access is revoked, a moved end records no fact. */
 async function change(
   tx: Transaction,
   before: EnrollmentRow,
@@ -102,8 +102,8 @@ async function change(
   if (before.revokedAt === null && revokedAt !== null) await recordAccess(tx, 'access.revoked', after, now);
   else if (before.revokedAt !== null && revokedAt === null) await recordAccess(tx, 'access.restored', after, now);
   else if (revokedAt === null) {
-    const moved = changeOfEnd(before.endsAt, endsAt);
+    const factType = changeOfEnd(before.endsAt, endsAt);
     const details = before.endsAt === null ? undefined : { previousEndsAt: before.endsAt.toISOString() };
-    if (moved !== undefined) await recordAccess(tx, moved, after, now, details);
+    if (factType !== undefined) await recordAccess(tx, factType, after, now, details);
   }
 }

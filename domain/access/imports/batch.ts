@@ -1,6 +1,6 @@
-/** What a batch of rows does: students, facts, access, invitations, the report and the cursor, all or nothing. */
+/** Processes a batch of rows in one transaction: students, facts, access, invitations, the report and the cursor. */
 import { bulk } from '../../../entities/facts/values.ts';
-import { lockPlaces, requireStudents } from '../../billing/allowances.ts';
+import { lockSeats, requireStudents } from '../../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -16,10 +16,10 @@ import { hasImportEnded, importRules } from './imports.policy.ts';
 import { endImport, lockImport, wakeNextImport, type StoredImport } from './imports.ts';
 import { grantToMany } from '../enrollments/many-grants.ts';
 
-/** Rows that follow the cursor, and where the cursor is after them. */
+/** The rows after the cursor, and the cursor after these rows. */
 export interface Batch extends Pick<ReadRows, 'rows' | 'nextRow'> {
   cursor: number;
-  /** Nothing after these rows can be read. */
+  /** Set if the file cannot be read after these rows. */
   failsWith?: ImportError;
 }
 
@@ -30,16 +30,16 @@ interface ReportRow {
   code?: RowCode;
   column?: ImportColumn;
   studentId?: Id;
-  /** Whether the student is invited, where the import invites. */
+  /** Whether the student gets an invitation, if the import sends invitations. */
   isNew?: boolean;
 }
 
 /**
- * Does the batch, unless it was done meanwhile or the import has ended. The import's row is locked first: a cancel
- * waits for the batch, and no transaction holds a student while it waits for an import.
+ * Processes the batch, unless another step has processed it meanwhile or the import has ended. It locks the import's row first. So a
+ * cancellation waits for the batch, and no transaction holds a student's lock while it waits for an import.
  * @param before the import as it was when the batch was read
- * @throws StaleRead (somebody was removed meanwhile)
- * @throws DomainError not_found, delivery_archived, invalid_request: a delivery that cannot be given any more
+ * @throws StaleRead (a student was removed meanwhile)
+ * @throws DomainError not_found, delivery_archived, invalid_request: a delivery cannot be granted any more
  */
 export async function recordBatch(
   tx: Transaction,
@@ -48,46 +48,46 @@ export async function recordBatch(
   batch: Batch,
   now: Date,
 ): Promise<void> {
-  const held = await lockImport(tx, before.id);
-  if (held.cursor !== before.cursor || hasImportEnded(held.status)) return;
+  const stored = await lockImport(tx, before.id);
+  if (stored.cursor !== before.cursor || hasImportEnded(stored.status)) return;
 
-  const people = onceEach(batch.rows);
-  const isRemoved = await readRemovedAddresses(tx, vault, held.id);
-  const wanted = [...people.values()].map(({ person }) => person).filter(({ email }) => !isRemoved(email));
+  const people = firstRowOfEach(batch.rows);
+  const isRemoved = await readRemovedAddresses(tx, vault, stored.id);
+  const accepted = [...people.values()].map(({ person }) => person).filter(({ email }) => !isRemoved(email));
   const accounts = await findOrOpenAccounts(
     tx,
     vault,
-    held.clubId,
-    wanted,
-    (places) => placesFor(tx, held.clubId, places, now),
+    stored.clubId,
+    accepted,
+    (seats) => reserveSeats(tx, stored.clubId, seats, now),
     now,
   );
-  // Whoever was removed while their row was waited for, or before their account was opened, is noted by now.
-  const isRemovedSince = await readRemovedAddresses(tx, vault, held.id);
-  if (wanted.some(({ email }) => isRemovedSince(email))) throw new StaleRead();
-  const known = await reportedBefore(tx, held.id, accounts);
+  // A student who was removed while this transaction waited for the row, or before the account was opened, is recorded by now.
+  const isRemovedSince = await readRemovedAddresses(tx, vault, stored.id);
+  if (accepted.some(({ email }) => isRemovedSince(email))) throw new StaleRead();
+  const known = await reportedBefore(tx, stored.id, accounts);
   const report = batch.rows.map((row) => reportOn(row, people, accounts, known, isRemoved));
-  await tellAndGrant(tx, vault, held, report, people, now);
-  await insertReport(tx, held.id, report);
-  await advance(tx, held, batch, report, now);
-  if (batch.failsWith !== undefined) await endImport(tx, held, { status: 'failed', error: batch.failsWith }, now);
-  else if (batch.cursor === held.fileBytes) await wakeNextImport(tx, held, now);
+  await grantAndInvite(tx, vault, stored, report, people, now);
+  await insertReport(tx, stored.id, report);
+  await advance(tx, stored, batch, report, now);
+  if (batch.failsWith !== undefined) await endImport(tx, stored, { status: 'failed', error: batch.failsWith }, now);
+  else if (batch.cursor === stored.fileBytes) await wakeNextImport(tx, stored, now);
 }
 
-/** Takes as many of these places for students as the club's plan has. @returns how many */
-async function placesFor(tx: Transaction, clubId: Id, wanted: number, now: Date): Promise<number> {
-  const has = (places: number) =>
-    lockPlaces(tx, clubId, places).then(
+/** Reserves as many of the requested seats as the club's plan allows. @returns their number */
+async function reserveSeats(tx: Transaction, clubId: Id, requested: number, now: Date): Promise<number> {
+  const isAvailable = (seats: number) =>
+    lockSeats(tx, clubId, seats).then(
       () => true,
       (error: unknown) => {
         if (error instanceof DomainError && error.code === 'limit_reached') return false;
         throw error;
       },
     );
-  let [fits, exceeds] = [0, wanted + 1];
-  for (let asked = wanted; fits + 1 < exceeds; asked = Math.floor((fits + exceeds) / 2)) {
-    if (await has(asked)) fits = asked;
-    else exceeds = asked;
+  let [fits, exceeds] = [0, requested + 1];
+  for (let seats = requested; fits + 1 < exceeds; seats = Math.floor((fits + exceeds) / 2)) {
+    if (await isAvailable(seats)) fits = seats;
+    else exceeds = seats;
   }
   if (fits > 0) await requireStudents(tx, clubId, fits, now);
   return fits;
@@ -95,8 +95,8 @@ async function placesFor(tx: Transaction, clubId: Id, wanted: number, now: Date)
 
 type PersonRow = FileRow & { person: Person };
 
-/** The first row of each address. */
-function onceEach(rows: readonly FileRow[]): Map<string, PersonRow> {
+/** Keeps the first row of each address. */
+function firstRowOfEach(rows: readonly FileRow[]): Map<string, PersonRow> {
   const people = new Map<string, PersonRow>();
   for (const row of rows) {
     if ('person' in row && !people.has(row.person.email)) people.set(row.person.email, row);
@@ -104,7 +104,7 @@ function onceEach(rows: readonly FileRow[]): Map<string, PersonRow> {
   return people;
 }
 
-/** @returns the students whom an earlier row of the same file was about */
+/** @returns the students of earlier rows of the same file */
 async function reportedBefore(
   tx: Transaction,
   importId: Id,
@@ -136,7 +136,7 @@ function reportOn(
   return { row: row.row, outcome: created ? 'created' : 'existing', studentId, isNew: created || takenOver };
 }
 
-async function tellAndGrant(
+async function grantAndInvite(
   tx: Transaction,
   vault: Vault,
   { clubId, deliveryIds, invite }: StoredImport,
@@ -170,18 +170,18 @@ async function insertReport(tx: Transaction, importId: Id, report: readonly Repo
 
 async function advance(
   tx: Transaction,
-  held: StoredImport,
+  stored: StoredImport,
   { cursor, nextRow }: Batch,
   report: readonly ReportRow[],
   now: Date,
 ): Promise<void> {
   const countOf = (outcome: RowOutcome) => report.filter((row) => row.outcome === outcome).length;
-  const isLast = cursor === held.fileBytes;
+  const isLast = cursor === stored.fileBytes;
   await tx.run(sql`UPDATE student_imports
         SET status = CASE WHEN ${isLast} THEN 'completed' ELSE 'running' END, started_at = coalesce(started_at, ${now}),
             completed_at = CASE WHEN ${isLast} THEN ${now}::timestamptz END, cursor = ${cursor}, next_row = ${nextRow},
             created_count = created_count + ${countOf('created')}, existing_count = existing_count + ${countOf('existing')}, failed_count = failed_count + ${countOf('failed')},
             rows_total = CASE WHEN ${isLast} THEN created_count + existing_count + failed_count + ${report.length} ELSE rows_total END,
             looks_at = ${new Date(now.getTime() + importRules.silenceMs)}
-      WHERE id = ${held.id}`);
+      WHERE id = ${stored.id}`);
 }

@@ -1,4 +1,4 @@
-/** Student imports as administrators see them: begun with a file, listed, read, canceled. The work is done by `step.ts`. */
+/** Student imports as administrators see them: listing, reading, canceling. `step.ts` does the work. */
 import { StudentImport } from '../../../entities/access/student-import.ts';
 import { StudentImportRow } from '../../../entities/access/student-import-row.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -36,10 +36,10 @@ const importColumns = columns(StudentImport, {
 });
 export type StoredImport = RowOf<typeof importColumns>;
 
-/** Where the file of an import stands in the store. */
+/** The key of an import's file in the store. */
 export const fileKeyOf = ({ clubId, id }: { clubId: Id; id: Id }) => `student-imports/${clubId}/${id}.csv`;
 
-/** @returns undefined where there is none */
+/** @returns undefined if there is no such import */
 export async function loadImport(db: Queries, importId: Id): Promise<StoredImport | undefined> {
   const found = await db.one<StoredImport>(sql`SELECT ${importColumns} FROM student_imports WHERE id = ${importId}`);
   return found;
@@ -47,20 +47,20 @@ export async function loadImport(db: Queries, importId: Id): Promise<StoredImpor
 
 /**
  * Locks the import's row until the transaction ends. Other transactions can still insert rows that reference it.
- * @throws Error if there is none: imports are not removed
+ * @throws Error if there is no such import: imports are not removed
  */
 export async function lockImport(tx: Transaction, importId: Id): Promise<StoredImport> {
   await tx.run(sql`SELECT FROM student_imports WHERE id = ${importId} FOR NO KEY UPDATE`);
-  const held = await loadImport(tx, importId);
-  if (!held) throw new Error('An import vanished');
-  return held;
+  const stored = await loadImport(tx, importId);
+  if (!stored) throw new Error(`There is no import ${importId}`);
+  return stored;
 }
 
 /** @throws DomainError not_found */
 export async function findImport(db: Queries, clubId: Id, importId: Id): Promise<RecordOf<'StudentImport'>> {
-  const found = await loadImport(db, importId);
-  if (found?.clubId !== clubId) throw notFound('student import');
-  return presentImport(found);
+  const stored = await loadImport(db, importId);
+  if (stored?.clubId !== clubId) throw notFound('student import');
+  return presentImport(stored);
 }
 
 /** @returns a page of the club's imports, newest first */
@@ -104,14 +104,14 @@ export async function listImportRows(
       outcome === undefined ? undefined : sql`outcome = ${outcome}`,
     ])}`,
     orderBy: sql`row`,
-    // Counted with each batch, so that the totals of a long report cost no more than those of a short one.
+    // The import counts rows with each batch, so the total does not cost more for a long report.
     total: outcome === undefined ? created + existing + failed : { created, existing, failed }[outcome],
   });
   return {
     total,
-    rows: rows.map(({ row, outcome: became, code, column, studentId }) => ({
+    rows: rows.map(({ row, outcome: rowOutcome, code, column, studentId }) => ({
       row,
-      outcome: became,
+      outcome: rowOutcome,
       ...(code !== null && { code }),
       ...(column !== null && { column }),
       ...(studentId !== null && { student_id: studentId }),
@@ -120,7 +120,7 @@ export async function listImportRows(
 }
 
 /**
- * Ends an import where it stands: what is done stays done. Once more changes nothing.
+ * Ends an import. Processed rows stay processed. Safe to repeat.
  * @throws DomainError not_found, import_ended (it was completed or has failed)
  */
 export async function cancelImport(
@@ -140,8 +140,8 @@ export async function cancelImport(
 }
 
 /**
- * @returns how many imports of the club have not ended, with those that were canceled and whose file may still arrive. A file that broke
- *   off is gone with its import.
+ * @returns the number of the club's imports that have not ended, including canceled imports whose file may still arrive. A failed upload
+ *   does not count, because its file is deleted.
  */
 export async function countOpenImports(db: Queries, clubId: Id): Promise<number> {
   const row = await db.one<{ open: number }>(sql`
@@ -153,7 +153,7 @@ export async function countOpenImports(db: Queries, clubId: Id): Promise<number>
 
 export type ImportEnd = { status: 'canceled' } | { status: 'failed'; error: ImportError };
 
-/** Ends an import that is held and has not ended; its workflow then removes the file. */
+/** Ends an import that has not ended. The caller holds its lock. Its workflow then removes the file. */
 export async function endImport(
   tx: Transaction,
   { id, clubId }: { id: Id; clubId: Id },
@@ -169,20 +169,20 @@ export async function endImport(
   await wakeNextImport(tx, { id, clubId }, now);
 }
 
-/** One import of a club runs at a time, in the order in which they were asked for: the running one holds what sign-ups wait for. */
-const inTurn = sql`status IN ('pending', 'running')`;
+/** One import of a club runs at a time, in the order of creation. The running import holds locks that sign-ups wait for. */
+const isUnfinished = sql`status IN ('pending', 'running')`;
 
-/** @returns whether no import of the club that was asked for earlier still has rows to do */
+/** @returns whether each earlier import of the club has processed all rows */
 export async function isItsTurn(db: Queries, { id, clubId, createdAt }: StoredImport): Promise<boolean> {
   const earlier = await db.one(sql`SELECT FROM student_imports
-      WHERE club_id = ${clubId} AND ${inTurn} AND (created_at, id) < (${createdAt}, ${id}) LIMIT 1`);
+      WHERE club_id = ${clubId} AND ${isUnfinished} AND (created_at, id) < (${createdAt}, ${id}) LIMIT 1`);
   return earlier === undefined;
 }
 
-/** In the transaction that ends an import: the club's next one need not find out by itself. */
-export async function wakeNextImport(tx: Transaction, ended: { id: Id; clubId: Id }, now: Date): Promise<void> {
+/** Runs in the transaction that ends an import, so that the club's next import starts without polling. */
+export async function wakeNextImport(tx: Transaction, endedImport: { id: Id; clubId: Id }, now: Date): Promise<void> {
   const next = await tx.one<{ id: Id; clubId: Id }>(sql`SELECT id, club_id AS "clubId" FROM student_imports
-      WHERE club_id = ${ended.clubId} AND ${inTurn} AND id <> ${ended.id} ORDER BY created_at, id LIMIT 1`);
+      WHERE club_id = ${endedImport.clubId} AND ${isUnfinished} AND id <> ${endedImport.id} ORDER BY created_at, id LIMIT 1`);
   if (next) await wake(tx, 'studentImport', [next], now);
 }
 

@@ -1,4 +1,4 @@
-/** Students removed during an import, who must not be recreated: their addresses are noted with it. */
+/** Records the addresses of students who are removed during an import, so that the import does not recreate them. */
 import { openImportStatuses } from '../../../entities/access/values.ts';
 import { StudentImportAddress } from '../../../entities/access/student-import-address.ts';
 import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
@@ -8,8 +8,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/vault.ts';
 
 /**
- * Notes an address that a student leaves behind, by a removal or a correction, with every import of the club that may still
- * come to it. The student's row is held by the caller: a batch with the address was recorded before, or finds the note.
+ * Records an address that a student loses by a removal or a correction, with every open import of the club. The caller holds the lock of
+ * the student. So a batch with the address was recorded before, or finds this record.
  */
 export async function noteAddressLeft(
   tx: Transaction,
@@ -21,7 +21,7 @@ export async function noteAddressLeft(
      ON CONFLICT DO NOTHING`);
 }
 
-/** @returns whether an address is one that was noted with the import and whose student is removed by now */
+/** @returns a function that tells whether the student of an address was removed during this import */
 export async function readRemovedAddresses(
   tx: Transaction,
   vault: Vault,
@@ -35,19 +35,19 @@ export async function readRemovedAddresses(
   return (email) => keys.size > 0 && keys.has(addressKeyOf(vault, email).toString('hex'));
 }
 
-/** What an import says of its file in words of others: a file may be named after a person, and so may what stands for a column. */
-const wordsOfFile = sql`file_name = NULL, ignored_columns = '{}'`;
+/** The texts that an import keeps from its file. A file name or a column name may contain the name of a person. */
+const clearedTexts = sql`file_name = NULL, ignored_columns = '{}'`;
 
-/** Of an import that has ended: it was canceled or has failed before its last row. */
+/** A condition on an ended import: it was canceled, or failed before its last row. */
 const isReadInPart = sql`status <> 'completed'`;
 
 /**
- * For an import that has ended: nobody asks for the addresses any more. A file that had a removed student loses its words, and so does
- * one that was not read to its end while a student was removed: nobody knows whom its other rows name.
+ * Runs when an import has ended and the addresses are no longer needed. The texts of the file are cleared if it named a removed student.
+ * They are also cleared if the file was not read to its end while a student was removed, because its other rows are unknown.
  */
 export async function forgetAddresses(db: Queries, importId: Id): Promise<void> {
   await db.run(sql`
-    UPDATE student_imports SET ${wordsOfFile}
+    UPDATE student_imports SET ${clearedTexts}
      WHERE id = ${importId} AND (
        EXISTS (
          SELECT FROM student_import_rows row LEFT JOIN student_import_addresses noted USING (import_id, student_id)
@@ -57,27 +57,27 @@ export async function forgetAddresses(db: Queries, importId: Id): Promise<void> 
 }
 
 /**
- * For a student who is removed: imports that have ended forget the words of files that had them, or may have had them. An open one
- * does so when it ends ({@link noteAddressLeft}): a transaction that holds a student waits for no open import.
+ * Runs when a student is removed. Ended imports lose the texts of files that named the student, or may have. An open import does so when it
+ * ends ({@link noteAddressLeft}), because a transaction that holds a student's lock must not wait for an open import.
  */
 export async function forgetFilesThatName(
   tx: Transaction,
   { clubId, studentId }: { clubId: Id; studentId: Id },
 ): Promise<void> {
   await tx.run(sql`
-    UPDATE student_imports import SET ${wordsOfFile}
+    UPDATE student_imports import SET ${clearedTexts}
      WHERE club_id = ${clubId} AND completed_at IS NOT NULL AND (file_name IS NOT NULL OR ignored_columns <> '{}')
        AND (${isReadInPart} OR EXISTS (SELECT FROM student_import_rows row WHERE row.import_id = import.id AND row.student_id = ${studentId}))`);
 }
 
-/** Imports that a round of upkeep looks at. */
-const importsARound = 100;
+/** Imports that one round of upkeep looks at. */
+const importsPerRound = 100;
 
-/** Forgets the addresses that were noted at the moment in which their import ended. */
+/** Deletes addresses that were recorded just as their import ended. */
 export async function forgetAddressesLate(db: Queries): Promise<number> {
   const late = await db.rows<{ id: Id }>(sql`
     SELECT DISTINCT import.id FROM student_import_addresses noted JOIN student_imports import ON import.id = noted.import_id
-     WHERE import.completed_at IS NOT NULL AND import.looks_at IS NULL LIMIT ${importsARound}`);
+     WHERE import.completed_at IS NOT NULL AND import.looks_at IS NULL LIMIT ${importsPerRound}`);
   for (const { id } of late) await forgetAddresses(db, id);
   return late.length;
 }

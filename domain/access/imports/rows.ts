@@ -1,4 +1,4 @@
-/** The rows of an imported file, a piece of it at a time: each a person, or the reason why it is none. */
+/** Reads the rows of an imported file, one piece at a time. Each row is a person or a fault. */
 import { CsvError, parse } from 'csv-parse/sync';
 import { isEmail } from '../../../platform/core/email.policy.ts';
 import { foldEmail, hasVisible, tidyName } from '../../../platform/core/text.policy.ts';
@@ -7,9 +7,9 @@ import { parsing, studentColumns } from './header.ts';
 import { importRules } from './imports.policy.ts';
 
 export interface Person {
-  /** Folded. */
+  /** Case-folded. */
   email: string;
-  /** Empty where the file's names are not wanted. */
+  /** Empty if the names of the file are not read. */
   name: string;
 }
 
@@ -22,38 +22,38 @@ export interface RowFault {
 
 export interface Piece {
   bytes: Buffer;
-  /** Whether the file ends with it. */
+  /** Whether the file ends with this piece. */
   isLast: boolean;
 }
 
 export interface ReadRows {
   rows: FileRow[];
-  /** How many bytes of the piece are done with; the next row begins there. */
+  /** The number of processed bytes of the piece. The next row begins there. */
   consumed: number;
   nextRow: number;
-  /** The piece ends inside a line that is too long to be a row: the rest of the line is still to be passed over. */
+  /** The piece ends inside a line that is too long to be a row. The rest of the line must be skipped. */
   endsInsideLine: boolean;
-  /** The last row is too long, and has quotes: where it ends is not known, and its lines must not be taken for rows. */
+  /** The last row is too long and has quotes. Its end is unknown, so its lines must not be read as rows. */
   endsInsideQuotes: boolean;
 }
 
-/** Whether bytes of a line may open a value that goes on in the next one. */
+/** Whether bytes of a line may open a quoted value that continues in the next line. */
 export const isQuoted = (bytes: Buffer): boolean => bytes.includes('"');
 
 /**
- * Reads whole rows from the beginning of a piece. A row that cannot be read costs its first line and no more: a quote that
- * nobody closes must not swallow the rows after it. Where the piece is too short to tell whether it is closed, nothing more is
- * read: what stands in quotes may look like rows.
+ * Reads whole rows from the beginning of a piece. A row that cannot be read costs only its first line, so that an unclosed quote does not
+ * swallow the following rows. If the piece is too short to tell whether a quote is closed, reading stops there: the text inside quotes may
+ * look like rows.
  * @param nextRow the number of the first row
- * @param max rows to read at most
- * @param wanted the columns that are read and judged
+ * @param max the maximum number of rows to read
+ * @param requiredColumns the columns that are read and checked
  */
 export function readRows(
   piece: Piece,
   format: FileFormat,
   nextRow: number,
   max: number,
-  wanted: readonly ImportColumn[] = studentColumns,
+  requiredColumns: readonly ImportColumn[] = studentColumns,
 ): ReadRows {
   const end = piece.isLast ? piece.bytes.length : piece.bytes.lastIndexOf(lineFeed) + 1;
   if (end === 0 && !piece.isLast) {
@@ -66,30 +66,30 @@ export function readRows(
     };
   }
   const read: ReadRows = { rows: [], consumed: 0, nextRow, endsInsideLine: false, endsInsideQuotes: false };
-  let left = max;
-  while (left > 0 && read.consumed < end) {
-    const { records, stoppedBy } = parseOn(piece.bytes.subarray(read.consumed, end), format, left);
-    for (const { fields, place } of records) {
-      const row = rowOf(fields, format, read.nextRow + place, wanted);
+  let remainingRows = max;
+  while (remainingRows > 0 && read.consumed < end) {
+    const { records, stoppedBy } = parseOn(piece.bytes.subarray(read.consumed, end), format, remainingRows);
+    for (const { fields, line } of records) {
+      const row = rowOf(fields, format, read.nextRow + line, requiredColumns);
       if (row) read.rows.push(row);
     }
     const last = records.at(-1);
     read.consumed += last?.end ?? 0;
-    read.nextRow += last === undefined ? 0 : last.place + 1;
-    left -= records.length;
-    if (stoppedBy === undefined && left === 0) break;
-    passEmptyLines(piece.bytes, end, read);
-    if (stoppedBy === undefined && records.length === 0) break; // nothing but empty lines was left
+    read.nextRow += last === undefined ? 0 : last.line + 1;
+    remainingRows -= records.length;
+    if (stoppedBy === undefined && remainingRows === 0) break;
+    skipEmptyLines(piece.bytes, end, read);
+    if (stoppedBy === undefined && records.length === 0) break; // only empty lines remained
     if (stoppedBy === undefined) continue;
     if (stoppedBy === 'open quote' && !piece.isLast) {
-      // What the end of the piece has cut off is whole at the beginning of the next one, unless it is longer than a piece.
+      // The cut-off row is whole at the beginning of the next piece, unless it is longer than a piece.
       if (read.consumed > 0) break;
       return { ...read, rows: [tooLong(nextRow)], consumed: end, nextRow: nextRow + 1, endsInsideQuotes: true };
     }
     read.rows.push({ row: read.nextRow++, fault: { code: 'broken_quotes' } });
     const lineEnd = piece.bytes.indexOf(lineFeed, read.consumed);
     read.consumed = lineEnd === -1 ? end : lineEnd + 1;
-    left -= 1;
+    remainingRows -= 1;
   }
   return read;
 }
@@ -98,24 +98,24 @@ const tooLong = (row: number): FileRow => ({ row, fault: { code: 'row_too_long' 
 
 interface ParsedRecord {
   fields: Buffer[];
-  /** Which line of a spreadsheet it is, from 0 where the parsing began. */
-  place: number;
-  /** Where it ends, its line break included, from where the parsing began. */
+  /** The line of the spreadsheet, counted from 0 where parsing began. */
+  line: number;
+  /** The end of the record with its line break, in bytes from where parsing began. */
   end: number;
 }
 
-/** @returns the records before the first one that cannot be read, and what is wrong with that one */
+/** @returns the records before the first unreadable one, and the fault of that one */
 function parseOn(
   bytes: Buffer,
   { delimiter }: FileFormat,
   max: number,
 ): { records: ParsedRecord[]; stoppedBy?: 'open quote' | 'stray quote' } {
   const records: ParsedRecord[] = [];
-  const take = (fields: Buffer[], info: { bytes: number; records: number; empty_lines: number }) => {
-    records.push({ fields, place: info.records - 1 + info.empty_lines, end: info.bytes });
+  const addRecord = (fields: Buffer[], info: { bytes: number; records: number; empty_lines: number }) => {
+    records.push({ fields, line: info.records - 1 + info.empty_lines, end: info.bytes });
   };
   try {
-    parse(bytes, { ...parsing, delimiter, to: max, on_record: take as never });
+    parse(bytes, { ...parsing, delimiter, to: max, on_record: addRecord as never });
     return { records };
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
@@ -126,7 +126,7 @@ function parseOn(
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-function passEmptyLines(bytes: Buffer, end: number, read: ReadRows): void {
+function skipEmptyLines(bytes: Buffer, end: number, read: ReadRows): void {
   for (;;) {
     const at = bytes[read.consumed] === carriageReturn ? read.consumed + 1 : read.consumed;
     if (at >= end || bytes[at] !== lineFeed) return;
@@ -135,27 +135,27 @@ function passEmptyLines(bytes: Buffer, end: number, read: ReadRows): void {
   }
 }
 
-/** @returns undefined for a line of blanks and delimiters, as spreadsheets leave them behind */
+/** @returns undefined for a line of blanks and delimiters, which spreadsheets produce */
 function rowOf(
   fields: readonly Buffer[],
   format: FileFormat,
   row: number,
-  wanted: readonly ImportColumn[],
+  requiredColumns: readonly ImportColumn[],
 ): FileRow | undefined {
   if (fields.every((field) => field.every((byte) => byte === 0x20 || byte === 0x09))) return undefined;
   if (fields.length !== format.columns) return { row, fault: { code: 'wrong_column_count' } };
   const person: Person = { email: '', name: '' };
-  for (const column of wanted) {
-    const judged = judge(column, fields[format[column]]);
-    if (typeof judged !== 'string') return { row, fault: judged };
-    person[column] = judged;
+  for (const column of requiredColumns) {
+    const value = judge(column, fields[format[column]]);
+    if (typeof value !== 'string') return { row, fault: value };
+    person[column] = value;
   }
   return { row, person };
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** @returns the value in its one form, or what is wrong with it */
+/** @returns the normalized value, or its fault */
 function judge(column: ImportColumn, field: Buffer | undefined): string | RowFault {
   let text: string;
   try {
@@ -164,7 +164,7 @@ function judge(column: ImportColumn, field: Buffer | undefined): string | RowFau
     return { code: 'not_utf8', column };
   }
   if (text.includes('\0')) return { code: 'invalid_character', column };
-  // An address is judged before it is folded: folding makes a plain k of the Kelvin sign.
+  // An address is checked before it is folded, because folding turns the Kelvin sign into a plain k.
   const value = column === 'email' ? text.trim() : tidyName(text);
   const code = rules[column].find(({ breaks }) => breaks(value))?.code;
   if (code !== undefined) return { code, column };

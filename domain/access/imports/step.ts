@@ -1,4 +1,4 @@
-/** A step of an import: one batch of rows in one transaction, which also records how far the file is done (ENG-2). */
+/** A step of an import: one batch of rows in one transaction, which also records the progress (ENG-2). */
 import { StudentImport } from '../../../entities/access/student-import.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -14,22 +14,22 @@ import { endImport, fileKeyOf, isItsTurn, lockImport, loadImport, type StoredImp
 
 export interface ImportDeps extends VaultDeps {
   storage: ObjectStore;
-  /** Where tests stop the process. */
+  /** A hook at which tests stop the process. */
   failpoint: (name: string) => Promise<void>;
 }
 
-/** How it ended; or how far it has come, and when to look again, in Unix milliseconds: absent for at once. */
+/** The outcome, or the progress and the time of the next step in Unix milliseconds. Without a time the next step is due immediately. */
 export type ImportStep =
   | { done: true; outcome: ImportStatus }
   | { done: false; at?: number; status: ImportStatus; rowsDone: number; rowsTotal?: number };
 
 /**
- * Takes the import one step further. A repetition finds the cursor moved and does the next batch, so nothing is done twice.
+ * Advances the import by one step. A repeated step finds the cursor moved and processes the next batch, so no row is processed twice.
  * @param now Unix milliseconds
  */
 export async function stepImport(deps: ImportDeps, importId: Id, now: number): Promise<ImportStep> {
   const stored = await loadImport(deps.db, importId);
-  if (!stored) return { done: true, outcome: 'canceled' }; // its club is gone
+  if (!stored) return { done: true, outcome: 'canceled' }; // its club was deleted
   if (hasImportEnded(stored.status)) return cleanUp(deps, stored, now);
   if (stored.status === 'uploading') return awaitFile(deps, stored, now);
   if (!(await isItsTurn(deps.db, stored))) return awaitTurn(deps, stored, now);
@@ -41,19 +41,19 @@ export async function stepImport(deps: ImportDeps, importId: Id, now: number): P
 const uploadEnds = ({ createdAt }: StoredImport) => createdAt.getTime() + importRules.uploadMs;
 
 async function awaitFile(deps: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
-  if (now < uploadEnds(stored)) return goingOn(stored, uploadEnds(stored));
+  if (now < uploadEnds(stored)) return inProgress(stored, uploadEnds(stored));
   await fail(deps, stored, 'upload_interrupted', now);
   return readState(deps, stored.id);
 }
 
-/** The end of the import before it wakes this one; it looks by itself all the same, for one that was accepted at that moment. */
+/** The end of an earlier import wakes this one. It also checks regularly, because an earlier import may be accepted at the same moment. */
 async function awaitTurn({ db }: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
   const at = now + importRules.turnMs;
   await db.manager.update(StudentImport, { id: stored.id }, { looksAt: new Date(at) });
-  return goingOn(stored, at);
+  return inProgress(stored, at);
 }
 
-/** Removes the file. One that may still be on its way is removed again when it cannot be any more. */
+/** Removes the file. If the file may still arrive, it is removed again after that. */
 async function cleanUp({ db, storage }: ImportDeps, stored: StoredImport, now: number): Promise<ImportStep> {
   if (stored.looksAt === null) return { done: true, outcome: stored.status };
   await storage.remove(fileKeyOf(stored));
@@ -64,24 +64,24 @@ async function cleanUp({ db, storage }: ImportDeps, stored: StoredImport, now: n
     { id: stored.id },
     { looksAt: mayStillArrive ? new Date(uploadEnds(stored)) : null },
   );
-  return mayStillArrive ? goingOn(stored, uploadEnds(stored)) : { done: true, outcome: stored.status };
+  return mayStillArrive ? inProgress(stored, uploadEnds(stored)) : { done: true, outcome: stored.status };
 }
 
-function goingOn({ status, created, existing, failed, rowsTotal }: StoredImport, at?: number): ImportStep {
+function inProgress({ status, created, existing, failed, rowsTotal }: StoredImport, at?: number): ImportStep {
   const rowsDone = created + existing + failed;
   return { done: false, status, rowsDone, ...(rowsTotal !== null && { rowsTotal }), ...(at !== undefined && { at }) };
 }
 
-/** What Postgres says now, whichever process acted on it. */
+/** The state in Postgres, whichever process wrote it. */
 async function readState({ db }: ImportDeps, importId: Id): Promise<ImportStep> {
   const stored = await loadImport(db, importId);
-  return stored ? goingOn(stored) : { done: true, outcome: 'canceled' };
+  return stored ? inProgress(stored) : { done: true, outcome: 'canceled' };
 }
 
-/** What says that a delivery cannot be given any more. */
+/** The errors that mean that a delivery cannot be granted any more. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['not_found', 'delivery_archived', 'invalid_request']);
 
-/** @returns why the import as a whole cannot go on, if it cannot */
+/** @returns why the whole import cannot continue; undefined if it can */
 async function importBatch(deps: ImportDeps, stored: StoredImport, now: Date): Promise<ImportError | undefined> {
   const batch = await readBatch(deps.storage, stored);
   if (!batch) return 'file_missing';
@@ -101,12 +101,12 @@ async function importBatch(deps: ImportDeps, stored: StoredImport, now: Date): P
 
 async function fail({ db }: ImportDeps, { id }: StoredImport, error: ImportError, now: number): Promise<void> {
   await db.transaction(async (tx) => {
-    const held = await lockImport(tx, id);
-    if (!hasImportEnded(held.status)) await endImport(tx, held, { status: 'failed', error }, new Date(now));
+    const stored = await lockImport(tx, id);
+    if (!hasImportEnded(stored.status)) await endImport(tx, stored, { status: 'failed', error }, new Date(now));
   });
 }
 
-/** @returns undefined where the file is gone */
+/** @returns undefined if the file does not exist any more */
 async function readBatch(storage: ObjectStore, stored: StoredImport): Promise<Batch | undefined> {
   const { cursor, format, nextRow, deliveryIds } = stored;
   const piece = await readPiece(storage, stored, cursor);
@@ -131,8 +131,8 @@ async function readBatch(storage: ObjectStore, stored: StoredImport): Promise<Ba
 }
 
 async function readPiece(storage: ObjectStore, stored: StoredImport, offset: number): Promise<Piece | undefined> {
-  const left = (stored.fileBytes ?? 0) - offset;
-  if (left <= 0) return { bytes: Buffer.alloc(0), isLast: true };
-  const bytes = await storage.read(fileKeyOf(stored), offset, Math.min(left, importRules.pieceBytes));
-  return bytes && { bytes, isLast: left <= importRules.pieceBytes };
+  const remainingBytes = (stored.fileBytes ?? 0) - offset;
+  if (remainingBytes <= 0) return { bytes: Buffer.alloc(0), isLast: true };
+  const bytes = await storage.read(fileKeyOf(stored), offset, Math.min(remainingBytes, importRules.pieceBytes));
+  return bytes && { bytes, isLast: remainingBytes <= importRules.pieceBytes };
 }

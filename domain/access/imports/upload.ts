@@ -1,4 +1,4 @@
-/** The beginning of an import: the file goes to the store as it arrives, and is never in memory as a whole. */
+/** Begins an import. The file is streamed to the store and is never in memory as a whole. */
 import { StudentImport } from '../../../entities/access/student-import.ts';
 import { Readable } from 'node:stream';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -16,9 +16,9 @@ import { countOpenImports, endImport, fileKeyOf, findImport, lockImport } from '
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export interface ImportRequest {
-  /** What each student of the file is given. */
+  /** The deliveries that each student of the file is granted. */
   deliveryIds: readonly Id[];
-  /** Whether new students are mailed an invitation. */
+  /** Whether new students get an invitation by mail. */
   invite: boolean;
   fileName: string | undefined;
 }
@@ -26,11 +26,11 @@ export interface ImportRequest {
 type Bytes = AsyncIterable<Buffer>;
 
 /**
- * Takes a file and leaves it to the import's workflow. The row stands before the upload begins, so that whatever breaks off
- * has somebody who cleans up.
- * @param body the file; at most 32 MB, else its iteration throws body_too_large
- * @throws DomainError invalid_request (the header line, or a delivery whose cohort has ended), feature_not_in_plan, not_found
- *   and delivery_archived (a delivery), too_many_imports, malformed_request and body_too_large (the body)
+ * Uploads a file and leaves it to the import's workflow. The row is written before the upload begins, so that the workflow cleans up after
+ * an interrupted upload.
+ * @param body the file, at most 32 MB. A larger body makes its iteration throw body_too_large
+ * @throws DomainError invalid_request (the header line, or a delivery whose cohort has ended), feature_not_in_plan, not_found and
+ *   delivery_archived (a delivery), too_many_imports, malformed_request and body_too_large (the body)
  */
 export async function beginImport(
   { db, storage }: { db: Database; storage: ObjectStore },
@@ -48,9 +48,9 @@ export async function beginImport(
     await storage.put(fileKeyOf(upload), 'text/csv', Readable.from(measured.bytes));
   } catch (error) {
     const isTooLarge = error instanceof DomainError && error.code === 'body_too_large';
-    const left = await breakOff(db, upload, isTooLarge ? 'upload_too_large' : 'upload_interrupted', now);
-    if (left.status !== 'canceled') throw error;
-    return left;
+    const ended = await breakOff(db, upload, isTooLarge ? 'upload_too_large' : 'upload_interrupted', now);
+    if (ended.status !== 'canceled') throw error;
+    return ended;
   }
   return db.transaction((tx) => acceptFile(tx, upload, measured, now));
 }
@@ -79,22 +79,22 @@ async function insertImport(
     looksAt: new Date(now.getTime() + importRules.uploadMs),
     createdAt: now,
   });
-  // Its workflow waits for the file, or for the time when an upload must have broken off.
+  // The workflow waits for the file, or for the time after which the upload counts as interrupted.
   await wake(tx, 'studentImport', [upload], now);
 }
 
-/** Holds the club's row, so that of two imports at the same time one counts the other. @throws DomainError too_many_imports */
+/** Locks the club's row, so that concurrent imports count each other. @throws DomainError too_many_imports */
 async function requireFewImports(tx: Transaction, clubId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   const { maxOpen } = importRules;
   if ((await countOpenImports(tx, clubId)) >= maxOpen)
     throw new DomainError(
       'too_many_imports',
-      `${maxOpen} imports of the club have not ended. Wait until one of them has ended. One that is canceled while its file is sent counts until that has stopped, 15 minutes at most.`,
+      `${maxOpen} imports of the club have not ended. Wait until one of them has ended. An import that is canceled during its upload counts until the upload has stopped, at most 15 minutes.`,
     );
 }
 
-/** The file has arrived: unless the import was canceled meanwhile, it begins. */
+/** Starts the import after its file has arrived, unless the import was canceled meanwhile. */
 async function acceptFile(
   tx: Transaction,
   upload: { id: Id; clubId: Id },
@@ -102,15 +102,15 @@ async function acceptFile(
   now: Date,
 ): Promise<RecordOf<'StudentImport'>> {
   const { status } = await lockImport(tx, upload.id);
-  // Nothing arrives after it: the file of an import that was canceled meanwhile goes for good.
-  const arrived = { fileBytes: size(), looksAt: new Date(now.getTime() + importRules.silenceMs) };
+  // The upload is complete. So the file of an import that was canceled meanwhile can be removed for good.
+  const arrival = { fileBytes: size(), looksAt: new Date(now.getTime() + importRules.silenceMs) };
   const begins = status === 'uploading' && { status: 'pending' as const, rowsTotal: lines() };
-  await tx.manager.update(StudentImport, { id: upload.id }, { ...arrived, ...begins });
+  await tx.manager.update(StudentImport, { id: upload.id }, { ...arrival, ...begins });
   await wake(tx, 'studentImport', [upload], now);
   return findImport(tx, upload.clubId, upload.id);
 }
 
-/** The upload has failed; or the import was canceled, and its workflow has taken the upload away. */
+/** Ends the import after its upload has failed. If the import was canceled, its workflow has already removed the upload. */
 async function breakOff(
   db: Database,
   upload: { id: Id; clubId: Id },
@@ -120,13 +120,13 @@ async function breakOff(
   return db.transaction(async (tx) => {
     const { status } = await lockImport(tx, upload.id);
     if (status === 'uploading') await endImport(tx, upload, { status: 'failed', error }, now);
-    // Nothing arrives any more: it gives its place back, and its workflow need not wait for the end of the upload.
+    // The upload has stopped, so the import no longer counts as open, and its workflow need not wait for the end of the upload.
     else if (status === 'canceled') await tx.manager.update(StudentImport, { id: upload.id }, { fileBytes: 0 });
     return findImport(tx, upload.clubId, upload.id);
   });
 }
 
-/** Reads until the header line must have ended. @returns it, and what comes after */
+/** Reads until the header line must have ended. @returns these bytes, and the rest of the body */
 async function takeHead(body: Bytes): Promise<{ head: Buffer; isWhole: boolean; rest: AsyncIterator<Buffer> }> {
   const rest = body[Symbol.asyncIterator]();
   const chunks: Buffer[] = [];
@@ -140,9 +140,9 @@ async function takeHead(body: Bytes): Promise<{ head: Buffer; isWhole: boolean; 
 }
 
 interface Measured {
-  /** In bytes, once all were read. */
+  /** In bytes. Valid after all bytes were read. */
   size: () => number;
-  /** Lines after the header that are not empty: how many rows there are, unless quotes hold line breaks. */
+  /** The number of non-empty lines after the header. It is the number of rows, unless quotes contain line breaks. */
   lines: () => number;
 }
 
@@ -152,7 +152,7 @@ function measure(head: Buffer, rest: AsyncIterator<Buffer>, headerEnd: number): 
   let lines = 0;
   let lineLength = 0;
   const endLine = () => {
-    if (lineLength > 1) lines += 1; // a carriage return alone is empty too
+    if (lineLength > 1) lines += 1; // a line with only a carriage return is empty too
     lineLength = 0;
   };
   const count = (chunk: Buffer) => {

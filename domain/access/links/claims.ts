@@ -1,4 +1,4 @@
-/** Claiming a registration link: by a signed-in student, or while signing up (OP-12, ACC-6). */
+/** Claiming a registration link, by a signed-in student or during a sign-up (OP-12, ACC-6). */
 import { Club } from '../../../entities/clubs/club.ts';
 import { RegistrationLink } from '../../../entities/access/registration-link.ts';
 import { RegistrationLinkClaim } from '../../../entities/access/registration-link-claim.ts';
@@ -23,7 +23,7 @@ const openDeliveries = (now: Date) =>
   sql`registration_link_deliveries given JOIN access_deliveries delivery ON delivery.id = given.delivery_id
   AND ${grantable(now)}`;
 
-/** The condition on a row of `students` that has claimed a link. */
+/** A condition on a row of `students`: the student has claimed a link. */
 export const claimedALink = sql`EXISTS (SELECT FROM registration_link_claims claim WHERE claim.student_id = students.id)`;
 
 /** @throws DomainError not_found */
@@ -38,7 +38,7 @@ async function findLink(tx: Transaction, clubId: Id, code: string, now: Date, lo
 }
 
 /**
- * What a sign-up asks before it looks whether the e-mail is known, so that its answer does not tell.
+ * A sign-up checks the link before the e-mail is looked up, so that the answer does not reveal whether the address is known.
  * @throws DomainError not_found, registration_link_used_up
  */
 export async function requireClaimableLink(tx: Transaction, clubId: Id, code: string, now: Date): Promise<void> {
@@ -46,17 +46,17 @@ export async function requireClaimableLink(tx: Transaction, clubId: Id, code: st
 }
 
 /**
- * Gives the student what the link gives, with an `access.granted` for each that they did not have, and counts a use. The
- * link's row is held, so that its last use goes to one. A student who has claimed it gets the same answer again, whatever
- * became of the link since.
+ * Grants the link's deliveries to the student, with an `access.granted` for each new one, and counts a use. The link's row is locked, so
+ * only one student gets the last use. A student who has claimed the link before gets the same answer again, whatever has happened to the
+ * link since.
  * @throws DomainError not_found, registration_link_used_up
  */
 export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code: string, now: Date): Promise<Claim> {
   await lockStudent(tx, clubId, studentId);
   const link = await findLink(tx, clubId, code, now, sql`FOR NO KEY UPDATE OF link`);
-  const answer = (deliveries: string[]): Claim => ({ club_name: link.clubName, name: link.name, deliveries });
+  const claimOf = (deliveries: string[]): Claim => ({ club_name: link.clubName, name: link.name, deliveries });
   const earlier = await namesOfClaim(tx, link.id, studentId);
-  if (earlier) return answer(earlier);
+  if (earlier) return claimOf(earlier);
 
   requireClaimable(link, now);
   const deliveries = await tx.rows<{ id: Id; name: string }>(
@@ -72,10 +72,10 @@ export async function claimLink(tx: Transaction, clubId: Id, studentId: Id, code
   });
   for (const { id } of deliveries)
     await grantAccess(tx, { clubId, studentId, deliveryId: id, source: 'registration_link' }, now);
-  return answer(deliveries.map(({ name }) => name));
+  return claimOf(deliveries.map(({ name }) => name));
 }
 
-/** The same for a signed-in student. @throws DomainError not_found, registration_link_used_up */
+/** Claims a link for a signed-in student. @throws DomainError not_found, registration_link_used_up */
 export async function claimRegistrationLink(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -86,14 +86,14 @@ export async function claimRegistrationLink(
   return db.transaction((tx) => claimLink(tx, clubId, studentId, code, now));
 }
 
-/** Gives back the uses of links that a student has claimed: for a sign-up that nobody confirmed. The student's row is held. */
+/** Returns the uses of the links that a student claimed, after a sign-up was never confirmed. The caller holds the lock of the student. */
 export async function giveClaimsBack(tx: Transaction, studentId: Id): Promise<void> {
   await tx.run(sql`
     WITH claimed AS (DELETE FROM registration_link_claims WHERE student_id = ${studentId} RETURNING link_id)
     UPDATE registration_links SET uses = uses - 1 WHERE id IN (SELECT link_id FROM claimed)`);
 }
 
-/** @returns undefined where the student has not claimed the link */
+/** @returns undefined if the student has not claimed the link */
 async function namesOfClaim(tx: Transaction, linkId: Id, studentId: Id): Promise<string[] | undefined> {
   const claim = await tx.one<{
     names: string[];

@@ -2,20 +2,20 @@
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/** Codes are compared without regard to case. @returns undefined for what no code can be */
+/** Codes are compared without case. @returns undefined if the text cannot be a code */
 export function foldCode(code: string): string | undefined {
   return /^[A-Za-z0-9_-]{1,64}$/.test(code) ? code.toLowerCase() : undefined;
 }
 
-/** Shorter codes of earlier links stay good. */
-const leastLength = 8;
+/** The minimum for new codes. Shorter codes of older links stay valid. */
+const minLength = 8;
 
-/** @throws DomainError invalid_request for a code that could be guessed (LIM-27) */
+/** @throws DomainError invalid_request if the code is so short that it could be guessed (LIM-27) */
 export function requireLongCode(code: string): void {
-  if (code.length < leastLength)
+  if (code.length < minLength)
     throw new DomainError(
       'invalid_request',
-      `\`code\` has ${code.length} characters; it must have at least ${leastLength}, so that nobody guesses it.`,
+      `\`code\` has ${code.length} characters. It must have at least ${minLength}, so that it cannot be guessed.`,
     );
 }
 
@@ -24,11 +24,11 @@ export interface LinkState {
   expiresAt: Date | null;
   maxUses: number | null;
   uses: number;
-  /** Whether it has a delivery that can be granted at this time. */
+  /** Whether the link has a delivery that can be granted at this time. */
   gives: boolean;
 }
 
-/** The one answer for a link that is unknown, expired, revoked or gives nothing any more. */
+/** The same answer for a link that is unknown, expired, revoked or without grantable deliveries. */
 export const noLink = () => notFound('registration link');
 
 /** @throws DomainError not_found, registration_link_used_up */

@@ -1,4 +1,4 @@
-/** Registration links as administrators keep them. */
+/** Registration links as administrators see them. */
 import { IsNull } from 'typeorm';
 import { Club } from '../../../entities/clubs/club.ts';
 import { RegistrationLink } from '../../../entities/access/registration-link.ts';
@@ -20,7 +20,7 @@ import { noLink, requireLongCode } from './links.policy.ts';
 
 type RegistrationLinkRecord = RecordOf<'RegistrationLink'>;
 
-/** Where classrooms are: `{slug}` stands for the club's. */
+/** The URL of the classrooms. `{slug}` stands for the club's slug. */
 export interface Classrooms {
   classroomUrl: string;
 }
@@ -84,16 +84,16 @@ export async function findLink(
 }
 
 const letters = '23456789abcdefghjkmnpqrstuvwxyz';
-const madeLength = 10; // 31^10: nobody guesses one at the rate that the classroom's limit lets them try
+const generatedLength = 10; // 31^10 codes cannot be guessed at the rate that the classroom's limit allows
 
-/** @returns a code where none was chosen, without characters that are taken for others */
-function madeCode(): string {
-  return Array.from({ length: madeLength }, () => letters[randomInt(letters.length)]).join('');
+/** @returns a random code without characters that look alike */
+function generateCode(): string {
+  return Array.from({ length: generatedLength }, () => letters[randomInt(letters.length)]).join('');
 }
 
 /**
- * @param input.code absent for one that is made
- * @throws DomainError not_found (delivery), code_taken, invalid_request (it would be expired already)
+ * @param input.code generated if absent
+ * @throws DomainError not_found (delivery), code_taken, invalid_request (the link would be expired already)
  */
 export async function createLink(
   { db, ...classrooms }: DatabaseDeps & Classrooms,
@@ -109,7 +109,7 @@ export async function createLink(
     await requireDeliveries(tx, clubId, input.delivery_ids);
     const id = newId();
     if (input.code !== undefined) requireLongCode(input.code);
-    const code = input.code ?? madeCode();
+    const code = input.code ?? generateCode();
     await tx.manager
       .insert(RegistrationLink, {
         id,
@@ -133,9 +133,9 @@ export async function createLink(
 const codeTaken = () => new DomainError('code_taken', 'Another registration link of this club has this code.');
 
 /**
- * Changes what is given; what is absent stays. Who has claimed the link keeps what it gave.
- * @param input.max_uses 0 takes the limit away
- * @param input.expires_at the empty text takes it away; a past time ends the link
+ * Changes the fields that are present. Students who have claimed the link keep its deliveries.
+ * @param input.max_uses 0 removes the limit
+ * @param input.expires_at an empty text removes the expiry; a past time ends the link
  * @throws DomainError not_found (link or delivery)
  */
 export async function updateLink(
@@ -163,7 +163,7 @@ export async function updateLink(
   });
 }
 
-/** Nobody can claim it any more; revoking it once more changes nothing. @throws DomainError not_found */
+/** Revokes a link, so that it cannot be claimed any more. Safe to repeat. @throws DomainError not_found */
 export async function revokeLink(
   { db, ...classrooms }: DatabaseDeps & Classrooms,
   clubId: Id,

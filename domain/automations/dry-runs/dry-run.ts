@@ -1,6 +1,6 @@
 /**
- * What a run would do, and when: the looks, decisions and waits of real runs, over a world that is supposed. Nothing is written, no
- * row is locked, and no transaction stays open while it goes on (AUTO-19).
+ * Predicts what a run would do, and when. It uses the looks, decisions and waits of real runs, over a world with supposed facts. Nothing
+ * is written, no row is locked, and no transaction stays open meanwhile (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -26,7 +26,7 @@ type DryRun = RecordOf<'AutomationDryRun'>;
 type PathStep = DryRun['path'][number];
 type Because = DryRun['looks'][number]['because'];
 
-/** 200 steps of two looks each, and 100 facts; what access adds by its beginnings and ends is cut off. */
+/** Enough for 200 steps of two looks each, and 100 facts. Further looks, from access that begins or ends, are cut off. */
 const mostLooks = 500;
 
 interface Scene {
@@ -40,8 +40,8 @@ interface Scene {
 
 /**
  * Plays the draft, or a version, for one student.
- * @throws DomainError not_found (the automation, the version, the student, an id that is supposed), invalid_definition (a draft with
- *   problems), invalid_request (what is supposed)
+ * @throws DomainError not_found (the automation, the version, the student, a supposed id), invalid_definition (a draft with problems),
+ *   invalid_request (a supposed fact)
  */
 export async function dryRun(
   deps: VaultDeps,
@@ -68,23 +68,23 @@ async function findRecipient(
   clubId: Id,
   studentId: Id,
 ): Promise<Recipient & { id: Id; timeZone: string }> {
-  const found = await db.one<Recipient & { id: Id; timeZone: string }>(sql`
+  const recipient = await db.one<Recipient & { id: Id; timeZone: string }>(sql`
     SELECT student.id, student.name, student.email, verified_at IS NOT NULL AS confirmed,
            verified_at IS NULL AND opened_by = 'sign_up' AS pending, club.time_zone AS "timeZone"
       FROM students student JOIN clubs club ON club.id = student.club_id
      WHERE student.id = ${studentId} AND student.club_id = ${clubId} AND student.removed_at IS NULL`);
-  if (!found) throw notFound('student');
-  return found;
+  if (!recipient) throw notFound('student');
+  return recipient;
 }
 
-/** The run as its row would be, its path, and the looks. */
+/** The state of the predicted run: its row, its path, and its looks. */
 interface Play {
   run: Standing;
   world: World;
-  /** Facts that have not happened yet. */
+  /** Supposed facts that have not happened yet. */
   ahead: Supposed['facts'];
   at: Date;
-  /** Whether the step is on the path already. */
+  /** Whether the step is already on the path. */
   waiting: boolean;
   because: Because;
   path: Map<string, PathStep>;
@@ -94,7 +94,7 @@ interface Play {
 async function playOut(scene: Scene): Promise<Omit<DryRun, 'entry'>> {
   const { version, supposed, student } = scene;
   const [first] = version.definition.steps;
-  const begun: Play = {
+  const play: Play = {
     run: {
       id: newId(),
       studentId: student.id,
@@ -112,18 +112,18 @@ async function playOut(scene: Scene): Promise<Omit<DryRun, 'entry'>> {
     path: new Map(),
     looks: [],
   };
-  happen(begun);
-  let ending = await takeLook(scene, begun);
-  while (ending === undefined && begun.looks.length < mostLooks) ending = await takeLook(scene, begun);
+  applyDueFacts(play);
+  let ending = await takeLook(scene, play);
+  while (ending === undefined && play.looks.length < mostLooks) ending = await takeLook(scene, play);
   return {
     ...(version.number > 0 && { version: version.number }),
     status: 'active',
     ...ending,
-    ...(begun.run.cursor !== null && { step_id: begun.run.cursor }),
+    ...(play.run.cursor !== null && { step_id: play.run.cursor }),
     entered_at: supposed.begins.toISOString(),
-    ...(ending && { ended_at: begun.at.toISOString() }),
-    path: [...begun.path.values()].map((step) => withMail(step, begun.world)),
-    looks: begun.looks,
+    ...(ending && { ended_at: play.at.toISOString() }),
+    path: [...play.path.values()].map((step) => withMail(step, play.world)),
+    looks: play.looks,
   };
 }
 
@@ -142,19 +142,19 @@ function withMail(step: PathStep, { mails }: World): PathStep {
   };
 }
 
-/** Lets every supposed fact happen whose time has come. @returns what they wake */
-function happen(play: Play): Waking[] {
-  const woken: Waking[] = [];
+/** Applies every supposed fact that is due. @returns the types of facts that may wake the run */
+function applyDueFacts(play: Play): Waking[] {
+  const wakings: Waking[] = [];
   for (let next = play.ahead[0]; next && next.at <= play.at; next = play.ahead[0]) {
     play.ahead.shift();
-    woken.push(suppose(play.world, next));
+    wakings.push(suppose(play.world, next));
   }
-  return woken;
+  return wakings;
 }
 
 type Ending = Pick<DryRun, 'status' | 'exit_reason' | 'error_code'>;
 
-/** One look, and what follows from it up to the next. @returns the end, where it has come */
+/** Takes one look, and passes the time to the next one. @returns the ending, if the run has ended */
 async function takeLook(scene: Scene, play: Play): Promise<Ending | undefined> {
   const { deps, version, student } = scene;
   const { run, at } = play;
@@ -169,7 +169,7 @@ async function takeLook(scene: Scene, play: Play): Promise<Ending | undefined> {
   switch (decision.kind) {
     case 'exit': {
       const { reason } = decision;
-      if (reason === 'archived') throw new Error('Nobody archives a dry run');
+      if (reason === 'archived') throw new Error(`Dry run ${run.id} was decided as archived`);
       if (reason === 'exit_step' || play.path.has(step.id)) leave(play, step, { outcome: reason });
       return { status: 'exited', exit_reason: reason };
     }
@@ -177,18 +177,18 @@ async function takeLook(scene: Scene, play: Play): Promise<Ending | undefined> {
       enter(play, step).outcome = decision.code;
       return { status: 'failed', error_code: decision.code };
     case 'hold':
-      throw new Error('Nobody holds a dry run');
+      throw new Error(`Dry run ${run.id} was decided as held`);
     case 'wait':
       if (!play.waiting) enter(play, step);
       play.waiting = true;
-      sleep(scene, play, { until: decision.until, look, told: [] });
+      sleep(scene, play, { until: decision.until, look, factTypes: [] });
       return undefined;
     case 'pass':
       leave(play, step, {
         outcome: decision.outcome,
         ...(look.condition && { answers: [...look.answers.condition] }),
       });
-      return goOn(scene, play, { to: decision.to, look, told: [] });
+      return advance(scene, play, { to: decision.to, look, factTypes: [] });
     case 'act': {
       const effect = await effectOf(scene, play, step);
       if ('code' in effect) {
@@ -196,7 +196,7 @@ async function takeLook(scene: Scene, play: Play): Promise<Ending | undefined> {
         return { status: 'failed', error_code: effect.code };
       }
       leave(play, step, { outcome: effect.outcome });
-      return goOn(scene, play, { to: decision.to, look, told: effect.told });
+      return advance(scene, play, { to: decision.to, look, factTypes: effect.factTypes });
     }
   }
 }
@@ -213,32 +213,32 @@ function present({ placed, answers, decision }: Look, { at, because }: Play): Dr
   };
 }
 
-/** The step is on the path from now on. */
+/** Puts the step on the path. */
 function enter({ path, run, at }: Play, { id, kind }: Step): PathStep {
   const known = path.get(id);
-  const entered: PathStep = known ?? {
+  const pathStep: PathStep = known ?? {
     step_id: id,
     kind,
     entered_at: at.toISOString(),
     ...(run.deadline !== null && { waits_until: run.deadline.toISOString() }),
   };
-  path.set(id, entered);
-  return entered;
+  path.set(id, pathStep);
+  return pathStep;
 }
 
-function leave(play: Play, { id, kind }: Step, passed: Pick<PathStep, 'outcome' | 'answers'>): void {
+function leave(play: Play, { id, kind }: Step, result: Pick<PathStep, 'outcome' | 'answers'>): void {
   const at = play.at.toISOString();
-  play.path.set(id, { ...(play.path.get(id) ?? { step_id: id, kind, entered_at: at }), left_at: at, ...passed });
+  play.path.set(id, { ...(play.path.get(id) ?? { step_id: id, kind, entered_at: at }), left_at: at, ...result });
 }
 
 interface Onwards {
   to: string | null;
   look: Look;
-  /** Facts that the step has told. */
-  told: readonly EventType[];
+  /** The types of the facts that the step has recorded. */
+  factTypes: readonly EventType[];
 }
 
-function goOn(scene: Scene, play: Play, { to, look, told }: Onwards): Ending | undefined {
+function advance(scene: Scene, play: Play, { to, look, factTypes }: Onwards): Ending | undefined {
   play.run.cursor = to;
   if (to === null) return { status: 'completed' };
   const placed = scene.version.steps.get(to);
@@ -249,48 +249,50 @@ function goOn(scene: Scene, play: Play, { to, look, told }: Onwards): Ending | u
   if (!placed || deadline === null || !sleepsAt(placed)) return undefined;
   play.waiting = true;
   enter(play, placed.step);
-  sleep(scene, play, { until: deadline, look: { ...look, placed }, told });
+  sleep(scene, play, { until: deadline, look: { ...look, placed }, factTypes });
   return undefined;
 }
 
-/** Lets time pass to the next look: the end of the wait, a change of access by time, or a fact that the run watches. */
+/** Passes the time to the next look: the end of the wait, a change of access by time, or a fact that the run watches. */
 function sleep(
   { version }: Scene,
   play: Play,
-  { until, look, told }: { until: Date; look: Pick<Look, 'placed' | 'answers'>; told: readonly EventType[] },
+  { until, look, factTypes }: { until: Date; look: Pick<Look, 'placed' | 'answers'>; factTypes: readonly EventType[] },
 ): void {
   const watch = watchOf(version.definition, look.placed);
   const isWatched = (woken: Waking) => woken === 'always' || (woken !== undefined && watch.types.includes(woken));
   play.because = 'fact';
-  if (told.some(isWatched)) return;
+  if (factTypes.some(isWatched)) return;
   const wakes = nextLook(watch, until, look.answers.nextChange);
   for (let next = play.ahead[0]; next && next.at <= wakes; next = play.ahead[0]) {
     play.at = next.at;
-    if (happen(play).some(isWatched)) return;
+    if (applyDueFacts(play).some(isWatched)) return;
   }
   play.at = wakes;
   play.because = wakes < until ? 'access' : 'deadline';
 }
 
-/** What the step would do. @returns its outcome and what it tells; a code where it cannot be */
+/** Predicts the effect of the step. @returns its outcome and the types of its facts, or an error code */
 async function effectOf(
   { deps, clubId, student }: Scene,
   { world, run, at }: Play,
   step: Step,
-): Promise<{ outcome: string; told: EventType[] } | { code: string }> {
+): Promise<{ outcome: string; factTypes: EventType[] } | { code: string }> {
   const { db, vault } = deps;
-  if (step.kind === 'award_points') return { outcome: 'awarded', told: [] };
+  if (step.kind === 'award_points') return { outcome: 'awarded', factTypes: [] };
   if (step.kind === 'send_email') {
-    const skipped = await reasonToSkip(db, vault, clubId, student);
-    if (skipped === undefined) world.mails.set(step.id, { openedAt: null, clickedAt: null });
-    return { outcome: skipped ?? 'sent', told: [] };
+    const skipReason = await reasonToSkip(db, vault, clubId, student);
+    if (skipReason === undefined) world.mails.set(step.id, { openedAt: null, clickedAt: null });
+    return { outcome: skipReason ?? 'sent', factTypes: [] };
   }
   const tag = await db.one<{ has: boolean }>(sql`${shadowing(world, { runId: run.id, studentId: student.id })}
     SELECT EXISTS (SELECT FROM student_tags WHERE student_id = ${student.id} AND tag_id = ${step.tag_id}) AS has
       FROM tags WHERE id = ${step.tag_id} AND club_id = ${clubId} AND removed_at IS NULL`);
   if (!tag) return { code: 'not_found' };
   const adds = step.kind === 'add_tag';
-  if (tag.has === adds) return { outcome: adds ? 'tagged_already' : 'not_tagged', told: [] };
+  if (tag.has === adds) return { outcome: adds ? 'tagged_already' : 'not_tagged', factTypes: [] };
   suppose(world, { kind: adds ? 'student_tagged' : 'student_untagged', tag_id: step.tag_id ?? '', at, endsAt: null });
-  return adds ? { outcome: 'tagged', told: ['student.tagged'] } : { outcome: 'untagged', told: ['student.untagged'] };
+  return adds
+    ? { outcome: 'tagged', factTypes: ['student.tagged'] }
+    : { outcome: 'untagged', factTypes: ['student.untagged'] };
 }

@@ -1,4 +1,4 @@
-/** What a caller supposes of a dry run, read: each fact has the fields of its kind, and its ids are the club's (AUTO-19). */
+/** Reads the supposed facts of a dry run. Each fact has the fields of its kind, and its ids belong to the club (AUTO-19). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { AccessKind, ReferredKind } from '../../../entities/automations/values.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -23,7 +23,7 @@ const fields = [
 ] as const;
 type Field = (typeof fields)[number];
 
-/** What a fact of each kind is about, and what it may have besides. */
+/** The field that names the subject of each kind of fact, and its further fields. */
 const fieldsOf: Readonly<Record<FactRecord['kind'], { about: Field; besides?: readonly Field[] }>> = {
   student_tagged: { about: 'tag_id' },
   student_untagged: { about: 'tag_id' },
@@ -47,15 +47,15 @@ const namedBy = {
   cohort_id: 'cohort',
 } as const satisfies Partial<Record<Field, ReferredKind>>;
 
-/** Deadlines stay within the years that Postgres and callers write with four digits. */
-const furthestMs = 10 * 366 * 86_400_000;
+/** Keeps deadlines within years of four digits, which Postgres and callers can write. */
+const maxDistanceMs = 10 * 366 * 86_400_000;
 
 export interface Supposed {
-  /** When the run begins. */
+  /** The time when the run begins. */
   begins: Date;
-  /** In the order in which they happen; of one moment in the order of the request. */
+  /** In the order of their times. Facts of the same time have the order of the request. */
   facts: SupposedFact[];
-  /** What the trigger named. */
+  /** The access that the trigger named. */
   access: { kind: AccessKind; id: Id } | undefined;
 }
 
@@ -68,9 +68,10 @@ export async function readSupposed(
   now: Date,
 ): Promise<Supposed> {
   const begins = startsAt === undefined ? now : new Date(startsAt);
-  if (Math.abs(begins.getTime() - now.getTime()) > furthestMs) throw invalid('starts_at: at most 10 years from now.');
+  if (Math.abs(begins.getTime() - now.getTime()) > maxDistanceMs)
+    throw invalid('starts_at is more than 10 years from now.');
   for (const [index, fact] of facts.entries()) requireFields(fact, `facts/${index}`, version);
-  const named = [
+  const references = [
     ...facts.flatMap((fact) =>
       Object.entries(namedBy).map(([field, kind]) => ({ kind, id: fact[field as keyof typeof namedBy] })),
     ),
@@ -79,9 +80,9 @@ export async function readSupposed(
   const known = await knownIds(
     db,
     clubId,
-    named.map(({ id }) => id),
+    references.map(({ id }) => id),
   );
-  const unknown = named.find(({ kind, id }) => !known.has(`${kind}:${id}`));
+  const unknown = references.find(({ kind, id }) => !known.has(`${kind}:${id}`));
   if (unknown) throw notFound(unknown.kind);
   return {
     begins,
@@ -98,9 +99,9 @@ export async function readSupposed(
 
 function requireFields(fact: FactRecord, path: string, { steps }: ReadVersion): void {
   const { about, besides = [] } = fieldsOf[fact.kind];
-  if (fact[about] === undefined) throw invalid(`${path}/${about}: a fact ${fact.kind} needs it.`);
+  if (fact[about] === undefined) throw invalid(`${path}/${about}: missing, although a fact ${fact.kind} needs it.`);
   const foreign = fields.find((field) => fact[field] !== undefined && field !== about && !besides.includes(field));
-  if (foreign !== undefined) throw invalid(`${path}/${foreign}: a fact ${fact.kind} has no such field.`);
+  if (foreign !== undefined) throw invalid(`${path}/${foreign}: a fact ${fact.kind} must not have this field.`);
   if (about === 'step_id' && steps.get(fact.step_id ?? '')?.step.kind !== 'send_email')
     throw invalid(`${path}/step_id: no step with this id sends an e-mail.`);
 }

@@ -1,6 +1,6 @@
 /**
- * The world of a dry run: the student's records as they are, and over them what the caller supposes and what the steps do. Nothing
- * of it is written: the rules ask the same statements, with the tables shadowed (AUTO-19).
+ * The world of a dry run: the student's records, overlaid with supposed facts and the effects of steps. Nothing is written. The rules use the
+ * usual statements, with shadowed tables (AUTO-19).
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
@@ -15,16 +15,16 @@ export interface SupposedFact extends Omit<FactRecord, 'at' | 'ends_at'> {
   endsAt: Date | null;
 }
 
-/** What differs from the student's records. */
+/** The differences from the student's records. */
 export interface World {
   tags: Map<Id, boolean>;
   lessons: Map<Id, boolean>;
   products: Map<Id, boolean>;
   courses: Set<Id>;
-  /** Deliveries that the student has lost. */
+  /** Deliveries to which the student lost access. */
   lost: Set<Id>;
   granted: { deliveryId: Id; cohortId: Id | null; startsAt: Date; endsAt: Date | null }[];
-  /** By step: the e-mails that the run has sent. */
+  /** The e-mails that the run has sent, by step. */
   mails: Map<string, { openedAt: Date | null; clickedAt: Date | null }>;
 }
 
@@ -38,10 +38,10 @@ export const worldAsItIs = (): World => ({
   mails: new Map(),
 });
 
-/** What wakes a run, as `Watch` names it; `always`: whatever it waits for. */
+/** The type of fact that may wake a run, as in `Watch`. `always` wakes every run. */
 export type Waking = EventType | 'always' | undefined;
 
-/** Makes a supposed fact true. @returns what it wakes; undefined where it changes nothing, as the opening of an e-mail that was not sent */
+/** Applies a supposed fact. @returns the fact type that wakes; undefined without an effect, for example if an unsent e-mail is opened */
 export function suppose(world: World, fact: SupposedFact): Waking {
   const {
     kind,
@@ -59,7 +59,7 @@ export function suppose(world: World, fact: SupposedFact): Waking {
     case 'lesson_completed':
     case 'lesson_undone':
       world.lessons.set(lesson, kind === 'lesson_completed');
-      return 'lesson.completed'; // runs that ask for completions look again when one is undone, too
+      return 'lesson.completed'; // an undone lesson also makes runs look again
     case 'course_completed':
       world.courses.add(fact.course_id ?? '');
       return 'course.completed';
@@ -91,8 +91,8 @@ export function suppose(world: World, fact: SupposedFact): Waking {
 }
 
 /**
- * @returns common table expressions in place of the tables that the rules of conditions ask for one student. They are inlined, so
- *   each rule is one look into an index as ever
+ * @returns common table expressions that shadow the tables which the rules of conditions read for one student. Postgres inlines them, so
+ *   each rule is still one index lookup
  */
 export function shadowing(world: World, { runId, studentId }: { runId: Id; studentId: Id }): Sql {
   const { tags, lessons, products, courses, lost, granted } = world;

@@ -1,4 +1,4 @@
-/** What facts do to automations: they start runs, and make waiting ones look again (AUTO-18, AUTO-12). */
+/** Facts start runs of automations, and make waiting runs look again (AUTO-18, AUTO-12). */
 import { triggerKinds, type AccessKind, type TriggerKind } from '../../../entities/automations/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { togetherWaitsMs, type ClaimedFact, type FactResult } from '../../../platform/engine/facts.ts';
@@ -16,11 +16,11 @@ import type { Trigger, TriggerList } from '../definition.policy.ts';
 import { enter, shareOpen } from './entering.ts';
 
 /**
- * Starts the runs that facts cause and wakes those that they concern, each fact in a transaction of its own, side by side. A club
- * without automations costs one query, however many facts there are. The runs start by wakes, so a fact that is fanned out again
- * starts nothing. Several facts hardly wait for a lock: one that would have to is `blocked`.
- * @param options.waitSpeed how many times faster waits pass; 1 if absent
- * @returns the result for each fact: no runs for the relay to start
+ * Starts the runs that facts cause, and wakes the runs that they concern. Each fact has its own transaction, side by side. A club without
+ * automations costs one query for any number of facts. Runs start by wakes, so a repeated fan-out of a fact starts nothing. Several facts
+ * together wait only briefly for a lock. A fact that would wait longer is `blocked`.
+ * @param options.waitSpeed the factor by which waits are shortened; 1 if absent
+ * @returns the result for each fact, without runs for the relay to start
  */
 export async function enrollByFacts(
   db: Database,
@@ -33,21 +33,21 @@ export async function enrollByFacts(
     db
       .transaction(async (tx) => {
         if (facts.length > 1) await boundLockWaits(tx, togetherWaitsMs);
-        await tell(tx, fact, { automationIds, waitSpeed }, now);
+        await enterAndWake(tx, fact, { automationIds, waitSpeed }, now);
       })
       .catch((error: unknown) => {
         if (facts.length === 1 || !isLockTimeout(error)) throw error;
         blocked.add(fact.id);
       }),
   );
-  const failed = (await Promise.allSettled(entries)).find((one) => one.status === 'rejected');
-  if (failed) throw failed.reason;
+  const failure = (await Promise.allSettled(entries)).find((one) => one.status === 'rejected');
+  if (failure) throw failure.reason;
   return facts.map(({ id }) => (blocked.has(id) ? { kind: 'blocked' } : { kind: 'consumed', runs: [] }));
 }
 
 const kindOf = ({ type }: Pick<ClaimedFact, 'type'>) => type.replace('.', '_') as TriggerKind;
 
-/** @returns the facts that start or wake anything, each with the automations that its kind starts */
+/** @returns the facts that start or wake runs, each with the automations that its kind starts */
 async function concerned(
   db: Queries,
   facts: readonly ClaimedFact[],
@@ -64,7 +64,7 @@ async function concerned(
   });
 }
 
-// Each fact of the service comes by here. `LIMIT` instead of EXISTS, which a plan may answer by reading all active runs.
+// Every fact of the service passes here. `LIMIT` replaces EXISTS, because a plan for EXISTS may read all active runs.
 const selectConcerned = prepared<{ place: number; automationIds: Id[] | null; hasRuns: boolean }>(
   'select_concerned_facts',
   `SELECT given.place::int AS place, found.ids AS "automationIds",
@@ -76,13 +76,13 @@ const selectConcerned = prepared<{ place: number; automationIds: Id[] | null; ha
      ORDER BY place`,
 );
 
-async function tell(
+async function enterAndWake(
   tx: Transaction,
   fact: ClaimedFact,
   { automationIds, waitSpeed }: { automationIds: readonly Id[]; waitSpeed: number | undefined },
   now: Date,
 ): Promise<void> {
-  // Locked before anything is read: what is counted of this student stays true, and a removal is wholly before or after.
+  // The student is locked before anything is read. So the counts of the student's runs stay valid, and a removal runs before or after.
   const student = await tx.one(
     sql`SELECT 1 FROM students WHERE id = ${fact.studentId} AND removed_at IS NULL FOR NO KEY UPDATE`,
   );
@@ -109,24 +109,24 @@ async function tell(
 
 type Ids = Partial<Record<TriggerList, Id | null>>;
 
-/** An absent or empty list fits anything; within a list any id does, every list must. */
+/** An absent or empty list matches everything. One id of a list is enough, but every list must match. */
 function fits(trigger: Trigger, ids: Ids): boolean {
   return (['delivery_ids', 'product_ids', 'course_ids', 'lesson_ids', 'tag_ids', 'level_ids'] as const).every(
     (list) => {
-      const wanted = trigger[list] ?? [];
+      const allowedIds = trigger[list] ?? [];
       const id = ids[list];
-      return wanted.length === 0 || (id !== undefined && id !== null && wanted.includes(id));
+      return allowedIds.length === 0 || (id !== undefined && id !== null && allowedIds.includes(id));
     },
   );
 }
 
 interface About {
   ids: Ids;
-  /** What the access of the run is about. */
+  /** The access that the run is about. */
   access: { kind: AccessKind; id: Id } | undefined;
 }
 
-/** @returns what a fact names, read from its record as it is now */
+/** @returns the ids that a fact names, read from its current record */
 async function subjectOf(tx: Queries, fact: ClaimedFact): Promise<About> {
   const { subjectId } = fact;
   const read = async (statement: Sql) => (await tx.one<Record<string, Id | null>>(statement)) ?? {};

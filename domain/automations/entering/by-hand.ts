@@ -1,4 +1,4 @@
-/** Students whom an administrator lets enter, of an automation whose trigger is `manual` (AUTO-18). */
+/** An administrator lets students enter an automation whose trigger is `manual` (AUTO-18). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { bulk, type Priority } from '../../../entities/facts/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -11,18 +11,18 @@ import type { DatabaseDeps } from '../../deps.ts';
 import { findAutomation } from '../records.ts';
 import { enter, shareOpen, type Entry } from './entering.ts';
 
-/** Students of one transaction: they are held, and others wait for them. */
-const atOnce = 100;
+/** Students of one transaction, which locks them. Other transactions wait for it. */
+const studentsPerPage = 100;
 
 export interface EnteringDeps extends DatabaseDeps {
-  /** How many times faster waits pass; 1 if absent. */
+  /** The factor by which waits are shortened; 1 if absent. */
   waitSpeed?: number;
 }
 
 type Result = RecordOf<'AutomationEnrollment'>['results'][number];
 
 /**
- * Lets students enter, page by page; sending the same `id` again lets in who was missed, and nobody twice.
+ * Lets students enter, page by page. Sending the same `id` again enters the students who were missed, and no student twice.
  * @throws DomainError not_found, feature_not_in_plan, automation_state, automation_not_manual
  */
 export async function enrollByHand(
@@ -36,18 +36,18 @@ export async function enrollByHand(
   if (automation.triggerKind !== 'manual')
     throw new DomainError(
       'automation_not_manual',
-      'Only an automation whose trigger is manual takes students by hand.',
+      'Students can be entered by hand only if the trigger of the automation is manual.',
     );
   await requireFeature(db, clubId, 'automations');
   requireActive(automation.status);
   const results = new Map<Id, Result['result']>();
   const sorted = [...new Set(studentIds)].toSorted();
-  for (let from = 0; from < sorted.length; from += atOnce)
+  for (let from = 0; from < sorted.length; from += studentsPerPage)
     for (const [studentId, entry] of await enterPage(
       db,
       clubId,
       automationId,
-      { id, page: sorted.slice(from, from + atOnce), waitSpeed },
+      { id, page: sorted.slice(from, from + studentsPerPage), waitSpeed },
       now,
     ))
       results.set(studentId, entry);
@@ -58,7 +58,7 @@ export async function enrollByHand(
 
 function requireActive(status: string): void {
   if (status !== 'active')
-    throw new DomainError('automation_state', `An automation that is ${status} takes nobody in.`);
+    throw new DomainError('automation_state', `The automation is ${status} and accepts no students.`);
 }
 
 function enterPage(
@@ -73,7 +73,7 @@ function enterPage(
       WHERE id = ANY(${page}) AND club_id = ${clubId} AND removed_at IS NULL ORDER BY id FOR NO KEY UPDATE`);
     const automation = await shareOpen(tx, automationId, waitSpeed);
     if (automation?.version.definition.trigger.kind !== 'manual') {
-      requireActive('paused'); // paused, archived or published anew since the request began
+      requireActive('paused'); // it was paused, archived or published again since the request began
       return new Map();
     }
     const entrants = students.map((student) => ({

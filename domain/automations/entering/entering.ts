@@ -1,4 +1,4 @@
-/** Letting students enter an automation: the keys, and what reentry allows (AUTO-18). */
+/** Entering of students into an automation: the keys of runs, and the rules of reentry (AUTO-18). */
 import type { AccessKind, Reentry } from '../../../entities/automations/values.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -13,13 +13,13 @@ import { isTooLong } from '../links.policy.ts';
 import { readVersion, type ReadVersion } from '../running/version-cache.ts';
 import { deadlineOnEntry, type WaitClock } from '../wait-speed.policy.ts';
 
-/** Active runs of one student in one automation whose reentry is `always`. */
-const mostActive = 20;
+/** The maximum number of active runs of one student in one automation with reentry `always`. */
+const maxActive = 20;
 
-/** Somebody who is to enter. */
+/** A student who is about to enter. */
 export interface Entrant {
   studentId: Id;
-  /** The fact, or the id that the caller chose: one run for each. */
+  /** The id of the fact, or an id that the caller chose. Each cause starts one run. */
   causeId: Id;
   priority: Priority;
   access: { kind: AccessKind; id: Id } | undefined;
@@ -29,7 +29,7 @@ export interface Entrant {
 type NewEntry = 'entered' | 'not_again' | 'too_many';
 export type Entry = NewEntry | 'entered_before';
 
-/** An automation that takes students in, shared by the transaction. */
+/** An automation that accepts students. The transaction holds a shared lock on it. */
 export interface OpenAutomation extends WaitClock {
   id: Id;
   clubId: Id;
@@ -37,8 +37,8 @@ export interface OpenAutomation extends WaitClock {
 }
 
 /**
- * Shares an automation that is active, in a club whose plan has automations.
- * @returns undefined where nobody enters
+ * Takes a shared lock on an automation that is active, in a club whose plan has automations.
+ * @returns undefined if the automation accepts no students
  */
 export async function shareOpen(
   tx: Transaction,
@@ -65,10 +65,10 @@ async function isInPlan(tx: Transaction, clubId: Id): Promise<boolean> {
 }
 
 /**
- * Starts a run for each entrant whom reentry lets in. Doing it again with the same causes starts nothing. The caller holds the
- * students, so that what is counted stays true, and shares the automation.
- * @param entrants each student once
- * @returns what became of each, by student, and the runs to start
+ * Starts a run for each entrant whom the reentry rule admits. A repetition with the same causes starts nothing. The caller holds the locks
+ * of the students, so that counts stay valid, and a shared lock on the automation.
+ * @param entrants distinct students
+ * @returns the result for each student, and the runs to start
  */
 export async function enter(
   tx: Transaction,
@@ -101,7 +101,7 @@ export async function enter(
       fails: isTooLong(links, now),
     }));
   if (rows.length === 0) return { entries, runs: [] };
-  const started = await tx.rows<Subject<'automationRun'> & { active: boolean }>(sql`
+  const newRuns = await tx.rows<Subject<'automationRun'> & { active: boolean }>(sql`
     INSERT INTO automation_runs AS run (id, club_id, automation_id, version_id, student_id, status, error_code, cause_id, reentry, priority,
                                         access_kind, access_id, links, cursor, deadline, looks_at, entered_at, ended_at)
     SELECT one.id, ${clubId}, ${automationId}, ${version.id}, one.student_id, CASE WHEN one.fails THEN 'failed' ELSE 'active' END,
@@ -110,16 +110,16 @@ export async function enter(
       FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
         AS one (id uuid, student_id uuid, cause_id uuid, priority smallint, access_kind text, access_id uuid, links jsonb, fails boolean)
     RETURNING ${runSubject}, run.status = 'active' AS active`);
-  return { entries, runs: started.filter(({ active }) => active).map((run) => runOf('automationRun', run)) };
+  return { entries, runs: newRuns.filter(({ active }) => active).map((run) => runOf('automationRun', run)) };
 }
 
-/** @returns what reentry would say of a student today, for a cause that is new */
+/** @returns what the reentry rule says about a student now, for a new cause */
 export async function entryOf(db: Queries, automationId: Id, reentry: Reentry, studentId: Id): Promise<NewEntry> {
   const known = await runsBefore(db, automationId, [{ studentId, causeId: newId() }]);
   return judge(reentry, known.get(studentId));
 }
 
-/** @returns whether the student may have one more active run, where reentry is `always`. The caller holds the student */
+/** @returns whether the student may have another active run with reentry `always`. The caller holds the lock of the student */
 export async function hasRoom(db: Queries, automationId: Id, studentId: Id): Promise<boolean> {
   return (await entryOf(db, automationId, 'always', studentId)) === 'entered';
 }
@@ -131,7 +131,7 @@ interface Before {
   same: boolean;
 }
 
-/** @returns by student: the runs of this automation, and whether one of them has the same cause */
+/** @returns by student: the number of runs in this automation, and whether one of them has the same cause */
 async function runsBefore(
   db: Queries,
   automationId: Id,
@@ -149,5 +149,5 @@ function judge(reentry: Reentry, before: Before | undefined): NewEntry {
   if (!before) return 'entered';
   if (reentry === 'once') return 'not_again';
   if (reentry === 'after_exit') return before.active > 0 ? 'not_again' : 'entered';
-  return before.active >= mostActive ? 'too_many' : 'entered';
+  return before.active >= maxActive ? 'too_many' : 'entered';
 }

@@ -1,4 +1,4 @@
-/** What steps do to a student, in the transaction that moves the run on: tags and points (AUTO-13). E-mails are in `mailing.ts`. */
+/** The effects of steps on a student, in the transaction that moves the run on: tags and points (AUTO-13). `mailing.ts` sends e-mails. */
 import { bulk } from '../../../entities/facts/values.ts';
 import type { FactOptions } from '../../../platform/engine/facts.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -10,9 +10,9 @@ import { effectKey, type RunRow } from './moves.ts';
 
 /**
  * @returns the outcome for the path
- * @throws DomainError where the effect cannot be: what the step names is gone
+ * @throws DomainError if the effect is impossible because the record that the step names was deleted
  */
-export async function takeEffect(tx: Transaction, run: RunRow, step: Step, now: Date): Promise<string> {
+export async function applyEffect(tx: Transaction, run: RunRow, step: Step, now: Date): Promise<string> {
   const { clubId, studentId } = run;
   const options: FactOptions = { priority: bulk, details: { links: linksAfter(run.links, now), runId: run.id } };
   switch (step.kind) {

@@ -1,17 +1,17 @@
-/** E-mails whose worker died, and whose run ended meanwhile: no look of the run settles them any more (AUTO-13). */
+/** Settles e-mails whose worker died and whose run has ended, because no look of the run settles them any more (AUTO-13). */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { settledAs } from '../../mail/evidence.ts';
 import { outcomeUnknown } from '../../mail/recipients.policy.ts';
 
-const settledAtOnce = 500;
+const mailsPerBatch = 500;
 
-/** Says of a batch of them that nobody knows what became of them, unless something has proved it. Safe to repeat. */
+/** Marks a batch of them as failed with an unknown outcome, unless a delivery was proven. Safe to repeat. */
 export async function settleLeftMails(db: Database): Promise<{ rows: { mailsLeft: number }; more: boolean }> {
-  const settled = await db.run(sql`
+  const settledCount = await db.run(sql`
     UPDATE mails SET ${settledAs('failed', sql`${outcomeUnknown}::text`)}, lease_until = NULL WHERE id IN (
       SELECT mail.id FROM mails mail JOIN automation_runs run ON run.id = mail.run_id
        WHERE mail.run_id IS NOT NULL AND mail.status = 'sending' AND mail.lease_until < clock_timestamp() AND run.status <> 'active'
-       ORDER BY mail.lease_until LIMIT ${settledAtOnce} FOR NO KEY UPDATE OF mail SKIP LOCKED)`);
-  return { rows: { mailsLeft: settled }, more: settled === settledAtOnce };
+       ORDER BY mail.lease_until LIMIT ${mailsPerBatch} FOR NO KEY UPDATE OF mail SKIP LOCKED)`);
+  return { rows: { mailsLeft: settledCount }, more: settledCount === mailsPerBatch };
 }

@@ -1,15 +1,15 @@
-/** One look: what is asked of Postgres, and what the interpreter decides on the answers. Runs and dry runs look by it (AUTO-10, AUTO-19). */
+/** One look: the queries to Postgres, and the decision of the interpreter. Runs and dry runs use it (AUTO-10, AUTO-19). */
 import type { AccessKind, AutomationStatus } from '../../../entities/automations/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Condition } from '../../conditions/conditions.ts';
-import { ask, type Answers } from '../asking.ts';
+import { answer, type Answers } from '../asking.ts';
 import { languageOfToday, type PlacedStep } from '../definition.policy.ts';
 import { asksCondition, combine, decide, watchOf, type Decision } from '../interpreter.policy.ts';
 import type { ReadVersion } from './version-cache.ts';
 
-/** Where a run stands, and what it is about. */
+/** The state of a run at a look. */
 export interface Standing {
   id: Id;
   studentId: Id;
@@ -17,21 +17,21 @@ export interface Standing {
   deadline: Date | null;
   accessKind: AccessKind | null;
   accessId: Id | null;
-  /** Whether its access was open at a look since it began. */
+  /** Whether the access was open at an earlier look. */
   wasOpen: boolean;
 }
 
 export interface Look {
   placed: PlacedStep;
-  /** Of the step; absent where it asks none. */
+  /** The condition of the step. Absent if the step evaluates none. */
   condition: Condition | undefined;
   answers: Answers;
-  /** As in `Standing`, this look included. */
+  /** Like `wasOpen` of `Standing`, including this look. */
   wasOpen: boolean;
   decision: Decision;
 }
 
-/** @returns where the run stands; or why nobody can read that */
+/** @returns the current step, or the reason why it cannot be read */
 export function placeOf(
   version: ReadVersion,
   cursor: string | null,
@@ -40,7 +40,7 @@ export function placeOf(
   return version.steps.get(cursor ?? '') ?? { code: 'unknown_step' };
 }
 
-/** @param world shadows the tables that rules ask, for a dry run */
+/** @param world shadows the tables that rules read, for a dry run */
 export async function lookAt(
   db: Queries,
   { definition }: ReadVersion,
@@ -50,7 +50,7 @@ export async function lookAt(
 ): Promise<Look> {
   const { exit_when: exitWhen, exit_on_access_lost: exitsWithAccess } = definition;
   const condition = asksCondition(placed);
-  const answers = await ask(
+  const answers = await answer(
     db,
     {
       runId: run.id,

@@ -1,6 +1,6 @@
 /**
- * The e-mail of a step: at most once a run and step. Its row is claimed in a commit of its own, immediately before it is handed
- * over, and recorded with the run's next step (CAMP-6, AUTO-13).
+ * The e-mail of a step, sent at most once for each run and step. Its row is claimed in a commit of its own, immediately before it is
+ * handed to the mail server, and recorded with the run's next step (CAMP-6, AUTO-13).
  */
 import { Club } from '../../../entities/clubs/club.ts';
 import { MailSender } from '../../../entities/mail/mail-sender.ts';
@@ -27,11 +27,11 @@ import type { Recipient, RunRow } from './moves.ts';
 export interface MailingDeps {
   vault: Vault;
   smtp: Pick<SmtpHandOver, 'onConnectionWithin' | 'handOver'>;
-  /** The platform's own address, from which clubs without a domain of their own write. */
+  /** The platform's own address. Clubs without a domain of their own send from it. */
   fromAddress: string;
-  /** How many mails a new club, and a new domain, may send in a day. */
+  /** The number of mails that a new club, and a new domain, may send in a day. */
   warmUps: WarmUps;
-  /** Where callers reach the API, without a slash at the end. */
+  /** The URL at which callers reach the API, without a slash at the end. */
   publicUrl: string;
   onMail: (status: Outcome['status']) => void;
 }
@@ -50,15 +50,15 @@ interface MailRow {
   createdAt: Date;
 }
 
-/** How the e-mail of a step stands. */
+/** The state of a step's e-mail. */
 export type MailState =
-  /** Settled: the run goes on, whatever became of it. */
+  /** Settled: the run goes on, whatever the outcome. */
   | { kind: 'settled'; outcome: string }
-  /** It may be claimed now. */
+  /** The e-mail can be claimed now. */
   | { kind: 'due'; mailId: Id }
   | { kind: 'waits'; until: Date };
 
-/** Writes the row of the step's e-mail, unless it is there, and looks whether it can go out. The caller holds the run. */
+/** Writes the row of the step's e-mail, unless it exists, and checks whether it can go out. The caller holds the lock of the run. */
 export async function prepareMail(
   tx: Transaction,
   { vault, fromAddress, warmUps }: MailingDeps,
@@ -73,7 +73,7 @@ export async function prepareMail(
   const mail = await findMail(tx, run, stepId);
   if (mail.status === 'sending') {
     if (!mail.leaseOver) return { kind: 'waits', until: mail.leaseUntil ?? now };
-    // Claimed by a worker that is gone: it may have arrived, and something may have proved it.
+    // The worker that claimed it died. The e-mail may have arrived, and a delivery may be proven.
     await tx.run(
       sql`UPDATE mails SET ${settledAs('failed', sql`${outcomeUnknown}::text`)}, lease_until = NULL WHERE id = ${mail.id}`,
     );
@@ -87,34 +87,37 @@ export async function prepareMail(
     return { kind: 'settled', outcome: reason };
   }
   const { granted, nextInMs } = await takeAllowance(tx, run.clubId, 1, now);
-  if (granted === 0) return { kind: 'waits', until: turnOf(mail, nextInMs, now) };
+  if (granted === 0) return { kind: 'waits', until: nextAttemptOf(mail, nextInMs, now) };
   const { domainProvenAt } = await fromOf({ db: tx, vault }, run.clubId, fromAddress);
   if ((await takePlacesOfDay(tx, run.clubId, { wanted: 1, domainProvenAt, warmUps }, now)) === 0) {
     await returnAllowance(tx, run.clubId, 1);
-    return { kind: 'waits', until: turnOf(mail, dayOf(now, 1).getTime() - now.getTime(), now) };
+    return { kind: 'waits', until: nextAttemptOf(mail, dayOf(now, 1).getTime() - now.getTime(), now) };
   }
   return { kind: 'due', mailId: mail.id };
 }
 
-/** Puts back what a mail took that is due and was not claimed. */
-export async function giveBackPlace(tx: Queries, clubId: Id, now: Date): Promise<void> {
+/** Returns the allowance of a due mail that was not claimed. */
+export async function returnOneAllowance(tx: Queries, clubId: Id, now: Date): Promise<void> {
   await returnAllowance(tx, clubId, 1);
   await returnPlacesOfDay(tx, clubId, 1, now);
 }
 
-/** A crowd that waits for the rate or the day of its club, or for a mail server that hangs, must not ask all at once: whoever has waited for long asks less often. */
-const longestTurnMs = 600_000;
+/**
+ * Spreads the next attempts of mails that wait for the rate or the day of their club, or for a hanging mail server. The longer a mail has
+ * waited, the less often it is tried.
+ */
+const maxPauseMs = 600_000;
 
-function turnOf({ createdAt }: MailRow, nextInMs: number, now: Date): Date {
+function nextAttemptOf({ createdAt }: MailRow, nextInMs: number, now: Date): Date {
   const waited = Math.max(0, now.getTime() - createdAt.getTime());
-  return new Date(now.getTime() + Math.max(1_000, nextInMs) + Math.random() * Math.min(longestTurnMs, 2_000 + waited));
+  return new Date(now.getTime() + Math.max(1_000, nextInMs) + Math.random() * Math.min(maxPauseMs, 2_000 + waited));
 }
 
-/** Puts an e-mail off that is due and found no connection to the server. @returns when it is due again */
-export async function putMailOff(tx: Transaction, run: RunRow, stepId: string, now: Date): Promise<Date> {
-  await giveBackPlace(tx, run.clubId, now);
+/** Defers a due e-mail that found no connection to the server. @returns when it is due again */
+export async function deferMail(tx: Transaction, run: RunRow, stepId: string, now: Date): Promise<Date> {
+  await returnOneAllowance(tx, run.clubId, now);
   const mail = await findMail(tx, run, stepId);
-  const until = turnOf(mail, 0, now);
+  const until = nextAttemptOf(mail, 0, now);
   await tx.run(sql`UPDATE mails SET next_attempt_at = ${until} WHERE id = ${mail.id} AND status = 'pending'`);
   return until;
 }
@@ -124,18 +127,18 @@ async function findMail(tx: Queries, run: RunRow, stepId: string): Promise<MailR
       next_attempt_at AS "nextAttemptAt", lease_until AS "leaseUntil", lease_until IS NULL OR lease_until < clock_timestamp() AS "leaseOver",
       created_at AS "createdAt"
     FROM mails WHERE run_id = ${run.id} AND step_id = ${stepId} FOR NO KEY UPDATE`);
-  if (!mail) throw new Error('The e-mail of a step has a row');
+  if (!mail) throw new Error(`Step ${stepId} of run ${run.id} has no e-mail`);
   return mail;
 }
 
-/** @returns the outcome for the path: `sent`, why it was skipped, `outcome_unknown` or `refused` */
+/** @returns the outcome for the path: `sent`, the reason for skipping, `outcome_unknown` or `refused` */
 function wordOf({ status, skipReason, lastError }: Pick<MailRow, 'status' | 'skipReason' | 'lastError'>): string {
   if (status === 'skipped') return skipReason ?? 'skipped';
   if (status === 'failed') return lastError === outcomeUnknown ? outcomeUnknown : 'refused';
   return status;
 }
 
-/** @returns why nobody writes to the student; undefined where somebody may */
+/** @returns why the student gets no e-mail; undefined if the student may get one */
 export async function reasonToSkip(
   db: Queries,
   vault: Vault,
@@ -159,7 +162,7 @@ export interface ClaimedMail {
   attempt: number;
 }
 
-/** Claims it, if nobody else has and the address was not suppressed meanwhile. The caller holds student and run, and has looked at both. */
+/** Claims the e-mail, if it is still due and its address was not suppressed meanwhile. The caller has locked and checked student and run. */
 export async function claimMail(
   tx: Transaction,
   vault: Vault,
@@ -179,8 +182,8 @@ export async function claimMail(
 }
 
 /**
- * Writes what became of it; a server's words stay out of a removed student's row. An acceptance is believed after the lease was over, too.
- * @returns what the run does then
+ * Records the outcome of the e-mail. The row of a removed student does not get the server's answer. An acceptance counts even after the lease.
+ * @returns the outcome for the run
  */
 export async function recordMail(
   tx: Transaction,
@@ -198,15 +201,15 @@ export async function recordMail(
   }
   const again =
     outcome.status === 'pending' ? sql`next_attempt_at = ${new Date(now.getTime() + outcome.waitMs)},` : raw('');
-  // Our own word that nobody knows stays: the mail may have arrived, and must not count as refused.
+  // An unknown outcome must stay known as such, also for a removed student: the e-mail may have arrived and must not count as refused.
   const error =
     outcome.lastError === outcomeUnknown
       ? sql`${outcome.lastError}::text`
       : sql`CASE WHEN student_email = '' THEN NULL ELSE ${outcome.lastError}::text END`;
-  const recorded = await tx.one<{ status: RecipientStatus }>(
+  const updated = await tx.one<{ status: RecipientStatus }>(
     sql`UPDATE mails SET ${settledAs(outcome.status, error)}, ${again} lease_until = NULL WHERE ${claimed} AND status = 'sending' RETURNING status`,
   );
-  return recorded?.status === 'sent' ? { status: 'sent' } : outcome;
+  return updated?.status === 'sent' ? { status: 'sent' } : outcome;
 }
 
 /** @returns the outcome for the path */
@@ -215,7 +218,7 @@ export const wordOfOutcome = (outcome: Outcome): string => {
   return outcome.lastError === outcomeUnknown ? outcomeUnknown : 'refused';
 };
 
-/** @returns the message to one student, as the version's e-mail says */
+/** @returns the message to one student, from the version's e-mail */
 export async function messageOf(
   db: Queries,
   { vault, fromAddress, publicUrl }: MailingDeps,
@@ -226,11 +229,11 @@ export async function messageOf(
   const { id: stepId, email: { reply_to: own } = {} } = step as { id: string; email?: { reply_to?: string } };
   const club = await db.manager.findOneByOrFail(Club, { id: clubId });
   const sender = await db.manager.findOneByOrFail(MailSender, { clubId });
-  const found = await db.one<{ compiled: LinkedEmail }>(
+  const version = await db.one<{ compiled: LinkedEmail }>(
     sql`SELECT compiled->${stepId}::text AS compiled FROM automation_versions WHERE id = ${run.versionId}`,
   );
-  if (!found) throw new Error('A run has a version');
-  const { compiled } = found;
+  if (!version) throw new Error(`Run ${run.id} has no version ${run.versionId}`);
+  const { compiled } = version;
   const replyTo = own ?? sender.replyTo;
   const leave = `${publicUrl}/v1/clubs/${clubId}/classroom/mail/unsubscribe/${wayOutToken(vault, { kind: 'automations', studentId })}`;
   const from = await fromOf({ db, vault }, clubId, fromAddress);
@@ -254,7 +257,7 @@ export async function messageOf(
     ...(from.signWith !== undefined && { signWith: from.signWith }),
     to: to.email,
     ...(replyTo !== null && { replyTo }),
-    // The same for every attempt, so that a mailbox can tell a repetition.
+    // Each attempt has the same Message-ID, so that a mailbox can recognize a repetition.
     messageId: `<${mailId}@${domain}>`,
     headers: {
       'List-Id': `<automations.${clubId}.${domain}>`,

@@ -1,4 +1,4 @@
-/** How a run's row changes: it goes on, waits, is held, or ends. Each change is made by the holder of the row's lock (AUTO-10). */
+/** The changes of a run's row: it goes on, waits, is held, or ends. The caller holds the lock of the row (AUTO-10). */
 import { v5 } from 'uuid';
 import { AutomationRun } from '../../../entities/automations/automation-run.ts';
 import type { ExitReason } from '../../../entities/automations/values.ts';
@@ -38,26 +38,26 @@ export const runColumns = columns(
 );
 export type RunRow = RowOf<typeof runColumns>;
 
-/** @returns the run under its lock, which comes after those of student and automation; undefined where there is none */
+/** Locks the run, after student and automation. @returns undefined if there is no such run */
 export async function lockRun(tx: Transaction, runId: Id): Promise<RunRow | undefined> {
   return tx.one<RunRow>(sql`SELECT ${runColumns} FROM automation_runs run WHERE run.id = ${runId} FOR NO KEY UPDATE`);
 }
 
-/** The student, locked by the caller. */
+/** The student of the run. The caller holds the lock. */
 export interface Recipient {
   name: string;
   email: string;
   confirmed: boolean;
-  /** Signed up and never confirmed: nobody writes to such an address (DEC-62). */
+  /** The student signed up but never confirmed, so no e-mail goes to the address (DEC-62). */
   pending: boolean;
 }
 
-/** What a look is about, all of it locked. */
+/** The records of a look, all locked. */
 export interface LockedLook {
   run: RunRow;
-  /** Undefined where the student was removed. */
+  /** Undefined if the student was removed. */
   student: Recipient | undefined;
-  automation: Held;
+  automation: AutomationState;
 }
 
 const lookColumns = sql`${runColumns}, student.name AS "studentName", student.email AS "studentEmail",
@@ -73,7 +73,7 @@ const lockForLook = prepared<
     removed: boolean;
     confirmed: boolean;
     pending: boolean;
-    automationStatus: Held['status'];
+    automationStatus: AutomationState['status'];
     timeZone: string;
   }
 >(
@@ -85,10 +85,10 @@ const lockForLook = prepared<
       FOR NO KEY UPDATE OF student FOR SHARE OF automation FOR NO KEY UPDATE OF run`,
 );
 
-/** Locks student, automation (shared) and run, in this order, in one statement. @returns undefined where the run is not active */
+/** Locks student, automation (shared) and run, in this order, in one statement. @returns undefined if the run is not active */
 export async function lockLook(tx: Transaction, runId: Id): Promise<LockedLook | undefined> {
-  const [found] = await lockForLook(tx, [runId]);
-  if (!found) return undefined;
+  const [row] = await lockForLook(tx, [runId]);
+  if (!row) return undefined;
   const {
     studentName: name,
     studentEmail: email,
@@ -98,7 +98,7 @@ export async function lockLook(tx: Transaction, runId: Id): Promise<LockedLook |
     automationStatus,
     timeZone,
     ...run
-  } = found;
+  } = row;
   return {
     run,
     student: removed ? undefined : { name, email, confirmed, pending },
@@ -106,18 +106,18 @@ export async function lockLook(tx: Transaction, runId: Id): Promise<LockedLook |
   };
 }
 
-/** The key of what a step does once for a run. */
+/** The idempotency key of a step's effect in a run. */
 export const effectKey = ({ id }: Pick<RunRow, 'id'>, stepId: string): Id => v5(stepId, id);
 
-/** What became of a step. */
+/** The result of a step. */
 export interface Passed {
   stepId: string;
   outcome: string;
-  /** What each rule of its condition answered. */
+  /** The answer of each rule of its condition. */
   answers?: readonly boolean[];
 }
 
-/** Writes the step into the run's path; one that the run waited at is there already. */
+/** Writes the step into the run's path, or completes it if the run waited at the step. */
 export async function passStep(tx: Transaction, run: RunRow, passed: Passed, now: Date): Promise<void> {
   const { stepId, outcome, answers = null } = passed;
   await tx.run(sql`INSERT INTO automation_run_steps AS step (id, run_id, version_id, step_id, entered_at, left_at, outcome, answers)
@@ -125,7 +125,7 @@ export async function passStep(tx: Transaction, run: RunRow, passed: Passed, now
     ON CONFLICT (run_id, step_id) DO UPDATE SET left_at = excluded.left_at, outcome = excluded.outcome, answers = excluded.answers`);
 }
 
-/** A step at which the run stays for a while is on its path from the beginning. */
+/** Writes a step at which the run waits into its path. */
 export async function enterStep(
   tx: Transaction,
   run: RunRow,
@@ -138,24 +138,24 @@ export async function enterStep(
     ON CONFLICT (run_id, step_id) DO UPDATE SET deadline = excluded.deadline, outcome = excluded.outcome`);
 }
 
-/** When a run has to look next. */
+/** When the run must look next. */
 export interface Rest {
   looksAt: Date;
   waiting: boolean;
 }
 
-/** What the next step depends on, as it was at the look. */
+/** The values of the look that the next step depends on. */
 export interface Scene extends WaitClock {
-  /** When the access of the student next begins or ends by itself. */
+  /** When the student's access next begins or ends by time. */
   nextChange: Date | null;
   now: Date;
 }
 
 /**
- * Moves the cursor to the next step, where it still stands at the one that was done, and says when to look there. A plain wait is
- * entered at once; a step with a condition is looked at first. @param to null: the run is complete
+ * Moves the cursor from the completed step to the next one, and returns when to look there. A plain wait is entered immediately. A step
+ * with a condition is looked at first. @param to null completes the run
  */
-export async function goOn(
+export async function advance(
   tx: Transaction,
   run: RunRow,
   version: ReadVersion,
@@ -169,14 +169,14 @@ export async function goOn(
   }
   const placed = version.steps.get(to);
   const deadline = placed ? deadlineOnEntry(placed.step, clock, now) : null;
-  const moved = { ...run, cursor: to, deadline };
+  const movedRun = { ...run, cursor: to, deadline };
   if (!placed || deadline === null || !sleepsAt(placed))
-    return settle(tx, run, moved, { looksAt: now, waiting: false }, []);
+    return settle(tx, run, movedRun, { looksAt: now, waiting: false }, []);
   await enterStep(tx, run, to, { deadline }, now);
-  return rest(tx, moved, version, { until: deadline, nextChange, from: run });
+  return rest(tx, movedRun, version, { until: deadline, nextChange, from: run });
 }
 
-/** Lets a run wait at its step, until the deadline at most, or until access changes by itself where it watches that. */
+/** Makes a run wait at its step until the deadline, or until access changes by time if the run watches that. */
 export async function rest(
   tx: Transaction,
   run: RunRow,
@@ -199,20 +199,20 @@ async function settle(
   next: Rest,
   watches: readonly string[],
 ): Promise<Rest> {
-  const moved = await tx.run(sql`UPDATE automation_runs
+  const updatedRows = await tx.run(sql`UPDATE automation_runs
        SET cursor = ${to.cursor}, deadline = ${to.deadline}, was_open = ${to.wasOpen}, waiting = ${next.waiting}, watches = ${watches},
            looks_at = ${next.looksAt}, parked_at = NULL
      WHERE id = ${to.id} AND status = 'active' AND cursor = ${from.cursor}`);
-  if (moved === 0) throw new Error('The cursor of a run moved under its lock');
+  if (updatedRows === 0) throw new Error(`The cursor of run ${to.id} is not ${from.cursor} although the run is locked`);
   return next;
 }
 
-/** What the run is about is open to its student: notes it where the look itself does not move the run. */
+/** Records that the run's access is open, if the look does not move the run. */
 export async function noteOpen(tx: Transaction, { id }: RunRow): Promise<void> {
   await tx.run(sql`UPDATE automation_runs SET was_open = true WHERE id = ${id}`);
 }
 
-/** The pause of its automation holds the run: its gate lets it go. */
+/** Holds the run during the pause of its automation. The gate releases it. */
 export async function holdRun(tx: Transaction, run: RunRow, now: Date): Promise<void> {
   await tx.run(sql`UPDATE automation_runs SET looks_at = NULL, parked_at = coalesce(parked_at, ${now}), was_open = ${run.wasOpen}
     WHERE id = ${run.id} AND status = 'active'`);
@@ -223,7 +223,7 @@ export type Ending =
   | { status: 'exited'; reason: ExitReason }
   | { status: 'failed'; code: string };
 
-/** Ends a run that is active, or has failed: nothing of it happens any more, and an e-mail that was not handed over stays unsent. The workflow sees it at its next look. */
+/** Ends an active or failed run. Its unsent e-mail stays unsent. The workflow notices the end at its next look. */
 export async function endRun(tx: Transaction, run: RunRow, ending: Ending, now: Date): Promise<void> {
   const reason = ending.status === 'exited' ? ending.reason : null;
   const code = ending.status === 'failed' ? ending.code : null;
@@ -240,7 +240,7 @@ export async function endRun(tx: Transaction, run: RunRow, ending: Ending, now: 
   await skipWaitingMails(tx, run.id, reason);
 }
 
-/** An e-mail that waits is not sent any more: its run has left. @param reason why it did */
+/** Skips the waiting e-mails of a run that has ended. @param reason why it ended */
 export async function skipWaitingMails(tx: Transaction, runId: Id, reason: ExitReason | null): Promise<void> {
   await tx.run(sql`UPDATE mails SET status = 'skipped', skip_reason = ${reason === 'student_removed' ? 'student_removed' : 'canceled'}
     WHERE run_id = ${runId} AND status = 'pending'`);
@@ -252,17 +252,17 @@ async function forgetWatches(tx: Transaction, run: RunRow, { definition, steps }
     await tx.run(sql`DELETE FROM automation_course_watches WHERE run_id = ${run.id}`);
 }
 
-/** The time zone and the state that a look depends on. */
-export interface Held {
+/** The state of the automation and the time zone of its club. */
+export interface AutomationState {
   status: 'draft' | 'active' | 'paused' | 'archived';
   timeZone: string;
 }
 
-/** Locks the automation for share: pausing or archiving it waits, and the next look sees the change. */
-export async function shareAutomation(tx: Queries, automationId: Id): Promise<Held> {
-  const found = await tx.one<Held>(sql`SELECT automation.status, club.time_zone AS "timeZone"
+/** Takes a shared lock on the automation. Pausing or archiving waits for it, and the next look sees the change. */
+export async function shareAutomation(tx: Queries, automationId: Id): Promise<AutomationState> {
+  const automation = await tx.one<AutomationState>(sql`SELECT automation.status, club.time_zone AS "timeZone"
     FROM automations automation JOIN clubs club ON club.id = automation.club_id
    WHERE automation.id = ${automationId} FOR SHARE OF automation`);
-  if (!found) throw new Error('A run has an automation');
-  return found;
+  if (!automation) throw new Error(`There is no automation ${automationId}`);
+  return automation;
 }

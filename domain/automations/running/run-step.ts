@@ -1,6 +1,6 @@
 /**
- * The step of `automation-run/<id>`: one look. It asks, decides, does what the step says and moves on, in one transaction under the
- * student's row; an e-mail is claimed and recorded around its way to the server (AUTO-10).
+ * The step of `automation-run/<id>`: one look. It reads, decides, applies the step and moves on, in one transaction under the student's
+ * lock. An e-mail is claimed before it is handed to the mail server, and recorded after that (AUTO-10).
  */
 import type { RunStatus } from '../../../entities/automations/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -11,14 +11,14 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { recordInTime } from '../../mail/recording.ts';
 import { wakeRun } from '../../watches/watches.ts';
 import type { PlacedStep } from '../definition.policy.ts';
-import { takeEffect } from './effects.ts';
+import { applyEffect } from './effects.ts';
 import { lookAt, placeOf } from './looking.ts';
 import {
   claimMail,
-  giveBackPlace,
+  returnOneAllowance,
   messageOf,
   prepareMail,
-  putMailOff,
+  deferMail,
   recordMail,
   wordOfOutcome,
   type MailingDeps,
@@ -26,7 +26,7 @@ import {
 import {
   endRun,
   enterStep,
-  goOn,
+  advance,
   holdRun,
   lockLook,
   lockRun,
@@ -43,17 +43,17 @@ import { readVersion, type ReadVersion } from './version-cache.ts';
 
 export interface RunDeps extends MailingDeps {
   db: Database;
-  /** How many times faster waits pass; 1 if absent. */
+  /** The factor by which waits are shortened; 1 if absent. */
   waitSpeed?: number;
-  /** Told after each look: the kind of the step that it left, and how it ended the run. */
+  /** Called after each look with the kind of the completed step, and with the status if the run has ended. */
   onStep: (step: { left?: string; ended?: RunStatus }) => void;
-  /** Where tests stop the process. */
+  /** A hook at which tests stop the process. */
   failpoint: (name: RunFailpoint) => Promise<void>;
 }
 
 /**
- * `run_step_decided`: nothing is written yet. `run_step_done`: the effect is written, the cursor is not, nothing is committed.
- * `run_step_recorded`: both are committed, and the workflow does not know.
+ * `run_step_decided`: nothing is written yet. `run_step_done`: the effect is written but the cursor is not, and nothing is committed.
+ * `run_step_recorded`: both are committed, and the workflow does not know it.
  */
 export type RunFailpoint =
   | 'run_step_decided'
@@ -66,33 +66,33 @@ export type RunStep =
   | { done: true; outcome: RunStatus }
   | {
       done: false;
-      /** Unix milliseconds; absent where the next step is due at once. */
+      /** Unix milliseconds. Absent if the next step is due immediately. */
       at?: number;
-      /** The place of the step in its version, from 1, of how many, and what it does: for the Temporal UI. */
+      /** The position of the step in its version, from 1, the number of steps, and the step's kind. Shown in the Temporal UI. */
       number: number;
       steps: number;
       kind: string;
       held: boolean;
     };
 
-/** A paused run is woken by its gate; its workflow looks again now and then all the same. */
+/** The gate wakes a paused run. Its workflow still looks again at this interval. */
 const heldLooksMs = 7 * 24 * 3_600_000;
-/** Faults of ours for so long make a run fail, where somebody sees it. */
+/** After internal errors for this long a run fails, so that an administrator sees it. */
 const faultyMs = 24 * 3_600_000;
 
 /** @param now Unix milliseconds */
 export async function takeStep(deps: RunDeps, runId: Id, now: number): Promise<RunStep> {
   try {
-    const looked = await look(deps, runId, new Date(now));
-    const done = looked.kind === 'mail' ? await sendOrPutOff(deps, looked, new Date(now)) : looked;
-    deps.onStep(done);
+    const lookResult = await look(deps, runId, new Date(now));
+    const result = lookResult.kind === 'mail' ? await sendOrDefer(deps, lookResult, new Date(now)) : lookResult;
+    deps.onStep(result);
     await deps.failpoint('run_step_recorded');
-    return done.answer;
+    return result.answer;
   } catch (error) {
-    if (isConflict(error) || !(await isFaultyForLong(deps, runId, now))) throw error;
-    const done = await giveUp(deps, runId, 'fault', new Date(now));
-    deps.onStep(done);
-    return done.answer;
+    if (isConflict(error) || !(await hasFailedForLong(deps, runId, now))) throw error;
+    const result = await giveUp(deps, runId, 'fault', new Date(now));
+    deps.onStep(result);
+    return result.answer;
   }
 }
 
@@ -108,22 +108,22 @@ interface MailToSend {
 interface Answered {
   kind: 'answer';
   answer: RunStep;
-  /** The kind of the step that was left. */
+  /** The kind of the completed step. */
   left?: string;
-  /** How this look ended the run. */
+  /** The status with which this look ended the run. */
   ended?: RunStatus;
 }
 type Looked = Answered | MailToSend;
 
-const over = (status: RunStatus): Answered => ({ kind: 'answer', answer: { done: true, outcome: status } });
-const ended = (status: RunStatus): Answered => ({ ...over(status), ended: status });
+const endedBefore = (status: RunStatus): Answered => ({ kind: 'answer', answer: { done: true, outcome: status } });
+const ended = (status: RunStatus): Answered => ({ ...endedBefore(status), ended: status });
 
 function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
   return deps.db.transaction(async (tx) => {
     const locked = await lockLook(tx, runId);
     if (!locked) {
       const known = await tx.one<{ status: RunStatus }>(sql`SELECT status FROM automation_runs WHERE id = ${runId}`);
-      return over(known?.status ?? 'exited'); // without a row its club is gone
+      return endedBefore(known?.status ?? 'exited'); // without a row, the club was deleted
     }
     const { run, student, automation } = locked;
     const { status, timeZone } = automation;
@@ -136,18 +136,18 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
       automation: status,
       now,
     });
-    const seen: RunRow = { ...run, wasOpen };
+    const current: RunRow = { ...run, wasOpen };
     await deps.failpoint('run_step_decided');
     const scene: Scene = { timeZone, waitSpeed: deps.waitSpeed, nextChange: answers.nextChange, now };
     const passTo = async (passed: Omit<Passed, 'stepId'>, to: string | null): Promise<Looked> => {
-      await passStep(tx, seen, { stepId: placed.step.id, ...passed }, now);
+      await passStep(tx, current, { stepId: placed.step.id, ...passed }, now);
       await deps.failpoint('run_step_done');
-      const next = await goOn(tx, seen, version, to, scene);
+      const next = await advance(tx, current, version, to, scene);
       return { ...(next ? resting(version, to, next, now) : ended('completed')), left: placed.step.kind };
     };
     switch (decision.kind) {
       case 'hold':
-        await holdRun(tx, seen, now);
+        await holdRun(tx, current, now);
         return resting(
           version,
           run.cursor,
@@ -157,39 +157,39 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
         );
       case 'exit':
         if (decision.reason === 'exit_step')
-          await passStep(tx, seen, { stepId: placed.step.id, outcome: 'exit_step' }, now);
+          await passStep(tx, current, { stepId: placed.step.id, outcome: 'exit_step' }, now);
         return {
-          ...(await finish(tx, seen, { status: 'exited', reason: decision.reason }, now)),
+          ...(await finish(tx, current, { status: 'exited', reason: decision.reason }, now)),
           ...(decision.reason === 'exit_step' && { left: placed.step.kind }),
         };
       case 'fail':
-        return finish(tx, seen, { status: 'failed', code: decision.code }, now);
+        return finish(tx, current, { status: 'failed', code: decision.code }, now);
       case 'wait': {
-        if (!run.waiting) await enterStep(tx, seen, placed.step.id, { deadline: run.deadline }, now);
-        const next = await rest(tx, seen, version, { until: decision.until, nextChange: answers.nextChange });
+        if (!run.waiting) await enterStep(tx, current, placed.step.id, { deadline: run.deadline }, now);
+        const next = await rest(tx, current, version, { until: decision.until, nextChange: answers.nextChange });
         return resting(version, run.cursor, next, now);
       }
       case 'pass':
         return passTo({ outcome: decision.outcome, ...(condition && { answers: answers.condition }) }, decision.to);
       case 'act': {
         if (placed.step.kind !== 'send_email') {
-          const outcome = await effectOf(tx, seen, placed, now);
+          const outcome = await effectOf(tx, current, placed, now);
           return 'code' in outcome
-            ? finish(tx, seen, { status: 'failed', ...outcome }, now)
+            ? finish(tx, current, { status: 'failed', ...outcome }, now)
             : passTo(outcome, decision.to);
         }
-        const mail = await prepareMail(tx, deps, seen, placed.step.id, student, now);
+        const mail = await prepareMail(tx, deps, current, placed.step.id, student, now);
         if (mail.kind === 'settled') return passTo({ outcome: mail.outcome }, decision.to);
         if (mail.kind === 'due') {
           const { mailId } = mail;
-          if (seen.wasOpen && !run.wasOpen) await noteOpen(tx, run);
-          return { kind: 'mail', run: seen, version, placed, to: decision.to, mailId, scene };
+          if (current.wasOpen && !run.wasOpen) await noteOpen(tx, run);
+          return { kind: 'mail', run: current, version, placed, to: decision.to, mailId, scene };
         }
-        if (!run.waiting) await enterStep(tx, seen, placed.step.id, { deadline: null }, now);
+        if (!run.waiting) await enterStep(tx, current, placed.step.id, { deadline: null }, now);
         return resting(
           version,
           run.cursor,
-          await rest(tx, seen, version, { until: mail.until, nextChange: answers.nextChange }),
+          await rest(tx, current, version, { until: mail.until, nextChange: answers.nextChange }),
           now,
         );
       }
@@ -197,7 +197,7 @@ function look(deps: RunDeps, runId: Id, now: Date): Promise<Looked> {
   });
 }
 
-/** What a step names may be gone in spite of all care: then the run fails, and says which step. */
+/** A record that a step names may have been deleted despite the checks. Then the run fails at this step. */
 async function effectOf(
   tx: Transaction,
   run: RunRow,
@@ -205,14 +205,14 @@ async function effectOf(
   now: Date,
 ): Promise<{ outcome: string } | { code: string }> {
   try {
-    return { outcome: await takeEffect(tx, run, step, now) };
+    return { outcome: await applyEffect(tx, run, step, now) };
   } catch (error) {
     if (error instanceof DomainError) return { code: error.code };
     throw error;
   }
 }
 
-/** Removed or not: what is recorded of the mail is true in any case. */
+/** The student may have been removed: the outcome of the mail is recorded in any case. */
 async function lockStudentOf(tx: Transaction, { studentId }: RunRow): Promise<void> {
   await tx.run(sql`SELECT FROM students WHERE id = ${studentId} FOR NO KEY UPDATE`);
 }
@@ -229,13 +229,13 @@ async function finish(
   return ended(ending.status);
 }
 
-/** What waits has a time, also one that has passed: where the database's clock is behind, its lease lasts, and must not be asked for again and again. */
+/** A wait always has a time, even a past one. If the database's clock is behind, its lease lasts longer, and a run without a time would loop. */
 function resting(
   version: ReadVersion,
   cursor: string | null,
   { looksAt, waiting }: Rest,
   now: Date,
-  held = false,
+  isHeld = false,
 ): Answered {
   const placed = version.steps.get(cursor ?? '');
   return {
@@ -246,46 +246,50 @@ function resting(
       number: placed?.number ?? 0,
       steps: version.steps.size,
       kind: placed?.step.wait?.kind ?? placed?.step.kind ?? 'step',
-      held,
+      held: isHeld,
     },
   };
 }
 
 /**
- * How long a step waits for a connection to the mail server. It holds one of the worker's places meanwhile: a server that hangs
- * must not hold up the steps that send nothing (AUTO-13).
+ * The longest wait of a step for a connection to the mail server. The step occupies one of the worker's slots meanwhile, and a hanging server must
+ * not block steps that send nothing (AUTO-13).
  */
 const connectionWaitMs = 1_000;
 
-async function sendOrPutOff(deps: RunDeps, mail: MailToSend, now: Date): Promise<Answered> {
-  const sent = await deps.smtp.onConnectionWithin(connectionWaitMs, () => sendMail(deps, mail, now));
-  return sent ?? putOff(deps, mail, now);
+async function sendOrDefer(deps: RunDeps, mail: MailToSend, now: Date): Promise<Answered> {
+  const result = await deps.smtp.onConnectionWithin(connectionWaitMs, () => sendMail(deps, mail, now));
+  return result ?? deferSending(deps, mail, now);
 }
 
-/** The e-mail stays unclaimed, and the run looks again later. */
-async function putOff({ db }: RunDeps, { run, version, placed, scene }: MailToSend, now: Date): Promise<Answered> {
+/** Leaves the e-mail unclaimed. The run looks again later. */
+async function deferSending(
+  { db }: RunDeps,
+  { run, version, placed, scene }: MailToSend,
+  now: Date,
+): Promise<Answered> {
   return db.transaction(async (tx) => {
     await lockStudentOf(tx, run);
     const current = await lockRun(tx, run.id);
-    const until = await putMailOff(tx, run, placed.step.id, now);
-    if (current?.status !== 'active') return over(current?.status ?? 'exited');
+    const until = await deferMail(tx, run, placed.step.id, now);
+    if (current?.status !== 'active') return endedBefore(current?.status ?? 'exited');
     if (current.cursor !== run.cursor) return resting(version, current.cursor, { looksAt: now, waiting: false }, now);
-    const answered = await restAtMail(tx, { current, version, placed, scene }, until, now);
+    const result = await restAtMail(tx, { current, version, placed, scene }, until, now);
     await wakeParked(tx, current, now);
-    return answered;
+    return result;
   });
 }
 
 /**
- * While its e-mail was under way, Temporal may have taken this look's worker for dead, and another look may have parked the run: it
- * then waits for its gate, and nobody tells it that this look has moved it on.
+ * While its e-mail was being sent, Temporal may have considered this worker dead, and another look may have parked the run. The run then
+ * waits for its gate, and must be woken after this look has moved it.
  * @param current the run as it was found
  */
 async function wakeParked(tx: Transaction, { id, parkedAt }: RunRow, now: Date): Promise<void> {
   if (parkedAt !== null) await wakeRun(tx, id, now);
 }
 
-/** The run waits at its e-mail until it is due again. */
+/** Makes the run wait at its e-mail until it is due again. */
 async function restAtMail(
   tx: Transaction,
   { current, version, placed, scene }: { current: RunRow; version: ReadVersion; placed: PlacedStep; scene: Scene },
@@ -297,34 +301,34 @@ async function restAtMail(
   return resting(version, current.cursor, next, now);
 }
 
-/** On a connection that is idle: claims the e-mail, hands it over, and records it with the run's next step. */
+/** Runs on an idle connection: claims the e-mail, hands it to the server, and records it with the run's next step. */
 async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Answered> {
   const { run, placed, version, scene } = mail;
-  const claimed = await deps.db.transaction(async (tx) => {
+  const mailToSend = await deps.db.transaction(async (tx) => {
     const current = await lockLook(tx, run.id);
     if (current?.student && current.automation.status === 'active' && current.run.cursor === run.cursor) {
       const { student } = current;
-      // Composed before the claim: a fault of ours leaves the e-mail as it was.
+      // The message is composed before the claim, so that an internal error leaves the e-mail unclaimed.
       const message = await messageOf(tx, deps, run, { step: placed.step, mailId: mail.mailId, to: student });
       const row = await claimMail(tx, deps.vault, mail.mailId, student, now);
       if (row) return { ...row, message };
     }
-    await giveBackPlace(tx, run.clubId, now);
+    await returnOneAllowance(tx, run.clubId, now);
     return undefined;
   });
-  // Somebody paused, archived or ended it since: the next look sees it.
-  if (!claimed) return resting(version, run.cursor, { looksAt: now, waiting: false }, now);
+  // The automation was paused or archived, or the run ended. The next look sees it.
+  if (!mailToSend) return resting(version, run.cursor, { looksAt: now, waiting: false }, now);
   await deps.failpoint('run_mail_claimed');
-  const answer = await deps.smtp.handOver(claimed.message);
+  const answer = await deps.smtp.handOver(mailToSend.message);
   await deps.failpoint('run_mail_handed_over');
   const outcome = await recordInTime(() =>
     deps.db.transaction(async (tx) => {
       await lockStudentOf(tx, run);
       const current = await lockRun(tx, run.id);
-      const recorded = await recordMail(tx, claimed, answer, now);
-      // Ended while its e-mail was under way: one that the server put off waits for nobody.
+      const recorded = await recordMail(tx, mailToSend, answer, now);
+      // The run ended while its e-mail was being sent. If the server deferred the e-mail, it is skipped.
       if (current?.status === 'exited') await skipWaitingMails(tx, current.id, current.exitReason);
-      if (!current || current.status !== 'active') return { recorded, step: over(current?.status ?? 'exited') };
+      if (!current || current.status !== 'active') return { recorded, step: endedBefore(current?.status ?? 'exited') };
       if (current.cursor !== run.cursor)
         return { recorded, step: resting(version, current.cursor, { looksAt: now, waiting: false }, now) };
       if (recorded.status === 'pending') {
@@ -334,7 +338,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
         return { recorded, step };
       }
       await passStep(tx, current, { stepId: placed.step.id, outcome: wordOfOutcome(recorded) }, now);
-      const next = await goOn(tx, current, version, mail.to, scene);
+      const next = await advance(tx, current, version, mail.to, scene);
       await wakeParked(tx, current, now);
       const step = next ? resting(version, mail.to, next, now) : ended('completed');
       return { recorded, step: { ...step, left: placed.step.kind } };
@@ -344,16 +348,18 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
   return outcome.step;
 }
 
-async function isFaultyForLong({ db }: RunDeps, runId: Id, now: number): Promise<boolean> {
-  const faulty = await db.one(sql`SELECT 1 FROM failing_steps
+async function hasFailedForLong({ db }: RunDeps, runId: Id, now: number): Promise<boolean> {
+  const failingStep = await db.one(sql`SELECT 1 FROM failing_steps
     WHERE workflow_id = ${workflowIdOf('automationRun', runId)} AND failing_since < ${new Date(now - faultyMs)}`);
-  return faulty !== undefined;
+  return failingStep !== undefined;
 }
 
-/** The run fails at its step, where it can be resumed. */
+/** Fails the run at its step, from which an administrator can resume it. */
 async function giveUp({ db }: RunDeps, runId: Id, code: string, now: Date): Promise<Answered> {
   return db.transaction(async (tx) => {
     const run = await lockRun(tx, runId);
-    return run?.status === 'active' ? finish(tx, run, { status: 'failed', code }, now) : over(run?.status ?? 'exited');
+    return run?.status === 'active'
+      ? finish(tx, run, { status: 'failed', code }, now)
+      : endedBefore(run?.status ?? 'exited');
   });
 }

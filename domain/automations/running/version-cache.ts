@@ -1,4 +1,4 @@
-/** Definitions of versions, which never change, read once in a process. */
+/** A cache of version definitions, which never change. */
 import { AutomationVersion } from '../../../entities/automations/automation-version.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -12,11 +12,11 @@ export interface ReadVersion {
   steps: ReadonlyMap<string, PlacedStep>;
 }
 
-/** The largest definition has 256 KB, so these are at most some 100 MB, and a few in practice. */
-const kept = 400;
+/** A definition has at most 256 KB, so the cache needs at most about 100 MB, and a few MB in practice. */
+const maxVersions = 400;
 const cache = new Map<Id, ReadVersion>();
 
-/** @throws Error where there is no such version: runs refer to theirs */
+/** @throws Error if there is no such version, because each run refers to its version */
 export async function readVersion(db: Queries, versionId: Id): Promise<ReadVersion> {
   const known = cache.get(versionId);
   if (known) return known;
@@ -29,16 +29,16 @@ export async function readVersion(db: Queries, versionId: Id): Promise<ReadVersi
   });
   const version = readDefinition({ id: versionId, number, language, definition: stored as Definition });
   const [oldest] = cache.keys();
-  if (cache.size >= kept && oldest !== undefined) cache.delete(oldest);
+  if (cache.size >= maxVersions && oldest !== undefined) cache.delete(oldest);
   cache.set(versionId, version);
   return version;
 }
 
-/** @param number 0 for a draft @returns the definition with its steps by id; those of another language are not read, and its runs fail */
+/** @param number 0 for a draft @returns the definition with its steps by id. Steps of another language are not read, and their runs fail */
 export function readDefinition({
   language = languageOfToday,
   ...version
 }: Pick<ReadVersion, 'id' | 'number' | 'definition'> & { language?: number }): ReadVersion {
-  const placed = language === languageOfToday ? placedSteps(version.definition) : [];
-  return { ...version, language, steps: new Map(placed.map((one) => [one.step.id, one])) };
+  const steps = language === languageOfToday ? placedSteps(version.definition) : [];
+  return { ...version, language, steps: new Map(steps.map((one) => [one.step.id, one])) };
 }

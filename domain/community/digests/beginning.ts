@@ -1,4 +1,4 @@
-/** Begins the digests of clubs whose morning has come: one for each club and date of its zone (COMM-17). */
+/** Begins the daily digests: one for each club and local date, from the morning on (COMM-17). */
 import { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import { planNames } from '../../../entities/billing/values.ts';
 import { localDateOf } from '../../../platform/core/local-time.ts';
@@ -9,15 +9,15 @@ import { plans, type Plan } from '../../billing/plans.policy.ts';
 import { planOf } from '../../billing/terms.ts';
 import { digestRules } from './digests.policy.ts';
 
-/** Clubs of a transaction: it takes some tens of milliseconds. */
-const begunAtOnce = 200;
+/** Digests that one transaction begins. It takes some tens of milliseconds. */
+const digestsPerTransaction = 200;
 
 const plansWithCommunity = () => planNames.filter((name) => (plans[name] as Plan).features.includes('community'));
 
 /**
- * Begins a batch of digests, each from 8:00 of the club's local date until the date ends: what was missed while nothing ran is sent
- * late on the same date, or not at all. A club whose zone changes gets none for a date that is not later than that of its last one,
- * and none while another one may still go out.
+ * Begins a batch of digests, each between 8:00 of the club's local date and the end of that date. A digest that was missed during an
+ * outage starts late on its date, or never. After a change of time zone, a club gets no digest for a date that is not later than the date of
+ * its last digest. A club also gets no digest while another digest of the club is still open.
  * @returns how many began, and whether there may be more
  */
 export async function beginDigests(db: Database, now: Date): Promise<{ begun: number; more: boolean }> {
@@ -28,7 +28,7 @@ export async function beginDigests(db: Database, now: Date): Promise<{ begun: nu
   if (mornings.length === 0) return { begun: 0, more: false };
   const takesUntil = new Date(now.getTime() - digestRules.marginMs);
   return db.transaction(async (tx) => {
-    const begun = await tx.rows<Pick<SpaceDigest, 'id' | 'clubId'>>(sql`
+    const startedDigests = await tx.rows<Pick<SpaceDigest, 'id' | 'clubId'>>(sql`
       INSERT INTO space_digests (id, club_id, date, takes_until, ends_at, members, looks_at, created_at)
       SELECT club.id::text || '/' || to_char(morning.date, 'YYYY-MM-DD'), club.id, morning.date, ${takesUntil}, morning.ends_at,
              (SELECT count(DISTINCT student_id) FROM community_memberships WHERE club_id = club.id AND digest), ${now}, ${now}
@@ -41,10 +41,10 @@ export async function beginDigests(db: Database, now: Date): Promise<{ begun: nu
             WHERE earlier.club_id = club.id AND (earlier.date >= morning.date OR (earlier.ended_at IS NULL AND earlier.ends_at > ${now})))
          AND EXISTS (SELECT FROM mail_senders WHERE club_id = club.id)
          AND ${planOf(sql`club.id`)} = ANY(${plansWithCommunity()}::text[])
-       ORDER BY club.id LIMIT ${begunAtOnce}
+       ORDER BY club.id LIMIT ${digestsPerTransaction}
       ON CONFLICT DO NOTHING
       RETURNING ${columns(SpaceDigest, ['id', 'clubId'])}`);
-    await wake(tx, 'spaceDigest', begun, now);
-    return { begun: begun.length, more: begun.length === begunAtOnce };
+    await wake(tx, 'spaceDigest', startedDigests, now);
+    return { begun: startedDigests.length, more: startedDigests.length === digestsPerTransaction };
   });
 }

@@ -1,23 +1,23 @@
-/** When digests go out, what is new in one, and how much of it is shown (COMM-17, COMM-18). */
+/** The rules of digests: when they go out, which posts are new, and how much of them a mail shows (COMM-17, COMM-18). */
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
 export const digestRules = {
   /** Minute of the club's local day. */
   minuteOfDay: 8 * 60,
-  /** Posts of the last minute wait for the next digest: a transaction that is in progress cannot be missed. */
+  /** Posts of the last minute wait for the next digest, so that no post of an open transaction is missed. */
   marginMs: minute,
-  /** No post is told that is older. */
+  /** The oldest age of a post in a digest. */
   lookBackMs: 7 * day,
-  /** Members that a page looks at. */
+  /** Members of one page. */
   pageSize: 1_000,
-  /** Spaces of a mail, and posts of a space in it. The rest is counted. */
+  /** The maximum number of spaces of a mail, and of posts of a space. Further ones are only counted. */
   spaces: 10,
   posts: 5,
-  /** New posts of a space are counted up to here. */
+  /** The highest count of new posts in a space. */
   counted: 100,
-  /** Graphemes of a post's words that are shown. */
+  /** The maximum number of graphemes of a post's excerpt. */
   excerpt: 280,
-  /** For so long rows of a digest are kept, as notices of its mails are accepted (CAMP-14). */
-  keptMs: 90 * day,
+  /** The retention of a digest's rows. Notices about its mails are accepted for as long (CAMP-14). */
+  retentionMs: 90 * day,
 } as const;

@@ -1,4 +1,4 @@
-/** The mail of a digest: its frame is compiled once, and filled in for each student (COMM-18). Everything that people wrote is escaped. */
+/** The mail of a digest. Its frame is compiled once and filled in for each student (COMM-18). Every text of a person is escaped. */
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
 import { noBranding, standardAccent } from '../../branding/branding.ts';
 import { footerHtml, footerText, logoHtml } from '../../branding/html.ts';
@@ -16,24 +16,24 @@ interface DigestMail {
   clubName: string;
   /** Its language is the student's own, or the club's. */
   letterhead: Letterhead;
-  /** Where the classroom is, without a slash at the end. */
+  /** The URL of the classroom, without a slash at the end. */
   classroom: string;
-  /** Of the club, in which times are shown. */
+  /** The club's time zone, in which times are shown. */
   timeZone: string;
   unsubscribeUrl: string;
 }
 
-/** Places of the frame, between two characters that nothing else has. */
-const placeOf = (name: string) => `\uE000${name}\uE001`;
-const places = /\uE000(\w+)\uE001/;
+/** Placeholders in the frame, between two characters that occur nowhere else. */
+const placeholder = (name: string) => `\uE000${name}\uE001`;
+const placeholders = /\uE000(\w+)\uE001/;
 
 type Frames = ReadonlyMap<OfferedLanguage, readonly string[]>;
 let compiled: Promise<Frames> | undefined;
 
-/** @returns for each language pieces of HTML and names of places, in turns */
+/** @returns for each language: pieces of HTML and names of placeholders, alternating */
 function frames(): Promise<Frames> {
   compiled ??= Promise.all(offeredLanguages.map(async (language) => [language, await frame(language)] as const)).then(
-    (made) => new Map(made),
+    (entries) => new Map(entries),
   );
   return compiled;
 }
@@ -43,22 +43,22 @@ async function frame(language: OfferedLanguage): Promise<readonly string[]> {
     frameMjml({
       language,
       direction: wordingIn(language).direction,
-      preheader: placeOf('preheader'),
-      body: `<mj-text>${placeOf('body')}</mj-text>`,
-      footer: placeOf('footer'),
+      preheader: placeholder('preheader'),
+      body: `<mj-text>${placeholder('body')}</mj-text>`,
+      footer: placeholder('footer'),
       accentColor: standardAccent,
-      logo: placeOf('logo'),
+      logo: placeholder('logo'),
     }),
   );
-  return html.split(places);
+  return html.split(placeholders);
 }
 
-/** Loads the compiler, where it is not loaded yet: nobody should wait for it with a claimed mail in hand. */
+/** Loads the MJML compiler before a mail is claimed, so that its loading time does not count against a lease. */
 export async function prepareLayout(): Promise<Layout> {
-  const made = await frames();
+  const framesByLanguage = await frames();
   return (mail) => {
     const language = languageOf(mail.letterhead.language);
-    return render(made.get(language) ?? [], mail, wordingIn(language));
+    return render(framesByLanguage.get(language) ?? [], mail, wordingIn(language));
   };
 }
 
@@ -68,7 +68,7 @@ function render(pieces: readonly string[], mail: DigestMail, wording: Wording): 
   const { news, letterhead, unsubscribeUrl } = mail;
   const subject = wording.say('digest.subject', { count: countOf(news.spaces), club: mail.clubName });
   const address = letterhead.postalAddress.split(/\r?\n/);
-  const shown = news.spaces.map((space) => shownSpace(space, mail, wording));
+  const spaces = news.spaces.map((space) => shownSpace(space, mail, wording));
   const rest = news.moreSpaces > 0 ? [wording.say('digest.more_spaces', { count: news.moreSpaces })] : [];
   const reason = `${wording.say('digest.reason')} ${wording.say('digest.zone', { zone: wording.zone(news.spaces[0]?.posts[0]?.at ?? new Date(0), mail.timeZone) })}`;
   const unsubscribe = wording.say('footer.unsubscribe');
@@ -78,7 +78,7 @@ function render(pieces: readonly string[], mail: DigestMail, wording: Wording): 
     preheader: escapeHtml(news.spaces.map(({ name }) => name).join(' · ')),
     body: [
       `<h1 style="margin:0 0 16px;font-size:24px;line-height:1.25">${escapeHtml(subject)}</h1>`,
-      ...shown.map((space) => spaceHtml(space, wording)),
+      ...spaces.map((space) => spaceHtml(space, wording)),
       ...rest.map((words) => `<p>${escapeHtml(words)}</p>`),
     ].join('\n'),
     footer: `<p${dirAttribute(letterhead.clubName, wording.direction)}>${[letterhead.clubName, ...address].map(escapeHtml).join('<br>')}</p>
@@ -93,7 +93,7 @@ function render(pieces: readonly string[], mail: DigestMail, wording: Wording): 
       .join(''),
     text: `${[
       subject,
-      ...shown.map(spaceText),
+      ...spaces.map(spaceText),
       ...rest,
       `-- \n${letterhead.clubName}\n${letterhead.postalAddress}\n\n${[...footerText(branding), reason].join('\n\n')}\n${unsubscribe}: ${unsubscribeUrl}`,
     ].join('\n\n')}\n`,
@@ -106,7 +106,7 @@ interface ShownPost {
   url: string;
   title: string;
   words: string;
-  /** Empty where the account is gone. */
+  /** Empty if the account was deleted. */
   author: string;
   time: string;
 }
@@ -150,7 +150,7 @@ function spaceHtml({ url, name, posts, more }: ShownSpace, wording: Wording): st
   ].join('\n');
 }
 
-/** A long word must not make the mail wider than a phone. */
+/** Breaks long words, so that the mail is not wider than a phone. */
 const paragraph = 'margin:0;overflow-wrap:anywhere;word-break:break-word';
 
 function postHtml({ url, title, words, author, time }: ShownPost, { direction, ...wording }: Wording): string {
@@ -159,8 +159,8 @@ function postHtml({ url, title, words, author, time }: ShownPost, { direction, .
     title === ''
       ? ''
       : `<p${dirAttribute(title, direction)} style="${paragraph};font-weight:600">${linkHtml(url, title)}</p>`;
-  const said = title === '' ? linkHtml(url, shownWords) : escapeHtml(shownWords);
-  return `<div style="margin:0 0 16px">${heading}<p${dirAttribute(shownWords, direction)} style="${paragraph}">${said}</p><p style="${paragraph};font-size:13px;color:#5b6270">${author === '' ? '' : `<bdi>${escapeHtml(author)}</bdi> · `}${time}</p></div>`;
+  const wordsHtml = title === '' ? linkHtml(url, shownWords) : escapeHtml(shownWords);
+  return `<div style="margin:0 0 16px">${heading}<p${dirAttribute(shownWords, direction)} style="${paragraph}">${wordsHtml}</p><p style="${paragraph};font-size:13px;color:#5b6270">${author === '' ? '' : `<bdi>${escapeHtml(author)}</bdi> · `}${time}</p></div>`;
 }
 
 function spaceText({ url, name, posts, more }: ShownSpace): string {

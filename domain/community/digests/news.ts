@@ -1,4 +1,4 @@
-/** What is new for students in the spaces whose daily mail they want: asked of memberships, access and posts as they are now (COMM-18). */
+/** The new posts for students in the spaces whose daily mail they want. Memberships, access and posts count as they are now (COMM-18). */
 import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -22,22 +22,22 @@ export interface NewPost {
 export interface NewsOfSpace {
   id: Id;
   name: string;
-  /** New posts; none is counted beyond `digestRules.counted`. */
+  /** The number of new posts, at most `digestRules.counted`. */
   count: number;
-  /** The newest of them, the newest first. */
+  /** The newest of the new posts, the newest first. */
   posts: readonly NewPost[];
 }
 
-/** What a student is told. */
+/** The content of one student's mail. */
 export interface News {
-  /** In the administrators' order; never empty. */
+  /** In the administrators' order. Never empty. */
   spaces: readonly NewsOfSpace[];
-  /** Further spaces in which something is new. */
+  /** The number of further spaces with new posts. */
   moreSpaces: number;
 }
 
-/** The spaces of `wanted`, and from when on a post is new in each: for these students. */
-function wanted({ id, clubId, takesUntil }: DigestWindow, studentIds: readonly Id[], now: Date): Sql {
+/** The table `told` has the last digest of each student. The table `wanted` has their spaces, and the time after which a post is new. */
+function wantedSpaces({ id, clubId, takesUntil }: DigestWindow, studentIds: readonly Id[], now: Date): Sql {
   const since = new Date(takesUntil.getTime() - digestRules.lookBackMs);
   return sql`
     told AS MATERIALIZED (
@@ -56,13 +56,13 @@ function wanted({ id, clubId, takesUntil }: DigestWindow, studentIds: readonly I
          AND (NOT space.private OR ${hasAccessToSpace(sql`space.id`, sql`membership.student_id`, now)}))`;
 }
 
-/** Of a post of `wanted`. To be read in the order of `created_at`, so that Postgres begins at the mark, whatever its statistics say. */
+/** A condition on a post of `wanted`. Statements must order by `created_at`, so that Postgres begins at the mark whatever its statistics say. */
 const isNew = ({
   takesUntil,
 }: DigestWindow): Sql => sql`post.space_id = wanted.id AND post.state = 'published' AND post.hidden_at IS NULL
   AND post.created_at > wanted.new_from AND post.created_at <= ${takesUntil} AND post.student_id IS DISTINCT FROM wanted.student_id`;
 
-/** @returns those of the students for whom something is new */
+/** @returns the students who have new posts */
 export async function studentsWithNews(
   db: Queries,
   digest: DigestWindow,
@@ -70,13 +70,13 @@ export async function studentsWithNews(
   now: Date,
 ): Promise<Id[]> {
   const rows = await db.rows<{ id: Id }>(sql`
-    WITH ${wanted(digest, studentIds, now)}
+    WITH ${wantedSpaces(digest, studentIds, now)}
     SELECT DISTINCT wanted.student_id AS id FROM wanted
      WHERE (SELECT true FROM community_posts post WHERE ${isNew(digest)} ORDER BY post.created_at LIMIT 1)`);
   return rows.map(({ id }) => id);
 }
 
-/** Characters of a post's Markdown that are read: enough for its excerpt. */
+/** The number of characters of a post's Markdown that are read. The excerpt needs no more. */
 const readCharacters = 2_000;
 
 interface Row extends NewPost {
@@ -87,7 +87,7 @@ interface Row extends NewPost {
   spaces: number;
 }
 
-/** @returns by the student's id, what each of them is told; who is told nothing is absent */
+/** @returns the news by the student's id. A student without news is absent. */
 export async function newsOf(
   db: Queries,
   digest: DigestWindow,
@@ -95,7 +95,7 @@ export async function newsOf(
   now: Date,
 ): Promise<ReadonlyMap<Id, News>> {
   const rows = await db.rows<Row>(sql`
-    WITH ${wanted(digest, studentIds, now)},
+    WITH ${wantedSpaces(digest, studentIds, now)},
     counted AS MATERIALIZED (
       SELECT wanted.*, found.posts AS new_posts,
              row_number() OVER (PARTITION BY wanted.student_id ORDER BY wanted.position, wanted.id) AS place,
@@ -116,10 +116,10 @@ export async function newsOf(
      WHERE wanted.place <= ${digestRules.spaces}
      ORDER BY wanted.student_id, wanted.place, news.created_at DESC, news.id DESC`);
   const byStudent = Map.groupBy(rows, ({ studentId }) => studentId);
-  return new Map([...byStudent].map(([studentId, own]) => [studentId, told(own)]));
+  return new Map([...byStudent].map(([studentId, own]) => [studentId, newsFrom(own)]));
 }
 
-function told(rows: readonly Row[]): News {
+function newsFrom(rows: readonly Row[]): News {
   const spaces = [...Map.groupBy(rows, ({ spaceId }) => spaceId)].map(([id, posts]) => ({
     id,
     name: posts[0]?.name ?? '',

@@ -1,16 +1,16 @@
-/** How long digests and their mails are kept, and their removal in small batches (COMM-18). */
+/** Removes digests and their mails in small batches after their retention (COMM-18). */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { digestRules } from './digests.policy.ts';
 
 const batch = 1_000;
 
-/** Removes a batch of mails of one digest whose time is over, and at last the digest. Safe to repeat. */
+/** Removes a batch of mails of one digest whose retention is over. The last batch removes the digest too. Safe to repeat. */
 export async function retainDigests(
   db: Database,
   now: Date,
 ): Promise<{ rows: { digestMails: number }; more: boolean }> {
-  const endedBy = new Date(now.getTime() - digestRules.keptMs);
+  const endedBy = new Date(now.getTime() - digestRules.retentionMs);
   return db.transaction(async (tx) => {
     const digest = await tx.one<{ id: string }>(
       sql`SELECT id FROM space_digests WHERE ended_at <= ${endedBy} ORDER BY ended_at LIMIT 1 FOR UPDATE SKIP LOCKED`,

@@ -1,6 +1,6 @@
 /**
- * One page of a digest's mails: each is claimed immediately before it is handed over, and what it says is chosen then (COMM-18). None is
- * sent twice by itself (CAMP-6).
+ * Sends one page of a digest's mails. Each mail is claimed immediately before it is handed to the mail server, and its content is chosen
+ * then (COMM-18). The service never sends a mail twice on its own (CAMP-6).
  */
 import { Club } from '../../../entities/clubs/club.ts';
 import type { SpaceDigest } from '../../../entities/community/space-digest.ts';
@@ -36,18 +36,18 @@ import { newsOf, type News } from './news.ts';
 export interface DigestDeps extends HandingOverDeps {
   db: Database;
   vault: Vault;
-  /** The platform's own address, from which clubs without a proven domain of their own write, and to which bounces go. */
+  /** The platform's own address. Clubs without a verified domain send from it, and bounces go to it. */
   fromAddress: string;
-  /** How many mails a new club, and a new domain, may send in a day. */
+  /** The number of mails that a new club, and a new domain, may send in a day. */
   warmUps: WarmUps;
-  /** Where callers reach the API, without a slash at the end. */
+  /** The URL at which callers reach the API, without a slash at the end. */
   publicUrl: string;
-  /** Where the classrooms are; `{slug}` stands for the club's. */
+  /** The URL of the classrooms. `{slug}` stands for the club's slug. */
   classroomUrl: string;
   onOutcome: (status: Outcome['status']) => void;
 }
 
-/** A mail server that refuses so many in a row is not asked on for a while. */
+/** After this many refusals in a row the digest pauses. */
 const refusalsBeforeRest = 20;
 
 interface Candidate {
@@ -57,12 +57,12 @@ interface Candidate {
 
 interface Claimed extends Pick<Mail, 'id' | 'studentId' | 'fence' | 'attemptCount'> {
   email: string;
-  /** The student's own; null if they have chosen none. */
+  /** The student's own language, or null if the student has chosen none. */
   language: string | null;
   news: News;
 }
 
-/** Everything of the digest and its club that each of its mails needs. */
+/** The data of the digest and its club that each mail needs. */
 interface Scene {
   digest: SpaceDigest;
   club: Club;
@@ -75,13 +75,13 @@ interface Scene {
   refusals: number;
 }
 
-/** What a page came to. */
+/** The result of a page. */
 interface DigestPage extends SentPage {
-  /** The mail server refused, again and again. */
+  /** The mail server refused too many mails in a row. */
   isRefusing: boolean;
 }
 
-/** Sends up to `most` mails that are due, on all connections at once, for some seconds. */
+/** Sends up to `most` due mails, on all connections at the same time, for some seconds. */
 export async function sendDigestPage(
   deps: DigestDeps,
   digest: SpaceDigest,
@@ -121,9 +121,9 @@ interface Locked extends Pick<Mail, 'id' | 'studentId'> {
 }
 
 /**
- * Claims mails, one for each connection that is idle, and chooses what each says, in one transaction: what its student may read then.
- * A mail for which nothing is left is skipped. So is one to an address that nobody has confirmed: it would be told what members alone
- * may read.
+ * Claims one mail for each idle connection and chooses its content in the same transaction: the posts that its student may read now.
+ * A mail without content is skipped. A mail to an unconfirmed address is skipped too, because it would show posts that only members may
+ * read.
  */
 async function claimAll(
   deps: DigestDeps,
@@ -133,14 +133,14 @@ async function claimAll(
 ): Promise<readonly ClaimOf<Claimed>[]> {
   const claims = await deps.db.transaction(async (tx) => {
     const locked = await lock(tx, deps.vault, candidates, now);
-    const asked = locked.filter(({ skipReason }) => skipReason === null).map(({ studentId }) => studentId);
-    const news = await newsOf(tx, digest, asked, now);
+    const eligibleStudentIds = locked.filter(({ skipReason }) => skipReason === null).map(({ studentId }) => studentId);
+    const news = await newsOf(tx, digest, eligibleStudentIds, now);
     return claim(tx, locked, news);
   });
   return candidates.map(({ id }) => claims.get(id) ?? 'passed');
 }
 
-/** Locks mails that may go out now, in the order of their ids; those that another has are left to it. */
+/** Locks mails that may go out now, in the order of their ids. Skips mails that another transaction has locked. */
 async function lock(
   tx: Transaction,
   vault: Vault,
@@ -170,7 +170,7 @@ async function lock(
        AND EXISTS (SELECT FROM space_digests digest WHERE digest.id = mail.digest_id AND digest.ended_at IS NULL)`);
 }
 
-/** @returns what was claimed, by the mail's id */
+/** @returns the claimed mails by id */
 async function claim(
   tx: Transaction,
   locked: readonly Locked[],
@@ -192,8 +192,8 @@ async function claim(
      WHERE mails.id = judged.id
     RETURNING mails.id, (SELECT language FROM students WHERE id = mails.student_id) AS language, mails.student_id AS "studentId", mails.fence, mails.attempt_count AS "attemptCount", mails.student_email AS email, mails.status`);
   const claims = rows.flatMap(({ status, ...row }) => {
-    const found = status === 'sending' ? news.get(row.studentId) : undefined;
-    return found === undefined ? [] : [{ ...row, news: found }];
+    const ownNews = status === 'sending' ? news.get(row.studentId) : undefined;
+    return ownNews === undefined ? [] : [{ ...row, news: ownNews }];
   });
   return new Map(claims.map((one) => [one.id, one]));
 }
@@ -224,7 +224,7 @@ function messageTo(
     ...(from.signWith !== undefined && { signWith: from.signWith }),
     to: email,
     ...(sender.replyTo !== null && { replyTo: sender.replyTo }),
-    // The same for every attempt, so that a mailbox can tell a repetition.
+    // Each attempt has the same Message-ID, so that a mailbox can recognize a repetition.
     messageId: `<${id}@${domain}>`,
     headers: {
       'List-Id': `<digests.${club.id}.${domain}>`,
@@ -237,7 +237,7 @@ function messageTo(
   };
 }
 
-/** Writes what became of a mail; a removed student's address stays out of it. @returns whether the page goes on */
+/** Records the outcome of a mail. The address of a removed student is not recorded. @returns whether the page goes on */
 async function record(
   { db, onOutcome }: DigestDeps,
   scene: Scene,
@@ -250,7 +250,7 @@ async function record(
   if (outcome.status === 'sent') await scene.recordSent(claimed, answer);
   else {
     const again = outcome.status === 'pending' ? new Date(now.getTime() + outcome.waitMs) : null;
-    // A removed student's row has no address any more, and must not get one back by a server's words.
+    // The row of a removed student has no address. The server's answer must not bring the address back.
     const error =
       outcome.lastError === outcomeUnknown
         ? sql`${outcome.lastError}::text`

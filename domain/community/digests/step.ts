@@ -11,7 +11,7 @@ import { digestRules } from './digests.policy.ts';
 import { studentsWithNews } from './news.ts';
 import { sendDigestPage, type DigestDeps } from './sending.ts';
 
-/** What a digest waits for. `page`: nothing, there is more to do. */
+/** The reason of a wait. `page` means no wait: there is more to do. */
 type Awaited = 'rate' | 'day' | 'retries' | 'server' | 'under_way' | 'page';
 
 export type DigestStep =
@@ -20,16 +20,16 @@ export type DigestStep =
       done: false;
       at?: number;
       waitingFor: Awaited;
-      /** Pages of members that were looked at, of so many. */
+      /** The number of pages of members that were looked at. */
       page: number;
       pages: number;
       settled: number;
       recipients: number;
     };
 
-/** A mail server that is not reached is asked again after so long: longer than it takes to start one again. */
+/** The pause if the mail server cannot be reached. A restart of the server takes less time. */
 const unreachedRestMs = 15_000;
-/** One that refuses mail after mail has a trouble that takes people. */
+/** The pause if the mail server refuses mail after mail, which a person must solve. */
 const refusedRestMs = 15 * 60_000;
 
 /** @param digestId `<club>/<date>` @param now Unix milliseconds */
@@ -49,7 +49,7 @@ export async function stepDigest(deps: DigestDeps, digestId: string, now: number
   return rest(deps, digest, 'page', { until: at });
 }
 
-/** Whether the club still has the feature, and says how it writes. */
+/** Whether the club still has the feature, and has a mail sender. */
 async function isWanted({ db }: DigestDeps, clubId: Id): Promise<boolean> {
   return (await hasFeature(db, clubId, 'community')) && (await db.manager.exists(MailSender, { where: { clubId } }));
 }
@@ -62,7 +62,7 @@ async function dueOf({ db }: DigestDeps, digestId: string, now: Date): Promise<n
 }
 
 interface Moment {
-  /** When the next lease is over: its mail is not left open for longer. */
+  /** When the next lease expires. Its mail must not stay open for longer. */
   leased: Date | undefined;
   now: Date;
 }
@@ -74,9 +74,9 @@ async function send(
 ): Promise<DigestStep> {
   let isRefusing = false;
   const page = await sendWithinBounds(deps, digest.clubId, due, now, async (from, most) => {
-    const sent = await sendDigestPage(deps, digest, from, most, now);
-    ({ isRefusing } = sent);
-    return sent;
+    const digestPage = await sendDigestPage(deps, digest, from, most, now);
+    ({ isRefusing } = digestPage);
+    return digestPage;
   });
   if ('until' in page) return rest(deps, digest, page.waitingFor, { until: page.until, leased });
   if (!page.isUnreached && !isRefusing) return rest(deps, digest, 'page', { until: now });
@@ -85,8 +85,8 @@ async function send(
 }
 
 /**
- * Looks at the next page of members in one transaction: each for whom something is new gets a row, unique by student and digest. A page
- * that was looked at meanwhile is left as it is.
+ * Looks at the next page of members in one transaction. Each member with new posts gets a row, unique by student and digest. If another
+ * transaction has looked at the page meanwhile, nothing changes.
  */
 async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): Promise<void> {
   const { id, clubId, pagedTo, pages } = digest;
@@ -96,7 +96,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
     if (!current) return;
     const members = await nextMembers(tx, clubId, pagedTo);
     const students = members.length === 0 ? [] : await studentsWithNews(tx, digest, members, now);
-    // Waits for removals under way: they do not see these mails, and would leave a name and an address in them.
+    // Waits for concurrent removals of students. They would not see these mails, and would leave a name and an address in them.
     const written = await tx.rows(sql`
       WITH student AS MATERIALIZED (
         SELECT id, name, email FROM students
@@ -113,7 +113,7 @@ async function pageMembers({ db }: DigestDeps, digest: SpaceDigest, now: Date): 
   });
 }
 
-/** In the order of ids, which the partial index has. */
+/** The members after this one in the order of ids, which is the order of the partial index. */
 async function nextMembers(tx: Transaction, clubId: Id, after: Id | null): Promise<Id[]> {
   const from = after === null ? sql`` : sql`AND student_id > ${after}`;
   const members = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT student_id AS id FROM community_memberships
@@ -121,7 +121,7 @@ async function nextMembers(tx: Transaction, clubId: Id, after: Id | null): Promi
   return members.map(({ id }) => id);
 }
 
-/** Nothing goes out any more: what has not is skipped. What is under way ends as it ends. */
+/** Skips every mail that has not gone out. Mails that are being sent complete normally. */
 async function endEarly(
   deps: DigestDeps,
   digest: SpaceDigest,
@@ -135,17 +135,17 @@ async function endEarly(
   return (await end(deps, digest, now)) ? { done: true, outcome } : rest(deps, digest, 'page', { until: now });
 }
 
-/** Nothing is due: ends the digest, or waits for the next attempt or for a lease that is still held. */
+/** Runs when nothing is due: ends the digest, or waits for the next attempt or for the end of a lease. */
 async function finishOrWait(deps: DigestDeps, digest: SpaceDigest, { leased, now }: Moment): Promise<DigestStep> {
-  const left = await deps.db.one<{ next: Date | null }>(
+  const nextPending = await deps.db.one<{ next: Date | null }>(
     sql`SELECT min(next_attempt_at) AS next FROM mails WHERE digest_id = ${digest.id} AND status = 'pending'`,
   );
-  if (left?.next) return rest(deps, digest, 'retries', { until: left.next, leased });
+  if (nextPending?.next) return rest(deps, digest, 'retries', { until: nextPending.next, leased });
   if (leased) return rest(deps, digest, 'under_way', { until: leased });
   return (await end(deps, digest, now)) ? { done: true, outcome: 'sent' } : rest(deps, digest, 'page', { until: now });
 }
 
-/** @returns false where a mail is open again */
+/** @returns false if a mail is still open */
 async function end({ db }: DigestDeps, { id }: SpaceDigest, now: Date): Promise<boolean> {
   const ended = await db.run(sql`UPDATE space_digests SET ended_at = ${now}, looks_at = NULL
     WHERE id = ${id} AND ended_at IS NULL
@@ -153,16 +153,16 @@ async function end({ db }: DigestDeps, { id }: SpaceDigest, now: Date): Promise<
   return ended === 1;
 }
 
-/** Says when there is more to do, in the row too: if the run is lost, the sweeper finds it by that. */
+/** Returns and records when there is more to do. If the run is lost, the sweeper finds the digest by its row. */
 async function rest(
   { db }: DigestDeps,
   { id, members, endsAt }: SpaceDigest,
   waitingFor: Awaited,
   { until, leased = until }: { until: Date; leased?: Date | undefined },
 ): Promise<DigestStep> {
-  // After its date nothing is waited for but what is under way.
-  const wanted = waitingFor === 'under_way' || until < endsAt ? until : endsAt;
-  const at = leased < wanted ? leased : wanted;
+  // After its date the digest waits only for mails that are being sent.
+  const nextLook = waitingFor === 'under_way' || until < endsAt ? until : endsAt;
+  const at = leased < nextLook ? leased : nextLook;
   const row = await db.one<Pick<SpaceDigest, 'pages' | 'recipients'> & { open: number }>(sql`
     UPDATE space_digests SET looks_at = ${at} WHERE id = ${id} AND ended_at IS NULL RETURNING pages, recipients,
       (SELECT count(*)::int FROM mails WHERE digest_id = ${id} AND status IN ('pending', 'sending')) AS open`);

@@ -1,22 +1,22 @@
-/** The words of a post in a mail: its Markdown without marks, addresses and pictures, cut to a length (COMM-18). */
+/** The text of a post in a mail: its Markdown without marks, addresses and pictures, cut to a length (COMM-18). */
 import { LRUCache } from 'lru-cache';
 import MarkdownIt, { type Token } from 'markdown-it';
 import { withoutAddresses } from './typed-addresses.ts';
 
-/** As deep as posts are read when their links are judged. */
+/** The same nesting depth as when the links of posts are judged. */
 const maxNesting = 40;
-// Raw HTML is shown as it was typed, as readers of posts show it.
+// Raw HTML appears as it was typed, as in the classroom.
 const markdown = new MarkdownIt({ html: false, linkify: false, maxNesting });
 markdown.validateLink = () => true;
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-/** Characters that say nothing, or turn the direction of what follows them. */
+/** Invisible characters, and characters that change the direction of the following text. */
 const unseen = /[\p{Cc}\u200b\u2028-\u202e\u2066-\u2069\ufeff]+/gu;
 
-/** The same posts stand in the mails of many students: to read their Markdown costs more than the rest of a mail. */
+/** A cache, because the same posts appear in the mails of many students, and parsing Markdown is the costliest part of a mail. */
 const known = new LRUCache<string, string>({ max: 500 });
 
-/** @param most graphemes @returns one line; what was cut off ends in an ellipsis behind a whole word, where there is one */
+/** @param most graphemes @returns one line. A cut text ends in an ellipsis, after a whole word if possible. */
 export function wordsOf(text: string, most: number): string {
   const key = `${most} ${text}`;
   const words = known.get(key) ?? cut(plain(markdown.parse(text, {}).map(wordsOfToken).join(' ')), most);
@@ -24,7 +24,7 @@ export function wordsOf(text: string, most: number): string {
   return words;
 }
 
-/** The same for a line that is no Markdown. */
+/** Shortens a line that is not Markdown. */
 export const plainLine = (text: string, most: number): string => cut(plain(text), most);
 
 const plain = (text: string): string => withoutAddresses(text).replaceAll(unseen, ' ').replaceAll(/\s+/g, ' ').trim();
@@ -36,10 +36,10 @@ function wordsOfToken({ type, content, children }: Token): string {
 }
 
 function cut(line: string, most: number): string {
-  if (line.length <= most) return line; // a grapheme has one unit or more
+  if (line.length <= most) return line; // a grapheme has at least one UTF-16 unit
   const parts = Array.from(graphemes.segment(line), ({ segment }) => segment);
   if (parts.length <= most) return line;
-  const kept = parts.slice(0, most - 1).join('');
-  const space = kept.lastIndexOf(' ');
-  return `${kept.slice(0, space > kept.length / 2 ? space : undefined).trimEnd()}…`;
+  const head = parts.slice(0, most - 1).join('');
+  const space = head.lastIndexOf(' ');
+  return `${head.slice(0, space > head.length / 2 ? space : undefined).trimEnd()}…`;
 }

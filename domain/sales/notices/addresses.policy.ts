@@ -1,69 +1,69 @@
-/** E-mail addresses in notices: what counts as one, and where they stand in a body, so that a person's removal finds them. */
+/** E-mail addresses in notices: which text is an address, and the addresses in a body, so that a removal finds them. */
 import { isEmail } from '../../../platform/core/email.policy.ts';
 import { foldEmail } from '../../../platform/core/text.policy.ts';
 
 const longestAddress = 254;
-/** Of a text that is an address and nothing else: white space around it may be much. */
+/** The longest text that may be a single address with white space around it. */
 const longestField = 1_000;
-/** A body of a sale holds a handful; what is beyond is no sale's. */
+/** The body of a sale has a handful of addresses. A body with more is not a sale's. */
 const maxAddresses = 200;
-/** Characters that an address may begin after although they could be part of it: `'ada@example.com'`, `mail=ada@example.com`. */
+/** The maximum number of positions at which an address may begin after a character that could belong to it: `'ada@example.com'`, `mail=ada@example.com`. */
 const maxBeginnings = 8;
 
-/** @returns the address as accounts keep it, folded; undefined for what the contract would not take for one either */
+/** @returns the address in its case-folded form; undefined for a text that the contract would not accept as an address */
 export function readAddress(text: string): string | undefined {
-  // Judged before it is folded: folding makes a plain k of the Kelvin sign.
+  // The check comes before folding, because folding turns the Kelvin sign into a plain k.
   const address = text.trim();
   return address.length <= longestAddress && isEmail(address) ? foldEmail(address) : undefined;
 }
 
-/** Notices from before the rule above named people by what their addresses fold to. */
+/** Folds before checking, as notices did before the rule of `readAddress`. */
 function readFolded(text: string): string | undefined {
   const address = foldEmail(text);
   return address.length <= longestAddress && isEmail(address) ? address : undefined;
 }
 
 /**
- * Every e-mail address in any text of the body, folded, the names of fields included: whatever `readAddress` takes for one is
- * found. A walk from each `@` outwards to where no address goes on, so that the time is linear in the body's length.
+ * Finds every e-mail address in any text of the body, folded, also in the names of fields. It finds every address that `readAddress`
+ * accepts. It walks from each `@` outwards to the end of the address, so the time is linear in the body's length.
  */
 export function addressesIn(body: unknown): string[] {
-  const found = new Set<string>();
+  const addresses = new Set<string>();
   const open: unknown[] = [body];
-  while (open.length > 0 && found.size < maxAddresses) {
+  while (open.length > 0 && addresses.size < maxAddresses) {
     const value = open.pop();
-    if (typeof value === 'string') addAddressesOf(value, found);
+    if (typeof value === 'string') addAddressesOf(value, addresses);
     else if (typeof value === 'object' && value !== null)
       for (const [name, inner] of Object.entries(value)) open.push(inner, name);
   }
-  return [...found].slice(0, maxAddresses);
+  return [...addresses].slice(0, maxAddresses);
 }
 
-function addAddressesOf(text: string, found: Set<string>): void {
+function addAddressesOf(text: string, addresses: Set<string>): void {
   const whole = text.length <= longestField ? readFolded(text) : undefined;
   if (whole !== undefined) {
-    found.add(whole);
+    addresses.add(whole);
     return;
   }
-  for (let at = text.indexOf('@'); at !== -1 && found.size < maxAddresses; at = text.indexOf('@', at + 1)) {
+  for (let at = text.indexOf('@'); at !== -1 && addresses.size < maxAddresses; at = text.indexOf('@', at + 1)) {
     let end = at + 1;
     while (end - at <= longestAddress && ofDomain.test(text.charAt(end))) end++;
-    // The full stop of the sentence, or a hyphen after it.
+    // The end may be the full stop of the sentence, or a hyphen.
     while ('.-'.includes(text.charAt(end - 1))) end--;
     for (const start of beginningsBefore(text, at)) {
       const address = readFolded(text.slice(start, end));
-      if (address !== undefined) found.add(address);
+      if (address !== undefined) addresses.add(address);
     }
   }
 }
 
-// Each is asked of one character.
+// Each pattern is matched against one character.
 const ofDomain = /[a-z0-9.-]/iu;
-/** Also what folds into one of these: the Kelvin sign, by the flags, and the Greek accent that is a `. */
+/** Includes characters that fold into one of these: the Kelvin sign, by the flags, and the Greek accent that folds into a backtick. */
 const ofName = /[a-z0-9.!#$%&'*+/=?^_`\u1FEF{|}~-]/iu;
 const mayDivide = /[!#$%&'*/=?^`{|}~]/;
 
-/** Where the address before this `@` may begin: at the end of all that could be part of it, and after what may divide. */
+/** @returns the possible starts of the address before this `@`: at the first possible character, and after each possible separator */
 function beginningsBefore(text: string, at: number): number[] {
   const beginnings: number[] = [];
   let start = at;

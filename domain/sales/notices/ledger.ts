@@ -1,4 +1,4 @@
-/** Carrying out what a notice tells: whose sale it is, then the purchase and the subscription, in one transaction. */
+/** Applies the events of a notice: finds the owner of the sale, then records the purchase and the subscription, in one transaction. */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
@@ -18,11 +18,11 @@ export interface Ledger {
 }
 
 /**
- * Carries one event out; the same one again, or an earlier one later, changes nothing.
- * @returns whom it is about, and whether they are removed: then nothing was done, and nobody is brought back
+ * Applies one sales event. Applying it twice, or an older one later, changes nothing.
+ * @returns the student of the event, and whether the student is removed. Then nothing is changed, and no student comes back
  * @throws NoticeRefusal unknown_product, sale_mismatch; SaleJustTaken; DomainError limit_reached
  */
-export async function carryOut(
+export async function applyEvent(
   tx: Transaction,
   vault: Vault,
   ledger: Ledger,
@@ -35,10 +35,12 @@ export async function carryOut(
   if (known) requireSameSale(known, event);
   const { studentId, productId } = known ?? (await openOwner(tx, vault, ledger, event, now));
   const owner: SaleOwner = { ...ledger, studentId, productId };
-  const named =
+  const subscriptionOfEvent =
     ids.subscriptionId === undefined ? null : await findOrOpenSubscription(tx, owner, ids.subscriptionId, now);
 
-  const subscriptionId = isPurchase(event) ? await recordPurchase(tx, owner, event, named, now) : named;
+  const subscriptionId = isPurchase(event)
+    ? await recordPurchase(tx, owner, event, subscriptionOfEvent, now)
+    : subscriptionOfEvent;
   if (subscriptionId === null) return { studentId, removed: false };
   if (!isPurchase(event)) await recordMark(tx, owner, subscriptionId, event, now);
   const periodEnd = isPurchase(event) ? event.subscription?.periodEnd : event.periodEnd;
@@ -53,7 +55,7 @@ function idsOf(event: SalesEvent): SaleIds {
   return { purchaseId: event.purchaseId, subscriptionId: event.subscription?.id };
 }
 
-/** Opens or finds the account of a sale that nobody is known to have. @throws SaleJustTaken, NoticeRefusal, DomainError limit_reached */
+/** Finds or opens the account for a sale without a known owner. @throws SaleJustTaken, NoticeRefusal, DomainError limit_reached */
 async function openOwner(
   tx: Transaction,
   vault: Vault,
@@ -64,13 +66,13 @@ async function openOwner(
   const productId = await findProduct(tx, ledger, event.productId);
   const account = { ...event.buyer, openedBy: 'sale', invited: true } as const;
   const { studentId } = await findOrOpenAccount(tx, vault, ledger.clubId, account, now);
-  // Whoever held the club's count meanwhile may have recorded this very sale.
-  const [since] = await findKnownOwners(tx, ledger, idsOf(event));
-  if (since && since.studentId !== studentId) throw new SaleJustTaken();
-  return { studentId, productId: since?.productId ?? productId };
+  // A transaction that held the lock of the club's count meanwhile may have recorded this sale.
+  const [concurrentOwner] = await findKnownOwners(tx, ledger, idsOf(event));
+  if (concurrentOwner && concurrentOwner.studentId !== studentId) throw new SaleJustTaken();
+  return { studentId, productId: concurrentOwner?.productId ?? productId };
 }
 
-/** Two shops of one platform may count alike: what is neither the same product nor the same buyer is another sale. */
+/** Two shops of one platform may use the same ids. So a sale with another product and another buyer is another sale. */
 function requireSameSale(known: KnownOwner, event: SalesEvent): void {
   if (known.productExternalId !== event.productId && known.email !== event.buyer.email)
     throw new NoticeRefusal('sale_mismatch');
@@ -83,12 +85,12 @@ interface Owner {
 }
 
 export interface KnownOwner extends Owner {
-  /** As it is now; null for a removed student. */
+  /** The current address. Null for a removed student. */
   email: string | null;
   removed: boolean;
 }
 
-/** Of a charge, those of the purchase and of its subscription: one, as long as they agree. */
+/** Finds the owners of the purchase and of its subscription. They should be one student. */
 async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, ids: SaleIds): Promise<Owner[]> {
   return tx.rows<Owner>(sql`SELECT DISTINCT ON (student_id) ${columns(Purchase, ['studentId'], 'sale')},
             ${columns(Product, { productId: 'id', productExternalId: 'externalId' }, 'product')}
@@ -100,9 +102,9 @@ async function findKnownOwners(tx: Transaction, { clubId, platform }: Ledger, id
 }
 
 /**
- * A sale belongs to whom its first notice named: found by its own identity, whatever address the buyer has by now. Their
- * row is locked before anything of the sale is read for good.
- * @throws NoticeRefusal sale_mismatch (a charge of one student, and a subscription of another)
+ * Finds the owner of a sale by its own id, whatever address the buyer has now, and locks the owner's row. The sale belongs to the student
+ * whom its first notice named. No decision about the sale is read before this lock.
+ * @throws NoticeRefusal sale_mismatch (the purchase belongs to one student, and the subscription to another)
  */
 export async function lockKnownOwner(tx: Transaction, ledger: Ledger, ids: SaleIds): Promise<KnownOwner | undefined> {
   const [known, other] = await findKnownOwners(tx, ledger, ids);

@@ -1,4 +1,4 @@
-/** Notices of sales platforms: stored as they come (SALE-1), shown to administrators, replayed. */
+/** Notices of sales platforms: stored as received (SALE-1), shown to administrators, replayed. */
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
@@ -22,67 +22,68 @@ import { salesAdapters } from '../platforms/index.ts';
 type Notice = RecordOf<'SalesNotice'>;
 
 export interface ReceivedNotice {
-  /** From the path, as it was typed. */
+  /** The platform from the path, as it was typed. */
   platform: string;
   token: string;
-  /** Called only for a token that is known. */
+  /** Called only if the token is known. */
   receiveBody: () => Promise<{ raw: Buffer; parse: () => unknown }>;
-  /** @returns a header of the request, empty where it is absent */
+  /** @returns a header of the request, or an empty text if it is absent */
   header: (name: string) => string;
   signature: string | undefined;
 }
 
-/** Notices in one statement, and bytes of each: 4 MB at most, whoever sends how many. */
-const mostTogether = 64;
-const largestTogether = 65_536;
-/** Statements of a kind under way together, where one lasts: few of the process's connections. */
-const atOnce = 4;
-/** No platform's proof is longer; what is longer proves nothing. */
+/** The maximum number of notices of one statement, and the maximum size of each body: together 4 MB. */
+const maxNoticesPerBatch = 64;
+const maxBatchedBytes = 65_536;
+/** The maximum number of statements of a kind that run at the same time. They use few of the process's connections. */
+const maxConcurrent = 4;
+/** The longest proof of a platform. A longer proof is ignored. */
 const longestProof = 512;
 
 /**
- * Keeps the notice as it came and wakes its processing.
- * @throws DomainError not_found, alike for a token of nobody, a rotated one and one of another platform: the body is not read then
+ * Stores the notice as received and wakes its processing.
+ * @throws DomainError not_found, with the same answer for an unknown token, a rotated one and one of another platform. Then the body is
+ *   not read
  * @throws DomainError malformed_request, invalid_request, body_too_large
  */
 export type ReceiveNotice = (received: ReceivedNotice, now: Date) => Promise<void>;
 
-/** @returns how a process takes notices in: those that come at once are looked up together, and written together */
+/** @returns a function that stores notices. Notices that arrive at the same time are looked up together, and written together */
 export function createNoticeReceiver({ db, vault }: VaultDeps): ReceiveNotice {
   const connectionOf = gathered((keys: readonly ConnectionKey[]) => forAllClubs(() => findConnections(db, keys)), {
-    atOnce,
+    atOnce: maxConcurrent,
   });
   const insert = (notices: readonly NewNotice[]) => insertNotices(db, notices);
-  const together = gathered((notices: readonly NewNotice[]) => forAllClubs(() => writeTogether(notices, insert)), {
-    most: mostTogether,
-    atOnce,
+  const writeBatched = gathered((notices: readonly NewNotice[]) => forAllClubs(() => writeTogether(notices, insert)), {
+    most: maxNoticesPerBatch,
+    atOnce: maxConcurrent,
   });
-  // A large one waits in its club's own share, so that small ones of others do not wait for it.
+  // A large notice is written alone, within its club's own share, so that small notices of other clubs do not wait for it.
   const write = async (notice: NewNotice) =>
-    notice.body.length > largestTogether ? { result: (await insert([notice]))[0] } : together(notice);
+    notice.body.length > maxBatchedBytes ? { result: (await insert([notice]))[0] } : writeBatched(notice);
   return async (received, now) => {
     const platform = salesPlatforms.find((known) => known === received.platform);
     if (platform === undefined) throw noConnection();
     const key = { platform, tokenHash: sha256(received.token) };
-    // Before anything of the body is read: a stranger costs one look-up.
+    // The token is checked before the body is read, so a request without a valid token costs one look-up.
     const connection = await connectionOf(key);
     if (!connection) throw noConnection();
     const { raw, parse } = await received.receiveBody();
     const body = parse();
     const id = newId();
     const proof = proofOf(platform, received);
-    const written = await write({
+    const outcome = await write({
       ...key,
       id,
       clubId: connection.clubId,
       body: raw,
       proof: proof === null ? null : vault.seal(proof, id),
       addresses: addressesIn(body),
-      traceparent: traceparent(), // before it is gathered: the writer has the span of whoever asked first
+      traceparent: traceparent(), // read before batching, because the batch runs in the span of its first request
       now,
     });
-    if ('error' in written) throw written.error;
-    if (!written.result) throw noConnection();
+    if ('error' in outcome) throw outcome.error;
+    if (!outcome.result) throw noConnection();
   };
 }
 
@@ -92,19 +93,19 @@ function proofOf(platform: SalesPlatform, { signature, header }: ReceivedNotice)
   return stated === '' || stated.length > longestProof ? null : stated;
 }
 
-/** What a connection is found by. */
+/** The values that identify a connection. */
 interface ConnectionKey {
   platform: SalesPlatform;
   tokenHash: Buffer;
 }
 
-/** @returns for each key the club of its connection, undefined where there is none */
+/** @returns for each key the club of its connection; undefined if there is no such connection */
 async function findConnections(db: Database, keys: readonly ConnectionKey[]): Promise<({ clubId: Id } | undefined)[]> {
-  const found = await findSalesConnections(db.source, [
+  const connections = await findSalesConnections(db.source, [
     keys.map(({ tokenHash }) => tokenHash),
     keys.map(({ platform }) => platform),
   ]);
-  const clubs = new Map(found.map(({ place, clubId }) => [place, { clubId }]));
+  const clubs = new Map(connections.map(({ place, clubId }) => [place, { clubId }]));
   return keys.map((_, index) => clubs.get(index + 1));
 }
 
@@ -120,15 +121,15 @@ interface NewNotice extends ConnectionKey {
   id: Id;
   clubId: Id;
   body: Buffer;
-  /** Sealed. */
+  /** Encrypted. */
   proof: Buffer | null;
   addresses: readonly string[];
-  /** The span of its request. */
+  /** The span of the request. */
   traceparent: string | undefined;
   now: Date;
 }
 
-/** @returns for each notice whether it is there: its connection may have gone since it was looked up */
+/** @returns for each notice whether it was inserted. The connection may have been deleted since the look-up */
 async function insertNotices(db: Database, notices: readonly NewNotice[]): Promise<boolean[]> {
   const inserted = await insertSalesNotices(db.source, [
     notices.map(({ id }) => id),
@@ -163,7 +164,7 @@ const insertSalesNotices = prepared<{ id: Id }>(
      SELECT id FROM notice`,
 );
 
-const noConnection = () => new DomainError('not_found', 'There is no such connection.');
+const noConnection = () => new DomainError('not_found', 'There is no connection with this token.');
 
 const noticeColumns = columns(SalesNotice, [
   'id',
@@ -198,20 +199,20 @@ export async function listNotices(db: Queries, clubId: Id, filter: NoticeFilter)
   return { rows: rows.map(present), total };
 }
 
-/** Leaves a byte-order mark out, which readers of JSON refuse in a text. */
-const shownText = new TextDecoder();
+/** Drops a byte-order mark, which JSON parsers refuse in a text. */
+const textDecoder = new TextDecoder();
 
-/** @returns the notice with its body as it came @throws DomainError not_found */
+/** @returns the notice with its body as received @throws DomainError not_found */
 export async function findNotice(db: Queries, clubId: Id, noticeId: Id): Promise<RecordOf<'SalesNoticeWithBody'>> {
   const row = await db.one<NoticeRow & { body: Buffer | null }>(
     sql`SELECT ${noticeColumns}, body FROM sales_notices WHERE id = ${noticeId} AND club_id = ${clubId}`,
   );
   if (!row) throw notFound('sales notice');
-  return { ...present(row), ...(row.body !== null && { body: shownText.decode(row.body) }) };
+  return { ...present(row), ...(row.body !== null && { body: textDecoder.decode(row.body) }) };
 }
 
 /**
- * Has a failed notice processed once more, such as after its product was created.
+ * Schedules a failed notice for processing again, for example after its product was created.
  * @throws DomainError not_found, notice_not_failed, payload_purged
  */
 export async function replayNotice({ db }: DatabaseDeps, clubId: Id, noticeId: Id, now: Date): Promise<void> {
@@ -220,8 +221,8 @@ export async function replayNotice({ db }: DatabaseDeps, clubId: Id, noticeId: I
       sql`SELECT status, body IS NULL AS purged FROM sales_notices WHERE id = ${noticeId} AND club_id = ${clubId} FOR UPDATE`,
     );
     if (!row) throw notFound('sales notice');
-    if (row.status !== 'failed') throw new DomainError('notice_not_failed', 'Only a notice that failed is replayed.');
-    if (row.purged) throw new DomainError('payload_purged', 'The body of the notice was purged.');
+    if (row.status !== 'failed') throw new DomainError('notice_not_failed', 'Only a failed notice can be replayed.');
+    if (row.purged) throw new DomainError('payload_purged', 'The body of the notice is no longer stored.');
     await tx.manager.update(
       SalesNotice,
       { id: noticeId },

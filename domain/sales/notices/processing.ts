@@ -1,4 +1,4 @@
-/** The step of a notice: claim, apply in one transaction, record (ENG-2). */
+/** The step of a notice: claims it, applies it in one transaction, and records the outcome (ENG-2). */
 import { SalesConnection } from '../../../entities/sales/sales-connection.ts';
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import { defineLease, ignoreLostLease, LeaseLost, runStep, type Claim } from '../../../platform/engine/lease.ts';
@@ -10,7 +10,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { noticeBounds, readJson, UnreadableJson } from '../../../platform/core/json.ts';
 import type { VaultDeps } from '../../deps.ts';
 import type { NoticeContent, SaleIds, SalesEvent } from '../platforms/events.ts';
-import { carryOut, lockKnownOwner, type KnownOwner } from './ledger.ts';
+import { applyEvent, lockKnownOwner, type KnownOwner } from './ledger.ts';
 import {
   noticeErrorCodes,
   type NoticeErrorCode,
@@ -20,7 +20,7 @@ import {
 import { salesAdapters } from '../platforms/index.ts';
 import { NoticeRefusal, SaleJustTaken } from './refusal.ts';
 
-/** A transaction of some ten statements. One that waits longer for its locks loses its lease and records nothing. */
+/** A transaction has some ten statements. If it waits longer for locks, it loses its lease and records nothing. */
 const lease = defineLease(SalesNotice, {
   open: { status: 'pending' },
   due: 'nextAttemptAt',
@@ -32,9 +32,9 @@ export type NoticeOutcome = Exclude<NoticeStatus, 'pending'>;
 export type NoticeStep = { done: true; outcome: NoticeOutcome } | { done: false; at: number; attempt: number };
 
 export interface NoticeDeps extends VaultDeps {
-  /** Called with how each notice ended, for metrics. */
+  /** Called with the outcome of each notice, for metrics. */
   onOutcome: (outcome: NoticeOutcome) => void;
-  /** A place where tests stop the process; does nothing otherwise. */
+  /** A hook at which tests stop the process. It does nothing otherwise. */
   failpoint: (name: 'notice_claimed' | 'notice_recorded') => Promise<void>;
 }
 
@@ -49,7 +49,7 @@ interface ClaimedNotice extends Claim {
 
 /**
  * @param now Unix milliseconds
- * @throws Error for faults of our own: the notice then says that it is still being tried
+ * @throws Error for an internal error. The notice then says that it will be tried again
  */
 export function processNotice(deps: NoticeDeps, id: Id, now: number): Promise<NoticeStep> {
   return runStep({
@@ -66,16 +66,16 @@ const withConnection = sql`
      SELECT ${claimedColumns}
        FROM claimed JOIN sales_connections connection ON connection.id = claimed.connection_id`;
 
-/** @throws LeaseLost, and faults of our own */
+/** @throws LeaseLost, and internal errors */
 async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date): Promise<void> {
   await deps.failpoint('notice_claimed');
-  // Known as soon as the body is read: recording a failure must not depend on reading it once more.
+  // The ids are set as soon as the body is read, so that recording a failure need not read it again.
   const sale: SaleIds = {};
-  const outcome = await applyAnew(deps, claimed, sale, now).catch(async (error: unknown) => {
+  const outcome = await applyWithRetries(deps, claimed, sale, now).catch(async (error: unknown) => {
     if (error instanceof LeaseLost) throw error;
     const refusal = refusalOf(error);
     if (refusal !== undefined) return recordFailure(deps, claimed, sale, refusal, now);
-    // A fault must reach Temporal, which repeats the step, also where its record was lost.
+    // An internal error must reach Temporal, which repeats the step, even if recording it failed.
     await recordFailure(deps, claimed, sale, undefined, now).catch(ignoreLostLease);
     throw error;
   });
@@ -83,21 +83,26 @@ async function applyOrFail(deps: NoticeDeps, claimed: ClaimedNotice, now: Date):
   if (outcome !== 'pending') deps.onOutcome(outcome);
 }
 
-/** Two first notices of one sale may come at once and name two buyers. The loser restarts and sees the winner's sale. */
-const maxBeginnings = 3;
+/** Two first notices of one sale may arrive at the same time and name two buyers. The loser tries again and sees the winner's sale. */
+const maxTries = 3;
 
-async function applyAnew(deps: NoticeDeps, claimed: ClaimedNotice, sale: SaleIds, now: Date): Promise<NoticeOutcome> {
+async function applyWithRetries(
+  deps: NoticeDeps,
+  claimed: ClaimedNotice,
+  sale: SaleIds,
+  now: Date,
+): Promise<NoticeOutcome> {
   const events = eventsOf(deps, claimed, sale);
   for (let beginning = 1; ; beginning++) {
     try {
       return await apply(deps, claimed, events, now);
     } catch (error) {
-      if (beginning === maxBeginnings || !isJustTaken(error)) throw error;
+      if (beginning === maxTries || !isJustTaken(error)) throw error;
     }
   }
 }
 
-/** Found out in time, or by the constraint that keeps a sale one. */
+/** Detected by the code, or by the constraint that makes a sale unique. */
 function isJustTaken(error: unknown): boolean {
   return (
     error instanceof SaleJustTaken || violates(error, 'purchases_identity') || violates(error, 'subscriptions_identity')
@@ -111,32 +116,32 @@ async function apply(
   now: Date,
 ): Promise<NoticeOutcome> {
   return deps.db.transaction(async (tx) => {
-    let about: { studentId: Id; removed: boolean } | undefined;
-    for (const event of events) about = await carryOut(tx, deps.vault, claimed, event, now);
-    const errorCode = endOfNothing(events, about);
+    let affected: { studentId: Id; removed: boolean } | undefined;
+    for (const event of events) affected = await applyEvent(tx, deps.vault, claimed, event, now);
+    const errorCode = codeOfIgnored(events, affected);
     const status = errorCode === null ? 'processed' : 'ignored';
-    // Undoes everything above if another worker has claimed the notice since, or its student was removed.
+    // This undoes the changes above if another worker has claimed the notice meanwhile, or the student was removed.
     await lease.record(tx, claimed, {
       status,
       errorCode,
       errorPath: null,
       processedAt: now,
-      ...(about && { studentId: about.studentId }),
-      ...(about?.removed && purged),
+      ...(affected && { studentId: affected.studentId }),
+      ...(affected?.removed && purged),
     });
     return status;
   });
 }
 
-/** A notice about a removed student keeps nothing of the person. */
+/** A notice about a removed student keeps no personal data. */
 const purged = { body: null, proof: null, addresses: [] };
 
-function endOfNothing(events: readonly SalesEvent[], about: { removed: boolean } | undefined): NoticeErrorCode | null {
+function codeOfIgnored(events: readonly SalesEvent[], about: { removed: boolean } | undefined): NoticeErrorCode | null {
   if (events.length === 0) return 'event_without_meaning';
   return about?.removed ? 'student_removed' : null;
 }
 
-/** @param sale gets the ids of the sale, also if the rest of the body is refused @throws NoticeRefusal, UnreadableJson */
+/** @param sale receives the ids of the sale, also if the rest of the body is refused @throws NoticeRefusal, UnreadableJson */
 function eventsOf(
   { vault }: VaultDeps,
   { platform, body, proof, secret, id, connectionId }: ClaimedNotice,
@@ -155,7 +160,7 @@ function eventsOf(
   return adapter.parse(content.body);
 }
 
-/** @returns why the notice itself cannot be carried out; undefined for a fault of ours */
+/** @returns the refusal if the notice itself cannot be applied; undefined for an internal error */
 function refusalOf(error: unknown): NoticeRefusal | undefined {
   if (error instanceof NoticeRefusal) return error;
   if (error instanceof UnreadableJson) return new NoticeRefusal('bad_shape');
@@ -165,8 +170,8 @@ function refusalOf(error: unknown): NoticeRefusal | undefined {
 }
 
 /**
- * A refusal ends the notice, until somebody replays it; a fault of ours leaves it to be tried again, and says so. Where the
- * sale is known so is the student, whatever address the notice has: for their removal, or because they are removed already.
+ * A refusal ends the notice until an administrator replays it. An internal error leaves it pending, and is recorded. If the sale is
+ * known, its student is recorded too, whatever address the notice has. So a removal of the student finds the notice.
  */
 async function recordFailure(
   deps: NoticeDeps,
@@ -177,15 +182,15 @@ async function recordFailure(
 ): Promise<NoticeStatus> {
   return deps.db.transaction(async (tx) => {
     const owner = refusal?.code === 'sale_mismatch' ? undefined : await ownerOf(tx, claimed, sale);
-    const gone = owner?.removed ?? false;
-    const status = gone ? 'ignored' : refusal ? 'failed' : 'pending';
+    const isRemoved = owner?.removed ?? false;
+    const status = isRemoved ? 'ignored' : refusal ? 'failed' : 'pending';
     await lease.record(tx, claimed, {
       status,
-      errorCode: gone ? 'student_removed' : (refusal?.code ?? 'internal_error'),
-      errorPath: gone ? null : (refusal?.path ?? null),
-      processedAt: gone || refusal ? now : null,
+      errorCode: isRemoved ? 'student_removed' : (refusal?.code ?? 'internal_error'),
+      errorPath: isRemoved ? null : (refusal?.path ?? null),
+      processedAt: isRemoved || refusal ? now : null,
       ...(owner && { studentId: owner.studentId }),
-      ...(gone && purged),
+      ...(isRemoved && purged),
     });
     return status;
   });

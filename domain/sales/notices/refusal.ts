@@ -1,10 +1,10 @@
-/** Why a notice cannot be carried out, or not like this. */
+/** Errors that end or restart the processing of a notice. */
 import type { NoticeErrorCode } from '../../../entities/sales/values.ts';
 
-/** A code, and where in the body the fault is. Never a value of it. */
+/** A refused notice: an error code, and the path of the fault in the body. Never a value from the body. */
 export class NoticeRefusal extends Error {
   readonly code: NoticeErrorCode;
-  /** Names from the body's root, joined by dots; absent where the fault is in no one place. */
+  /** Names from the body's root, joined by dots. Absent if the fault has no single location. */
   readonly path?: string | undefined;
 
   constructor(code: NoticeErrorCode, path?: string) {
@@ -15,5 +15,5 @@ export class NoticeRefusal extends Error {
   }
 }
 
-/** Another notice of the sale has just named somebody else as its buyer: what was done here is undone, and done anew. */
+/** Another notice of the sale has just named another buyer. The changes are undone and the notice is applied again. */
 export class SaleJustTaken extends Error {}

@@ -1,4 +1,4 @@
-/** The connections of a club: where sales platforms post to, by an address that only the club and the platform know. */
+/** The connections of a club: the URLs to which sales platforms post. Only the club and the platform know such a URL. */
 import { IsNull } from 'typeorm';
 import { SalesConnection } from '../../../entities/sales/sales-connection.ts';
 import { randomBytes } from 'node:crypto';
@@ -27,10 +27,10 @@ const connectionColumns = columns(
 );
 type ConnectionRow = RowOf<typeof connectionColumns>;
 
-/** 32 random bytes: nobody guesses an address. */
+/** 32 random bytes, which cannot be guessed. */
 const newToken = () => randomBytes(32).toString('base64url');
 
-/** @returns the connection with its token, which is shown here and at a rotation only */
+/** @returns the connection with its token. The token is shown only here and at a rotation */
 export async function createConnection(
   { db, vault, publicUrl }: AddressedDeps,
   clubId: Id,
@@ -56,7 +56,7 @@ export async function createConnection(
 }
 
 /**
- * Gives the connection another token; the one before is worth nothing from now on.
+ * Replaces the token of the connection. The old token is invalid from now on.
  * @throws DomainError not_found
  */
 export async function rotateConnection(
@@ -76,10 +76,10 @@ export async function rotateConnection(
   });
 }
 
-/** Takes no notices any more; those that came, and what they led to, stay. @throws DomainError not_found */
+/** Ends the receiving of notices. Earlier notices and their results stay. @throws DomainError not_found */
 export async function deleteConnection({ db }: DatabaseDeps, clubId: Id, connectionId: Id, now: Date): Promise<void> {
-  const standing = { id: connectionId, clubId, deletedAt: IsNull() };
-  const { affected } = await db.manager.update(SalesConnection, standing, { deletedAt: now });
+  const active = { id: connectionId, clubId, deletedAt: IsNull() };
+  const { affected } = await db.manager.update(SalesConnection, active, { deletedAt: now });
   if (affected === 0) throw noConnection();
 }
 

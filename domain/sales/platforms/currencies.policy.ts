@@ -1,4 +1,4 @@
-/** Currencies by ISO 4217: which codes exist, and how many decimals the smallest unit has (SALE-5). */
+/** Currencies by ISO 4217: the existing codes, and the number of decimals of the smallest unit (SALE-5). */
 import * as iso4217 from 'dinero.js/currencies';
 
 interface Listed {
@@ -8,17 +8,17 @@ interface Listed {
 
 const currencies = new Map<string, Listed>(Object.entries(iso4217));
 
-/** @returns decimals by ISO 4217, undefined for a code that it does not list */
+/** @returns decimals by ISO 4217; undefined for an unlisted code */
 export function decimalsOf(code: string): number | undefined {
   const listed = currencies.get(code);
   if (!listed) return undefined;
-  // The ouguiya and the ariary have a fifth as their coin; ISO 4217 gives both two decimals.
+  // The coins of the ouguiya and the ariary are a fifth of the unit. ISO 4217 gives both two decimals.
   return listed.base === 10 ? listed.exponent : 2;
 }
 
 /**
- * Decimals that versions up to 0.2.0 used, where they differ: those that CLDR shows. Amounts of platforms that send decimals
- * were stored with these.
+ * The different decimals of versions up to 0.2.0, which came from CLDR. Stored amounts of platforms that send decimals have these
+ * decimals.
  */
 export const formerDecimals: Readonly<Record<string, number>> = Object.fromEntries(
   'AFN ALL COP HUF IDR IQD IRR KPW LAK LBP MGA MMK PKR SOS SYP YER'.split(' ').map((code) => [code, 0]),
@@ -26,7 +26,7 @@ export const formerDecimals: Readonly<Record<string, number>> = Object.fromEntri
 
 /**
  * @param decimal digits, with or without a point, such as `149.5`
- * @returns smallest units, such as 14950n; digits beyond the smallest unit are rounded, a half upwards
+ * @returns smallest units, such as 14950n. Further digits are rounded, half up
  */
 export function smallestUnits(decimal: string, decimals: number): bigint {
   const [whole = '', fraction = ''] = decimal.split('.');

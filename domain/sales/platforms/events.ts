@@ -1,4 +1,4 @@
-/** What the notices of every platform come to: the normalized events that the ledger takes. */
+/** The normalized events that the adapters make of notices and the ledger applies. */
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 
 export interface Buyer {
@@ -7,39 +7,39 @@ export interface Buyer {
 }
 
 interface Sale {
-  /** The notice's own time: what decides where two notices disagree. */
+  /** The notice's own time. If two notices disagree, it decides. */
   at: Date;
-  /** The platform's own id of the product. */
+  /** The platform's id of the product. */
   productId: string;
   buyer: Buyer;
 }
 
-/** A payment, or what undid it. Approved and completed are one sale. */
+/** A payment, a refund or a chargeback. The notices "approved" and "completed" are one sale. */
 export interface PurchaseEvent extends Sale {
   kind: 'paid' | 'refunded' | 'chargeback';
-  /** The platform's own id of the purchase; each charge of a subscription has its own. */
+  /** The platform's id of the purchase. Each charge of a subscription has its own. */
   purchaseId: string;
   /** In the smallest unit of the currency. */
   amount: number;
-  /** What a refund has given back in all; `part` if the platform says no more than that. Absent: the amount. */
+  /** The total that refunds have returned. `part` if the platform states only that it is partial. Absent for the whole amount. */
   refunded?: number | 'part';
-  /** By ISO 4217. */
+  /** The code of ISO 4217. */
   currency: string;
   paidAt: Date;
-  /** The subscription that it is a charge of, and the end of the period that it pays for. */
+  /** The subscription that this purchase is a charge of, and the end of the paid period. */
   subscription?: { id: string; periodEnd?: Date };
 }
 
-/** A charge of a subscription is late. */
+/** A late charge of a subscription. */
 export interface LateEvent extends Sale {
   kind: 'late';
   subscriptionId: string;
-  /** The lateness's own: what is sent again for the same one has the same. */
+  /** The key of the lateness. Repeated notices of one lateness have the same key. */
   key: string;
   periodEnd?: Date;
 }
 
-/** A subscription was canceled; without a period end, or with one that has passed, its access ends at once. */
+/** A canceled subscription. Without a period end, or with a past one, its access ends immediately. */
 export interface CanceledEvent extends Sale {
   kind: 'canceled';
   subscriptionId: string;
@@ -50,36 +50,36 @@ export type SubscriptionEvent = LateEvent | CanceledEvent;
 export type SalesEvent = PurchaseEvent | SubscriptionEvent;
 
 export interface NoticeContent {
-  /** The bytes as they came. */
+  /** The bytes as received. */
   raw: Buffer;
-  /** The JSON in them. */
+  /** The parsed JSON. */
   body: unknown;
-  /** What came in the header or the query where this platform proves itself; empty where nothing did. */
+  /** The value of the header or the query parameter in which this platform sends its proof. Empty if there is none. */
   proof: string;
 }
 
-/** The platform's own ids of a sale, as far as they can be read. */
+/** The platform's ids of a sale, as far as they can be read. */
 export interface SaleIds {
   purchaseId?: string | undefined;
   subscriptionId?: string | undefined;
 }
 
-/** What a platform's notices are and mean: one file a platform, `domain/sales/platforms/`. */
+/** The format and the meaning of one platform's notices. Each platform is one file in `domain/sales/platforms/`. */
 export interface SalesAdapter {
   platform: SalesPlatform;
-  /** Whether its amounts are decimals, such as 149.5, and not smallest units. */
+  /** Whether amounts are decimals, such as 149.5, instead of smallest units. */
   sendsDecimals: boolean;
-  /** Where its proof comes from: a header's name in lower case, or the `signature` of the query. */
+  /** The source of the proof: the lower-case name of a header, or the `signature` of the query. */
   proofIn: { header: string } | 'signature';
-  /** @returns whether the notice comes from somebody who knows the secret that the club has from the platform */
+  /** @returns whether the sender knows the secret that the platform has given to the club */
   isProven: (content: NoticeContent, secret: string) => boolean;
   /**
-   * @returns what the notice tells; nothing where it has no meaning for access
+   * @returns the events of the notice; none if it does not affect access
    * @throws NoticeRefusal bad_shape, unknown_currency, with the path in the body
    */
   parse: (body: unknown) => SalesEvent[];
-  /** @returns whether the amount is a text: versions up to 0.2.0 took it for smallest units */
+  /** @returns whether the amount is a text. Versions up to 0.2.0 read such a text as smallest units */
   statesTextAmount: (body: unknown) => boolean;
-  /** @returns which sale the notice is about, also where the rest of it cannot be read: so that a removal reaches it */
+  /** @returns the ids of the sale, even if the rest of the notice is unreadable, so that a removal finds the notice */
   identify: (body: unknown) => SaleIds;
 }

@@ -1,6 +1,6 @@
 /**
- * The format of our own, for platforms without an adapter and for scripts: docs/reference/sales-notices.md describes it.
- * A club that has set a secret signs the body with HMAC-SHA256, in hexadecimal, in `x-notice-signature`.
+ * This service's own format, for platforms without an adapter and for scripts. docs/reference/sales-notices.md describes it.
+ * A club with a secret signs the body with HMAC-SHA256, in hexadecimal, in `x-notice-signature`.
  */
 import { createHmac } from 'node:crypto';
 import { sameText } from '../../../platform/infra/vault.ts';

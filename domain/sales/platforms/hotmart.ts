@@ -1,13 +1,13 @@
 /**
  * Hotmart's webhook, version 2.0.0 (developers.hotmart.com: webhook, "purchase-webhook" and "cancel-subscription-webhook").
  *
- * Not verifiable from its public documentation, and taken like this:
- * - `hottok`: the header `X-HOTMART-HOTTOK`; older configurations send it in the body, which is accepted too.
- * - `price` is what the buyer paid; it is a decimal of `currency_value`.
- * - A refund whose `purchase.status` is `PARTIALLY_REFUNDED`, a status of Hotmart's sales API, gives back a part; how much is not said.
- * - A late charge is known by `recurrence_number`, or by its transaction where there is none.
- * - `date_next_charge` of a cancellation is the end of the period that was paid for.
- * - A subscription that is taken up again keeps its `subscriber.code`.
+ * The public documentation leaves these points open. The adapter assumes:
+ * - The header `X-HOTMART-HOTTOK` holds the `hottok`. Older configurations send it in the body, which is accepted too.
+ * - `price` is the amount that the buyer paid, a decimal of `currency_value`.
+ * - A refund whose `purchase.status` is `PARTIALLY_REFUNDED`, a status of Hotmart's sales API, is partial. The amount is not stated.
+ * - `recurrence_number` identifies a late charge. Without it, the transaction does.
+ * - `date_next_charge` of a cancellation is the end of the paid period.
+ * - A resumed subscription keeps its `subscriber.code`.
  */
 import { sameText } from '../../../platform/infra/vault.ts';
 import type { PurchaseEvent, SalesAdapter, SalesEvent } from './events.ts';
@@ -16,13 +16,13 @@ import { buyerOf, currencyOf, idOf, readNotice, smallestUnitsFromDecimal, type F
 
 const version = '2.0.0';
 
-/** What each event means; those that are not here change no access: a refund that is only asked for, a ticket, a cart … */
+/** The meaning of each event. Other events do not affect access: a requested refund, a payment slip, a cart. */
 const readers: Readonly<Record<string, (notice: Field) => SalesEvent[]>> = {
   PURCHASE_APPROVED: (notice) => [purchaseOf(notice, 'paid')],
   PURCHASE_COMPLETE: (notice) => [purchaseOf(notice, 'paid')],
   PURCHASE_REFUNDED: (notice) => [purchaseOf(notice, 'refunded')],
   PURCHASE_CHARGEBACK: (notice) => [purchaseOf(notice, 'chargeback')],
-  // Of a purchase without a subscription it is a ticket that nobody has paid yet.
+  // Without a subscription, this event is a payment slip that was not paid yet.
   PURCHASE_DELAYED: (notice) => (subscriptionOf(notice).exists ? [lateOf(notice)] : []),
   SUBSCRIPTION_CANCELLATION: (notice) => [canceledOf(notice)],
 };
@@ -39,10 +39,10 @@ export const hotmart: SalesAdapter = {
     const notice = readNotice(body);
     const event = notice.at('event').text();
     if (notice.at('version').text() !== version) throw new NoticeRefusal('bad_shape', 'version');
-    const read = Object.hasOwn(readers, event) ? readers[event] : undefined;
-    return read ? read(notice) : [];
+    const reader = Object.hasOwn(readers, event) ? readers[event] : undefined;
+    return reader ? reader(notice) : [];
   },
-  statesTextAmount: () => false, // a decimal may be one
+  statesTextAmount: () => false, // decimals may be texts
   identify: (body) => ({
     purchaseId: idOf(body, ['data', 'purchase', 'transaction']),
     subscriptionId: idOf(body, ['data', 'subscription', 'subscriber', 'code'], ['data', 'subscriber', 'code']),
@@ -77,7 +77,7 @@ function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
   };
 }
 
-/** The price is the whole one then. */
+/** The price is then still the full price. */
 const isPartialRefund = (purchase: Field) => purchase.at('status').stated() === 'PARTIALLY_REFUNDED';
 
 function lateOf(notice: Field): SalesEvent {

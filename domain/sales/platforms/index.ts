@@ -1,4 +1,4 @@
-/** The adapter of each platform. A new platform is a file here, a name in entities/sales/values.ts and in the contract. */
+/** The adapter of each platform. A new platform needs a file here, and a name in entities/sales/values.ts and in the contract. */
 import type { SalesAdapter } from './events.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 import { generic } from './generic.ts';

@@ -1,12 +1,12 @@
 /**
- * Kiwify's webhook as of 2026 (docs.kiwify.com.br: "Receber e validar webhooks", "Eventos de assinatura"); it states no version.
+ * Kiwify's webhook as of 2026 (docs.kiwify.com.br: "Receber e validar webhooks", "Eventos de assinatura"). It states no version.
  *
- * Not verifiable from its public documentation, and taken like this:
+ * The public documentation leaves these points open. The adapter assumes:
  * - Times without a zone, such as `2026-03-02 09:15`, are Brazilian (UTC-3).
- * - `Commissions.charge_amount` is what the buyer paid, in the smallest unit of `Commissions.currency`.
- * - A lateness is known by the end of the period that was paid last, which every repetition of the charge leaves as it is.
+ * - `Commissions.charge_amount` is the amount that the buyer paid, in the smallest unit of `Commissions.currency`.
+ * - The end of the last paid period identifies a lateness. Repetitions of the charge do not change it.
  * - The time of a cancellation, a lateness or a chargeback is the `updated_at` of its order.
- * Bodies that wrap the order in another object, which some receivers report, are not documented and not read.
+ * Some receivers report bodies that wrap the order in another object. Such bodies are not documented and not read.
  */
 import { createHmac } from 'node:crypto';
 import { sameText } from '../../../platform/infra/vault.ts';
@@ -15,7 +15,7 @@ import { buyerOf, currencyOf, idOf, isText, readNotice, smallestUnitsOf, type Fi
 
 const zone = '-03:00';
 
-/** By `webhook_event_type`; those that are not here change no access: a ticket, a refused charge, an abandoned cart … */
+/** The readers of each `webhook_event_type`. Other events do not affect access: a payment slip, a refused charge, an abandoned cart. */
 const readers: Readonly<Record<string, (notice: Field) => SalesEvent>> = {
   order_approved: (notice) => purchaseOf(notice, 'paid'),
   subscription_renewed: (notice) => purchaseOf(notice, 'paid'),
@@ -34,8 +34,8 @@ export const kiwify: SalesAdapter = {
   parse(body) {
     const notice = readNotice(body);
     const event = notice.at('webhook_event_type').text();
-    const read = Object.hasOwn(readers, event) ? readers[event] : undefined;
-    return read ? [read(notice)] : [];
+    const reader = Object.hasOwn(readers, event) ? readers[event] : undefined;
+    return reader ? [reader(notice)] : [];
   },
   statesTextAmount: (body) => isText(body, ['Commissions', 'charge_amount']),
   identify: (body) => ({
@@ -51,7 +51,7 @@ function saleOf(notice: Field) {
   };
 }
 
-/** @returns the first of these times that is stated; one of them must be */
+/** @returns the first stated time of these fields. One of them must be stated */
 function firstTime(notice: Field, ...names: string[]): Date {
   const fields = names.map((name) => notice.at(name));
   return (fields.find(({ exists }) => exists) ?? notice.at(names[0] ?? '')).time(zone);
@@ -75,7 +75,7 @@ function purchaseOf(notice: Field, kind: PurchaseEvent['kind']): SalesEvent {
     amount: smallestUnitsOf(commissions.at('charge_amount')),
     currency: currencyOf(currency.exists ? currency : commissions.at('product_base_price_currency')),
     paidAt: firstTime(notice, ...timesOf.paid),
-    // What the period's end is once its charge was given back is not documented.
+    // The documentation does not say what the period's end is after a refund.
     ...(id.exists && { subscription: { id: id.id(), ...(kind === 'paid' && periodEndOf(notice)) } }),
   };
 }
@@ -112,6 +112,6 @@ function periodEndOf(notice: Field): { periodEnd?: Date } {
     notice.at('Subscription', 'customer_access', 'access_until'),
     notice.at('Subscription', 'next_payment'),
   ];
-  const stated = fields.find(({ exists }) => exists);
-  return stated ? { periodEnd: stated.time(zone) } : {};
+  const field = fields.find(({ exists }) => exists);
+  return field ? { periodEnd: field.time(zone) } : {};
 }

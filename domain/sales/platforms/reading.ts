@@ -1,4 +1,4 @@
-/** Reading a notice field by field: each is there and of its kind, or the refusal names its path. */
+/** Reads a notice field by field. A missing field, or one of the wrong kind, is refused with its path. */
 import { isoMoment } from '../../../platform/core/iso-time.policy.ts';
 import { hasVisible, holdsWebAddress, tidyName } from '../../../platform/core/text.policy.ts';
 import { isStorableText } from '../../../platform/core/storable-text.ts';
@@ -7,25 +7,25 @@ import { decimalsOf, smallestUnits } from './currencies.policy.ts';
 import type { Buyer } from './events.ts';
 import { NoticeRefusal } from '../notices/refusal.ts';
 
-/** A place in the body. A field that is `null` or an empty text counts as absent. */
+/** A field of the body. `null` and an empty text count as absent. */
 export interface Field {
-  /** Whether there is anything. */
+  /** Whether the field has a value. */
   exists: boolean;
   /** Names from the body's root, joined by dots. */
   path: string;
   at: (...names: string[]) => Field;
-  /** @returns the text, or the number as text: platforms change their minds about ids */
+  /** @returns the text, or the number as text, because platforms change the type of their ids */
   id: () => string;
   text: () => string;
-  /** @returns the text as it is; undefined for anything else */
+  /** @returns the text unchanged; undefined for another type */
   stated: () => string | undefined;
-  /** @returns the number. Text is none: it does not say which unit it counts in */
+  /** @returns the number. A text is refused, because its unit is unknown */
   number: () => number;
-  /** @returns the number, or the text of a decimal, as digits with or without a point, such as `149.5` */
+  /** @returns the number, or a text with a decimal, as digits with or without a point, such as `149.5` */
   decimal: () => string;
-  /** @param zone the offset of times that state none, such as `-03:00` @returns from ISO 8601, or milliseconds since 1970 */
+  /** @param zone the offset of times without one, such as `-03:00` @returns the time from ISO 8601, or from milliseconds since 1970 */
   time: (zone?: string) => Date;
-  /** @returns the address, folded: one that the contract would take too */
+  /** @returns the folded address. It is valid by the contract */
   email: () => string;
 }
 
@@ -50,9 +50,9 @@ function fieldOf(value: unknown, path: readonly string[]): Field {
       : refuse();
   const number = (): number => (typeof value === 'number' && Number.isFinite(value) ? value : refuse());
   const decimal = (): string => {
-    // No notation of its own for tiny and for huge numbers: neither is an amount.
-    const read = typeof value === 'number' && value < 1e15 && value >= 0 ? plainDecimal(value) : value;
-    return typeof read === 'string' && read.length <= longestId && /^\d+(\.\d+)?$/.test(read) ? read : refuse();
+    // Exponent notation is refused: tiny and huge numbers are no amounts.
+    const digits = typeof value === 'number' && value < 1e15 && value >= 0 ? plainDecimal(value) : value;
+    return typeof digits === 'string' && digits.length <= longestId && /^\d+(\.\d+)?$/.test(digits) ? digits : refuse();
   };
   const step = (name: string): Field => {
     if (value === undefined || value === null) return fieldOf(undefined, [...path, name]);
@@ -84,7 +84,7 @@ function fieldOf(value: unknown, path: readonly string[]): Field {
 
 const allDigits = /^\d+$/;
 
-/** @returns whether the field is there and is a text */
+/** @returns whether the field exists and is a text */
 export function isText(body: unknown, path: readonly string[]): boolean {
   try {
     return (
@@ -98,7 +98,7 @@ export function isText(body: unknown, path: readonly string[]): boolean {
   }
 }
 
-/** @returns the first of these ids that is there and readable */
+/** @returns the first of these ids that exists and is readable */
 export function idOf(body: unknown, ...paths: readonly (readonly string[])[]): string | undefined {
   for (const path of paths) {
     try {
@@ -112,15 +112,15 @@ export function idOf(body: unknown, ...paths: readonly (readonly string[])[]): s
   return undefined;
 }
 
-/** @param name nobody needs it: what cannot be read as one is repaired, or the part of the address before the @ stands for it */
+/** @param name optional: an unreadable name is repaired, or replaced by the part of the address before the @ */
 export function buyerOf(email: Field, name: Field): Buyer {
   const address = email.email();
   return { email: address, name: readName(name.stated() ?? '') ?? nameOfAddress(address) };
 }
 
-/** @returns what people see of the text, without what cannot be stored or shown; undefined where that is nothing, or a web address */
+/** @returns the visible text, without characters that cannot be stored or shown; undefined if none remain or it is a web address */
 function readName(text: string): string | undefined {
-  // First cut, so that a text of a megabyte costs no more than a name.
+  // The text is cut first, so that a text of a megabyte costs no more than a name.
   const storable = text
     .slice(0, longestText)
     .replace(/[\p{Cs}\p{Bidi_Control}]/gu, '')
@@ -142,7 +142,7 @@ export function currencyOf(field: Field): string {
   return code;
 }
 
-/** @returns whole smallest units @throws NoticeRefusal bad_shape, also for text */
+/** @returns whole smallest units @throws NoticeRefusal bad_shape (also for a text) */
 export function smallestUnitsOf(field: Field): number {
   const amount = field.number();
   if (!Number.isSafeInteger(amount) || amount < 0) throw new NoticeRefusal('bad_shape', field.path);

@@ -11,7 +11,7 @@ import type { PurchaseStatus, SubscriptionStatus } from '../../../entities/sales
 
 const ofProduct = columns(Product, { productId: 'id', productName: 'name' }, 'product');
 
-/** Of `purchases sale`, joined with its product. */
+/** Selects from `purchases sale`, joined with its product. */
 export const purchaseColumns = columns(
   Purchase,
   [
@@ -33,7 +33,7 @@ export const purchaseColumns = columns(
 ).and(ofProduct);
 export type PurchaseRow = RowOf<typeof purchaseColumns>;
 
-/** Of `subscriptions sale`, joined with its product. */
+/** Selects from `subscriptions sale`, joined with its product. */
 export const subscriptionColumns = columns(
   Subscription,
   [
@@ -58,7 +58,7 @@ export interface SaleFilter<Status> extends PageRequest {
   status?: Status;
 }
 
-/** @returns a page of the club's purchases, newest first; those of removed students too */
+/** @returns a page of the club's purchases, newest first, removed students included */
 export async function listPurchases(
   db: Queries,
   clubId: Id,
@@ -68,7 +68,7 @@ export async function listPurchases(
   return { rows: rows.map(presentPurchase), total };
 }
 
-/** @returns a page of the club's subscriptions, newest first; those of removed students too */
+/** @returns a page of the club's subscriptions, newest first, removed students included */
 export async function listSubscriptions(
   db: Queries,
   clubId: Id,
@@ -87,15 +87,15 @@ function listSales<Row>(
   filter: SaleFilter<string>,
   sale: { table: Sql; columns: Columns<Row> },
 ): Promise<Page<Row>> {
-  const shown = all([
+  const filters = all([
     sql`sale.club_id = ${clubId}`,
     filter.student_id === undefined ? undefined : sql`sale.student_id = ${filter.student_id}`,
     filter.status === undefined ? undefined : sql`sale.status = ${filter.status}`,
   ]);
   return listPage(db, filter, {
     columns: sale.columns,
-    from: sql`FROM ${sale.table} sale JOIN products product ON product.id = sale.product_id WHERE ${shown}`,
-    counted: sql`FROM ${sale.table} sale WHERE ${shown}`,
+    from: sql`FROM ${sale.table} sale JOIN products product ON product.id = sale.product_id WHERE ${filters}`,
+    counted: sql`FROM ${sale.table} sale WHERE ${filters}`,
     orderBy: sql`sale.created_at DESC, sale.id DESC`,
   });
 }

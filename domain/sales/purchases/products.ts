@@ -1,4 +1,4 @@
-/** Products of sales platforms, and the deliveries that a sale of each gives. */
+/** Products of sales platforms, and the deliveries that a sale of each product grants. */
 import { requireUnnamed } from '../../watches/watches.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
@@ -92,7 +92,7 @@ export async function createProduct(
 }
 
 /**
- * Changes what is given; what is absent stays. The mapping is replaced as a whole, for sales from now on.
+ * Changes the fields that are present. A new list of deliveries replaces the old one, for later sales only.
  * @throws DomainError not_found (product or delivery), product_exists
  */
 export async function updateProduct(
@@ -120,13 +120,15 @@ export async function updateProduct(
   });
 }
 
-/** Deletes a product that nothing was sold of and no automation names: what refers to it keeps it. @throws DomainError not_found, in_use */
+/** Deletes a product without sales and without an automation that uses it. @throws DomainError not_found, in_use */
 export async function deleteProduct({ db }: DatabaseDeps, clubId: Id, productId: Id): Promise<void> {
   await db.transaction(async (tx) => {
     await findProduct(tx, clubId, productId, sql`FOR UPDATE`);
     await requireUnnamed(tx, 'product', productId);
     await tx.manager.delete(Product, { id: productId }).catch((error: unknown) => {
-      throw sqlStateOf(error) === foreignKeyViolation ? new DomainError('in_use', 'The product was sold.') : error;
+      throw sqlStateOf(error) === foreignKeyViolation
+        ? new DomainError('in_use', 'The product has sales and cannot be deleted.')
+        : error;
     });
   });
 }

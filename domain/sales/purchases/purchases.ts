@@ -1,4 +1,4 @@
-/** Purchases: each recorded once by the platform's own id, however often and in whatever order it is sent (EVT-10, SALE-3). */
+/** Purchases: each is recorded once by the platform's id, however often and in whatever order its notices arrive (EVT-10, SALE-3). */
 import { ProductDelivery } from '../../../entities/sales/product-delivery.ts';
 import { Product } from '../../../entities/sales/product.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
@@ -15,7 +15,7 @@ import { salesAdapters } from '../platforms/index.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 import { SaleJustTaken } from '../notices/refusal.ts';
 
-/** Whose sale it is, once that is known; the student's row is held. */
+/** The known owner of a sale. The caller holds the lock of the student. */
 export interface SaleOwner {
   clubId: Id;
   platform: SalesPlatform;
@@ -42,10 +42,10 @@ const purchaseColumns = columns(Purchase, [
 type PurchaseRow = RowOf<typeof purchaseColumns>;
 
 /**
- * Records what a notice tells of a purchase. A refund that comes first records the payment too. Facts: `purchase.paid` once,
- * `purchase.refunded` once; with the access that a purchase of its own gives and loses.
- * @param subscriptionId the subscription that it is a charge of: its access is the subscription's
- * @returns the subscription that it is known as a charge of: once known, whatever a later notice says
+ * Records a purchase notice. A refund that arrives first also records the payment. Records the facts `purchase.paid` and
+ * `purchase.refunded` once each. A purchase without a subscription also grants and loses access.
+ * @param subscriptionId the subscription that this purchase is a charge of, which then has the access
+ * @returns the recorded subscription of the charge. Later notices do not change it
  * @throws SaleJustTaken
  */
 export async function recordPurchase(
@@ -57,7 +57,7 @@ export async function recordPurchase(
 ): Promise<Id | null> {
   const known = await findPurchase(tx, owner, event.purchaseId);
   if (known && known.studentId !== owner.studentId) throw new SaleJustTaken();
-  const before = known ?? (await open(tx, owner, event, subscriptionId, now));
+  const before = known ?? (await insertPurchase(tx, owner, event, subscriptionId, now));
   const after = merged(
     before,
     { ...event, decimals: decimalsBy(owner, event) },
@@ -96,7 +96,7 @@ export async function recordPurchase(
   if (isRefunded && ofSubscription === null) await revokeOfPurchase(tx, before.id, 'refund', now);
   const isPaidAfterAll = before.status === 'refunded' && after.status === 'paid';
   if (isPaidAfterAll && ofSubscription === null) await restoreOfPurchase(tx, before.id, now);
-  // What it gave while it was taken for a sale of its own: the subscription has given it too.
+  // The purchase was first treated as a single sale. Its access is revoked, because the subscription grants the same access.
   if (before.subscriptionId === null && ofSubscription !== null)
     await revokeOfPurchase(tx, before.id, 'cancellation', now);
   return ofSubscription;
@@ -113,7 +113,7 @@ async function findPurchase(
   return row;
 }
 
-async function open(
+async function insertPurchase(
   tx: Transaction,
   { clubId, platform, studentId, productId }: SaleOwner,
   event: PurchaseEvent,
@@ -159,7 +159,7 @@ async function open(
   return row;
 }
 
-/** Gives every delivery that the product is mapped to now. */
+/** Grants every delivery that the product is mapped to now. */
 export async function grantMapped(
   tx: Transaction,
   { clubId, studentId, productId }: { clubId: Id; studentId: Id; productId: Id },
@@ -170,7 +170,7 @@ export async function grantMapped(
   const mapped = await tx.rows<{ deliveryId: Id }>(
     sql`SELECT ${columns(ProductDelivery, ['deliveryId'])} FROM product_deliveries WHERE product_id = ${productId} ORDER BY delivery_id`,
   );
-  // Every charge pays for more of a subscription: neither the delivery's days nor the cohort's end are its own.
+  // Each charge extends a subscription, so neither the delivery's days nor the cohort's end limits its access.
   const period = source === 'subscription' ? { endsAt: null } : {};
   for (const { deliveryId } of mapped)
     await grantAccess(tx, { clubId, studentId, deliveryId, source, originId, ...period }, now);
@@ -178,7 +178,7 @@ export async function grantMapped(
 
 const termsRankOf = ({ kind }: PurchaseEvent) => (kind === 'paid' ? 1 : 0);
 
-/** @returns the decimals by which the platform's amount was read; null if it sends smallest units */
+/** @returns the decimals with which the platform's amount was read; null if it sends smallest units */
 function decimalsBy({ platform }: Pick<SaleOwner, 'platform'>, { currency }: PurchaseEvent): number | null {
   return salesAdapters[platform].sendsDecimals ? (decimalsOf(currency) ?? null) : null;
 }
@@ -187,7 +187,7 @@ interface RefundTerms {
   partialRefundEndsAccess: boolean;
 }
 
-/** The product's own setting, as it is now. */
+/** Reads the product's current setting. */
 async function findRefundTerms(tx: Transaction, productId: Id): Promise<RefundTerms> {
   const terms = await tx.one<RefundTerms>(
     sql`SELECT ${columns(Product, ['partialRefundEndsAccess'])} FROM products WHERE id = ${productId}`,
@@ -195,14 +195,14 @@ async function findRefundTerms(tx: Transaction, productId: Id): Promise<RefundTe
   return terms ?? { partialRefundEndsAccess: false };
 }
 
-/** What both say together: the same whichever came first. */
+/** Merges a row and an event. The order of events does not matter. */
 function merged(row: PurchaseRow, event: PurchaseEvent & { decimals: number | null }, terms: RefundTerms): PurchaseRow {
-  const stated = [termsRankOf(event), event.at.getTime(), event.amount, event.currency] as const;
-  const stood = [row.termsRank, row.termsAt.getTime(), Number(row.amount), row.currency] as const;
+  const eventTerms = [termsRankOf(event), event.at.getTime(), event.amount, event.currency] as const;
+  const rowTerms = [row.termsRank, row.termsAt.getTime(), Number(row.amount), row.currency] as const;
   const priced = {
     ...row,
-    ...(isAfter(stated, stood) && {
-      termsRank: stated[0],
+    ...(isAfter(eventTerms, rowTerms) && {
+      termsRank: eventTerms[0],
       termsAt: event.at,
       amount: String(event.amount),
       currency: event.currency,
@@ -214,8 +214,8 @@ function merged(row: PurchaseRow, event: PurchaseEvent & { decimals: number | nu
 }
 
 /**
- * How much went back, and whether the sale is undone by it (ADR 0047). A refund that was taken for a full one, because it came
- * before the payment, is a partial one once the payment states a higher amount.
+ * The refunded amount, and whether the refund undoes the sale (ADR 0047). A refund that arrived before its payment was treated as a full
+ * one. It becomes partial if the payment states a higher amount.
  */
 function refundOf(
   before: PurchaseRow,
@@ -223,16 +223,16 @@ function refundOf(
   event: PurchaseEvent,
   { partialRefundEndsAccess }: RefundTerms,
 ): Pick<PurchaseRow, 'status' | 'refundedAmount' | 'refundedAt'> {
-  // What went back in another currency than the payment's cannot be compared, and stays a full refund.
+  // A refund in another currency than the payment's cannot be compared, and stays a full refund.
   const isComparable = before.refundedAmount !== null && before.currency === priced.currency;
   const known = isComparable ? Number(before.refundedAmount) : null;
   const stated = statedRefund(event, priced.currency);
   const refunded = typeof stated === 'number' ? Math.max(stated, known ?? 0) : known;
-  // The setting counts for refunds, and for a payment whose refund came first.
+  // The setting applies to refunds, and to a payment whose refund arrived first.
   const partEnds = partialRefundEndsAccess && (event.kind !== 'paid' || before.status === 'refunded');
-  const undoes = (given: StatedRefund) => {
-    if (given === null || given === 0) return given === 0 && leastPrice(priced) === 0;
-    return given === 'all' || partEnds || (given !== 'part' && given >= leastPrice(priced));
+  const undoes = (refund: StatedRefund) => {
+    if (refund === null || refund === 0) return refund === 0 && leastPrice(priced) === 0;
+    return refund === 'all' || partEnds || (refund !== 'part' && refund >= leastPrice(priced));
   };
   const wasTakenForFull = before.status === 'refunded' && known !== null && known >= leastPrice(before);
   const isUndone = undoes(refunded) || undoes(stated) || (before.status === 'refunded' && !wasTakenForFull);
@@ -245,17 +245,17 @@ function refundOf(
   };
 }
 
-/** In smallest units, given back in all; null for a payment. */
+/** The total refund in smallest units. Null for a payment. */
 type StatedRefund = number | 'part' | 'all' | null;
 
-/** A chargeback takes everything, and so does a refund in another currency, which cannot be compared. */
+/** A chargeback refunds everything. So does a refund in another currency, which cannot be compared. */
 function statedRefund(event: PurchaseEvent, currency: string): StatedRefund {
   if (event.kind === 'paid') return null;
   if (event.kind === 'chargeback' || event.currency !== currency) return 'all';
   return event.refunded ?? event.amount;
 }
 
-/** @returns from how many smallest units on a refund is a full one. Versions up to 0.2.0 rounded some currencies to whole ones */
+/** @returns the smallest refund, in smallest units, that counts as full. Versions up to 0.2.0 rounded some currencies to whole units */
 function leastPrice({ amount, amountDecimals, currency, platform }: PurchaseRow): number {
   const former =
     amountDecimals === null && salesAdapters[platform].sendsDecimals ? formerDecimals[currency] : undefined;

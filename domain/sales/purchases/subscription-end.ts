@@ -1,6 +1,6 @@
 /**
- * The step of `subscription-end/<id>`: looks at the end that is recorded of a canceled subscription's access, and notes when
- * it has come. An administrator who extends, restores or revokes wakes it; what is recorded then counts.
+ * The step of `subscription-end/<id>`: looks at the recorded end of a canceled subscription's access, and records when it has passed. If an
+ * administrator extends, restores or revokes the access, that change wakes the step.
  */
 import { Subscription } from '../../../entities/sales/subscription.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -17,14 +17,14 @@ export async function lookAtSubscriptionEnd(db: Queries, id: Id, now: number): P
           FROM enrollments WHERE origin_id = ${id}`,
   );
   const { open = false, endsAt = null, revokedAt = null } = access ?? {};
-  if (open) return note(db, id, { looksAt: null, endedAt: null }, { done: true, outcome: 'open' });
+  if (open) return recordEnd(db, id, { looksAt: null, endedAt: null }, { done: true, outcome: 'open' });
   if (endsAt !== null && endsAt.getTime() > now)
-    return note(db, id, { looksAt: endsAt, endedAt: null }, { done: false, at: endsAt.getTime() });
-  if (endsAt !== null) return note(db, id, { looksAt: null, endedAt: endsAt }, { done: true, outcome: 'ended' });
-  return note(db, id, { looksAt: null, endedAt: revokedAt }, { done: true, outcome: 'revoked' });
+    return recordEnd(db, id, { looksAt: endsAt, endedAt: null }, { done: false, at: endsAt.getTime() });
+  if (endsAt !== null) return recordEnd(db, id, { looksAt: null, endedAt: endsAt }, { done: true, outcome: 'ended' });
+  return recordEnd(db, id, { looksAt: null, endedAt: revokedAt }, { done: true, outcome: 'revoked' });
 }
 
-async function note(
+async function recordEnd(
   db: Queries,
   id: Id,
   { looksAt, endedAt }: { looksAt: Date | null; endedAt: Date | null },

@@ -1,28 +1,28 @@
 /**
- * What a subscription's charges, latenesses and cancellations come to, whatever order they arrive in: a function of all
- * that is known, by the notices' own times (ADR 0012).
+ * The state of a subscription, derived from its charges, latenesses and cancellations. It depends on their own times, and not on the order
+ * of their arrival (ADR 0012).
  */
 import type { SaleTarget, SubscriptionStatus } from '../../../entities/sales/values.ts';
 import { greatest, least } from '../../../platform/core/extremes.ts';
 
 export interface Cancellation {
   at: Date;
-  /** Until when the access goes on; null for not at all. */
+  /** The time until which the access continues. Null if it ends with the cancellation. */
   periodEnd: Date | null;
 }
 
-/** A charge that was paid, whatever became of it. */
+/** A charge that was paid, even if it was undone later. */
 export interface Charge {
-  /** The platform's: of two charges of one time the greater is the later. */
+  /** The platform's id. If two charges have the same time, the greater id is later. */
   externalId: string;
   paidAt: Date;
-  /** Refunded or charged back. */
+  /** Whether it was refunded or charged back. */
   undone: boolean;
 }
 
 /**
- * What the access is to be. The latest charge decides: undone, the access is; otherwise the newest cancellation since then
- * does. A charge of the very time of a cancellation was before it.
+ * The target of the access. If the latest charge is undone, the access is refunded. Otherwise the newest cancellation since that charge
+ * decides. A charge at the time of a cancellation counts as earlier.
  */
 export function targetOf(charges: readonly Charge[], cancellations: readonly Cancellation[]): SaleTarget {
   const latest = charges.toSorted(
@@ -44,18 +44,18 @@ const canceledBy = ({ periodEnd }: Cancellation): SaleTarget => ({
   periodEnd: periodEnd?.toISOString() ?? null,
 });
 
-/** What the access has gone through: a cancellation, or the first charge that was paid after it. */
+/** A step of the access: a cancellation, or the first charge that was paid after it. */
 export interface Step {
   at: Date;
   target: SaleTarget;
 }
 
 /**
- * Cancellations without a charge between them are one, of the time of the first and with the end of the newest. The list only
- * grows with what is known: so each step raises its event once, also where it arrives late.
+ * Cancellations without a charge between them are one step, with the time of the first and the end of the newest. Later notices can only
+ * add steps. So each step raises its event once, also if it arrives late.
  */
 export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancellation[]): Step[] {
-  // Charges first: at one time they stay before cancellations.
+  // Charges come first, so that they stay before cancellations of the same time.
   const timeline = [
     ...paidAt.map((at) => ({ at, target: { kind: 'open' } as const })),
     ...cancellations
@@ -73,7 +73,7 @@ export function stepsOf(paidAt: readonly Date[], cancellations: readonly Cancell
 
 export interface Standing {
   status: SubscriptionStatus;
-  /** The first lateness since the last charge that was paid. */
+  /** The first lateness since the last paid charge. */
   pastDueSince: Date | null;
   canceledAt: Date | null;
 }

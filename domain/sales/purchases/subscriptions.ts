@@ -1,4 +1,4 @@
-/** Subscriptions: what is known of each is recorded, and its state, its facts and its access follow from all of it (ADR 0012). */
+/** Subscriptions: all charges and marks are recorded, and the state, the facts and the access follow from them (ADR 0012). */
 import { Purchase } from '../../../entities/sales/purchase.ts';
 import { SubscriptionMark } from '../../../entities/sales/subscription-mark.ts';
 import { Subscription } from '../../../entities/sales/subscription.ts';
@@ -14,7 +14,7 @@ import { SaleJustTaken } from '../notices/refusal.ts';
 import { timeOfFact } from './times.policy.ts';
 import { standingOf, stepsOf, targetOf, type Charge } from './subscription.policy.ts';
 
-/** @returns the subscription's id; a new one gives what the product is mapped to, once for all of its charges @throws SaleJustTaken */
+/** @returns the subscription's id. A new subscription grants its product's deliveries, once for all charges @throws SaleJustTaken */
 export async function findOrOpenSubscription(
   tx: Transaction,
   { clubId, platform, studentId, productId }: SaleOwner,
@@ -41,7 +41,7 @@ export async function findOrOpenSubscription(
   return id;
 }
 
-/** Records a lateness or a cancellation, once by its key. A lateness that is new raises `subscription.past_due`. */
+/** Records a lateness or a cancellation, once by its key. A new lateness records the fact `subscription.past_due`. */
 export async function recordMark(
   tx: Transaction,
   { clubId, studentId }: SaleOwner,
@@ -66,7 +66,7 @@ export async function recordMark(
     });
 }
 
-/** All that the state of a subscription follows from, and what was made of it last. */
+/** Reads everything that determines the state of a subscription, and the last derived state. */
 async function readKnown(tx: Transaction, subscriptionId: Id) {
   const charges = await tx.rows<Charge>(
     sql`SELECT ${columns(Purchase, ['externalId', 'paidAt'])}, status <> 'paid' AS undone FROM purchases WHERE subscription_id = ${subscriptionId}`,
@@ -77,14 +77,14 @@ async function readKnown(tx: Transaction, subscriptionId: Id) {
   const before = await tx.one<{ stepsTaken: number; target: SaleTarget; endsBefore: EndsBefore }>(
     sql`SELECT ${columns(Subscription, { stepsTaken: 'stepsTaken', target: 'accessTarget', endsBefore: 'endsBefore' })} FROM subscriptions WHERE id = ${subscriptionId}`,
   );
-  if (!before) throw new Error('A subscription vanished inside a transaction that holds its student');
+  if (!before) throw new Error(`Subscription ${subscriptionId} does not exist although its student is locked`);
   const of = (kind: MarkKind) => marks.filter((mark) => mark.kind === kind);
   return { charges, cancellations: of('canceled'), lateAt: of('late').map(({ at }) => at), before };
 }
 
 /**
- * Brings status and access to what is known by now. Each cancellation that is new raises `subscription.canceled`.
- * @param stated the period's end that the notice states, at its own time
+ * Updates status and access from all recorded charges and marks. Each new cancellation records the fact `subscription.canceled`.
+ * @param stated the period's end in the notice, and the notice's own time
  */
 export async function settleSubscription(
   tx: Transaction,
@@ -109,19 +109,19 @@ export async function settleSubscription(
     studentId,
     subjectId: subscriptionId,
   } as const;
-  const fresh = steps.slice(before.stepsTaken);
-  for (const step of fresh)
+  const newSteps = steps.slice(before.stepsTaken);
+  for (const step of newSteps)
     if (step.target.kind === 'canceled') await recordFact(tx, { ...fact, occurredAt: timeOfFact(step.at, now) });
   let { target: from, endsBefore } = before;
-  // The steps on the way raise events too; the access ends at the target.
-  for (const to of [...fresh.slice(0, -1).map((step) => step.target), target]) {
+  // Intermediate steps raise events too. The access ends at the target.
+  for (const to of [...newSteps.slice(0, -1).map((step) => step.target), target]) {
     endsBefore = await followTarget(tx, subscriptionId, { from, to, endsBefore }, now);
     from = to;
   }
   await tx.manager.update(Subscription, { id: subscriptionId }, { endsBefore });
 }
 
-/** Of two notices of one time the later end counts, so that their order does not matter. */
+/** If two notices have the same time, the later period end counts, so that their order does not matter. */
 const isLatest = ({ at, periodEnd = null }: { at: Date; periodEnd: Date | null | undefined }) =>
   sql`${periodEnd}::timestamptz IS NOT NULL
       AND (period_stated_at IS NULL OR (${at}, ${periodEnd}) > (period_stated_at, current_period_end))`;

@@ -1,6 +1,6 @@
-/** One order of locks everywhere (ENG-6, docs/explanation/architecture.md#locks): the club's count of students, then students by id, then the rest. */
+/** The one order of locks (ENG-6, docs/explanation/architecture.md#locks): the club's count of students, then students by id, then the rest. */
 import { expect } from 'chai';
-import { lockPlaces, lockStudentCount } from '../../../domain/billing/allowances.ts';
+import { lockSeats, lockStudentCount } from '../../../domain/billing/allowances.ts';
 import { StaleRead, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { findOrOpenAccount } from '../../../domain/identity/accounts.ts';
 import { findOrOpenAccounts } from '../../../domain/identity/many-accounts.ts';
@@ -20,7 +20,7 @@ const header = 'email,name\n';
 const fileOf = (emails: readonly string[]) => header + emails.map((email) => `${email},N\n`).join('');
 
 describe('lock order (ENG-6)', () => {
-  it('aborts no transaction when imports, sign-ups, sales and removals run at once', async function () {
+  it('aborts no transaction when imports, sign-ups, sales and removals run at the same time', async function () {
     this.timeout(120_000);
     const usual = await testDeps();
     const db = recordingEnds(usual.db);
@@ -34,7 +34,7 @@ describe('lock order (ENG-6)', () => {
       const bought = Array.from({ length: 6 }, (_, at) => `bought-${at}@example.com`);
       const leaving = Array.from({ length: 8 }, (_, at) => `leaving-${at}@example.com`);
       for (const email of known) await buildStudent(club.id, { email });
-      const gone = await Promise.all(leaving.map((email) => buildStudent(club.id, { email })));
+      const leavers = await Promise.all(leaving.map((email) => buildStudent(club.id, { email })));
       const everyone = [...known, ...bought, ...leaving];
       const files = [everyone, everyone.toReversed(), known].map((emails, at) =>
         fileOf(at === 2 ? emails : [...emails, `new-${at}@example.com`]),
@@ -57,7 +57,7 @@ describe('lock order (ENG-6)', () => {
         ...notices.map((id) => processNotice(sales, id, Date.now())),
         ...known.map(signUp),
         ...Array.from({ length: 6 }, (_, at) => signUp(`unknown-${at}@example.com`)),
-        ...gone.map(({ id }) => removeStudent(depsOn(db), club.id, id, new Date())),
+        ...leavers.map(({ id }) => removeStudent(depsOn(db), club.id, id, new Date())),
       ]);
       for (const id of ids) expect(await readImport(club, id), `import ${id}`).to.include({ status: 'completed' });
       for (const id of notices) expect(await noticeRow(id), `notice ${id}`).to.include({ status: 'processed' });
@@ -94,7 +94,7 @@ describe('lock order (ENG-6)', () => {
     expect(await readImport(club, body.data.id)).to.include({ status: 'completed', existing: 1 });
   });
 
-  describe('an unlocked read that turns out to be stale', () => {
+  describe('a stale read without a lock', () => {
     const person = { name: 'N', email: 'leaving@example.com', openedBy: 'club' } as const;
     const ways: Record<string, (clubId: string) => (tx: Transaction) => Promise<unknown>> = {
       'one account': (clubId) => async (tx) =>
@@ -147,19 +147,19 @@ describe('lock order (ENG-6)', () => {
     }
   });
 
-  it('lets a transaction take more places after two removals without a deadlock', async () => {
+  it('lets a transaction reserve more seats after two removals without a deadlock', async () => {
     const club = await buildClub();
     const [first, second] = [await buildStudent(club.id), await buildStudent(club.id)];
     const usual = await testDeps();
     const db = recordingEnds(usual.db);
     let other: Promise<unknown> = Promise.resolve();
     await db.transaction(async (tx) => {
-      await lockPlaces(tx, club.id, 1);
+      await lockSeats(tx, club.id, 1);
       await removeStudent(usual, club.id, first.id, new Date());
       await removeStudent(usual, club.id, second.id, new Date());
       other = createStudent({ ...usual, db }, club.id, { name: 'N', email: 'new@example.com' }, new Date());
       await untilWaitingForLocks(1);
-      await lockPlaces(tx, club.id, 1);
+      await lockSeats(tx, club.id, 1);
     });
     await other;
     expect(db.ends).to.deep.equal([]);

@@ -6,7 +6,7 @@ const at = (time: number) => new Date(time);
 const none = { dueAt: null, closesAt: null };
 
 describe('dates of assignments', () => {
-  it('are the assignment’s own without an extension, and where they are later than it (ASG-7)', () => {
+  it('are the assignment’s own without an extension, or if they are later than it (ASG-7)', () => {
     const own = { dueAt: at(10), closesAt: at(20) };
     expect(datesInForce(own)).to.deep.equal(own);
     expect(datesInForce(own, none)).to.deep.equal(own);
@@ -14,21 +14,21 @@ describe('dates of assignments', () => {
     expect(datesInForce(own, { dueAt: at(15), closesAt: null })).to.deep.equal({ dueAt: at(15), closesAt: at(20) });
   });
 
-  it('move the closing with a deadline that is moved beyond it', () => {
+  it('move the closing time if the deadline moves beyond it', () => {
     const own = { dueAt: at(10), closesAt: at(20) };
     expect(datesInForce(own, { dueAt: at(30), closesAt: null })).to.deep.equal({ dueAt: at(30), closesAt: at(30) });
     expect(datesInForce(own, { dueAt: at(30), closesAt: at(25) }).closesAt).to.deep.equal(at(30));
   });
 
-  it('belong to 20 assignments of a lesson at most', () => {
+  it('belong to at most 20 assignments of a lesson', () => {
     expect(assignmentRules).to.deep.equal({ maxOfLesson: 20 });
   });
 
-  it('are none where the assignment has none, whatever an extension says', () => {
+  it('are absent if the assignment has none, whatever an extension says', () => {
     expect(datesInForce(none, { dueAt: at(5), closesAt: at(6) })).to.deep.equal(none);
   });
 
-  it('never come earlier by an extension, and keep the deadline before the closing', () => {
+  it('never become earlier by an extension, and keep the deadline before the closing', () => {
     const date = fc.option(fc.nat({ max: 50 }).map(at));
     const dates = fc.record({ dueAt: date, closesAt: date });
     fc.assert(
@@ -45,13 +45,13 @@ describe('dates of assignments', () => {
     );
   });
 
-  it('close at the millisecond of the closing (ASG-6)', () => {
+  it('close at the millisecond of the closing time (ASG-6)', () => {
     const dates = { dueAt: null, closesAt: at(20) };
     expect([19, 20, 21].map((time) => isClosed(dates, at(time)))).to.deep.equal([false, true, true]);
     expect(isClosed(none, at(20))).to.equal(false);
   });
 
-  it('make late what is first sent after the deadline, not what is sent in its millisecond (ASG-8)', () => {
+  it('make work late that is first sent after the deadline, but not at its millisecond (ASG-8)', () => {
     const lateAt = (sent: number, due: number | null, now: number | null = due) =>
       isLate({ sentAt: at(sent), dueAt: due === null ? null : at(due) }, now === null ? null : at(now));
     expect([9, 10, 11].map((sent) => lateAt(sent, 10))).to.deep.equal([false, false, true]);
@@ -59,7 +59,7 @@ describe('dates of assignments', () => {
     expect(lateAt(10, 5, 10), 'nor a later one').to.equal(false);
     expect(lateAt(11, 10, 12), 'a later deadline corrects it').to.equal(false);
     expect(lateAt(9, 10, 5), 'an earlier one makes nothing late').to.equal(false);
-    expect(lateAt(9, null, 5), 'nor does one that came later').to.equal(false);
-    expect(lateAt(11, 10, null), 'nor one that is gone').to.equal(false);
+    expect(lateAt(9, null, 5), 'nor is a deadline that was added later').to.equal(false);
+    expect(lateAt(11, 10, null), 'nor is a deadline that was removed').to.equal(false);
   });
 });

@@ -1,4 +1,4 @@
-/** Random acts on one submission against a model in a few lines: the same refusals, status, lateness, attempts and counts. */
+/** Compares random acts on one submission with a small model: refusals, status, lateness, attempts and counts must be equal. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { updateAssignment } from '../../../domain/assignments/assignments.ts';
@@ -22,9 +22,9 @@ const acts = fc.array(
       { weight: 6, arbitrary: fc.constantFrom('withdraw', 'approve', 'return', 'return') },
       { weight: 4, arbitrary: fc.constantFrom('extend', 'take back', 'move') },
     ),
-    /** Hours that pass before it. */
+    /** Hours that pass before the act. */
     hours: fc.nat({ max: 3 }),
-    /** A review or a withdrawal names the last attempt, or the one before. */
+    /** Whether a review or a withdrawal names the last attempt, or the one before. */
     stale: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
     /** The hour to which a date is moved. */
     to: fc.oneof(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 40 })),
@@ -33,14 +33,14 @@ const acts = fc.array(
 );
 type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
 
-/** So many hours after the deadline the assignment closes. */
+/** The hours between the deadline and the closing time. */
 const open = 6;
 
-/** A model of ASG-6 to ASG-12; times are hours since the beginning. */
+/** A model of ASG-6 to ASG-12. Times are hours since the beginning. */
 class Model {
   status: 'none' | 'submitted' | 'changes_requested' | 'approved' = 'none';
   attempts: number[] = [];
-  /** Of this submission; a submission that is gone takes them with it. */
+  /** The attempts of this submission. They are deleted with it. */
   #numbers = 0;
   #own = 5;
   #extension: number | undefined;
@@ -61,7 +61,7 @@ class Model {
     return this.#first.sent > Math.max(this.#first.due, this.#due);
   }
 
-  /** @returns the code of a refusal */
+  /** @returns the code of the refusal */
   do({ kind, stale, to }: Act, hour: number): string {
     if (kind === 'move') this.#own = to;
     else if (kind === 'extend') {
@@ -100,7 +100,7 @@ class Model {
 describe('a submission', function () {
   this.timeout(120_000);
 
-  it('is what the model says after any sequence of acts (ASG-6 to ASG-12)', async () => {
+  it('matches the model after any sequence of acts (ASG-6 to ASG-12)', async () => {
     const deps = { ...(await testDeps()), ...(await mediaDeps()) };
     const db = new Queries(deps.db.source.manager);
     const club = await buildClub();
@@ -164,7 +164,7 @@ describe('a submission', function () {
       { numRuns: 40 },
     );
 
-    // The tallies of the club agree with the rows that all of this left.
+    // The tallies of the club must agree with the remaining rows.
     const { counts } = await listSubmissions(db, club.id, { page: 1, page_size: 1 });
     const rows = await deps.db.source.query<{ status: string; n: number }[]>(
       `SELECT status, count(*)::int AS n FROM assignment_submissions WHERE club_id = $1 GROUP BY 1`,

@@ -1,4 +1,4 @@
-/** Students and administrators who meet at one submission, one file or one deadline: each order, by locks that are really waited for. */
+/** Students and administrators act on one submission, one file or one deadline at the same time. Real locks produce each order. */
 import { expect } from 'chai';
 import { updateAssignment } from '../../../domain/assignments/assignments.ts';
 import { completeLesson } from '../../../domain/assignments/completion.ts';
@@ -25,7 +25,7 @@ let learner: Learner;
 let assignment: Id;
 
 const now = () => new Date();
-/** Another assignment of the lesson, of which the tests speak from then on. */
+/** Another assignment of the lesson, which the later tests use. */
 const assign = async () => {
   assignment = (await buildAssignment({ clubId: club.id, id: course.lessons[0]?.id ?? '' }, { maxFiles: 2 })).id;
 };
@@ -33,7 +33,7 @@ const depsOfAll = async () => ({ ...(await testDeps()), ...(await mediaDeps()) }
 const reader = () => ({ clubId: club.id, id: learner.id });
 const publicId = () => course.lessons[0]?.publicId ?? '';
 
-/** @returns what it answers, or the code of its refusal */
+/** @returns the answer, or the code of the refusal */
 async function outcomeOf<T>(act: Promise<T>): Promise<T | string> {
   return act.catch((error: unknown) => {
     if (error instanceof DomainError) return error.code;
@@ -52,7 +52,7 @@ const review = async (submissionId: Id, outcome: 'approved' | 'changes_requested
 };
 const statusOf = (outcome: unknown) => (typeof outcome === 'string' ? outcome : (outcome as { status: string }).status);
 
-/** What both need first. */
+/** The lock that both need first. */
 const student = () => sql`SELECT 1 FROM students WHERE id = ${learner.id} FOR NO KEY UPDATE`;
 const courseRow = () => sql`SELECT 1 FROM courses WHERE id = ${course.id} FOR NO KEY UPDATE`;
 
@@ -67,7 +67,7 @@ const attemptsOf = async (): Promise<number[]> => {
   return rows.map(({ number }) => number);
 };
 
-describe('assignments, when several meet', () => {
+describe('concurrent acts on assignments', () => {
   beforeEach(async () => {
     club = await buildClub();
     course = await buildOpenCourse(club.id, { lessons: 1 });
@@ -75,7 +75,7 @@ describe('assignments, when several meet', () => {
     await assign();
   });
 
-  it('sent ten times at once: one attempt, and submission_state for the others', async () => {
+  it('records one attempt of ten concurrent sendings, and refuses the others with submission_state', async () => {
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => send()));
     expect(outcomes.map(statusOf).toSorted()).to.deep.equal([
       ...Array<string>(9).fill('submission_state'),
@@ -84,7 +84,7 @@ describe('assignments, when several meet', () => {
     expect(await attemptsOf()).to.deep.equal([1]);
   });
 
-  it('one file sent for two assignments at once: it is in one attempt', async () => {
+  it('puts a file that is sent for two assignments at the same time into one attempt', async () => {
     const other = await buildAssignment({ clubId: club.id, id: course.lessons[0]?.id ?? '' }, { maxFiles: 1 });
     const work = { file_ids: [await buildAssignmentFile(club.id, learner.id)] };
     const elsewhere = async () => outcomeOf(submitAssignment(await depsOfAll(), reader(), other.id, work, now()));
@@ -92,12 +92,12 @@ describe('assignments, when several meet', () => {
     expect(outcomes.map(statusOf)).to.deep.equal(['submitted', 'invalid_file']);
   });
 
-  it('withdrawn, then reviewed: the review finds nothing; reviewed first: the withdrawal is too late', async () => {
-    const gone = idOf(await send());
+  it('refuses a review after a withdrawal, and a withdrawal after a review', async () => {
+    const submissionId = idOf(await send());
     const first = await inThisOrder(
       student(),
-      () => withdraw(gone),
-      () => review(gone, 'approved'),
+      () => withdraw(submissionId),
+      () => review(submissionId, 'approved'),
     );
     expect(first).to.deep.equal([{}, 'not_found']);
     const id = idOf(await send());
@@ -110,7 +110,7 @@ describe('assignments, when several meet', () => {
     expect(await mailsTo(learner.id)).to.deep.equal(['assignment_approved']);
   });
 
-  it('withdrawn and sent again before a review of the redo: nobody approves what they have not seen', async () => {
+  it('refuses a review of an attempt that was withdrawn and sent again meanwhile', async () => {
     const id = idOf(await send());
     await review(id, 'changes_requested');
     await send({ text: 'The second.' });
@@ -128,7 +128,7 @@ describe('assignments, when several meet', () => {
     expect(await attemptsOf()).to.deep.equal([1, 3]);
   });
 
-  it('reviewed by two at once: one review, one mail, submission_changed for the other', async () => {
+  it('records one of two concurrent reviews, and refuses the other with submission_changed', async () => {
     const id = idOf(await send());
     const outcomes = await inThisOrder(
       student(),
@@ -140,7 +140,7 @@ describe('assignments, when several meet', () => {
   });
 
   for (const closedFirst of [true, false]) {
-    it(`sent while the closing moves: ${closedFirst ? 'closed first, it is refused' : 'sent first, it is taken'}`, async () => {
+    it(`orders a sending and a move of the closing time: ${closedFirst ? 'the closing first refuses it' : 'the sending first is accepted'}`, async () => {
       const deps = await depsOfAll();
       const closed = { closes_at: new Date(Date.now() - 1_000).toISOString() };
       const close = () => updateAssignment(deps, club.id, assignment, closed, now());
@@ -151,18 +151,18 @@ describe('assignments, when several meet', () => {
     });
   }
 
-  it('sent and erased as unsent at once: one of them finds the other done', async () => {
+  it('completes only one of a sending and an erasure of the same unsent file', async () => {
     const deps = await depsOfAll();
     const source = await testDatabase();
     for (const sentFirst of [true, false]) {
       await assign();
       const file = await buildAssignmentFile(club.id, learner.id);
       await source.query(`UPDATE media SET erases_at = $2 WHERE id = $1`, [file, new Date(Date.now() - 1_000)]);
-      const held = sql`SELECT 1 FROM media WHERE id = ${file} FOR NO KEY UPDATE`;
+      const lockOfFile = sql`SELECT 1 FROM media WHERE id = ${file} FOR NO KEY UPDATE`;
       const sending = () => send({ file_ids: [file] });
       const erasing = () => eraseFile(deps, file, now());
       const [one, two] = sentFirst ? [sending, erasing] : [erasing, sending];
-      const outcomes: readonly unknown[] = await inThisOrder(held, one, two);
+      const outcomes: readonly unknown[] = await inThisOrder(lockOfFile, one, two);
       const [row] = await source.query<{ there: boolean }[]>(
         `SELECT removed_at IS NULL AND object_key IS NOT NULL AS there FROM media WHERE id = $1`,
         [file],
@@ -174,7 +174,7 @@ describe('assignments, when several meet', () => {
   });
 
   for (const sentFirst of [true, false]) {
-    it(`one file sent and deleted at once: ${sentFirst ? 'sent first, it is in use' : 'deleted first, it is no file to send'}`, async () => {
+    it(`orders a sending and a deletion of one file: ${sentFirst ? 'the sending first makes it in use' : 'the deletion first refuses the sending'}`, async () => {
       const deps = await depsOfAll();
       const file = await buildAssignmentFile(club.id, learner.id);
       const sending = () => send({ file_ids: [file] });
@@ -187,7 +187,7 @@ describe('assignments, when several meet', () => {
     });
   }
 
-  it('approved while the lesson is completed: whichever is first, and no third', async () => {
+  it('orders an approval and a completion of the lesson, without a third outcome', async () => {
     const deps = await depsOfAll();
     const complete = () => outcomeOf(completeLesson(deps, reader(), publicId(), now()));
     const id = idOf(await send());
@@ -197,7 +197,7 @@ describe('assignments, when several meet', () => {
     expect(await complete()).to.have.property('completed_at');
   });
 
-  it('the student removed before a sending: not_found, and nothing is left', async () => {
+  it('answers not_found and writes nothing for a sending after the student’s removal', async () => {
     const deps = await testDeps();
     const [, refused] = await inThisOrder(
       student(),
@@ -207,7 +207,7 @@ describe('assignments, when several meet', () => {
     expect([refused, await attemptsOf()]).to.deep.equal(['not_found', []]);
   });
 
-  it('the student removed before a review: not_found, no mail, and nothing is left', async () => {
+  it('answers not_found and sends no mail for a review after the student’s removal', async () => {
     const id = idOf(await send());
     const deps = await testDeps();
     const [, reviewed] = await inThisOrder(

@@ -40,9 +40,9 @@ const tree: readonly Step[] = [
 ];
 
 describe('the steps of a definition', () => {
-  it('stand in the order of reading, each with its path, its parent and the step after it', () => {
-    const shown = placedSteps({ steps: tree }).map(({ step, ...place }) => ({ id: step.id, ...place }));
-    expect(shown).to.deep.equal([
+  it('are in reading order, each with its path, its parent and the step after it', () => {
+    const steps = placedSteps({ steps: tree }).map(({ step, ...place }) => ({ id: step.id, ...place }));
+    expect(steps).to.deep.equal([
       { id: 'a', path: '$.steps[0]', number: 1, following: 'b' },
       { id: 'b', path: '$.steps[1]', number: 2, following: 'g' },
       { id: 'c', path: '$.steps[1].then[0]', number: 3, parent: { id: 'b', branch: 'then' }, following: 'e' },
@@ -54,7 +54,7 @@ describe('the steps of a definition', () => {
     expect(placedSteps({ steps: [] })).to.deep.equal([]);
   });
 
-  it('lead into a branch that has steps, and past one that has none', () => {
+  it('lead into a branch with steps, and past a branch without', () => {
     const next = placedSteps({ steps: tree }).map((placed) => [firstOf(placed, 'then'), firstOf(placed, 'else')]);
     expect(next).to.deep.equal([
       ['b', 'b'],
@@ -83,7 +83,7 @@ describe('the steps of a definition', () => {
   });
 });
 
-/** A step inside so many others. */
+/** A step inside `depth` others. */
 function nested(depth: number, branch: 'then' | 'else' = 'then'): Step {
   let step: Step = asks('inner', { then: [], else: [] });
   for (let count = 1; count < depth; count++) step = asks(`at ${count}`, { [branch]: [step] });
@@ -101,9 +101,9 @@ const rules = (count: number, rule: object = {}) =>
 const bytesOf = (one: Definition) => Buffer.byteLength(JSON.stringify(one));
 const emptySized = bytesOf(definition({ steps: [{ ...tag('a'), email: email('') }] }));
 const sized = (bytes: number) => {
-  const left = bytes - emptySized;
+  const remainingBytes = bytes - emptySized;
   return definition({
-    steps: [{ ...tag('a'), email: email('a'.repeat(left % 2) + 'ä'.repeat(Math.floor(left / 2))) }],
+    steps: [{ ...tag('a'), email: email('a'.repeat(remainingBytes % 2) + 'ä'.repeat(Math.floor(remainingBytes / 2))) }],
   });
 };
 
@@ -113,80 +113,80 @@ describe('a draft (AUTO-7)', () => {
       '10 levels of steps',
       definition({ steps: [nested(10)] }),
       definition({ steps: [nested(11)] }),
-      `draft/steps${'/0/then'.repeat(10)}: steps nest at most 10 deep.`,
+      `draft/steps${'/0/then'.repeat(10)}: steps are nested more than 10 deep.`,
     ],
     [
       '10 levels of steps in else',
       definition({ steps: [tag('a'), nested(10, 'else')] }),
       definition({ steps: [tag('a'), nested(11, 'else')] }),
-      `draft/steps/1/else${'/0/else'.repeat(9)}: steps nest at most 10 deep.`,
+      `draft/steps/1/else${'/0/else'.repeat(9)}: steps are nested more than 10 deep.`,
     ],
     [
       '200 steps, also over branches',
       definition({ steps: [asks('a', { then: ids(100).map(tag), else: ids(99).map(tag) })] }),
       definition({ steps: [asks('a', { then: ids(100).map(tag), else: ids(100).map(tag) })] }),
-      'draft/steps: an automation has at most 200 steps.',
+      'draft/steps: the draft has more than 200 steps.',
     ],
     [
       'ids of 100 characters',
       definition({ steps: [tag('x'.repeat(100))] }),
       definition({ steps: [tag('x'.repeat(101))] }),
-      'draft/steps/0/id: at most 100 characters may stand here.',
+      'draft/steps/0/id: longer than 100 characters.',
     ],
     [
       'notes of 1,000 characters',
       definition({ steps: [{ ...tag('a'), note: 'x'.repeat(1_000) }] }),
       definition({ steps: [{ ...tag('a'), note: 'x'.repeat(1_001) }] }),
-      'draft/steps/0/note: at most 1000 characters may stand here.',
+      'draft/steps/0/note: longer than 1000 characters.',
     ],
     [
       'a million points',
       definition({ steps: [{ ...tag('a'), points: 1_000_000 }] }),
       definition({ steps: [{ ...tag('a'), points: 1_000_001 }] }),
-      'draft/steps/0/points: at most 1000000 may be given or taken.',
+      'draft/steps/0/points: must be between -1000000 and 1000000.',
     ],
     [
       'a million points that are taken',
       definition({ steps: [{ ...tag('a'), points: -1_000_000 }] }),
       definition({ steps: [{ ...tag('a'), points: -1_000_001 }] }),
-      'draft/steps/0/points: at most 1000000 may be given or taken.',
+      'draft/steps/0/points: must be between -1000000 and 1000000.',
     ],
     [
       'a delay of 366 days',
       definition({ steps: [wait('delay', { amount: 366, unit: 'days', days: 1_000 })] }),
       definition({ steps: [wait('delay', { amount: 366 * 1_440 + 1, unit: 'minutes' })] }),
-      'draft/steps/0/wait: a wait lasts at most 366 days.',
+      'draft/steps/0/wait: longer than 366 days.',
     ],
     [
       'a wait of 366 days for a condition',
       definition({ steps: [wait('until_condition', { days: 366 })] }),
       definition({ steps: [wait('until_condition', { days: 367 })] }),
-      'draft/steps/0/wait: a wait lasts at most 366 days.',
+      'draft/steps/0/wait: longer than 366 days.',
     ],
     [
       'the minutes of a day',
       definition({ steps: [wait('until_time', { amount: 1_439 }), wait('delay', { amount: 1_440 })] }),
       definition({ steps: [tag('a'), wait('until_time', { amount: 1_440 })] }),
-      'draft/steps/1/wait/amount: a day has the minutes 0 to 1439.',
+      'draft/steps/1/wait/amount: must be a minute of the day, from 0 to 1439.',
     ],
-    ['262,144 bytes', sized(262_144), sized(262_145), 'draft: a definition has at most 262144 bytes.'],
+    ['262,144 bytes', sized(262_144), sized(262_145), 'draft: the definition has more than 262144 bytes.'],
     [
       '20 rules in a condition',
       definition({ steps: [asks('a', { condition: rules(20) })] }),
       definition({ steps: [asks('a', { condition: rules(21) })] }),
-      'draft/steps/0/condition/rules: a condition has at most 20 rules.',
+      'draft/steps/0/condition/rules: the condition has more than 20 rules.',
     ],
     [
       '20 rules in exit_when',
       definition({ exit_when: rules(20) }),
       definition({ exit_when: rules(21) }),
-      'draft/exit_when/rules: a condition has at most 20 rules.',
+      'draft/exit_when/rules: the condition has more than 20 rules.',
     ],
     [
       'step ids of 100 characters in a rule',
       definition({ exit_when: rules(2, { step_id: 'x'.repeat(100) }) }),
       definition({ exit_when: rules(2, { step_id: 'x'.repeat(101) }) }),
-      'draft/exit_when/rules/0/step_id: too long.',
+      'draft/exit_when/rules/0/step_id: longer than 100 characters.',
     ],
     ...(['delivery_ids', 'cohort_ids', 'product_ids', 'tag_ids'] as const).map(
       (list) =>
@@ -194,7 +194,7 @@ describe('a draft (AUTO-7)', () => {
           `100 ids in ${list} of a rule`,
           definition({ exit_when: rules(1, { [list]: ids(100) }) }),
           definition({ exit_when: rules(1, { [list]: ids(101) }) }),
-          `draft/exit_when/rules/0/${list}: at most 100 ids may stand here.`,
+          `draft/exit_when/rules/0/${list}: the list has more than 100 ids.`,
         ] as const,
     ),
     ...(['delivery_ids', 'product_ids', 'course_ids', 'lesson_ids', 'tag_ids', 'level_ids'] as const).map(
@@ -203,16 +203,16 @@ describe('a draft (AUTO-7)', () => {
           `100 ids in ${list} of its trigger`,
           definition({ trigger: { ...definition().trigger, [list]: ids(100) } }),
           definition({ trigger: { ...definition().trigger, [list]: ids(101) } }),
-          `draft/trigger/${list}: at most 100 ids may stand here.`,
+          `draft/trigger/${list}: the list has more than 100 ids.`,
         ] as const,
     ),
   ] as const)
-    it(`may have ${what}, and no more`, () => {
+    it(`is accepted with ${what}, and refused with more`, () => {
       expect(exceeded(accepted)).to.equal(undefined);
       expect(exceeded(refused)).to.equal(message);
     });
 
-  it('may be empty', () => {
+  it('is accepted without steps', () => {
     expect(exceeded(definition())).to.equal(undefined);
   });
 
@@ -222,7 +222,7 @@ describe('a draft (AUTO-7)', () => {
 });
 
 describe('the minutes of a delay', () => {
-  it('are none without an amount, and single ones without a unit', () => {
+  it('are 0 without an amount, and single minutes without a unit', () => {
     expect([minutesOf({ kind: 'delay' }), minutesOf({ kind: 'delay', amount: 3 })]).to.deep.equal([0, 3]);
     expect(
       (['minutes', 'hours', 'days', 'weeks'] as const).map((unit) => minutesOf({ kind: 'delay', amount: 2, unit })),

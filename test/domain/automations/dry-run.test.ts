@@ -1,4 +1,4 @@
-/** Dry runs say what runs do under the same facts, for each kind of rule, and write nothing (AUTO-19). Random ones: model.test.ts. */
+/** Dry runs predict real runs under the same facts, for each kind of rule, and write nothing (AUTO-19). model.test.ts has random ones. */
 import { expect } from 'chai';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Definition, Step } from '../../../domain/automations/definition.policy.ts';
@@ -49,8 +49,8 @@ describe('a dry run', () => {
       { student_id: studentId, starts_at: start.toISOString(), facts, version: 1, ...more },
       start,
     );
-  /** What is told of a run and of a dry run alike. */
-  const told = ({ status, exit_reason, step_id, path, ended_at }: Partial<RecordOf<'AutomationRunPath'>>) => ({
+  /** The comparable parts of a run and of a dry run. */
+  const comparable = ({ status, exit_reason, step_id, path, ended_at }: Partial<RecordOf<'AutomationRunPath'>>) => ({
     status,
     exit_reason,
     step_id,
@@ -58,7 +58,7 @@ describe('a dry run', () => {
     ended_at,
   });
 
-  /** What makes a rule true a day after the beginning, as a row and supposed; and what takes it back a day later. */
+  /** A change that makes a rule true after a day, as a row and as a supposed fact. Its reversal follows a day later. */
   interface Turn {
     kind: Fact['kind'];
     type: EventType | undefined;
@@ -198,7 +198,7 @@ describe('a dry run', () => {
     'email_opened',
     'email_clicked',
   ] as const)
-    it(`${kind}: turns with its supposed fact at the moment at which a run turns with the real one`, async () => {
+    it(`${kind}: changes with its supposed fact when a run changes with the real one`, async () => {
       const { rule, about, on, off } = await caseOf(kind);
       const until = (id: string, negate: boolean): Step => ({
         id,
@@ -235,7 +235,7 @@ describe('a dry run', () => {
         await play.settle();
       }
       await play.pass(20 * day);
-      expect(told(supposed)).to.deep.equal(told(await play.read(automationId, runId)));
+      expect(comparable(supposed)).to.deep.equal(comparable(await play.read(automationId, runId)));
       const turned = supposed.path.map(({ step_id: id, outcome, left_at: at }) => `${id} ${outcome} ${at}`);
       expect(turned).to.deep.equal([
         `mail sent ${start.toISOString()}`,
@@ -244,7 +244,7 @@ describe('a dry run', () => {
       ]);
     });
 
-  it('leaves when access ends by itself or is lost, as a run does, also in a wait after an e-mail', async () => {
+  it('ends when access ends by time or is revoked, as a run does, also in a wait after an e-mail', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const { id: studentId } = await buildStudent(club.id);
     await buildEnrollment(club.id, { studentId, deliveryId, startsAt: start, endsAt: after(5) });
@@ -259,22 +259,22 @@ describe('a dry run', () => {
     const runId = await play.enroll(automationId, studentId);
     const supposed = await tryOut(automationId, studentId);
     await play.pass(90 * day);
-    expect(told(supposed)).to.deep.equal(told(await play.read(automationId, runId)));
+    expect(comparable(supposed)).to.deep.equal(comparable(await play.read(automationId, runId)));
     expect(supposed).to.include({ exit_reason: 'access_lost', ended_at: after(5).toISOString() });
     expect(supposed.looks.map(({ because, decision }) => `${because} ${decision}`)).to.deep.equal([
       'entered act',
       'access exit',
     ]);
-    const lost = await tryOut(automationId, studentId, [
+    const loss = await tryOut(automationId, studentId, [
       { kind: 'access_revoked', delivery_id: deliveryId, at: after(2).toISOString() },
     ]);
-    expect(lost).to.include({ exit_reason: 'access_lost', ended_at: after(2).toISOString() });
+    expect(loss).to.include({ exit_reason: 'access_lost', ended_at: after(2).toISOString() });
     const other = await buildAccessDelivery(club.id);
     const elsewhere = await tryOut(automationId, studentId, [], { about: { kind: 'delivery', id: other.id } });
     expect(elsewhere, 'what the run is about was never open').to.include({ status: 'completed' });
   });
 
-  it('shows each look: why, what each rule answered, and what followed', async () => {
+  it('shows each look: its reason, the answers of the rules, and the decision', async () => {
     const [tag, done] = [await buildTag(club.id), await buildTag(club.id)];
     const has = (one: Id) => ({ kind: 'has_tag' as const, negate: false, tag_ids: [one] });
     const definition: Partial<Definition> = {
@@ -355,14 +355,14 @@ describe('a dry run', () => {
     const before = await rowCounts();
     const outcomes = async () =>
       (await tryOut(automationId, studentId)).path.map(({ step_id: id, outcome }) => `${id} ${outcome}`);
-    const done = ['tag tagged', 'points awarded', 'mail sent', 'wait time_over', 'untag untagged'];
-    expect(await outcomes()).to.deep.equal(done);
+    const expectedOutcomes = ['tag tagged', 'points awarded', 'mail sent', 'wait time_over', 'untag untagged'];
+    expect(await outcomes()).to.deep.equal(expectedOutcomes);
     expect(await rowCounts()).to.deep.equal(before);
     await addSuppression(deps, club.id, address, start);
-    expect(await outcomes()).to.deep.equal(done.with(2, 'mail suppressed'));
+    expect(await outcomes()).to.deep.equal(expectedOutcomes.with(2, 'mail suppressed'));
   });
 
-  it('says whether reentry would let the student in, and goes on', async () => {
+  it('says whether reentry would admit the student, and goes on', async () => {
     const automationId = await buildAutomation(
       club.id,
       { reentry: 'once', steps: [{ id: 'points', kind: 'award_points', points: 1 }] },
@@ -374,7 +374,7 @@ describe('a dry run', () => {
     expect(await tryOut(automationId, studentId)).to.include({ entry: 'not_again', status: 'completed' });
   });
 
-  it('fails where a run would: at a kind of step that it does not know, and in a language of the future', async () => {
+  it('fails as a run would: at an unknown kind of step, and in a future language', async () => {
     const automationId = await buildAutomation(
       club.id,
       { steps: [{ id: 'future', kind: 'award_points', points: 1 }] },
@@ -398,7 +398,7 @@ describe('a dry run', () => {
     });
   });
 
-  it('stops after 500 looks: access that begins and ends all the time costs no more', async () => {
+  it('stops after 500 looks, so that frequent changes of access cost no more', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const { id: studentId } = await buildStudent(club.id);
     await buildEnrollment(club.id, { studentId, deliveryId, startsAt: start });

@@ -1,4 +1,4 @@
-/** The worked examples of docs/how-to/build-automations.md, played. */
+/** Plays the worked examples of docs/how-to/build-automations.md. */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -50,7 +50,7 @@ describe('docs/how-to/build-automations.md', () => {
     expect(examples).to.have.length(3);
   });
 
-  it('welcomes, and nudges who has not begun after a day', async () => {
+  it('welcomes students, and reminds after a day the students who have not begun', async () => {
     const { id: deliveryId, courseId } = await buildAccessDelivery(club.id);
     const automationId = await publish(0, { COURSE: courseId });
     await deps.db.transaction((tx) =>
@@ -61,7 +61,7 @@ describe('docs/how-to/build-automations.md', () => {
     expect(subjects()).to.deep.equal(['Your first knot, Ada']);
   });
 
-  it('is tried out as the page says', async () => {
+  it('can be tried as the page says', async () => {
     const [, request = ''] = /^```http\n.*\n\n([\s\S]*?)^```$/m.exec(page) ?? [];
     const course = await buildCourse(club.id);
     const { id: LESSON } = await buildLesson(course);
@@ -78,7 +78,7 @@ describe('docs/how-to/build-automations.md', () => {
     ]);
   });
 
-  it('asks again who did not read, and tags at once who did', async () => {
+  it('asks again a student who did not read, and tags a reader immediately', async () => {
     const tag = await buildTag(club.id);
     const automationId = await publish(1, { TAG: tag });
     await play.enroll(automationId, ada.id);
@@ -101,7 +101,7 @@ describe('docs/how-to/build-automations.md', () => {
     );
   });
 
-  it('writes on mornings of the club, and stops when the tag is taken off', async () => {
+  it('writes on mornings of the club, and stops when the tag is removed', async () => {
     const tag = await buildTag(club.id);
     const automationId = await publish(2, { TAG: tag });
     const tagging = { clubId: club.id, studentId: ada.id, tagId: tag };

@@ -35,14 +35,14 @@ const steps = {
   leaves: { id: 'leaves', kind: 'exit' },
 } as const satisfies Record<string, Step>;
 
-/** The step, with another one after it. */
+/** The step, followed by another one. */
 function placed(step: Step) {
   const [found] = placedSteps({ steps: [step, { id: 'last', kind: 'exit' }] });
-  if (!found) throw new Error('There is a step.');
+  if (!found) throw new Error('The definition has no step');
   return found;
 }
 
-const seen: Seen = {
+const facts: Seen = {
   automation: 'active',
   exits: false,
   accessLost: false,
@@ -51,7 +51,7 @@ const seen: Seen = {
   deadline: null,
 };
 
-describe('what a run does at a look (AUTO-10)', () => {
+describe('the decision of a run at a look (AUTO-10)', () => {
   for (const [what, step, changes, decision] of [
     [
       'an archived automation ends it before all else',
@@ -116,7 +116,7 @@ describe('what a run does at a look (AUTO-10)', () => {
     ['a wait without a deadline does not wait', steps.until, {}, { kind: 'pass', outcome: 'else', to: 'no' }],
   ] as const)
     it(what, () => {
-      expect(decide(placed(step), { ...seen, ...changes })).to.deep.equal(decision);
+      expect(decide(placed(step), { ...facts, ...changes })).to.deep.equal(decision);
     });
 });
 
@@ -128,27 +128,27 @@ describe('the deadline of a wait', () => {
     ['days', 1_440],
     ['weeks', 10_080],
   ] as const)
-    it(`of 3 ${unit} is so many minutes later`, () => {
+    it(`is the right number of minutes later for 3 ${unit}`, () => {
       const step: Step = { id: 'a', kind: 'wait', wait: { kind: 'delay', amount: 3, unit } };
       expect(deadlineOf(step, zone, now)).to.deep.equal(at(3 * minutes * 60_000));
     });
 
-  it('of a wait for a condition is whole days later', () => {
+  it('is whole days later for a wait for a condition', () => {
     expect(deadlineOf(steps.until, zone, now)).to.deep.equal(at(3 * day));
   });
 
-  it('of a wait for a time is that minute of the local day', () => {
+  it('is that minute of the local day for a wait for a time', () => {
     const step: Step = { id: 'a', kind: 'wait', wait: { kind: 'until_time', amount: 9 * 60 } };
     expect(deadlineOf(step, zone, now)).to.deep.equal(new Date('2026-03-02T08:00:00.000Z'));
   });
 
-  it('is none for a step that is no wait, or has none', () => {
+  it('is absent for a step without a wait', () => {
     expect(deadlineOf(steps.tag, zone, now)).to.equal(null);
     expect(deadlineOf({ ...steps.delay, kind: 'add_tag' }, zone, now)).to.equal(null);
     expect(deadlineOf({ id: 'a', kind: 'wait' }, zone, now)).to.equal(null);
   });
 
-  it('comes as many times sooner as waits pass faster, up to the next millisecond', () => {
+  it('comes sooner by the factor of the wait speed, rounded up to a millisecond', () => {
     expect(deadlineOnEntry(steps.delay, { timeZone: zone }, now)).to.deep.equal(at(2 * day));
     expect(deadlineOnEntry(steps.delay, { timeZone: zone, waitSpeed: 7 }, now)).to.deep.equal(
       at(Math.ceil((2 * day) / 7)),
@@ -157,7 +157,7 @@ describe('the deadline of a wait', () => {
   });
 });
 
-describe('when a run looks, and at what', () => {
+describe('the next look of a run', () => {
   const definition: Definition = {
     trigger: { kind: 'manual' } as unknown as Definition['trigger'],
     reentry: 'never' as Definition['reentry'],
@@ -167,26 +167,26 @@ describe('when a run looks, and at what', () => {
   const watching = (rules: Condition['rules'], more: Partial<Definition> = {}) =>
     watchOf({ ...definition, ...more }, placed({ ...steps.until, condition: { match: 'any', rules } }));
 
-  it('waits at once for a time, and looks first for a condition or an effect', () => {
+  it('waits immediately for a time, and looks first at a condition or an effect', () => {
     expect(Object.values(steps).filter((step) => sleepsAt(placed(step)))).to.deep.equal([steps.delay]);
     expect(sleepsAt(placed({ id: 'a', kind: 'wait' }))).to.equal(false);
     expect(sleepsAt(placed({ ...steps.delay, kind: 'exit' }))).to.equal(false);
   });
 
-  it('does not sleep, and asks nothing, at a wait that says nothing', () => {
+  it('does not sleep, and evaluates nothing, at an empty wait', () => {
     const bare = placed({ id: 'a', kind: 'wait', condition: completed });
     expect([sleepsAt(bare), asksCondition(bare)]).to.deep.equal([false, undefined]);
-    expect(decide(bare, seen)).to.deep.equal({ kind: 'pass', outcome: 'time_over', to: 'last' });
+    expect(decide(bare, facts)).to.deep.equal({ kind: 'pass', outcome: 'time_over', to: 'last' });
   });
 
-  it('asks the conditions of conditions and of waits for one, no other', () => {
+  it('evaluates only the conditions of condition steps and of waits for a condition', () => {
     expect(Object.values(steps).filter((step) => asksCondition(placed(step)))).to.deep.equal([steps.until, steps.asks]);
     expect(asksCondition(placed({ ...steps.delay, condition: completed }))).to.equal(undefined);
     expect(asksCondition(placed({ ...steps.tag, condition: completed }))).to.equal(undefined);
     expect(asksCondition(placed({ ...steps.until, kind: 'add_tag' }))).to.equal(undefined);
   });
 
-  it('looks again where access changes by time before the end of the wait, if access counts', () => {
+  it('looks earlier if access changes by time before the end of the wait, and access matters', () => {
     expect(nextLook({ access: true }, at(9), at(5))).to.deep.equal(at(5));
     expect(nextLook({ access: true }, at(5), at(5))).to.deep.equal(at(5));
     expect(nextLook({ access: true }, at(5), at(9))).to.deep.equal(at(5));
@@ -217,7 +217,7 @@ describe('when a run looks, and at what', () => {
     expect(watching([], { exit_on_access_lost: true })).to.deep.equal({ types: access, courses: [], access: true });
   });
 
-  it('watches the course whose progress counts, and no other', () => {
+  it('watches only the course whose progress matters', () => {
     const watch = watching([
       { kind: 'course_progress', negate: false, course_id: course },
       { kind: 'course_progress', negate: true, course_id: course },
@@ -226,7 +226,7 @@ describe('when a run looks, and at what', () => {
     expect(watch).to.deep.equal({ types: ['lesson.completed', 'course.completed'], courses: [course], access: false });
   });
 
-  it('watches access if one of several rules asks for it', () => {
+  it('watches access if one of several rules needs it', () => {
     const watch = watching([
       { kind: 'has_tag', negate: false },
       { kind: 'has_access', negate: false },
@@ -238,7 +238,7 @@ describe('when a run looks, and at what', () => {
     });
   });
 
-  it('watches nothing for a rule of a later language, and no course that is not named', () => {
+  it('watches nothing for a rule of a later language, and no unnamed course', () => {
     const nothing = { types: [], courses: [], access: false };
     expect(watching([{ kind: 'has_wings' as 'has_tag', negate: false }])).to.deep.equal(nothing);
     expect(watching([{ kind: 'course_progress', negate: false }])).to.deep.equal({
@@ -258,7 +258,7 @@ describe('a condition', () => {
   const of = (match: 'all' | 'any', answers: readonly boolean[]) =>
     combine({ match, rules: answers.map(() => rule) }, answers);
 
-  it('holds where all, or any, of its rules do', () => {
+  it('is true if all, or any, of its rules are true', () => {
     expect([
       of('all', [true, true]),
       of('all', [true, false]),
@@ -267,7 +267,7 @@ describe('a condition', () => {
     ]).to.deep.equal([true, false, true, false]);
   });
 
-  it('never holds without rules, or where an answer is missing (AUTO-11)', () => {
+  it('is never true without rules, or with a missing answer (AUTO-11)', () => {
     expect([of('all', []), of('any', []), combine({ match: 'all', rules: [rule, rule] }, [true])]).to.deep.equal([
       false,
       false,
@@ -290,7 +290,7 @@ describe('a chain of automations (AUTO-14)', () => {
     expect(linksAfter(links(3, 24), now)).to.deep.equal([now.toISOString()]);
   });
 
-  it('grows by a link, and keeps one more than it may have', () => {
+  it('grows by a link, and keeps one link more than the limit', () => {
     expect(linksAfter(links(2), now)).to.deep.equal([...links(2), now.toISOString()]);
     expect(linksAfter(links(30), now)).to.deep.equal([...links(10), now.toISOString()]);
   });

@@ -1,4 +1,4 @@
-/** Random definitions and facts: runs and dry runs do what a small direct reading of the definition does, in the same order (AUTO-10, AUTO-12, AUTO-19). */
+/** Random definitions and facts: runs and dry runs match a simple interpretation of the definition, in the same order (AUTO-10, AUTO-12, AUTO-19). */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { dryRun } from '../../../domain/automations/dry-runs/dry-run.ts';
@@ -14,10 +14,10 @@ const start = new Date('2026-03-02T12:00:00Z');
 const minute = 60_000;
 const cases = Number(process.env['MODEL_RUNS'] ?? 12);
 
-/** A tag by its place. */
+/** A tag by its index. */
 type Mark = 0 | 1;
 interface Event {
-  /** Seconds after the start: odd ones, so that none falls together with a deadline. */
+  /** Seconds after the start. Odd numbers never coincide with a deadline. */
   at: number;
   mark: Mark;
   on: boolean;
@@ -57,7 +57,7 @@ const exits = fc.option(fc.record({ mark, negate: fc.boolean() }), { nil: undefi
 describe('a model of runs', function () {
   this.timeout(600_000);
 
-  it(`does what a direct reading of ${cases} random definitions does`, async () => {
+  it(`matches a simple interpretation of ${cases} random definitions`, async () => {
     const deps = await testDeps();
     await fc.assert(
       fc.asyncProperty(
@@ -100,8 +100,8 @@ describe('a model of runs', function () {
           const { status, exit_reason: reason, path, ended_at: ended } = await play.read(automationId, runId);
           expect(supposed.path, 'as the dry run says').to.deep.equal(path);
           expect([supposed.status, supposed.exit_reason, supposed.ended_at]).to.deep.equal([status, reason, ended]);
-          const seen = path.map(({ step_id: id, outcome, left_at: left }) => `${left} ${id} ${outcome}`);
-          expect([status, ended, ...seen]).to.deep.equal(direct(definition, tags, happening));
+          const steps = path.map(({ step_id: id, outcome, left_at: left }) => `${left} ${id} ${outcome}`);
+          expect([status, ended, ...steps]).to.deep.equal(direct(definition, tags, happening));
         },
       ),
       { numRuns: cases },
@@ -109,14 +109,14 @@ describe('a model of runs', function () {
   });
 });
 
-/** Steps whose kinds of outcomes are told, with ids in the order of writing. */
+/** Steps with the kinds of their outcomes, with ids in the order of writing. */
 function compose(
   list: readonly Draft[],
   exit: { mark: Mark; negate: boolean } | undefined,
   tags: readonly [string, string],
 ): Definition {
   let count = 0;
-  // Two branches that are empty are a problem of the draft: such a condition becomes points.
+  // Two empty branches are a problem of the draft, so such a condition becomes points.
   const stepOf = (draft: Draft): Step => {
     const id = `s${(count += 1)}`;
     switch (draft.kind) {
@@ -160,11 +160,11 @@ const conditionOf = ({ mark: which, negate }: { mark: Mark; negate: boolean }, t
   rules: [{ kind: 'has_tag' as const, negate, tag_ids: [tags[which]] }],
 });
 
-/** Reads a definition from top to bottom, with a clock and a set of tags. @returns status, end, and what became of each step */
+/** Interprets a definition from top to bottom, with a clock and a set of tags. @returns status, end, and the outcome of each step */
 function direct(definition: Definition, tags: readonly [string, string], happening: readonly Event[]): unknown[] {
   const open = happening.toSorted((one, other) => one.at - other.at);
   const has = new Set<string>();
-  const told: string[] = [];
+  const outcomes: string[] = [];
   let now = start.getTime();
   const iso = () => new Date(now).toISOString();
   const holds = (condition: Step['condition']) => {
@@ -172,9 +172,9 @@ function direct(definition: Definition, tags: readonly [string, string], happeni
     return rule !== undefined && has.has(rule.tag_ids?.[0] ?? '') !== rule.negate;
   };
   const ends = () => definition.exit_when !== undefined && holds(definition.exit_when);
-  const tell = (id: string, outcome: string) => void told.push(`${iso()} ${id} ${outcome}`);
+  const tell = (id: string, outcome: string) => void outcomes.push(`${iso()} ${id} ${outcome}`);
   class Left extends Error {}
-  /** Lets time pass until something is true or the deadline has come. */
+  /** Lets time pass until something is true or the deadline is over. */
   const waitUntil = (deadline: number, isOver: () => boolean) => {
     while (!isOver()) {
       const next = open[0];
@@ -190,7 +190,7 @@ function direct(definition: Definition, tags: readonly [string, string], happeni
     for (const [place, step] of steps.entries()) {
       const { id, tag_id: tag = '', wait } = step;
       if (step.kind === 'wait' && wait?.kind === 'delay') {
-        // Its row is there from the beginning, except where a run begins with it.
+        // Its row exists from the beginning, except if the run begins with it.
         if (ends() && isFirst && place === 0) throw new Left();
         waitUntil(now + (wait.amount ?? 0) * minute, ends);
         if (ends()) {
@@ -231,9 +231,9 @@ function direct(definition: Definition, tags: readonly [string, string], happeni
   };
   try {
     read(definition.steps, true);
-    return ['completed', iso(), ...told];
+    return ['completed', iso(), ...outcomes];
   } catch (error) {
     if (!(error instanceof Left)) throw error;
-    return ['exited', iso(), ...told];
+    return ['exited', iso(), ...outcomes];
   }
 }

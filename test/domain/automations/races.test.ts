@@ -1,4 +1,4 @@
-/** Two transactions that meet over an automation: each order has one exact outcome (AUTO-9, AUTO-10, AUTO-17, AUTO-18). */
+/** Two concurrent transactions on an automation: each order has one exact outcome (AUTO-9, AUTO-10, AUTO-17, AUTO-18). */
 import { expect } from 'chai';
 import { deleteCohort } from '../../../domain/access/enrollments/cohorts.ts';
 import { createAutomation, updateAutomation } from '../../../domain/automations/drafts.ts';
@@ -67,7 +67,7 @@ describe('races over automations', () => {
     occurredAt: start,
     priority: 1 as const,
   });
-  const tell = (given = fact()) => enrollByFacts(deps.db, [given], start);
+  const tell = (factToSend = fact()) => enrollByFacts(deps.db, [factToSend], start);
   const entered = async (automationId: Id) =>
     (await listRuns(deps.db, club.id, automationId, { page: 1, page_size: 5 })).total;
   const studentRow = () => sql`SELECT FROM students WHERE id = ${ada.id} FOR NO KEY UPDATE`;
@@ -86,7 +86,7 @@ describe('races over automations', () => {
   };
 
   for (const reentry of ['once', 'after_exit'] as const)
-    it(`${reentry}: two facts that wait for the student at once start one run, of the first`, async () => {
+    it(`${reentry}: start one run, for the first of two concurrent facts`, async () => {
       const automationId = await onTag({ reentry });
       const [one, other] = [fact(), fact()];
       await inThisOrder(
@@ -100,7 +100,7 @@ describe('races over automations', () => {
       expect(runs).to.deep.equal([{ cause: one.id }]);
     });
 
-  it('publish against entering: who enters first is in the old version, who comes after in the new one', async () => {
+  it('enters the old version before a publication, and the new one after it', async () => {
     const automationId = await onTag({ steps: [{ id: 'old', kind: 'exit' }] });
     const next = { steps: [{ id: 'new', kind: 'exit' as const }] };
     const trigger = { kind: 'student_tagged', tag_ids: [tag] };
@@ -120,7 +120,7 @@ describe('races over automations', () => {
     ]);
   });
 
-  it('publish before entering: who waited for it enters the new version', async () => {
+  it('enters the new version if the student waited for the publication', async () => {
     const automationId = await onTag({ steps: [{ id: 'old', kind: 'exit' }] });
     const trigger = { kind: 'student_tagged', tag_ids: [tag] };
     const definition = { trigger, reentry: 'always', exit_on_access_lost: false, steps: [{ id: 'new', kind: 'exit' }] };
@@ -134,7 +134,7 @@ describe('races over automations', () => {
     expect(found).to.deep.equal([{ cursor: 'new' }]);
   });
 
-  it('numbers versions without gaps where many publish at once', async () => {
+  it('numbers versions without gaps in concurrent publications', async () => {
     const automationId = await draft({});
     for (let round = 1; round <= 3; round++) {
       const steps = [{ ...wait, note: `round ${round}` }];
@@ -163,33 +163,33 @@ describe('races over automations', () => {
     };
     const found = async (runId: Id) => {
       const run = await deps.db.one(sql`SELECT status, cursor FROM automation_runs WHERE id = ${runId}`);
-      const told = (await factRecordsOf(club.id)).map(({ type }) => type);
-      return { ...(run as { status: string; cursor: string }), told };
+      const factTypes = (await factRecordsOf(club.id)).map(({ type }) => type);
+      return { ...(run as { status: string; cursor: string }), factTypes };
     };
 
-    it(`${state} before a step: the effect never comes`, async () => {
+    it(`prevents the effect if the automation is ${state} before a step`, async () => {
       const { automationId, runId } = await begin();
       await inThisOrder(
         automationRow(automationId),
         () => change(deps, club.id, automationId, start),
         () => takeStep(play.deps, runId, start.getTime()),
       );
-      expect(await found(runId)).to.deep.equal({ status, cursor: 'tag', told: [] });
+      expect(await found(runId)).to.deep.equal({ status, cursor: 'tag', factTypes: [] });
     });
 
-    it(`${state} after a step: the effect is whole, and the next step sees it`, async () => {
+    it(`keeps the whole effect if it is ${state} after a step, and the next step sees it`, async () => {
       const { automationId, runId } = await begin();
       await inThisOrder(
         automationRow(automationId),
         () => takeStep(play.deps, runId, start.getTime()),
         () => change(deps, club.id, automationId, start),
       );
-      expect(await found(runId)).to.deep.equal({ status: 'active', cursor: 'wait', told: ['student.tagged'] });
+      expect(await found(runId)).to.deep.equal({ status: 'active', cursor: 'wait', factTypes: ['student.tagged'] });
       await play.settle();
       expect(await found(runId)).to.include({ status, cursor: 'wait' });
     });
 
-    it(`${state} against entering: who comes first is inside, who comes after is not`, async () => {
+    it(`admits a student before the automation is ${state}, and none after it`, async () => {
       const automationId = await onTag();
       await inThisOrder(
         automationRow(automationId),
@@ -207,7 +207,7 @@ describe('races over automations', () => {
     });
   }
 
-  it('removal before and after a step: never an effect on a removed student, never half of one', async () => {
+  it('has no effect on a removed student, and no partial effect', async () => {
     const steps: Step[] = [
       { id: 'points', kind: 'award_points', points: 5 },
       { id: 'tag', kind: 'add_tag', tag_id: tag },
@@ -220,15 +220,15 @@ describe('races over automations', () => {
       const removal = () => removeStudent(deps, club.id, ada.id, start);
       await inThisOrder(studentRow(), ...(isFirst ? [removal, step] : [step, removal]));
       await play.settle();
-      const left = await deps.db.one(sql`SELECT
+      const remainder = await deps.db.one(sql`SELECT
         (SELECT exit_reason FROM automation_runs WHERE id = ${runId}) AS reason,
         (SELECT count(*)::int FROM automation_run_steps WHERE run_id = ${runId}) AS path,
         (SELECT count(*)::int FROM student_tags WHERE student_id = ${ada.id}) AS tags`);
-      expect(left).to.deep.equal({ reason: 'student_removed', path: 0, tags: 0 });
+      expect(remainder).to.deep.equal({ reason: 'student_removed', path: 0, tags: 0 });
     }
   });
 
-  it('two workers take the same step at once: its effect is there once', async () => {
+  it('applies a step once if two workers take it at the same time', async () => {
     const steps: Step[] = [{ id: 'points', kind: 'award_points', points: 5 }, wait];
     const automationId = await buildAutomation(club.id, { steps }, start);
     const runId = await play.enroll(automationId, ada.id);
@@ -239,7 +239,7 @@ describe('races over automations', () => {
     expect(await play.story(automationId, runId)).to.equal('active: points awarded, wait …');
   });
 
-  it('two workers come to the same e-mail at once: it is handed over once', async () => {
+  it('hands an e-mail over once if two workers reach it at the same time', async () => {
     const automationId = await buildAutomation(club.id, { steps: [{ id: 'mail', kind: 'send_email', email }] }, start);
     const runId = await play.enroll(automationId, ada.id);
     const step = () => takeStep(play.deps, runId, start.getTime());
@@ -249,7 +249,7 @@ describe('races over automations', () => {
     expect(await play.story(automationId, runId)).to.equal('completed: mail sent');
   });
 
-  it('a person opens an e-mail while its run takes a step: nobody waits in a circle', async () => {
+  it('does not deadlock if a person opens an e-mail while its run takes a step', async () => {
     const automationId = await buildAutomation(club.id, { steps: [{ id: 'mail', kind: 'send_email', email }] }, start);
     const runId = await play.enroll(automationId, ada.id);
     play.answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
@@ -282,7 +282,7 @@ describe('races over automations', () => {
     expect(await play.story(automationId, runId)).to.equal('completed: mail sent');
   });
 
-  describe('deleting what a draft names, against its publishing', () => {
+  describe('deleting a record that a draft names, while the draft is published', () => {
     interface Named {
       id: Id;
       table: string;
@@ -328,7 +328,7 @@ describe('races over automations', () => {
     const lockOf = ({ table, id }: Named): Sql => sql`SELECT FROM ${raw(table)} WHERE id = ${id} FOR UPDATE`;
 
     for (const [what, build] of Object.entries(named)) {
-      it(`${what}: published first, it is in use, also for the runs of an old version; archived, it goes`, async () => {
+      it(`keeps ${what} in use after a publication, until the automation is archived`, async () => {
         const one = await build();
         const automationId = await draft(one.parts);
         const [published, removed] = await inThisOrder(
@@ -341,7 +341,7 @@ describe('races over automations', () => {
         expect(await outcomeOf(one.remove())).not.to.equal('in_use');
       });
 
-      it(`${what}: deleted first, the draft has a problem, and no version is published`, async () => {
+      it(`publishes no version if ${what} is deleted first`, async () => {
         const one = await build();
         const automationId = await draft(one.parts);
         const [removed, published] = await inThisOrder(
@@ -355,7 +355,7 @@ describe('races over automations', () => {
       });
     }
 
-    it('a tag that only an active run of an old version names is in use until the run ends', async () => {
+    it('keeps a tag in use for an active run of an old version until the run ends', async () => {
       const steps: Step[] = [wait, { id: 'tag', kind: 'add_tag', tag_id: tag }];
       const automationId = await buildAutomation(club.id, { steps }, start);
       const runId = await play.enroll(automationId, ada.id);
@@ -370,7 +370,7 @@ describe('races over automations', () => {
     });
   });
 
-  it('a tag deleted against the step that puts it on: in use by the automation, and the step succeeds', async () => {
+  it('keeps a tag in use while a step adds it, and the step succeeds', async () => {
     const steps: Step[] = [{ id: 'tag', kind: 'add_tag', tag_id: tag }];
     const automationId = await buildAutomation(club.id, { steps }, start);
     const runId = await play.enroll(automationId, ada.id);

@@ -1,4 +1,4 @@
-/** What runs do, step by step (AUTO-10 to AUTO-18). */
+/** The steps of runs (AUTO-10 to AUTO-18). */
 import { expect } from 'chai';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
@@ -81,7 +81,7 @@ describe('a run', () => {
   };
   const storyOf = ({ automationId, runId }: { automationId: Id; runId: Id }) => play.story(automationId, runId);
 
-  it('takes its steps in their order, each once, and tells facts with their cause', async () => {
+  it('takes its steps in order, each once, and records facts with their cause', async () => {
     const run = await begin({
       steps: [
         { id: 'tag', kind: 'add_tag', tag_id: tag },
@@ -104,7 +104,7 @@ describe('a run', () => {
     expect(awards).to.deep.equal([{ cause_kind: 'automation', points: 5, note: 'Well done' }]);
   });
 
-  it('is not woken between two steps by what it did itself; other runs of the student are', async () => {
+  it('is not woken between two steps by its own effect; other runs of the student are', async () => {
     const steps: Step[] = [
       { id: 'tag', kind: 'add_tag', tag_id: tag },
       { id: 'points', kind: 'award_points', points: 1 },
@@ -118,7 +118,7 @@ describe('a run', () => {
     expect(woken).to.deep.equal([{ id: other.runId }]);
   });
 
-  it('leaves a wait at once for what it did itself before it', async () => {
+  it('ends a wait immediately if its own earlier effect satisfies it', async () => {
     const run = await begin({
       exit_when: hasTag(tag),
       steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }, delay('long', 90, 'days')],
@@ -127,7 +127,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: tag tagged, long exit_when');
   });
 
-  it('counts runs at a step up to 1,000, and all of them otherwise', async () => {
+  it('counts runs at a step up to 1,000, and exactly without a step', async () => {
     const automationId = await publish({ steps: [delay('wait', 10)] });
     await deps.db.source.query(
       `INSERT INTO automation_runs (id, club_id, automation_id, version_id, student_id, cause_id, reentry, cursor, looks_at, entered_at)
@@ -144,7 +144,7 @@ describe('a run', () => {
     await deps.db.source.query('DELETE FROM automations WHERE id = $1', [automationId]);
   });
 
-  it('decides a condition at the moment it comes to it, and keeps what each rule answered', async () => {
+  it('decides a condition when it reaches it, and stores the answer of each rule', async () => {
     const steps: Step[] = [
       {
         id: 'has',
@@ -171,7 +171,7 @@ describe('a run', () => {
     expect((await play.read(second.automationId, second.runId)).path[0]?.answers).to.deep.equal([false, true]);
   });
 
-  it('waits for its time exactly, and looks at nothing else meanwhile', async () => {
+  it('waits exactly for its time, and looks at nothing else meanwhile', async () => {
     const run = await begin({ steps: [delay('pause', 3, 'days'), { id: 'end', kind: 'exit' }] });
     await play.pass(3 * day - 1);
     expect(await storyOf(run)).to.equal('active: pause …');
@@ -179,7 +179,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_step: pause time_over, end exit_step');
   });
 
-  it('waits for a condition: then as soon as a fact makes it true, else at its last day', async () => {
+  it('waits for a condition until a fact makes it true, or until its last day', async () => {
     const steps: Step[] = [
       {
         id: 'until',
@@ -202,7 +202,7 @@ describe('a run', () => {
     expect(await storyOf(late)).to.equal('completed: until else, missed awarded');
   });
 
-  it('leaves a wait of 90 days in its middle, at the fact that makes exit_when true', async () => {
+  it('ends a wait of 90 days in the middle, at the fact that makes exit_when true', async () => {
     const run = await begin({ exit_when: hasTag(tag), steps: [delay('long', 90, 'days')] });
     await play.pass(45 * day);
     await tagStudent(deps, { clubId: club.id, studentId: ada.id, tagId: tag }, play.now());
@@ -214,7 +214,7 @@ describe('a run', () => {
     );
   });
 
-  it('leaves when a tag that it has to have is taken off', async () => {
+  it('ends when a required tag is removed', async () => {
     const tagging = { clubId: club.id, studentId: ada.id, tagId: tag };
     await tagStudent(deps, tagging, start);
     const run = await begin({ exit_when: hasTag(tag, true), steps: [delay('long', 90, 'days')] });
@@ -224,7 +224,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: long exit_when');
   });
 
-  it('leaves when access that was open ends by itself, without a fact', async () => {
+  it('ends when its open access ends by time, without a fact', async () => {
     const { id: deliveryId, courseId } = await buildAccessDelivery(club.id);
     const endsAt = new Date(start.getTime() + 5 * day);
     await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
@@ -236,7 +236,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: long access_lost');
   });
 
-  it('stays in its version while another one is published, and new runs take the new one', async () => {
+  it('stays in its version after a new publication, and new runs take the new version', async () => {
     const run = await begin({ steps: [delay('wait', 10), { id: 'old', kind: 'award_points', points: 1 }] });
     await play.settle();
     await buildVersion(club.id, run.automationId, { steps: [{ id: 'new', kind: 'award_points', points: 2 }] }, start);
@@ -249,7 +249,7 @@ describe('a run', () => {
     );
   });
 
-  it('is held at its step by a pause while its deadline runs, and goes on at once when that is over', async () => {
+  it('is held at its step by a pause while its deadline runs, and continues afterwards', async () => {
     const run = await begin({ steps: [delay('wait', 10), { id: 'points', kind: 'award_points', points: 1 }] });
     await play.settle();
     await pauseAutomation(deps, club.id, run.automationId, play.now());
@@ -260,7 +260,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: wait time_over, points awarded');
   });
 
-  it('asks for exits first when a pause ends, before a deadline that is over', async () => {
+  it('checks exits first when a pause ends, before a passed deadline', async () => {
     const run = await begin({
       exit_when: hasTag(tag),
       steps: [delay('wait', 10), { id: 'points', kind: 'award_points', points: 1 }],
@@ -274,23 +274,25 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited exit_when: wait exit_when');
   });
 
-  it('is let go after a pause in pages of 1, 2, 4 … a second apart', async () => {
+  it('is released after a pause in pages of 1, 2, 4 … one second apart', async () => {
     const automationId = await publish({ steps: [delay('wait', 10)] });
     for (let count = 0; count < 7; count++) await play.enroll(automationId, ada.id);
     await play.settle();
     await pauseAutomation(deps, club.id, automationId, play.now());
     await play.pass(hour);
     await resumeAutomation(deps, club.id, automationId, play.now());
-    const left: number[] = [];
+    const heldCounts: number[] = [];
     for (let seconds = 0; seconds < 4; seconds++) {
       await play.settle();
-      left.push((await listRuns(deps.db, club.id, automationId, { page: 1, page_size: 1, status: 'active' })).total);
+      heldCounts.push(
+        (await listRuns(deps.db, club.id, automationId, { page: 1, page_size: 1, status: 'active' })).total,
+      );
       await play.pass(1_000);
     }
-    expect(left).to.deep.equal([6, 4, 0, 0]);
+    expect(heldCounts).to.deep.equal([6, 4, 0, 0]);
   });
 
-  it('leaves an archived automation out of the middle of a wait', async () => {
+  it('ends in the middle of a wait if its automation is archived', async () => {
     const run = await begin({ steps: [delay('wait', 90, 'days')] });
     await play.settle();
     await archiveAutomation(deps, club.id, run.automationId, play.now());
@@ -298,7 +300,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited archived: wait archived');
   });
 
-  it('mails once, fills the copy in, and goes on', async () => {
+  it('sends one mail, fills the copy in, and goes on', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     await play.settle();
     expect(await storyOf(run)).to.equal('completed: mail sent');
@@ -310,7 +312,7 @@ describe('a run', () => {
     });
   });
 
-  it('waits out a server that refuses for now, and takes every other outcome as one', async () => {
+  it('retries a temporary refusal, and takes every other outcome as final', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await play.settle();
@@ -335,7 +337,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(before);
   });
 
-  it('skips an address that no mail server takes, and goes on', async () => {
+  it('skips an address that no mail server accepts, and goes on', async () => {
     await alter('students', ada.id, { email: `${'a'.repeat(65)}@example.com` });
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }, delay('then', 1, 'days')] });
     await play.settle();
@@ -343,7 +345,7 @@ describe('a run', () => {
     expect(play.given).to.deep.equal([]);
   });
 
-  it('stops writing to an address whose mail bounced, by what its provider tells (CAMP-15)', async () => {
+  it('stops writing to an address after the provider reports a bounce (CAMP-15)', async () => {
     play.answer = () => ({ kind: 'accepted', reply: '250 2.0.0 Ok: queued as AUTO4F5C11' });
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     await play.settle();
@@ -356,7 +358,7 @@ describe('a run', () => {
     expect(await storyOf(next)).to.equal('completed: mail bounced');
   });
 
-  it('goes on as soon as a person opens its e-mail, and not for a machine (CAMP-13)', async () => {
+  it('goes on as soon as a person opens its e-mail, but not for a machine (CAMP-13)', async () => {
     const opened = {
       match: 'all' as const,
       rules: [{ kind: 'email_opened' as const, negate: false, step_id: 'mail' }],
@@ -385,10 +387,10 @@ describe('a run', () => {
     });
   });
 
-  it('never mails again by itself what a worker left behind, and says so', async () => {
+  it('does not repeat a mail whose worker died, and records the unknown outcome', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.deps.failpoint = async (name) => {
-      if (name === 'run_mail_handed_over') throw new Error('the worker died');
+      if (name === 'run_mail_handed_over') throw new Error('The worker died');
     };
     await expectRejected(takeStep(play.deps, run.runId, start.getTime()));
     play.deps.failpoint = async () => undefined;
@@ -402,10 +404,10 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
-  it('says of a mail whose worker died and whose run ended meanwhile that nobody knows, after its lease', async () => {
+  it('settles a mail as unknown after its lease if its worker died and its run ended', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.deps.failpoint = async (name) => {
-      if (name === 'run_mail_claimed') throw new Error('the worker died');
+      if (name === 'run_mail_claimed') throw new Error('The worker died');
     };
     await expectRejected(takeStep(play.deps, run.runId, start.getTime()));
     await exitRun(deps, club.id, run.automationId, run.runId, play.now());
@@ -419,7 +421,7 @@ describe('a run', () => {
     expect(mails).to.deep.equal([{ status: 'failed', last_error: 'outcome_unknown' }]);
   });
 
-  it('says that nobody knows of a mail that was cut off, also where its student was removed meanwhile', async () => {
+  it('keeps the unknown outcome of a cut-off mail, also for a removed student', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await removeStudent(deps, club.id, ada.id, play.now());
@@ -434,7 +436,7 @@ describe('a run', () => {
     ['ended by hand', 'canceled'],
     ['ended by the removal of its student', 'student_removed'],
   ] as const)
-    it(`skips a mail that the server put off while its run was ${what}`, async () => {
+    it(`skips a deferred mail if its run was ${what} meanwhile`, async () => {
       const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
       play.answer = async () => {
         if (reason === 'canceled') await exitRun(deps, club.id, run.automationId, run.runId, play.now());
@@ -446,10 +448,10 @@ describe('a run', () => {
       expect(mails).to.deep.equal([{ status: 'skipped', skip_reason: reason }]);
     });
 
-  it('names the end of a lease that lasts by the clock of Postgres, although it has passed by the run’s', async () => {
+  it('names the end of a lease by the clock of Postgres, although it has passed by the run’s clock', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.deps.failpoint = async (name) => {
-      if (name === 'run_mail_claimed') throw new Error('the worker died');
+      if (name === 'run_mail_claimed') throw new Error('The worker died');
     };
     await expectRejected(takeStep(play.deps, run.runId, start.getTime()));
     play.deps.failpoint = async () => undefined;
@@ -461,7 +463,7 @@ describe('a run', () => {
     expect(await takeStep(play.deps, run.runId, until + 5_000)).to.include({ done: false, at: until });
   });
 
-  it('looks again once its e-mail is sent, where a second look has parked it meanwhile', async () => {
+  it('looks again after its e-mail was sent if another look has parked it meanwhile', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }, delay('later', 1, 'days')] });
     play.answer = async () => {
       await pauseAutomation(deps, club.id, run.automationId, play.now());
@@ -490,7 +492,7 @@ describe('a run', () => {
     expect(play.given).to.deep.equal([]);
   });
 
-  it('takes nothing of the rate and the day for a mail that a pause stops before its claim', async () => {
+  it('uses nothing of the rate and the day for a mail that a pause stops before its claim', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
@@ -502,15 +504,15 @@ describe('a run', () => {
       },
     };
     await takeStep(play.deps, run.runId, start.getTime());
-    const left = await deps.db.source.query(
+    const unused = await deps.db.source.query(
       `SELECT sender.allowance, day.mails FROM mail_senders sender JOIN club_bulk_days day USING (club_id) WHERE club_id = $1`,
       [club.id],
     );
-    expect(left).to.deep.equal([{ allowance: 100, mails: 0 }]);
+    expect(unused).to.deep.equal([{ allowance: 100, mails: 0 }]);
     expect(play.given).to.deep.equal([]);
   });
 
-  it('waits in Postgres for a mail server that hangs, for longer each time, and then mails once (AUTO-13)', async () => {
+  it('waits in Postgres for a hanging mail server, longer each time, and then mails once (AUTO-13)', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(9), domains: [] };
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { smtp } = play.deps;
@@ -530,7 +532,7 @@ describe('a run', () => {
     expect(play.given).to.have.length(1);
   });
 
-  it('leaves at the end of access that was open when its first e-mail went out', async () => {
+  it('ends with the access that was open when its first e-mail went out', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const endsAt = new Date(start.getTime() + 5 * day);
     await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
@@ -542,7 +544,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: mail sent, long access_lost');
   });
 
-  it('looks at access that ends by time while a mail server refuses for now', async () => {
+  it('checks access that ends by time while a mail server refuses temporarily', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const endsAt = new Date(start.getTime() + 30_000);
     await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start, endsAt });
@@ -552,14 +554,14 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: mail access_lost');
   });
 
-  it('says sent where the server took the e-mail and Postgres was away for a while', async () => {
+  it('records sent if the server accepted the e-mail while Postgres was unreachable', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const { source } = play.deps.db;
     play.answer = () => {
       const transaction = source.transaction;
-      let left = 2;
+      let remainingFailures = 2;
       source.transaction = (async (...work: Parameters<typeof transaction>) => {
-        if (left-- > 0) throw new Error('Connection terminated unexpectedly');
+        if (remainingFailures-- > 0) throw new Error('Connection terminated unexpectedly');
         source.transaction = transaction;
         return transaction.apply(source, work);
       }) as typeof transaction;
@@ -569,7 +571,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: mail sent');
   });
 
-  it('believes an acceptance that is learned after its mail was given up', async () => {
+  it('accepts a late acceptance after its mail was given up', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = async () => {
       await deps.db.source.query(
@@ -583,7 +585,7 @@ describe('a run', () => {
     expect(mails).to.deep.equal([{ status: 'sent', last_error: null }]);
   });
 
-  it('sends no more e-mails in a day than the club may, and the others the next day (CAMP-41)', async () => {
+  it('sends at most the club’s daily number of e-mails, and the others the next day (CAMP-41)', async () => {
     play.deps.warmUps = { clubs: Array<number>(3_650).fill(1), domains: [] };
     const automationId = await publish({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     const berta = await buildStudent(club.id, { name: 'Berta Brook' });
@@ -591,12 +593,12 @@ describe('a run', () => {
     await play.pass(11 * hour);
     expect(play.given).to.have.length(1);
     const [sender] = await deps.db.source.query(`SELECT allowance FROM mail_senders WHERE club_id = $1`, [club.id]);
-    expect(sender, 'of 100 the one that was sent').to.deep.equal({ allowance: 99 });
+    expect(sender, '100 less the sent mail').to.deep.equal({ allowance: 99 });
     await play.pass(2 * hour);
     expect(new Set(play.given.map(({ to }) => to)).size).to.equal(2);
   });
 
-  it('publishes no version with an image of which no picture can be made, and names its block', async () => {
+  it('publishes no version with an image that cannot become a picture, and names its block', async () => {
     const { images } = await sendingDeps({ ...play.deps.smtp, connections: 1, onConnection: (work) => work() });
     const draft = await draftWithImage(Buffer.from('no image'));
     const { record } = await createAutomation(deps, club.id, { name: 'A', draft }, start);
@@ -613,7 +615,7 @@ describe('a run', () => {
     }
   });
 
-  /** @returns a draft that mails an image of the library; `mediaId` is the image */
+  /** @returns a draft that mails an image of the library. `mediaId` is the image */
   const draftWithImage = async (bytes: Buffer, mediaId = newId()) => {
     const objectKey = `library/${newId()}`;
     await (await testObjectStore()).put(objectKey, 'image/png', Readable.from([bytes]));
@@ -624,8 +626,15 @@ describe('a run', () => {
       status: 'ready',
       mime: 'image/png',
     } as const;
-    const made = { createdAt: start, updatedAt: start, sizeBytes: String(bytes.length) };
-    await deps.db.manager.insert(Media, { id: mediaId, clubId: club.id, title: 'A knot', objectKey, ...file, ...made });
+    const times = { createdAt: start, updatedAt: start, sizeBytes: String(bytes.length) };
+    await deps.db.manager.insert(Media, {
+      id: mediaId,
+      clubId: club.id,
+      title: 'A knot',
+      objectKey,
+      ...file,
+      ...times,
+    });
     await setSender(deps, club.id, { from_name: 'Knots', postal_address: 'Quay 1' }, start);
     const blocks = [{ kind: 'image' as const, media_id: mediaId, alt: 'A knot' }];
     return {
@@ -636,7 +645,7 @@ describe('a run', () => {
     };
   };
 
-  it('shows an image that was copied when its version was published, also after it left the library', async () => {
+  it('shows an image that was copied at publication, also after it left the library', async () => {
     const png = await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
       .png()
       .toBuffer();
@@ -669,10 +678,10 @@ describe('a run', () => {
     });
     const completing = () => ({ db: deps.db, publicUrl: 'https://api.example' });
 
-    it('at a completion that is undone or done again, of which no fact tells', async () => {
+    it('at a completion that is undone or repeated, without a fact', async () => {
       const { lessons, reader } = await learnerOf(2);
       const { id: lessonId = '', public_id: publicId = '' } = lessons[0] ?? {};
-      const done = (negate: boolean) => ({
+      const condition = (negate: boolean) => ({
         match: 'all' as const,
         rules: [{ kind: 'lesson_completed' as const, negate, lesson_id: lessonId }],
       });
@@ -680,8 +689,8 @@ describe('a run', () => {
       const wait = { kind: 'until_condition' as const, days: 9 };
       const run = await begin({
         steps: [
-          { id: 'undone', kind: 'wait', wait, condition: done(true) },
-          { id: 'redone', kind: 'wait', wait, condition: done(false) },
+          { id: 'undone', kind: 'wait', wait, condition: condition(true) },
+          { id: 'redone', kind: 'wait', wait, condition: condition(false) },
         ],
       });
       await play.settle();
@@ -694,7 +703,7 @@ describe('a run', () => {
       expect(await storyOf(run)).to.equal('completed: undone then, redone then');
     });
 
-    it('where a lesson of a course that it watches is withdrawn or published', async () => {
+    it('if a lesson of a watched course is withdrawn or published', async () => {
       const { course, lessons, reader } = await learnerOf(2);
       const [first, second] = lessons;
       await completeLesson(completing(), reader, first?.public_id ?? '', start);
@@ -727,7 +736,7 @@ describe('a run', () => {
       expect(watches).to.deep.equal([]);
     });
 
-    it('at the moment at which access begins by itself', async () => {
+    it('when access begins by time', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const startsAt = new Date(start.getTime() + 5 * day);
       await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt });
@@ -747,9 +756,9 @@ describe('a run', () => {
     });
   });
 
-  it('tells metrics of each step that was left, once, and of the end', async () => {
-    const told: string[] = [];
-    play.deps.onStep = ({ left, ended }) => told.push([left, ended].filter(Boolean).join(' '));
+  it('reports each completed step once to metrics, and the end', async () => {
+    const reports: string[] = [];
+    play.deps.onStep = ({ left, ended }) => reports.push([left, ended].filter(Boolean).join(' '));
     const run = await begin({
       steps: [
         { id: 'mail', kind: 'send_email', email },
@@ -758,18 +767,18 @@ describe('a run', () => {
       ],
     });
     await play.settle();
-    expect(told.splice(0), 'the wait is entered with the mail').to.deep.equal(['send_email']);
+    expect(reports.splice(0), 'the wait is entered with the mail').to.deep.equal(['send_email']);
     await takeStep(play.deps, run.runId, play.now().getTime());
     await play.pass(10 * minute);
     await takeStep(play.deps, run.runId, play.now().getTime());
-    expect(told).to.deep.equal(['', 'wait', 'award_points completed', '']);
+    expect(reports).to.deep.equal(['', 'wait', 'award_points completed', '']);
   });
 
-  it('does nothing twice where a worker dies before the commit', async () => {
+  it('does nothing twice if a worker dies before the commit', async () => {
     const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 5 }] });
     for (const place of ['run_step_decided', 'run_step_done'] as const) {
       play.deps.failpoint = async (name) => {
-        if (name === place) throw new Error('the worker died');
+        if (name === place) throw new Error('The worker died');
       };
       await expectRejected(takeStep(play.deps, run.runId, start.getTime()));
     }
@@ -782,7 +791,7 @@ describe('a run', () => {
     expect(Number(points)).to.equal(5);
   });
 
-  it('fails visibly at a kind of step that it does not know, and can be resumed', async () => {
+  it('fails visibly at an unknown kind of step, and can be resumed', async () => {
     const automationId = await publish({ steps: [{ id: 'future', kind: 'award_points', points: 1 }] });
     await deps.db.source.query(
       `UPDATE automation_versions SET definition = jsonb_set(definition, '{steps,0,kind}', '"teleport"') WHERE automation_id = $1`,
@@ -796,10 +805,10 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('failed unknown_step_kind: future …unknown_step_kind');
   });
 
-  it('fails where faults of ours have lasted for a day', async () => {
+  it('fails after internal errors that last for a day', async () => {
     const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 1 }] });
     play.deps.failpoint = async () => {
-      throw new Error('a fault of ours');
+      throw new Error('An internal error');
     };
     await expectRejected(takeStep(play.deps, run.runId, start.getTime()));
     await deps.db.source.query(
@@ -815,7 +824,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('completed: points awarded');
   });
 
-  it('fails where what its step names is gone, and can be ended by hand then', async () => {
+  it('fails if the record that its step names was deleted, and can then be ended by hand', async () => {
     const run = await begin({ steps: [{ id: 'tag', kind: 'add_tag', tag_id: tag }] });
     await deps.db.source.query(`UPDATE tags SET removed_at = $2 WHERE id = $1`, [tag, start]);
     await play.settle();
@@ -831,7 +840,7 @@ describe('a run', () => {
     ['after_exit', 1],
     ['always', 20],
   ] as const)
-    it(`is not resumed beside ${others} active run(s) where reentry is ${reentry}`, async () => {
+    it(`is not resumed besides ${others} active run(s) with reentry ${reentry}`, async () => {
       const run = await begin({ reentry, steps: [delay('wait', 10)] });
       await play.settle();
       await deps.db.source.query(
@@ -845,7 +854,7 @@ describe('a run', () => {
       expect(await resume()).to.include({ status: 'active' });
     });
 
-  it('leaves when access is lost that was open only while its e-mail was on the way', async () => {
+  it('ends if access is lost that was open only while its e-mail was being sent', async () => {
     const { id: deliveryId } = await buildAccessDelivery(club.id);
     const { id: enrollment } = await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: start });
     const run = await begin({
@@ -858,7 +867,7 @@ describe('a run', () => {
     expect(await storyOf(run)).to.equal('exited access_lost: mail sent, long access_lost');
   });
 
-  it('ends by hand wherever it is, and an e-mail that waits is not sent', async () => {
+  it('ends by hand at any step, and its waiting e-mail is not sent', async () => {
     const run = await begin({ steps: [{ id: 'mail', kind: 'send_email', email }] });
     play.answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await play.settle();
@@ -879,7 +888,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('loses its path a year after its end, and nothing else', async () => {
+  it('loses only its path a year after its end', async () => {
     const run = await begin({ steps: [{ id: 'points', kind: 'award_points', points: 1 }] });
     await play.settle();
     const forget = (ms: number) => forgetOldPaths(deps.db, new Date(start.getTime() + ms));
@@ -948,7 +957,7 @@ describe('entering an automation', () => {
   const countOf = async (automationId: Id) =>
     (await listRuns(deps.db, club.id, automationId, { page: 1, page_size: 1 })).total;
 
-  it('follows the fact that its trigger and its lists ask for, and no other', async () => {
+  it('follows only the facts that its trigger and its lists match', async () => {
     const [tag, other] = [await buildTag(club.id), await buildTag(club.id)];
     const automationId = await onTag(tag);
     await retag(other);
@@ -973,14 +982,14 @@ describe('entering an automation', () => {
       expect(await countOf(automationId)).to.equal(afterwards);
     });
 
-  it('always: lets in at most 20 active runs of a student', async () => {
+  it('always: admits at most 20 active runs of a student', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always', steps: [delay('wait', 10)] });
     for (let times = 0; times < 22; times++) await retag(tag);
     expect(await countOf(automationId)).to.equal(20);
   });
 
-  it('ends a circle of automations after 10 links', async () => {
+  it('ends a cycle of automations after 10 links', async () => {
     const [tag, back] = [await buildTag(club.id), await buildTag(club.id)];
     const swap = (put: Id, take: Id): Step[] => [
       { id: 'take', kind: 'remove_tag', tag_id: take },
@@ -994,7 +1003,7 @@ describe('entering an automation', () => {
     expect(rows.map(({ error_code: code }) => code)).to.deep.equal(['cycle_limit']);
   });
 
-  it('takes nobody in while it is paused, and nobody later for what happened then', async () => {
+  it('admits no student while paused, and none later for earlier facts', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag);
     await pauseAutomation(deps, club.id, automationId, play.now());
@@ -1004,7 +1013,7 @@ describe('entering an automation', () => {
     expect(await countOf(automationId)).to.equal(0);
   });
 
-  it('follows each kind of fact where every list names what it is about, and knows what access it is about', async () => {
+  it('follows each kind of fact if all lists match, and knows the access of the fact', async () => {
     const furnished = await buildFurnishedClub();
     const { id: clubId, records } = furnished;
     const idOf = async (table: string) =>
@@ -1071,7 +1080,7 @@ describe('entering an automation', () => {
     }
   });
 
-  it('takes in together whoever nobody holds; one who is held is to be given alone', async () => {
+  it('admits students without a lock together, and gives a locked one back to be given alone', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { steps: [delay('wait', 10)] });
     const other = await buildStudent(club.id);
@@ -1085,7 +1094,7 @@ describe('entering an automation', () => {
     expect(await countOf(automationId)).to.equal(2);
   });
 
-  it('takes nobody in without the plan; who is inside finishes', async () => {
+  it('admits no student without the plan; runs inside finish', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always', steps: [delay('wait', 10)] });
     await retag(tag);
@@ -1097,7 +1106,7 @@ describe('entering an automation', () => {
     expect(rows.map(({ status }) => status)).to.deep.equal(['completed']);
   });
 
-  it('is as urgent as its fact, and bulk by hand; access that comes back is no grant (AUTO-18)', async () => {
+  it('has the priority of its fact, and bulk by hand; restored access is no grant (AUTO-18)', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
     for (const priority of [0, 1, 2] as const)
@@ -1125,7 +1134,7 @@ describe('entering an automation', () => {
     expect(await countOf(onAccess)).to.equal(0);
   });
 
-  it('once and after_exit: of two facts at the same moment one starts a run', async () => {
+  it('once and after_exit: starts one run for two facts at the same moment', async () => {
     const tag = await buildTag(club.id);
     for (const reentry of ['once', 'after_exit'] as const) {
       const automationId = await onTag(tag, { reentry, steps: [delay('wait', 10)] });
@@ -1135,7 +1144,7 @@ describe('entering an automation', () => {
     }
   });
 
-  it('a removal beside a step: the effect is there before it, or never', async () => {
+  it('applies an effect before a removal, or never', async () => {
     for (let times = 0; times < 8; times++) {
       const bob = await buildStudent(club.id);
       const tag = await buildTag(club.id);
@@ -1151,11 +1160,11 @@ describe('entering an automation', () => {
         archiveAutomation(deps, club.id, automationId, start),
       ]);
       await play.settle();
-      const left = await deps.db.source.query(
+      const remainder = await deps.db.source.query(
         `SELECT (SELECT count(*)::int FROM student_tags WHERE student_id = $1) AS tags, (SELECT status FROM automation_runs WHERE id = $2) AS status`,
         [bob.id, runId],
       );
-      expect(left).to.deep.equal([{ tags: 0, status: 'exited' }]);
+      expect(remainder).to.deep.equal([{ tags: 0, status: 'exited' }]);
     }
   });
 
@@ -1164,7 +1173,7 @@ describe('entering an automation', () => {
       sql`SELECT subject_id AS id, priority FROM wakes WHERE workflow_type = 'automationRun' AND club_id = ${club.id} ORDER BY seq`,
     );
 
-  it('starts nothing twice for a fact that is told again', async () => {
+  it('starts nothing twice for a repeated fact', async () => {
     const tag = await buildTag(club.id);
     const automationId = await onTag(tag, { reentry: 'always' });
     const fact = factOf(tag);
@@ -1173,7 +1182,7 @@ describe('entering an automation', () => {
     expect(await wakesOfRuns()).to.have.length(1);
   });
 
-  it('counts the wakes of runs as bulk where 16 of the club wait; of other clubs and types none (AUTO-20)', async () => {
+  it('counts wakes of runs as bulk if 16 of the club wait, but not of other clubs and types (AUTO-20)', async () => {
     const tag = await buildTag(club.id);
     await onTag(tag, { reentry: 'always' });
     const elsewhere = await buildClub();

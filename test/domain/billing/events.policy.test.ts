@@ -1,4 +1,4 @@
-/** What the events of the payment processor say (BILL-1), one by one and together. */
+/** The events of the payment processor (BILL-1), one by one and together. */
 import { expect } from 'chai';
 import {
   planOfPriceBy,
@@ -23,8 +23,8 @@ const saysNothing = {
   priceUnknown: false,
 };
 
-/** What an event about this object says, beside its id, type and time. */
-function said(type: string, object: unknown, planOfPrice: PlanOfPrice = byLookupKey) {
+/** @returns the data of an event about this object, without its id, type and time */
+function dataOf(type: string, object: unknown, planOfPrice: PlanOfPrice = byLookupKey) {
   const read = readEvent({ id: 'evt_1', type, created: start, data: { object } }, planOfPrice);
   const { id, type: sameType, created, ...rest } = read ?? {};
   expect([id, sameType, created]).to.deep.equal(['evt_1', type, at(0)]);
@@ -60,7 +60,7 @@ describe('an event of the payment processor', () => {
       { ...read, namedClub: 'club_1' },
     ],
     [
-      'a checkout does not name its club by what a buyer can set in a link',
+      'a checkout does not name its club by a value that a buyer can set in a link',
       'checkout.session.completed',
       { client_reference_id: 'club_1' },
       {},
@@ -138,7 +138,7 @@ describe('an event of the payment processor', () => {
     ['an event about nothing says nothing', 'checkout.session.completed', null, {}],
   ] as const)
     it(what, () => {
-      expect(said(type, object)).to.deep.equal({ ...saysNothing, ...expected });
+      expect(dataOf(type, object)).to.deep.equal({ ...saysNothing, ...expected });
     });
 
   for (const [word, status] of [
@@ -149,11 +149,11 @@ describe('an event of the payment processor', () => {
     ['paused', 'past_due'],
     ['canceled', 'canceled'],
   ] as const)
-    it(`with a subscription that is ${word} says ${status}`, () => {
-      expect(said('customer.subscription.updated', subscriptionOf({ status: word }))).to.include({ status });
+    it(`with a subscription that is ${word} states ${status}`, () => {
+      expect(dataOf('customer.subscription.updated', subscriptionOf({ status: word }))).to.include({ status });
     });
 
-  it('takes a plan from the configured price before the lookup key, where both name one', () => {
+  it('takes a plan from the configured price before the lookup key, if both name one', () => {
     const planOfPrice = planOfPriceBy(['price_1=starter', 'price_2=gold']);
     const planOf = (id: string | null, lookupKey: string | null) => planOfPrice({ id, lookupKey });
     expect([planOf('price_1', 'business'), planOf('price_2', 'business'), planOf(null, 'trial')]).to.deep.equal([
@@ -180,7 +180,7 @@ describe('an event of the payment processor', () => {
     ['with a time in a text', { created: String(start) }],
     ['with a time in thousands of years', { created: 1e11 }],
   ] as const)
-    it(`${what} is none`, () => {
+    it(`is refused ${what}`, () => {
       expect(readEvent(Object.assign({ id: 'evt_1', type: 'x', created: start }, changes), byLookupKey)).to.equal(
         undefined,
       );
@@ -197,7 +197,7 @@ describe('an event of the payment processor', () => {
     });
   });
 
-  it('that is no object is none', () => {
+  it('is refused if it is not an object', () => {
     expect([null, undefined, 'evt_1', 7, []].map((event) => readEvent(event, byLookupKey))).to.deep.equal([
       undefined,
       undefined,
@@ -208,7 +208,7 @@ describe('an event of the payment processor', () => {
   });
 });
 
-/** An event of one subscription and customer that says a plan, one second after another. */
+/** An event of one subscription and customer that states a plan, one second after another. */
 const event = (second: number, changes: Partial<PlanEvent> = {}): PlanEvent => ({
   id: `evt_${second}`,
   type: 'customer.subscription.updated',
@@ -224,11 +224,11 @@ const stateOf = (...events: PlanEvent[]) => planStateOf(events, 'trial');
 const opening = { plan: 'trial', status: 'active', subscriptionId: null, currentPeriodEnd: null, changedAt: null };
 const silent = { plan: null, status: null } as const;
 
-describe('the events of a club make of its plan', () => {
+describe('the plan from the events of a club', () => {
   for (const [what, events, expected] of [
-    ['the opening plan, where there are none', [], { ...opening, customerId: null }],
+    ['the opening plan, without events', [], { ...opening, customerId: null }],
     [
-      'the opening plan with the newest customer, where none says a plan',
+      'the opening plan with the newest customer, if no event states a plan',
       [
         event(1, { ...silent, customerId: 'cus_1', subscriptionId: null }),
         event(2, { ...silent, customerId: 'cus_2' }),
@@ -237,7 +237,7 @@ describe('the events of a club make of its plan', () => {
       { ...opening, customerId: 'cus_2' },
     ],
     [
-      'nothing, where a plan belongs to no subscription',
+      'nothing, if a plan belongs to no subscription',
       [event(1, { subscriptionId: null })],
       { ...opening, customerId: 'cus_1' },
     ],
@@ -258,7 +258,7 @@ describe('the events of a club make of its plan', () => {
       },
     ],
     [
-      'an active plan, where no event says a state',
+      'an active plan, if no event states a status',
       [event(1, { status: null })],
       {
         plan: 'starter',
@@ -341,7 +341,7 @@ describe('the events of a club make of its plan', () => {
       { plan: 'starter', status: 'canceled' },
     ],
   ] as const)
-    it(`of one second in their logical order: ${what}`, () => {
+    it(`follows events of one second in their logical order: ${what}`, () => {
       const own = events.map((one) => readEvent(one, byLookupKey)).filter((one) => one !== undefined);
       expect(stateOf(...own)).to.include(expected);
       expect(stateOf(...own.toReversed())).to.include(expected);

@@ -13,19 +13,19 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 const planOfPrice = planOfPriceBy([]);
 const start = 1_790_000_000;
 
-/** One thing that the processor tells, at some second, of one of two subscriptions of the club's customer. */
-const told = fc.record({
+/** One event of the processor, at some second, of one of two subscriptions of the club's customer. */
+const anyEvent = fc.record({
   what: fc.constantFrom('checkout', 'created', 'updated', 'deleted', 'paid', 'payment_failed' as const),
   at: fc.integer({ min: start, max: start + 8 }),
   subscription: fc.constantFrom('sub_a', 'sub_b'),
   plan: fc.constantFrom('starter', 'professional', 'business', 'platinum'),
   status: fc.constantFrom('active', 'past_due', 'trialing', 'incomplete', 'canceled', 'unheard_of'),
 });
-type Told = typeof told extends fc.Arbitrary<infer One> ? One : never;
+type Told = typeof anyEvent extends fc.Arbitrary<infer One> ? One : never;
 
 function eventOf({ what, at, subscription, plan, status }: Told, customer: string, clubId: Id): ReadEvent {
   const about = { at, subscription: `${subscription}_${customer}`, customer };
-  const sent =
+  const stripeEvent =
     what === 'checkout'
       ? billingEvents.checkout({ ...about, clubId })
       : what === 'paid' || what === 'payment_failed'
@@ -36,18 +36,18 @@ function eventOf({ what, at, subscription, plan, status }: Told, customer: strin
             periodEnd: at + 100,
             ...(what !== 'deleted' && { status }),
           });
-  const event = readEvent(sent, planOfPrice);
-  if (!event) throw new Error('It is an event.');
+  const event = readEvent(stripeEvent, planOfPrice);
+  if (!event) throw new Error('The built event cannot be read');
   return event;
 }
 
 describe('events of the payment processor', () => {
-  it('lead to one plan in any order, repeated, and received at once', async function () {
+  it('lead to one plan in any order, repeated, and received at the same time', async function () {
     this.timeout(120_000);
     const { db } = await testDeps();
     await fc.assert(
       fc.asyncProperty(
-        fc.array(told, { minLength: 1, maxLength: 7 }),
+        fc.array(anyEvent, { minLength: 1, maxLength: 7 }),
         fc.infiniteStream(fc.nat()),
         async (story, chances) => {
           const states: unknown[] = [];
@@ -56,7 +56,7 @@ describe('events of the payment processor', () => {
           );
           const ids = story.map(() => newId());
           for (const [turn, { id, customer }] of clubs.entries()) {
-            // One event that names the club is always among them, at some place.
+            // One event that names the club is always among them, at some position.
             const whole: Told[] = [
               ...story,
               { what: 'checkout', at: start, subscription: 'sub_a', plan: 'starter', status: 'active' },
@@ -82,15 +82,15 @@ describe('events of the payment processor', () => {
   it('name their club by metadata, never by client_reference_id, which a buyer can set in a link', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
-    const sent = billingEvents.checkout({ customer: newId(), at: start });
-    Object.assign(sent.data.object, { client_reference_id: clubId });
-    const event = readEvent(sent, planOfPrice);
+    const stripeEvent = billingEvents.checkout({ customer: newId(), at: start });
+    Object.assign(stripeEvent.data.object, { client_reference_id: clubId });
+    const event = readEvent(stripeEvent, planOfPrice);
     expect(event?.namedClub).to.equal(null);
     expect(event && (await receiveEvent(db, event, new Date()))).to.equal('unknown_club');
     expect(readEvent(billingEvents.checkout({ clubId }), planOfPrice)?.namedClub).to.equal(clubId);
   });
 
-  it('of two customers of one club at once: the later subscription decides the plan', async () => {
+  it('of two concurrent customers of one club: the later subscription decides the plan', async () => {
     const { db } = await testDeps();
     for (let round = 0; round < 15; round++) {
       const { id: clubId } = await buildClub();
@@ -106,7 +106,7 @@ describe('events of the payment processor', () => {
     }
   });
 
-  it('record what the club has beyond a plan that bills overage, as soon as it has that plan (BILL-7)', async () => {
+  it('record the club’s excess as soon as it has a plan that bills overage (BILL-7)', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     await buildStudentCount(clubId, plans.business.allowances.students.included + 4);
@@ -121,9 +121,9 @@ describe('events of the payment processor', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-03-01 4']);
   });
 
-  it('give the same plan in reverse order, and starter once the subscription is canceled', () => {
+  it('give the same plan in reverse order, and starter after the cancellation', () => {
     fc.assert(
-      fc.property(fc.array(told, { maxLength: 10 }), (story) => {
+      fc.property(fc.array(anyEvent, { maxLength: 10 }), (story) => {
         const events = story.map((one) => eventOf(one, 'cus', newId())).filter(({ priceUnknown }) => !priceUnknown);
         const state = planStateOf(events, 'professional');
         const reversed = planStateOf(events.toReversed(), 'professional');

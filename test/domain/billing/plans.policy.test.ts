@@ -20,7 +20,7 @@ describe('a plan', () => {
       });
     });
 
-  it('has all features from professional on, a trial all but hosted videos, a starter four', () => {
+  it('has all features from professional on; a trial has all but hosted videos, a starter four', () => {
     const lacking = planNames.map((name) => features.filter((one) => !plans[name].features.some((own) => own === one)));
     expect(lacking).to.deep.equal([
       ['video_hosting'],
@@ -30,7 +30,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('that is canceled leaves the smallest one that is paid for', () => {
+  it('changes to the smallest paid plan after a cancellation', () => {
     expect(planAfterCancellation).to.equal('starter');
   });
 });
@@ -50,7 +50,7 @@ describe('an add-on', () => {
     expect(chargesUntilMs).to.equal(82_800_000);
   });
 
-  it('is leased for longer than the three calls of an attempt, of 10 s each', () => {
+  it('has a longer lease than the three calls of an attempt, of 10 s each', () => {
     expect(addOnLeaseSeconds).to.equal(60);
   });
 });

@@ -23,7 +23,7 @@ const someone = () => `${newId()}@example.com`;
 const now = new Date();
 const included = (plan: PlanName) => plans[plan].allowances.students.included;
 
-/** How something ended: `done`, or the refusal's code. */
+/** The result of an act: `done`, or the refusal's code. */
 const ending = (work: Promise<unknown>) =>
   work.then(
     () => 'done',
@@ -53,7 +53,7 @@ const ways: Record<string, (clubId: Id) => Promise<unknown>> = {
   },
 };
 
-/** Somebody who has signed up and not confirmed, with the token that confirms it. */
+/** A person who has signed up and not confirmed, with the token for the confirmation. */
 async function buildPending(clubId: Id): Promise<{ id: Id; email: string; token: string }> {
   const { id, email } = await buildStudent(clubId, { verified: false, openedBy: 'sign_up' });
   const { db, vault } = await testDeps();
@@ -63,7 +63,7 @@ async function buildPending(clubId: Id): Promise<{ id: Id; email: string; token:
 }
 const confirmPending = async ({ token }: { token: string }) => verifyStudentEmail(await testDeps(), token, now);
 
-describe('places for students', () => {
+describe('seats for students', () => {
   let clubId: Id;
   beforeEach(async () => {
     clubId = (await buildClub()).id;
@@ -71,7 +71,7 @@ describe('places for students', () => {
 
   for (const [way, add] of Object.entries(ways)) {
     describe(`taken by ${way}`, () => {
-      it('gives the last place, and rejects the next request with limit_reached and no trace', async () => {
+      it('gives the last seat, and rejects the next request with limit_reached and no trace', async () => {
         await buildPlan(clubId, 'starter');
         await buildStudents(clubId, included('starter') - 1);
         expect(await ending(add(clubId))).to.equal('done');
@@ -81,7 +81,7 @@ describe('places for students', () => {
         expect(await overagesOf(clubId)).to.deep.equal([]);
       });
 
-      it('grants exactly two of six concurrent requests for the last two places', async () => {
+      it('grants exactly two of six concurrent requests for the last two seats', async () => {
         await buildPlan(clubId, 'starter');
         await buildStudents(clubId, included('starter') - 2);
         const endings = await Promise.all(Array.from({ length: 6 }, () => ending(add(clubId))));
@@ -89,7 +89,7 @@ describe('places for students', () => {
         expect(await studentCounts(clubId)).to.include({ counted: 100, there: 100 });
       });
 
-      it('rejects nobody on a plan that bills overage, and records the month’s highest excess', async () => {
+      it('rejects no request on a plan that bills overage, and records the month’s highest excess', async () => {
         await buildPlan(clubId, 'business');
         await buildStudentCount(clubId, included('business') - 1);
         const [, second] = [await ending(add(clubId)), await ending(add(clubId)), await ending(add(clubId))];
@@ -100,7 +100,7 @@ describe('places for students', () => {
   }
 
   describe('of pending sign-ups (DEC-62)', () => {
-    it('are not taken by signing up; a club without room rejects sign-ups of known and unknown addresses', async () => {
+    it('are not taken at a sign-up; a full club rejects sign-ups of known and unknown addresses', async () => {
       await buildPlan(clubId, 'starter');
       await buildStudents(clubId, included('starter') - 1);
       const signUp = async (email: string) =>
@@ -113,7 +113,7 @@ describe('places for students', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('a link that meets a full club stays good until there is room', async () => {
+    it('keeps a link valid in a full club until a seat is free', async () => {
       await buildPlan(clubId, 'starter');
       const pending = await buildPending(clubId);
       await buildStudents(clubId, included('starter') - 1);
@@ -124,7 +124,7 @@ describe('places for students', () => {
       expect(await ending(confirmPending(pending))).to.equal('token_gone');
     });
 
-    it('one place is taken by a confirmation and a purchase at once', async () => {
+    it('gives one seat to one of a confirmation and a purchase', async () => {
       await buildPlan(clubId, 'business');
       await buildStudentCount(clubId, included('business'));
       const { email, token } = await buildPending(clubId);
@@ -138,7 +138,7 @@ describe('places for students', () => {
     });
   });
 
-  it('frees the place of a removed student', async () => {
+  it('frees the seat of a removed student', async () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter') - 1);
     const { id } = await buildStudent(clubId);
@@ -152,7 +152,7 @@ describe('places for students', () => {
     );
   });
 
-  it('takes no place for a known student', async () => {
+  it('takes no seat for a known student', async () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter') - 1);
     const { id, email } = await buildStudent(clubId);
@@ -167,7 +167,7 @@ describe('places for students', () => {
     await source.query(`UPDATE clubs SET time_zone = 'Pacific/Auckland' WHERE id = $1`, [clubId]);
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
-    const lastOfMonth = new Date('2026-03-31T12:00:00Z'); // the first of April in Auckland
+    const lastOfMonth = new Date('2026-03-31T12:00:00Z'); // April 1 in Auckland
     const { db, vault } = await testDeps();
     const add = () =>
       db.transaction((tx) =>
@@ -183,12 +183,12 @@ describe('places for students', () => {
     expect(await overagesOf(clubId)).to.deep.equal(['students 2026-04-01 4']);
   });
 
-  it('counts the month by the zone as Node knows it, and by UTC where Node does not know it (DEC-154)', async () => {
+  it('counts the month by Node’s knowledge of the zone, and by UTC without it (DEC-154)', async () => {
     const source = await testDatabase();
     await buildPlan(clubId, 'business');
     await buildStudentCount(clubId, included('business'));
     const deps = await testDeps();
-    const summer = new Date('2026-03-31T22:30:00Z'); // April by a clock of summer; Postgres knows CET without one
+    const summer = new Date('2026-03-31T22:30:00Z'); // April in summer time; Postgres knows CET without summer time
     for (const [zone, turnsAt] of [
       ['CET', '2026-04-30T22:00:00.000Z'],
       ['Mars/Olympus', '2026-04-01T00:00:00.000Z'],
@@ -216,7 +216,7 @@ describe('places for students', () => {
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['3']);
   });
 
-  describe('the turn of the month, for a club beyond its allowances (BILL-7)', () => {
+  describe('a new month for a club beyond its allowances (BILL-7)', () => {
     const november = new Date('2026-11-30T23:00:00Z');
     const turning = async (at: Date) => (await turnMonths((await testDeps()).db, at)).turned;
     beforeEach(async () => {
@@ -231,7 +231,7 @@ describe('places for students', () => {
     });
     const inNovember = 'students 2026-11-01 1';
 
-    it('records the excess that stays, once, when the month begins in the club’s time zone', async () => {
+    it('records the remaining excess once, when the month begins in the club’s time zone', async () => {
       expect(await turning(new Date('2026-12-01T02:59:59Z'))).to.equal(0);
       expect(await overagesOf(clubId)).to.deep.equal([inNovember]);
       const midnight = new Date('2026-12-01T03:00:00Z');
@@ -247,7 +247,7 @@ describe('places for students', () => {
       expect(await overagesOf(clubId)).to.deep.equal([inNovember, ...months]);
     });
 
-    it('records storage as well as students', async () => {
+    it('records storage and students', async () => {
       const bytes = plans.business.allowances.storage_bytes.included + 9;
       await (
         await testDatabase()
@@ -257,7 +257,7 @@ describe('places for students', () => {
       expect(await overagesOf(clubId)).to.deep.equal(december);
     });
 
-    it('ends with the excess, and with a plan that bills none', async () => {
+    it('ends with the excess, and with a plan that does not bill it', async () => {
       await buildAddOn(clubId, { status: 'active', payment_id: 'pi_1', settled_at: november });
       expect(await turning(new Date('2026-12-01T03:00:00Z'))).to.equal(1);
       expect(await turning(new Date('2027-06-01T03:00:00Z'))).to.equal(0);
@@ -277,7 +277,7 @@ describe('places for students', () => {
     expect((await overagesOf(clubId)).map((text) => text.split(' ')[2])).to.deep.equal(['1']);
   });
 
-  it('gives an import all the places that it asks for, or none', async () => {
+  it('gives an import all requested seats, or none', async () => {
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, 60);
     const { db } = await testDeps();
@@ -285,7 +285,7 @@ describe('places for students', () => {
     expect([await ask(40), await ask(41)]).to.deep.equal(['done', 'limit_reached']);
   });
 
-  it('gives room for an active add-on, not for an unpaid one', async () => {
+  it('gives seats for an active add-on, not for an unpaid one', async () => {
     const { db } = await testDeps();
     await buildPlan(clubId, 'starter');
     await buildStudents(clubId, included('starter'));
@@ -319,7 +319,7 @@ describe('places for students', () => {
           const club = (await buildClub()).id;
           await buildStudents(club, 5);
           for (const round of rounds) await Promise.all(round.map(async (one, index) => acts[one]?.(club, index)));
-          await db.transaction((tx) => requireStudents(tx, club, 0, now)); // rolls up
+          await db.transaction((tx) => requireStudents(tx, club, 0, now)); // rolls the changes up
           const { counted, there } = await studentCounts(club);
           expect(counted).to.equal(there);
           const [{ changes } = { changes: -1 }] = await db.source.query<{ changes: number }[]>(
@@ -344,7 +344,7 @@ describe('places for students', () => {
   });
 });
 
-/** A removal or a deletion beside it may take its student away before it is done. */
+/** Ignores that a concurrent removal or deletion has taken the student first. */
 async function unlessGone(act: Promise<unknown> | undefined): Promise<unknown> {
   return act?.catch((error: unknown) => {
     const wasTaken = error instanceof DomainError && ['token_gone', 'not_found'].includes(error.code);
@@ -352,7 +352,7 @@ async function unlessGone(act: Promise<unknown> | undefined): Promise<unknown> {
   });
 }
 
-/** What can happen to a club's students; those that are removed and deleted are whichever come first. */
+/** The acts on a club's students. Removals and deletions take the first students they find. */
 const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   add: (clubId) => ways['an administrator who creates a student']?.(clubId) ?? Promise.resolve(),
   buy: (clubId) => ways['a sale or an import']?.(clubId) ?? Promise.resolve(),
@@ -377,7 +377,7 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
   },
   abandon: async (clubId) => {
     const { db } = await testDeps();
-    const given = new Error('given up');
+    const rollback = new Error('Rolled back on purpose');
     await db
       .transaction(async (tx) => {
         await requireStudents(tx, clubId, 3, now);
@@ -385,9 +385,9 @@ const acts: Record<string, (clubId: Id, index: number) => Promise<unknown>> = {
           `INSERT INTO students (id, club_id, name, email, created_at) VALUES ($1, $2, 'A', $3, $4)`,
           [newId(), clubId, someone(), now],
         );
-        throw given;
+        throw rollback;
       })
-      .catch((error: unknown) => expect(error).to.equal(given));
+      .catch((error: unknown) => expect(error).to.equal(rollback));
   },
 };
 
@@ -413,7 +413,7 @@ describe('plan features', () => {
     expect(await ending(requireFeature(new Queries(manager), id, 'imports'))).to.equal('done');
   });
 
-  it('name plan and feature to an administrator only, when a feature is rejected', async () => {
+  it('are named with the plan only to an administrator when a feature is rejected', async () => {
     const { source } = (await testDeps()).db;
     const { id } = await buildClub();
     await buildPlan(id, 'starter');

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { contrasting, mostPreviews, type Candidate } from '../../../domain/campaigns/contrasts.policy.ts';
+import { contrasting, maxPreviews, type Candidate } from '../../../domain/campaigns/contrasts.policy.ts';
 
 const student = (name: string, changes: Partial<Candidate> = {}): Candidate => ({
   id: name,
@@ -9,13 +9,13 @@ const student = (name: string, changes: Partial<Candidate> = {}): Candidate => (
   confirmed: true,
   ...changes,
 });
-const told = (students: readonly Candidate[]) =>
+const chosen = (students: readonly Candidate[]) =>
   contrasting(students).map(({ student: { id }, because }) => `${because} ${id}`);
 
 describe('contrasting students (CAMP-46)', () => {
-  it('shows each contrast by the student who has it most, and fills up with the newest', () => {
+  it('shows each contrast by the strongest student, and fills up with the newest', () => {
     expect(
-      told([
+      chosen([
         student('Ada New'),
         student('Bob Newer'),
         student('Cleo Other'),
@@ -43,25 +43,25 @@ describe('contrasting students (CAMP-46)', () => {
     ]);
   });
 
-  it('takes the name of nobody who did not confirm it for a contrast, because no copy shows it', () => {
+  it('ignores the contrast of an unconfirmed name, because no copy shows it', () => {
     const unseen = ['Never 🎉 Seen', 'ال'].map((name) => student(name, { confirmed: false }));
-    expect(told([student('Ada New'), ...unseen])).to.deep.equal([
+    expect(chosen([student('Ada New'), ...unseen])).to.deep.equal([
       'unconfirmed Never 🎉 Seen',
       'longest_name Ada New',
       'newest ال',
     ]);
-    expect(told([])).to.deep.equal([]);
+    expect(chosen([])).to.deep.equal([]);
   });
 
-  it('takes a name with white space around it alone for one word', () => {
-    expect(told([student('Ada B. New'), student('Bo Li'), student(' Prince ')])).to.deep.equal([
+  it('treats a name with surrounding white space as one word', () => {
+    expect(chosen([student('Ada B. New'), student('Bo Li'), student(' Prince ')])).to.deep.equal([
       'longest_name Ada B. New',
       'shortest_name Bo Li',
       'one_word_name  Prince ',
     ]);
   });
 
-  it('names at most ten, each once, and all of fewer, whatever their names are', () => {
+  it('names at most ten distinct students, and all if there are fewer', () => {
     const one = fc.record({
       name: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }),
       email: fc.emailAddress(),
@@ -71,7 +71,7 @@ describe('contrasting students (CAMP-46)', () => {
       fc.property(fc.array(one, { maxLength: 30 }), (people) => {
         const students = people.map((person, place) => ({ ...person, id: String(place) }));
         const ids = contrasting(students).map(({ student: { id } }) => id);
-        expect(ids).to.have.length(Math.min(mostPreviews, students.length));
+        expect(ids).to.have.length(Math.min(maxPreviews, students.length));
         expect(new Set(ids).size).to.equal(ids.length);
       }),
     );

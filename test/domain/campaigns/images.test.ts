@@ -1,4 +1,4 @@
-/** Images of campaigns: which keep it from beginning, and how they are shown (DEC-157, CAMP-4, CAMP-8, CAMP-42). */
+/** Images of campaigns: which of them prevent a campaign from beginning, and how they are shown (DEC-157, CAMP-4, CAMP-8, CAMP-42). */
 import { expect } from 'chai';
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
@@ -49,19 +49,19 @@ describe('the images of a campaign', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let campaignId: Id;
-  let given: HandedMessage[];
+  let messages: HandedMessage[];
   let sending: TestMailDeps;
 
   before(async () => {
     deps = await testDeps();
   });
   beforeEach(async () => {
-    given = [];
+    messages = [];
     sending = await sendingDeps({
       connections: 1,
       onConnection: (work) => work(),
       handOver: async (message) => {
-        given.push(message);
+        messages.push(message);
         return { kind: 'accepted', reply: '250 ok' };
       },
     });
@@ -91,7 +91,7 @@ describe('the images of a campaign', () => {
       const next = await stepCampaign(sending, campaignId, at.getTime());
       if (next.done || next.at !== undefined) return next;
     }
-    throw new Error('The campaign goes on and on.');
+    throw new Error('The campaign did not end within the allowed number of steps');
   };
   const state = async () => {
     const { status, pause_reason: reason } = await readCampaign(deps.db, club.id, campaignId);
@@ -110,7 +110,7 @@ describe('the images of a campaign', () => {
       { with: withId },
       start,
     );
-  /** The image of the last message: its attributes. */
+  /** The attributes of the image in the last message. */
   const imageIn = (html = '') => {
     const [tag = ''] = /<img[^>]*alt="A knot"[^>]*>/.exec(html) ?? [];
     const attribute = (name: string) => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];
@@ -121,7 +121,7 @@ describe('the images of a campaign', () => {
     const bytes = Buffer.from(await response.arrayBuffer());
     return { type: response.headers.get('content-type'), bytes };
   };
-  /** One that stands in the library since before images got a picture for e-mails. */
+  /** An image that was uploaded before images got a picture for e-mails. */
   const fromBefore = async (bytes: Buffer) => {
     const id = newId();
     const objectKey = `library/${id}`;
@@ -133,8 +133,8 @@ describe('the images of a campaign', () => {
       status: 'ready',
       mime: 'image/png',
     } as const;
-    const made = { createdAt: start, updatedAt: start, sizeBytes: String(bytes.length) };
-    await deps.db.manager.insert(Media, { id, clubId: club.id, title: 'A knot', objectKey, ...file, ...made });
+    const times = { createdAt: start, updatedAt: start, sizeBytes: String(bytes.length) };
+    await deps.db.manager.insert(Media, { id, clubId: club.id, title: 'A knot', objectKey, ...file, ...times });
     return id;
   };
 
@@ -193,7 +193,7 @@ describe('the images of a campaign', () => {
       );
     });
 
-  it('pause it where one was replaced by such an image; it becomes a draft again, and is sent once', async () => {
+  it('pause it if an image was replaced by such an image, and it is sent once after a new schedule', async () => {
     const [fine, huge] = [
       await uploaded({
         ...poster,
@@ -214,11 +214,11 @@ describe('the images of a campaign', () => {
     expect(await problems()).to.deep.equal([]);
     await schedule(undefined, later(3));
     expect(await run(later(3))).to.deep.equal({ done: true, outcome: 'sent' });
-    expect(given.map(({ to }) => to)).to.have.length(2);
-    expect(new Set(given.map(({ to }) => to)).size).to.equal(2);
+    expect(messages.map(({ to }) => to)).to.have.length(2);
+    expect(new Set(messages.map(({ to }) => to)).size).to.equal(2);
   });
 
-  it('let it go on where the image is mended and the campaign resumed', async () => {
+  it('let it continue after the image is repaired and the campaign resumed', async () => {
     const [drawing, huge] = [
       await uploaded({
         ...poster,
@@ -233,10 +233,10 @@ describe('the images of a campaign', () => {
     await replace(drawing, huge);
     await resumeCampaign(deps, club.id, campaignId, later(1));
     expect(await run(later(1))).to.deep.equal({ done: true, outcome: 'sent' });
-    expect(given).to.have.length(2);
+    expect(messages).to.have.length(2);
   });
 
-  it('pause it where one was deleted, and it becomes a draft again', async () => {
+  it('pause it if an image was deleted, and it becomes a draft again', async () => {
     const id = await uploaded(await icon());
     await show(id);
     await schedule();
@@ -250,7 +250,7 @@ describe('the images of a campaign', () => {
     ['cannot be read', Buffer.from('no image')],
     ['is damaged', Buffer.from('\u0089PNG\r\n\u001a\n and no more', 'latin1')],
   ] as const)
-    it(`are a problem after a start that found that one from before ${what}`, async () => {
+    it(`are a problem after a start found that an old image ${what}`, async () => {
       await show(await fromBefore(bytes));
       expect(await problems()).to.deep.equal([]);
       await schedule();
@@ -261,7 +261,7 @@ describe('the images of a campaign', () => {
       expect(await refusal(schedule(undefined, later(2)))).to.equal('invalid_request');
     });
 
-  it('make it no draft once its recipients are frozen', async () => {
+  it('do not return it to a draft after its recipients are frozen', async () => {
     await schedule();
     sending.smtp.handOver = async () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await run();
@@ -270,7 +270,7 @@ describe('the images of a campaign', () => {
     expect(await state()).to.deep.equal(['paused', 'by_hand']);
   });
 
-  it('are never wider than they are, in the e-mail, its preview and its test', async () => {
+  it('are never wider than the original, in the e-mail, its preview and its test', async () => {
     const turned = plain(300, 100).withMetadata({ orientation: 6 }).jpeg();
     for (const [file, width] of [
       [await icon(), '24'],
@@ -286,19 +286,19 @@ describe('the images of a campaign', () => {
         (await requestTestMail(deps, club.id, campaignId, club.owner.id, start)).id,
         start.getTime(),
       );
-      expect(imageIn(given.at(-1)?.html).width).to.equal(width);
+      expect(imageIn(messages.at(-1)?.html).width).to.equal(width);
     }
     await schedule();
     await run();
-    expect(imageIn(given.at(-1)?.html).width).to.equal('550');
+    expect(imageIn(messages.at(-1)?.html).width).to.equal('550');
   });
 
-  it('are known by their ids in capital letters, too', async () => {
+  it('are found by upper-case ids too', async () => {
     await show((await uploaded(await icon())).toUpperCase());
     expect(await problems()).to.deep.equal([]);
     await schedule();
     await run();
-    expect(imageIn(given.at(-1)?.html).width).to.equal('24');
+    expect(imageIn(messages.at(-1)?.html).width).to.equal('24');
   });
 
   it('of an animation move, and are the same picture in the test as in the campaign', async () => {
@@ -311,15 +311,17 @@ describe('the images of a campaign', () => {
     );
     await schedule();
     await run();
-    const [test, sent] = [given[0], given.at(-1)].map((message) => imageIn(message?.html).src.replaceAll('&amp;', '&'));
-    expect(sent).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/[0-9a-f]{64}\\.gif$`));
-    const [tested, published] = [await fetched(test ?? ''), await fetched(sent ?? '')];
+    const [test, testUrl] = [messages[0], messages.at(-1)].map((message) =>
+      imageIn(message?.html).src.replaceAll('&amp;', '&'),
+    );
+    expect(testUrl).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/[0-9a-f]{64}\\.gif$`));
+    const [tested, published] = [await fetched(test ?? ''), await fetched(testUrl ?? '')];
     expect([tested.type, published.type]).to.deep.equal(['image/gif', 'image/gif']);
     expect(published.bytes.equals(tested.bytes)).to.equal(true);
     expect((await sharp(published.bytes).metadata()).pages).to.equal(3);
   });
 
-  it('are warned of where an animation stands still, and where a picture is heavy', async () => {
+  it('give warnings for a still animation and a heavy picture', async () => {
     const id = await uploaded({
       fileName: 'k.png',
       mime: 'image/png',

@@ -12,18 +12,18 @@ describe('tokens of previews (CAMP-46)', () => {
   const preview = { campaignId: newId(), studentId: newId(), expiresAt: end };
   const token = previewToken(vault, preview);
 
-  it('name one campaign, one student or nobody, and an end', () => {
+  it('name one campaign, one student or none, and an expiry', () => {
     expect(readPreviewToken(vault, token, before)).to.deep.equal(preview);
     const ofNobody = { campaignId: preview.campaignId, expiresAt: end };
     expect(readPreviewToken(vault, previewToken(vault, ofNobody), before)).to.deep.equal(ofNobody);
     expect(token).to.match(/^[\w-]{72}$/);
   });
 
-  it('are worth nothing from their end on', () => {
+  it('are invalid from their expiry on', () => {
     expect(readPreviewToken(vault, token, end)).to.equal(undefined);
   });
 
-  it('are worth nothing with any byte changed, too short, too long, or of another key', () => {
+  it('are invalid with any byte changed, too short, too long, or under another key', () => {
     const bytes = Buffer.from(token, 'base64url');
     for (let place = 0; place < bytes.length; place++) {
       const forged = Buffer.from(bytes);

@@ -26,19 +26,19 @@ const day = 86_400_000;
 const after = (days: number, ms = 0) => new Date(start.getTime() + days * day + ms);
 const person = { method: 'GET', header: (name: string) => (name === 'user-agent' ? 'Firefox/145.0' : '') };
 
-describe('what is kept of a campaign (CAMP-17)', () => {
+describe('the retention of a campaign (CAMP-17)', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let campaignId: Id;
   let mail: SentMail;
   beforeEach(async () => {
     deps = await testDeps();
-    const sent = await sendCampaign({ count: 3, now: start }, (place) =>
+    const campaign = await sendCampaign({ count: 3, now: start }, (place) =>
       place === 2 ? { kind: 'unknown' } : { kind: 'accepted', reply: '250 ok' },
     );
-    ({ club, campaignId } = sent);
-    const [first, second] = sent.mails;
-    if (!first || !second) throw new Error('Nothing was sent.');
+    ({ club, campaignId } = campaign);
+    const [first, second] = campaign.mails;
+    if (!first || !second) throw new Error('The campaign sent fewer than two mails');
     mail = first;
     const [link] = await deps.db.manager.findBy(MailLink, { causeId: campaignId, position: 0 });
     await followLink(deps, linkToken(deps.vault, { linkId: link?.id ?? '', mailId: first.mailId }), person, after(1));
@@ -61,22 +61,22 @@ describe('what is kept of a campaign (CAMP-17)', () => {
     return [rows.length, total];
   };
 
-  it('clicks and soft bounces go after 90 days, and stay counted', async () => {
+  it('deletes clicks and soft bounces after 90 days, and keeps their counts', async () => {
     const before = await statistics();
-    const kept = () =>
+    const remainingRows = () =>
       Promise.all([deps.db.manager.countBy(MailClick, { mailId: mail.mailId }), deps.db.manager.count(MailSoftBounce)]);
     await retainMailEvents(deps.db, after(91, -1));
-    const [clicks, soft] = await kept();
+    const [clicks, soft] = await remainingRows();
     expect(clicks).to.equal(1);
     const { rows, more } = await retainMailEvents(deps.db, after(91));
     expect(rows.mailClicks).to.be.at.least(1);
     expect(more).to.equal(false);
-    expect(await kept()).to.deep.equal([0, (soft ?? 0) - rows.softBounces]);
+    expect(await remainingRows()).to.deep.equal([0, (soft ?? 0) - rows.softBounces]);
     expect(await statistics()).to.deep.equal(before);
     expect(before).to.deep.include({ sent: 2, failed: 1, delivered: 1, opened: 1, clicked: 1 });
   });
 
-  it('recipients go two years after the end, statistics never', async () => {
+  it('deletes recipients two years after the end, and never the statistics', async () => {
     const before = await statistics();
     await retainRecipients(deps.db, after(730, -1));
     expect(await deliveries()).to.deep.equal([3, 3]);
@@ -90,7 +90,7 @@ describe('what is kept of a campaign (CAMP-17)', () => {
     expect(await retainRecipients(deps.db, after(5_000))).to.deep.equal({ rows: { recipients: 0 }, more: false });
   });
 
-  it('its links lead on after that, and nobody is tried again', async () => {
+  it('keeps its links working after that, and retries no recipient', async () => {
     while ((await retainRecipients(deps.db, after(730))).more);
     const [link] = await deps.db.manager.findBy(MailLink, { causeId: campaignId, position: 0 });
     const token = linkToken(deps.vault, { linkId: link?.id ?? '', mailId: mail.mailId });
@@ -101,7 +101,7 @@ describe('what is kept of a campaign (CAMP-17)', () => {
     expect(refused).to.equal('campaign_state');
   });
 
-  it('a campaign under way keeps its recipients', async () => {
+  it('keeps the recipients of a campaign in progress', async () => {
     await deps.db.manager.update(Campaign, campaignId, { status: 'sending', endedAt: null });
     expect(await retainRecipients(deps.db, after(5_000))).to.deep.equal({ rows: { recipients: 0 }, more: false });
     expect(await deliveries()).to.deep.equal([3, 3]);
@@ -117,7 +117,7 @@ describe('a campaign with too many bounces or complaints (CAMP-16)', () => {
     ({ club, campaignId } = await sendCampaign({ count: 1, now: start }));
     await deps.db.manager.update(Campaign, campaignId, { status: 'sending', endedAt: null });
   });
-  /** Adds sent mails to one student each; their rows are all that counts. */
+  /** Adds sent mails, each to its own student. Only their rows matter. */
   const addSent = async (count: number): Promise<Id[]> => {
     const ids = Array.from({ length: count }, () => newId());
     await deps.db.run(sql`INSERT INTO students (id, club_id, name, email, verified_at, created_at)
@@ -133,7 +133,7 @@ describe('a campaign with too many bounces or complaints (CAMP-16)', () => {
       ids.map((mailId) => ({ kind, at: start, mailId, providerId: undefined })),
       start,
     );
-  /** Makes one recipient due, and looks at the campaign. */
+  /** Makes one recipient due, and takes a step of the campaign. */
   const step = async () => {
     await deps.db.manager.update(Mail, (await deps.db.manager.findOneByOrFail(Mail, { campaignId })).id, {
       status: 'pending',
@@ -158,7 +158,7 @@ describe('a campaign with too many bounces or complaints (CAMP-16)', () => {
     expect(await deps.db.manager.countBy(Mail, { campaignId, status: 'pending' })).to.equal(1);
   });
 
-  it('goes on once it is resumed, and pauses again by what came after, from 200 mails on', async () => {
+  it('continues after it is resumed, and pauses again for later mails, from 200 mails on', async () => {
     const ids = await addSent(220);
     await tell('complained', ids.slice(0, 1));
     expect(await step()).to.deep.equal(['paused', 'complaints']);

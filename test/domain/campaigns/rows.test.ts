@@ -1,4 +1,4 @@
-/** What becomes of a recipient's row, at a real mail server: each row of the table of CAMP-6, and whatever may meet a claim. */
+/** The outcomes of a recipient's row with a real mail server: each row of the table of CAMP-6, and each event near a claim. */
 import { expect } from 'chai';
 import type { Pool } from 'pg';
 import { readConfig } from '../../../config.ts';
@@ -48,7 +48,7 @@ describe('the row of a recipient', () => {
   before(async () => {
     deps = await testDeps();
     const stack = await testStack();
-    if (!stack.mailbox) throw new Error('These tests tell the mailbox of the stack to refuse.');
+    if (!stack.mailbox) throw new Error('The stack has no mailbox, which these tests need to refuse mails');
     mailbox = stack.mailbox;
     smtp = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 2 });
   });
@@ -68,18 +68,18 @@ describe('the row of a recipient', () => {
       const next = await step(at);
       if (next.done || next.at !== undefined) return next;
     }
-    throw new Error('The campaign goes on and on.');
+    throw new Error('The campaign did not wait or end within the allowed number of steps');
   };
   const rows = async () => (await listDeliveries(deps.db, club.id, campaignId, { page: 1, page_size: 100 })).rows;
-  /** Ada's row, in as many words as the tables below: status, reason or error. */
+  /** Ada's row in the words of the tables below: status, reason or error. */
   const row = async (): Promise<string> => {
     const found = (await rows()).find(({ student_id: id }) => id === ada.id);
     return [found?.status, found?.skip_reason, found?.last_error?.replace(/ .*/, '')].filter(Boolean).join(' ');
   };
   const arrived = (email = ada.email) => mailbox.summaries({ to: email }).length;
-  const kept = () => deps.db.manager.findOneByOrFail(Mail, { campaignId, studentId: ada.id });
+  const readRow = () => deps.db.manager.findOneByOrFail(Mail, { campaignId, studentId: ada.id });
 
-  describe('by what the server says, or where it cuts', () => {
+  describe('by the server’s answer, or the point at which it cuts the connection', () => {
     for (const [fault, expected, copies] of [
       [undefined, 'sent', 1],
       [{ at: 'connect', reply: 421 }, 'pending 421', 0],
@@ -114,7 +114,7 @@ describe('the row of a recipient', () => {
       });
     }
 
-    it('tries again what failed, and what may have arrived only where duplicates are accepted', async () => {
+    it('retries failed mails, and mails that may have arrived only if duplicates are accepted', async () => {
       const bob = await buildStudent(club.id);
       mailbox.failNext({ at: 'rcpt', reply: 550, to: bob.email });
       mailbox.failNext({ at: 'message', reply: 'drop', kept: true, to: ada.email });
@@ -130,7 +130,7 @@ describe('the row of a recipient', () => {
       expect([await row(), ...counts()]).to.deep.equal(['sent', 2, 1]);
     });
 
-    it('lets a server rest that is not reached, and uses up the attempts of a few alone', async () => {
+    it('lets an unreachable server rest, and uses up the attempts of only a few mails', async () => {
       for (let number = 0; number < 40; number++) await buildStudent(club.id);
       mailbox.failNext({ at: 'connect', reply: 'drop', times: 1_000 });
       const own = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 4 });
@@ -147,14 +147,14 @@ describe('the row of a recipient', () => {
       own.close();
     });
 
-    it('says sent where the server took it and Postgres was away for a while', async () => {
+    it('records sent if the server accepted it while Postgres was unreachable', async () => {
       const pool = (deps.db.source.driver as unknown as { master: Pool }).master;
       const query = pool.query.bind(pool) as (...given: unknown[]) => Promise<unknown>;
       sending.smtp.handOver = async (message) => {
         const answer = await smtp.handOver(message);
-        let left = 2;
+        let remainingFailures = 2;
         pool.query = (async (...given: unknown[]) => {
-          if (left-- > 0) throw new Error('Connection terminated unexpectedly');
+          if (remainingFailures-- > 0) throw new Error('Connection terminated unexpectedly');
           pool.query = query as typeof pool.query;
           return query(...given);
         }) as typeof pool.query;
@@ -165,11 +165,11 @@ describe('the row of a recipient', () => {
       expect([await row(), arrived()]).to.deep.equal(['sent', 1]);
     });
 
-    it('corrects unknown to sent where its worker learns late that the server took it', async () => {
+    it('corrects unknown to sent if its worker learns late that the server accepted it', async () => {
       sending.smtp.handOver = async (message) => {
         const answer = await smtp.handOver(message);
-        const lost = { status: 'failed', lastError: 'outcome_unknown', leaseUntil: null } as const;
-        await deps.db.manager.update(Mail, { campaignId }, lost);
+        const unknownOutcome = { status: 'failed', lastError: 'outcome_unknown', leaseUntil: null } as const;
+        await deps.db.manager.update(Mail, { campaignId }, unknownOutcome);
         return answer;
       };
       await schedule();
@@ -177,19 +177,22 @@ describe('the row of a recipient', () => {
       expect([await row(), arrived()]).to.deep.equal(['sent', 1]);
     });
 
-    it('gives the mail back where it cannot be composed, and fails the step', async () => {
-      sending.smtp.handOver = () => Promise.reject(new Error('ours'));
+    it('releases the mail if it cannot be composed, and fails the step', async () => {
+      sending.smtp.handOver = () => Promise.reject(new Error('An internal error'));
       await schedule();
       await step();
       const fault = await step().catch((error: unknown) => error);
-      expect(fault).to.include({ message: 'ours' });
+      expect(fault).to.include({ message: 'An internal error' });
       expect(await row()).to.equal('pending not_composed');
-      expect(await kept()).to.include({ leaseUntil: null });
+      expect(await readRow()).to.include({ leaseUntil: null });
     });
   });
 
-  describe('by what happens beside its claim', () => {
-    /** What others do, and what the row says where they come before the claim; after it, with a mail that is taken; after it, with one refused for now. */
+  describe('by events near its claim', () => {
+    /**
+     * The acts and the row's outcome in three cases: before the claim, after the claim of an accepted mail, and after the claim of a
+     * temporarily refused one.
+     */
     const acts: Record<string, { act: () => Promise<unknown>; before: string; taken: string; refused: string }> = {
       'a pause': {
         act: () => pauseCampaign(deps, club.id, campaignId, start),
@@ -238,7 +241,7 @@ describe('the row of a recipient', () => {
       await addSuppression(deps, club.id, ada.email, start);
       await deps.db.run(sql`UPDATE mail_suppressions SET reason = ${reason} WHERE club_id = ${club.id}`);
     };
-    /** Does it once, when the only mail is at this point. */
+    /** Runs the act once, when the only mail is at this point. */
     const once = (act: () => Promise<unknown>) => {
       let isDone = false;
       return async () => {
@@ -254,7 +257,7 @@ describe('the row of a recipient', () => {
         await schedule();
         await run();
         expect([await row(), arrived()]).to.deep.equal([before, 0]);
-        expect(await kept()).to.include({ leaseUntil: null });
+        expect(await readRow()).to.include({ leaseUntil: null });
       });
 
       it(`${name} after the claim: ${taken}`, async () => {
@@ -263,7 +266,7 @@ describe('the row of a recipient', () => {
         await schedule();
         await run();
         expect([await row(), arrived()]).to.deep.equal([taken, 1]);
-        expect(await kept()).to.include({ leaseUntil: null });
+        expect(await readRow()).to.include({ leaseUntil: null });
       });
 
       it(`${name} after the claim of a mail that is refused for now: ${refused} when it is due again`, async () => {
@@ -278,7 +281,7 @@ describe('the row of a recipient', () => {
     }
 
     for (const name of ['a cancellation', 'the removal of the student'] as const) {
-      it(`${name} that has not committed yet: the claim passes by, and nothing goes out`, async () => {
+      it(`${name} in an open transaction: the claim skips the mail, and nothing goes out`, async () => {
         await schedule();
         await step();
         let passing: Promise<unknown> | undefined;
@@ -291,7 +294,7 @@ describe('the row of a recipient', () => {
           },
           async () => {
             passing = step();
-            // A cancellation holds the campaign, too: the step waits for it once the page is done.
+            // A cancellation locks the campaign too, so the step waits for it at the end of the page.
             await (name === 'a cancellation' ? untilWaitingForLocks(1) : passing);
             expect(await row()).to.equal('pending');
           },
@@ -303,7 +306,7 @@ describe('the row of a recipient', () => {
     }
 
     for (const when of ['before', 'after'] as const)
-      it(`removal ${when} its unknown outcome is recorded: still marked, not tried again (CAMP-6)`, async () => {
+      it(`removal ${when} its unknown outcome is recorded: still recorded, not retried (CAMP-6)`, async () => {
         const removal = () => removeStudent(deps, club.id, ada.id, start);
         sending.smtp.handOver = async (message) => {
           await smtp.handOver(message);
@@ -319,7 +322,7 @@ describe('the row of a recipient', () => {
         expect([await row(), arrived()]).to.deep.equal(['failed outcome_unknown', 1]);
       });
 
-    it('goes to the new address where it changes before the claim, and to the old one after it', async () => {
+    it('goes to the new address if it changes before the claim, and to the old one after it', async () => {
       const [before, after] = [`before-${ada.id}@example.com`, `after-${ada.id}@example.com`];
       const change = (email: string) => updateStudent(deps, club.id, ada.id, { email }, 'owner', start);
       const [first, second] = [once(() => change(before)), once(() => change(after))];
@@ -333,7 +336,7 @@ describe('the row of a recipient', () => {
     });
   });
 
-  describe('where a worker is gone', () => {
+  describe('after a worker has died', () => {
     const abandon = (leaseUntil: Date) =>
       deps.db.manager.update(Mail, { campaignId }, { status: 'sending', fence: 1, leaseUntil });
     const over = () => abandon(new Date(Date.now() - 1_000));
@@ -342,7 +345,7 @@ describe('the row of a recipient', () => {
       ['paused', pauseCampaign, 'paused'],
       ['canceled', cancelCampaign, 'canceled'],
     ] as const) {
-      it(`is not left under way for ever by a campaign that was ${name}`, async () => {
+      it(`does not stay in sending in a campaign that was ${name}`, async () => {
         await schedule();
         await step();
         const leaseUntil = new Date(Date.now() + minute);
@@ -370,8 +373,8 @@ describe('the row of a recipient', () => {
     });
   });
 
-  describe('of a campaign that is begun or sent by two at once', () => {
-    it('is there once where two workers freeze at once', async () => {
+  describe('of a campaign that two workers begin or send', () => {
+    it('is inserted once if two workers freeze at the same time', async () => {
       for (let number = 0; number < 20; number++) await buildStudent(club.id);
       await schedule();
       await inThisOrder(
@@ -383,7 +386,7 @@ describe('the row of a recipient', () => {
       expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ status: 'sending', recipients: 21 });
     });
 
-    it('is mailed once where two workers send the same page at once', async () => {
+    it('is mailed once if two workers send the same page at the same time', async () => {
       const others = [];
       for (let number = 0; number < 20; number++) others.push(await buildStudent(club.id));
       await schedule();
@@ -394,7 +397,7 @@ describe('the row of a recipient', () => {
       expect((await rows()).filter(({ status }) => status !== 'sent')).to.deep.equal([]);
     });
 
-    it('is claimed only where a connection is idle, and counted by each status', async () => {
+    it('is claimed only for an idle connection, and counted by each status', async () => {
       for (let number = 0; number < 4; number++) await buildStudent(club.id);
       await schedule();
       await step();
@@ -405,8 +408,8 @@ describe('the row of a recipient', () => {
       };
       const page = step();
       const statuses = async () => {
-        const { pending, sending: underWay, sent, failed } = await readStatistics(deps.db, club.id, campaignId);
-        return { pending, underWay, sent, failed };
+        const { pending, sending: inFlight, sent, failed } = await readStatistics(deps.db, club.id, campaignId);
+        return { pending, underWay: inFlight, sent, failed };
       };
       await until('two claims', { timeoutMs: 5_000 }, async () => (await statuses()).underWay === 2);
       expect(await statuses()).to.deep.equal({ pending: 3, underWay: 2, sent: 0, failed: 0 });
@@ -415,7 +418,7 @@ describe('the row of a recipient', () => {
       expect(await statuses()).to.deep.equal({ pending: 0, underWay: 0, sent: 4, failed: 1 });
     });
 
-    it('starts one run where two schedule at once, and the second is told', async () => {
+    it('starts one run if two requests schedule at the same time, and refuses the second', async () => {
       const [first, second] = await inThisOrder(
         sql`SELECT 1 FROM campaigns WHERE id = ${campaignId} FOR UPDATE`,
         () => schedule(),
@@ -428,7 +431,7 @@ describe('the row of a recipient', () => {
     });
   });
 
-  it('is begun at its time, not earlier, where a campaign is paused and resumed before that', async () => {
+  it('is begun at its time, not earlier, if a campaign is paused and resumed before', async () => {
     await scheduleCampaign(deps, club.id, campaignId, '2026-03-02T13:00', start);
     await pauseCampaign(deps, club.id, campaignId, start);
     await resumeCampaign(deps, club.id, campaignId, later(minute));

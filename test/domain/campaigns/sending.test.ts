@@ -47,13 +47,13 @@ const start = new Date('2026-03-02T12:00:00Z');
 const minute = 60_000;
 const later = (ms: number) => new Date(start.getTime() + ms);
 
-describe('a campaign, sent', () => {
+describe('a sent campaign', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let campaignId: Id;
-  /** Messages that the server was given, in their order. */
-  let given: HandedMessage[];
-  /** What the server says; acceptance unless told. */
+  /** The messages that the server received, in order. */
+  let messages: HandedMessage[];
+  /** The answer of the server. It accepts unless a test changes it. */
   let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
   let sending: TestMailDeps;
 
@@ -61,13 +61,13 @@ describe('a campaign, sent', () => {
     deps = await testDeps();
   });
   beforeEach(async () => {
-    given = [];
+    messages = [];
     answer = () => ({ kind: 'accepted', reply: '250 ok' });
     sending = await sendingDeps({
       connections: 3,
       onConnection: (work) => work(),
       handOver: async (message) => {
-        given.push(message);
+        messages.push(message);
         return answer(message);
       },
     });
@@ -75,10 +75,10 @@ describe('a campaign, sent', () => {
   });
 
   const students = async (count: number) => {
-    const built: TestStudent[] = [];
+    const newStudents: TestStudent[] = [];
     for (let number = 0; number < count; number++)
-      built.push(await buildStudent(club.id, { name: `Ada ${number}`, createdAt: later(number - 1_000_000) }));
-    return built;
+      newStudents.push(await buildStudent(club.id, { name: `Ada ${number}`, createdAt: later(number - 1_000_000) }));
+    return newStudents;
   };
   const step = (at = start) => stepCampaign(sending, campaignId, at.getTime());
   const schedule = (at?: string) => scheduleCampaign(deps, club.id, campaignId, at, start);
@@ -88,7 +88,7 @@ describe('a campaign, sent', () => {
       const next = await step(at);
       if (next.done || next.at !== undefined) return next;
     }
-    throw new Error('The campaign goes on and on.');
+    throw new Error('The campaign did not wait or end within the allowed number of steps');
   };
   const rowsBy = async () => {
     const { rows } = await listDeliveries(deps.db, club.id, campaignId, { page: 1, page_size: 100 });
@@ -96,23 +96,23 @@ describe('a campaign, sent', () => {
   };
   const rowOf = async ({ id }: { id: Id }) => {
     const row = (await rowsBy()).get(id);
-    if (!row) throw new Error('There is no such recipient.');
+    if (!row) throw new Error('The campaign has no such recipient');
     return row;
   };
-  const recipients = () => given.map(({ to }) => to).toSorted();
+  const recipients = () => messages.map(({ to }) => to).toSorted();
 
   it('mails each confirmed student once, in the order in which they were frozen, and ends', async () => {
-    const built = await students(5);
+    const allStudents = await students(5);
     const pending = await buildStudent(club.id, { verified: false });
     await deps.db.source.query(`UPDATE students SET opened_by = 'sign_up' WHERE id = $1`, [pending.id]);
     await buildStudent((await buildClub()).id);
     await schedule();
     expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
-    expect(recipients()).to.deep.equal(built.map(({ email }) => email).toSorted());
+    expect(recipients()).to.deep.equal(allStudents.map(({ email }) => email).toSorted());
     const { rows, total } = await listDeliveries(deps.db, club.id, campaignId, { page: 1, page_size: 100 });
     expect(total).to.equal(5);
     expect(rows.map(({ student_id: id, status, sent_at: at }) => ({ id, status, at }))).to.deep.equal(
-      built.map(({ id }) => ({ id, status: 'sent', at: start.toISOString() })),
+      allStudents.map(({ id }) => ({ id, status: 'sent', at: start.toISOString() })),
     );
     expect(await readStatistics(deps.db, club.id, campaignId)).to.include({
       recipients: 5,
@@ -128,11 +128,11 @@ describe('a campaign, sent', () => {
     });
   });
 
-  it('names sender, list and way out, each in one header, and fills the copy in', async () => {
+  it('names sender, list and unsubscribe link, each in one header, and fills the copy in', async () => {
     const [ada] = await students(1);
     await schedule();
     await run();
-    const [message] = given;
+    const [message] = messages;
     expect(message).to.deep.include({
       from: { name: 'Knots & Co', address: 'news@platform.example' },
       to: ada?.email,
@@ -144,11 +144,11 @@ describe('a campaign, sent', () => {
       new RegExp(`^<https://api\\.example/v1/clubs/${club.id}/classroom/mail/unsubscribe/[\\w-]+>$`),
     );
     expect(message?.html).to.contain(message?.headers['List-Unsubscribe']?.slice(1, -1));
-    // Mailbox providers count complaints by the last part, which has 15 characters at most.
+    // Mailbox providers count complaints by the last part, which has at most 15 characters.
     expect(message?.headers['Feedback-ID']).to.equal(`${campaignId}:${club.id}:campaign:latform.example`);
   });
 
-  it('waits for its time, and freezes nobody before it', async () => {
+  it('waits for its time, and freezes no recipient before it', async () => {
     const [early] = await students(1);
     await schedule('2026-03-02T13:00');
     expect(await step()).to.include({ done: false, at: later(60 * minute).getTime(), waitingFor: 'start' });
@@ -157,7 +157,7 @@ describe('a campaign, sent', () => {
     expect(recipients()).to.have.members([early?.email, late?.email]);
   });
 
-  it('ends as sent where its audience is empty by its start', async () => {
+  it('ends as sent if its audience is empty at its start', async () => {
     const [only] = await students(1);
     await schedule('2026-03-02T13:00');
     await removeStudent(deps, club.id, only?.id ?? '', later(1));
@@ -165,11 +165,11 @@ describe('a campaign, sent', () => {
     expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ status: 'sent', recipients: 0 });
   });
 
-  it('pauses where its start was missed by more than 24 hours', async () => {
+  it('pauses if its start was missed by more than 24 hours', async () => {
     await students(1);
     await schedule();
     expect(await run(later(24 * 60 * minute + 1))).to.include({ done: false, status: 'paused' });
-    expect(given).to.deep.equal([]);
+    expect(messages).to.deep.equal([]);
     expect(await readCampaign(deps.db, club.id, campaignId)).to.include({
       status: 'paused',
       pause_reason: 'missed_start',
@@ -177,7 +177,7 @@ describe('a campaign, sent', () => {
     });
   });
 
-  it('lets nobody join after the freeze, and mails the address that the student has at the claim', async () => {
+  it('admits no student after the freeze, and mails the student’s address at the claim', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -189,7 +189,7 @@ describe('a campaign, sent', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ student_email: 'new@example.com', status: 'sent' });
   });
 
-  it('skips who is suppressed, removed, or not in the audience any more, each with its reason', async () => {
+  it('skips students who are suppressed, removed, or not in the audience, each with the reason', async () => {
     const [suppressed, removed, untagged, ...others] = await students(4);
     await schedule();
     await step();
@@ -210,7 +210,7 @@ describe('a campaign, sent', () => {
     });
   });
 
-  it('skips who has an address that no mail server takes, and writes to the others', async () => {
+  it('skips an address that no mail server accepts, and writes to the others', async () => {
     const [long, broken, fine] = await students(3);
     await alter('students', long?.id ?? '', { email: `${'a'.repeat(65)}@example.com` });
     await alter('students', broken?.id ?? '', { email: 'ada@example.com\r\nBcc: eve@example.com' });
@@ -221,7 +221,7 @@ describe('a campaign, sent', () => {
       expect(await rowOf({ id: student?.id ?? '' })).to.include({ status: 'skipped', skip_reason: 'invalid_email' });
   });
 
-  it('skips who has left the audience since the freeze', async () => {
+  it('skips students who have left the audience since the freeze', async () => {
     const [stays, leaves] = await students(2);
     await deps.db.source.query(
       `INSERT INTO tags (id, club_id, name, folded_name, created_at) VALUES ($1, $2, 'Crew', 'crew', now())`,
@@ -245,7 +245,7 @@ describe('a campaign, sent', () => {
     expect(await rowOf(leaves ?? { id: '' })).to.include({ status: 'skipped', skip_reason: 'no_longer_eligible' });
   });
 
-  it('tries again after 1, 5, 15 min, 1 and 4 h where the server refuses for now, then fails', async () => {
+  it('retries after 1, 5, 15 min, 1 and 4 h if the server refuses temporarily, then fails', async () => {
     const [ada] = await students(1);
     answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
     await schedule();
@@ -258,44 +258,44 @@ describe('a campaign, sent', () => {
       at = new Date(next.at);
     }
     expect(waits).to.deep.equal([1, 5, 15, 60, 240]);
-    expect(given).to.have.length(6);
+    expect(messages).to.have.length(6);
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'failed', last_error: '451 later' });
   });
 
-  it('asks no second time where the server refuses for good or nobody knows', async () => {
+  it('does not retry a permanent refusal or an unknown outcome', async () => {
     const [refused, unknown] = await students(2);
     answer = ({ to }) =>
       to === refused?.email ? { kind: 'refused', permanent: true, reply: '550 no' } : { kind: 'unknown' };
     await schedule();
     expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
-    expect(given).to.have.length(2);
+    expect(messages).to.have.length(2);
     expect(await rowOf(refused ?? { id: '' })).to.include({ status: 'failed', last_error: '550 no' });
     expect(await rowOf(unknown ?? { id: '' })).to.include({ status: 'failed', last_error: 'outcome_unknown' });
 
     answer = () => ({ kind: 'accepted', reply: '250 ok' });
     await retryCampaign(deps, club.id, campaignId, { acceptDuplicates: false }, start);
     await run();
-    expect(given.slice(2).map(({ to }) => to)).to.deep.equal([refused?.email]);
+    expect(messages.slice(2).map(({ to }) => to)).to.deep.equal([refused?.email]);
     await retryCampaign(deps, club.id, campaignId, { acceptDuplicates: true }, start);
     await run();
-    expect(given.slice(3).map(({ to }) => to)).to.deep.equal([unknown?.email]);
+    expect(messages.slice(3).map(({ to }) => to)).to.deep.equal([unknown?.email]);
   });
 
-  it('gives a mail up as unknown whose worker died with it, once the lease is over', async () => {
+  it('gives up a mail as unknown after the lease if its worker died', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
     await deps.db.manager.update(Mail, { campaignId }, { status: 'sending', fence: 1, leaseUntil: later(-minute) });
     expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
-    expect(given).to.deep.equal([]);
+    expect(messages).to.deep.equal([]);
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'failed', last_error: 'outcome_unknown' });
   });
 
-  it('believes an opening that came before the record, and one before the lease was over (CAMP-14)', async () => {
+  it('accepts an opening before the record, and one before the end of the lease (CAMP-14)', async () => {
     const [ada, eve] = await students(2);
     answer = async ({ to }) => {
-      const seen = { openedAt: later(-1_000), ...(to === eve?.email && { leaseUntil: later(-minute) }) };
-      await deps.db.manager.update(Mail, { campaignId, studentEmail: to }, seen);
+      const changes = { openedAt: later(-1_000), ...(to === eve?.email && { leaseUntil: later(-minute) }) };
+      await deps.db.manager.update(Mail, { campaignId, studentEmail: to }, changes);
       return to === ada?.email ? { kind: 'unknown' } : { kind: 'refused', permanent: false, reply: '451 later' };
     };
     await schedule();
@@ -305,10 +305,10 @@ describe('a campaign, sent', () => {
       const then = later(-1_000).toISOString();
       expect([status, sentAt, openedAt, lastError]).to.deep.equal(['sent', then, then, undefined]);
     }
-    expect(given).to.have.length(2);
+    expect(messages).to.have.length(2);
   });
 
-  it('has no sent_at later than what happened to the mail (CAMP-14)', async () => {
+  it('has no sent_at later than the events of the mail (CAMP-14)', async () => {
     const [ada] = await students(1);
     answer = async () => {
       await deps.db.manager.update(Mail, { campaignId }, { deliveredAt: later(-5), bouncedAt: later(-9) });
@@ -319,7 +319,7 @@ describe('a campaign, sent', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'sent', sent_at: later(-9).toISOString() });
   });
 
-  it('gives nothing up that proved to have gone out when the worker died (CAMP-14)', async () => {
+  it('gives up no mail that is proven to have gone out when the worker died (CAMP-14)', async () => {
     const [ada] = await students(1);
     await schedule();
     await step();
@@ -329,7 +329,7 @@ describe('a campaign, sent', () => {
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'sent', sent_at: start.toISOString() });
   });
 
-  it('believes the mail server after the mail was given up, and does not send it again (CAMP-14)', async () => {
+  it('accepts the server’s answer after the mail was given up, and does not repeat it (CAMP-14)', async () => {
     const [ada] = await students(1);
     answer = async () => {
       await deps.db.manager.update(Mail, { campaignId }, { status: 'pending', attemptCount: 0, leaseUntil: null });
@@ -337,11 +337,11 @@ describe('a campaign, sent', () => {
     };
     await schedule();
     expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
-    expect(given).to.have.length(1);
+    expect(messages).to.have.length(1);
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'sent' });
   });
 
-  it('does not record what a worker learned after its lease was over', async () => {
+  it('ignores the result of a worker after its lease is over', async () => {
     const [ada] = await students(1);
     answer = async () => {
       await deps.db.manager.update(
@@ -354,35 +354,35 @@ describe('a campaign, sent', () => {
     await schedule();
     await run();
     expect(await rowOf(ada ?? { id: '' })).to.include({ status: 'failed', last_error: 'outcome_unknown' });
-    expect(given).to.have.length(1);
+    expect(messages).to.have.length(1);
   });
 
-  it('claims nobody after a pause, and goes on where it stopped', async () => {
-    const built = await students(7);
+  it('claims no mail after a pause, and continues with the next mail', async () => {
+    const allStudents = await students(7);
     sending.smtp.connections = 1;
     answer = async () => {
-      if (given.length === 3) await pauseCampaign(deps, club.id, campaignId, start);
+      if (messages.length === 3) await pauseCampaign(deps, club.id, campaignId, start);
       return { kind: 'accepted', reply: '250 ok' };
     };
     await schedule();
     expect(await run()).to.include({ done: false, status: 'paused', waitingFor: 'resume' });
-    expect(given).to.have.length(3);
+    expect(messages).to.have.length(3);
     await resumeCampaign(deps, club.id, campaignId, later(minute));
     expect(await run(later(minute))).to.deep.equal({ done: true, outcome: 'sent' });
-    expect(recipients()).to.deep.equal(built.map(({ email }) => email).toSorted());
+    expect(recipients()).to.deep.equal(allStudents.map(({ email }) => email).toSorted());
   });
 
-  it('skips the rest of a canceled campaign, and tries nobody again', async () => {
-    const built = await students(5);
+  it('skips the rest of a canceled campaign, and retries no recipient', async () => {
+    const allStudents = await students(5);
     answer = async () => {
-      if (given.length === 1) await cancelCampaign(deps, club.id, campaignId, start);
+      if (messages.length === 1) await cancelCampaign(deps, club.id, campaignId, start);
       return { kind: 'refused', permanent: false, reply: '451 later' };
     };
     await schedule();
     expect(await run()).to.deep.equal({ done: true, outcome: 'canceled' });
     const rows = [...(await rowsBy()).values()];
     expect(rows.map(({ status, skip_reason: reason }) => `${status} ${reason}`)).to.deep.equal(
-      built.map(() => 'skipped canceled'),
+      allStudents.map(() => 'skipped canceled'),
     );
   });
 
@@ -391,11 +391,11 @@ describe('a campaign, sent', () => {
     answer = () => ({ kind: 'refused', permanent: true, reply: '550 no' });
     await schedule();
     expect(await run()).to.include({ done: false, status: 'paused' });
-    expect(given.length).to.be.within(20, 22);
+    expect(messages.length).to.be.within(20, 22);
     expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ pause_reason: 'provider' });
   });
 
-  it('pauses where the plan loses campaigns while it is sent, and goes on with a plan that has them', async () => {
+  it('pauses if the plan loses campaigns during the sending, and continues with such a plan', async () => {
     await students(3);
     answer = async () => {
       await buildPlan(club.id, 'starter');
@@ -407,7 +407,7 @@ describe('a campaign, sent', () => {
     await run();
     expect(await run(later(minute))).to.include({ done: false, status: 'paused', waitingFor: 'resume' });
     expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ status: 'paused', pause_reason: 'plan' });
-    expect(given).to.have.length(1);
+    expect(messages).to.have.length(1);
     await buildPlan(club.id, 'business');
     answer = () => ({ kind: 'accepted', reply: '250 ok' });
     await resumeCampaign(deps, club.id, campaignId, later(minute));
@@ -424,7 +424,7 @@ describe('a campaign, sent', () => {
       await schedule();
     });
 
-    /** All that Postgres has counted is so many mails, which are sent. */
+    /** Makes Postgres's statistics know only `mails` mails, all sent. */
     const counted = async (mails: number) => {
       const before = await buildCampaign(start);
       await deps.db.source.query(
@@ -435,7 +435,7 @@ describe('a campaign, sent', () => {
       await deps.db.source.query('ANALYZE mails, students, campaigns');
     };
 
-    /** @returns the most rows that a part of a claim reads, in a page */
+    /** @returns the most rows that a part of a claim reads for one page */
     async function mostRowsRead(): Promise<number> {
       const plans: unknown[] = [];
       const pool = (deps.db.source.driver as unknown as { master: Pool }).master;
@@ -445,9 +445,9 @@ describe('a campaign, sent', () => {
           await deps.db
             .transaction(async (tx) => {
               plans.push(await tx.manager.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${config.text}`, config.values));
-              throw new Error('planned');
+              throw new Error('Rolled back after planning');
             })
-            .catch((error: Error) => expect(error.message).to.equal('planned'));
+            .catch((error: Error) => expect(error.message).to.equal('Rolled back after planning'));
         return query(config);
       };
       answer = () => ({ kind: 'refused', permanent: true, reply: '550 no' });
@@ -462,16 +462,16 @@ describe('a campaign, sent', () => {
       return Math.max(...Array.from(counts, ([, count]) => Number(count)));
     }
 
-    it('claims by id where the statistics know no mail that is pending: no claim reads the rest', async () => {
+    it('claims by id if the statistics know no pending mail: no claim reads the rest', async () => {
       await counted(2_000);
       await deps.db.transaction(async (tx) => {
-        await tx.run(sql`LOCK mails IN SHARE UPDATE EXCLUSIVE MODE`); // as autovacuum does, so that nobody counts
+        await tx.run(sql`LOCK mails IN SHARE UPDATE EXCLUSIVE MODE`); // as autovacuum does, so that no ANALYZE runs
         await step();
       });
       expect(await mostRowsRead()).to.be.below(200);
     });
 
-    it('lets Postgres count the mails after the freeze, before the first claim is planned', async () => {
+    it('lets Postgres analyze the mails after the freeze, before the first claim is planned', async () => {
       await deps.db.source.query('TRUNCATE mails CASCADE');
       await counted(1);
       await step();
@@ -487,9 +487,9 @@ describe('a campaign, sent', () => {
     const times: number[] = [];
     let at = start;
     for (;;) {
-      const before = given.length;
+      const before = messages.length;
       const next = await run(at);
-      times.push(...given.slice(before).map(() => (at.getTime() - start.getTime()) / 1_000));
+      times.push(...messages.slice(before).map(() => (at.getTime() - start.getTime()) / 1_000));
       if (next.done) break;
       at = new Date(next.at ?? 0);
     }
@@ -501,16 +501,16 @@ describe('a campaign, sent', () => {
     const hours: number[] = [];
     let at = start;
     for (;;) {
-      const before = given.length;
+      const before = messages.length;
       const next = await run(at);
-      hours.push(...given.slice(before).map(() => (at.getTime() - start.getTime()) / (60 * minute)));
+      hours.push(...messages.slice(before).map(() => (at.getTime() - start.getTime()) / (60 * minute)));
       if (next.done) return hours;
       expect(next.waitingFor).to.equal('day');
       at = new Date(next.at ?? 0);
     }
   };
 
-  it('sends no more in a day (UTC) than a new club may, and goes on with the next day (CAMP-41)', async () => {
+  it('sends at most a new club’s number in a day (UTC), and continues the next day (CAMP-41)', async () => {
     await students(6);
     await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
     sending.warmUps = { clubs: [2, 1], domains: [] };
@@ -518,11 +518,11 @@ describe('a campaign, sent', () => {
     expect(await hoursOfMails()).to.deep.equal([0, 0, 12, 36, 36, 36]);
   });
 
-  it('sends no more in a day than a trial may, whatever campaign it is of, and counts what was refused', async () => {
+  it('sends at most a trial’s number in a day over all campaigns, and counts refused mails', async () => {
     await students(27);
     await buildPlan(club.id, 'trial');
     answer = () =>
-      given.length === 1 ? { kind: 'refused', permanent: true, reply: '550 no' } : { kind: 'accepted', reply: '' };
+      messages.length === 1 ? { kind: 'refused', permanent: true, reply: '550 no' } : { kind: 'accepted', reply: '' };
     await schedule();
     expect(await run()).to.include({ waitingFor: 'day', settled: 25 });
     const other = await createCampaign(
@@ -534,7 +534,7 @@ describe('a campaign, sent', () => {
     await scheduleCampaign(deps, club.id, other.id, undefined, start);
     await stepCampaign(sending, other.id, start.getTime());
     expect(await stepCampaign(sending, other.id, start.getTime())).to.include({ waitingFor: 'day', settled: 0 });
-    expect(given).to.have.length(25);
+    expect(messages).to.have.length(25);
   });
 
   describe('from a domain of the club', () => {
@@ -549,12 +549,12 @@ describe('a campaign, sent', () => {
       await deps.db.manager.update(MailDomain, { clubId: club.id }, { status, firstProvenAt });
     };
 
-    it('writes from it and signs while it is proven; bounces and ids stay the platform’s', async () => {
+    it('writes from the verified domain and signs; bounces and ids stay the platform’s', async () => {
       await students(1);
       await own('proven', start);
       await schedule();
       await run();
-      const [message] = given;
+      const [message] = messages;
       expect(message?.from).to.deep.equal({ name: 'Knots & Co', address: 'crew@knots.example' });
       expect(message?.signWith).to.include({ domain: 'knots.example' });
       expect(message?.signWith?.privateKey).to.match(/^-----BEGIN PRIVATE KEY-----/);
@@ -569,11 +569,11 @@ describe('a campaign, sent', () => {
         await own(status, start);
         await schedule();
         await run();
-        expect(given[0]?.from).to.deep.equal({ name: 'Knots & Co', address: 'news@platform.example' });
-        expect(given[0]).not.to.have.property('signWith');
+        expect(messages[0]?.from).to.deep.equal({ name: 'Knots & Co', address: 'news@platform.example' });
+        expect(messages[0]).not.to.have.property('signWith');
       });
 
-    it('warms it up from the day on which it was proven first, beside the bound of the club', async () => {
+    it('warms the domain up from its first verification, besides the bound of the club', async () => {
       await students(9);
       await own('proven', later(-24 * 60 * minute));
       await deps.db.source.query(`UPDATE clubs SET created_at = $2 WHERE id = $1`, [club.id, start]);
@@ -583,7 +583,7 @@ describe('a campaign, sent', () => {
     });
   });
 
-  it('sends in its window alone, by the clock of the club', async () => {
+  it('sends only in its window, by the clock of the club', async () => {
     await students(1);
     await deps.db.source.query(`UPDATE clubs SET time_zone = 'America/New_York' WHERE id = $1`, [club.id]);
     await deps.db.source.query(`UPDATE campaigns SET window_from = 540, window_to = 600 WHERE id = $1`, [campaignId]);
@@ -592,13 +592,13 @@ describe('a campaign, sent', () => {
     expect(await run(new Date('2026-03-02T14:00:00Z'))).to.deep.equal({ done: true, outcome: 'sent' });
   });
 
-  it('does not mail one address twice where it went to another student meanwhile', async () => {
+  it('does not mail one address twice if it went to another student meanwhile', async () => {
     const [first, second] = await students(2);
     await schedule();
     await step();
     sending.smtp.connections = 1;
     answer = async () => {
-      if (given.length === 1) {
+      if (messages.length === 1) {
         await deps.db.source.query(`UPDATE students SET email = 'gone@example.com' WHERE id = $1`, [first?.id]);
         await deps.db.source.query(`UPDATE students SET email = $2 WHERE id = $1`, [second?.id, first?.email]);
       }
@@ -609,7 +609,7 @@ describe('a campaign, sent', () => {
     expect(await rowOf(second ?? { id: '' })).to.include({ status: 'skipped', skip_reason: 'no_longer_eligible' });
   });
 
-  it('writes no address of a student who is removed while the mail is under way', async () => {
+  it('writes no address of a student who is removed while the mail is being sent', async () => {
     const [ada] = await students(1);
     answer = async () => {
       await removeStudent(deps, club.id, ada?.id ?? '', start);
@@ -618,7 +618,7 @@ describe('a campaign, sent', () => {
     await schedule();
     await run();
     expect(await run(later(minute))).to.deep.equal({ done: true, outcome: 'sent' });
-    expect(given).to.have.length(1);
+    expect(messages).to.have.length(1);
     expect(await rowOf(ada ?? { id: '' })).to.deep.equal({
       id: (await rowOf(ada ?? { id: '' })).id,
       student_id: ada?.id,
@@ -632,17 +632,18 @@ describe('a campaign, sent', () => {
   describe('as a test for a member (CAMP-43)', () => {
     const ask = async () => (await requestTestMail(deps, club.id, campaignId, club.owner.id, start)).id;
     const sendTest = (id: Id, at = start) => sendTestMail(sending, id, at.getTime());
-    const shown = async () => (await listTestMails(deps.db, club.id, campaignId, { page: 1, page_size: 10 })).rows[0];
+    const lastTestMail = async () =>
+      (await listTestMails(deps.db, club.id, campaignId, { page: 1, page_size: 10 })).rows[0];
 
-    it('goes out once, as recipients would see it, with the member in the place of the student', async () => {
+    it('goes out once, as recipients would see it, with the member in place of the student', async () => {
       const id = await ask();
       expect(await sendTest(id)).to.deep.equal({ done: true, outcome: 'sent' });
       expect(await sendTest(id)).to.deep.equal({ done: true, outcome: 'sent' });
-      expect(given).to.have.length(1);
+      expect(messages).to.have.length(1);
       const [owner] = await deps.db.source.query<{ name: string }[]>(`SELECT name FROM administrators WHERE id = $1`, [
         club.owner.id,
       ]);
-      expect(given[0]).to.deep.include({
+      expect(messages[0]).to.deep.include({
         from: { name: 'Knots & Co', address: 'news@platform.example' },
         to: club.owner.email,
         replyTo: 'crew@example.com',
@@ -650,11 +651,11 @@ describe('a campaign, sent', () => {
         messageId: `<${id}@platform.example>`,
         headers: {},
       });
-      expect(await shown()).to.include({ status: 'sent', sent_at: start.toISOString() });
+      expect(await lastTestMail()).to.include({ status: 'sent', sent_at: start.toISOString() });
       expect(await readStatistics(deps.db, club.id, campaignId)).to.include({ recipients: 0, sent: 0 });
     });
 
-    it('is tried again after 10 s and 1 min where the server refuses for now, and no further', async () => {
+    it('is retried after 10 s and 1 min if the server refuses temporarily, and no further', async () => {
       answer = () => ({ kind: 'refused', permanent: false, reply: '451 later' });
       const id = await ask();
       const waits: number[] = [];
@@ -664,28 +665,28 @@ describe('a campaign, sent', () => {
         at = new Date(next.at);
       }
       expect(waits).to.deep.equal([10_000, 60_000]);
-      expect(await shown()).to.include({ status: 'failed', last_error: '451 later' });
+      expect(await lastTestMail()).to.include({ status: 'failed', last_error: '451 later' });
     });
 
-    it('is not tried again where the server refuses for good or nobody knows', async () => {
+    it('is not retried after a permanent refusal or an unknown outcome', async () => {
       for (const [told, error] of [
         [{ kind: 'refused', permanent: true, reply: '550 no' }, '550 no'],
         [{ kind: 'unknown' }, 'outcome_unknown'],
       ] as const) {
         answer = () => told;
         expect(await sendTest(await ask())).to.deep.equal({ done: true, outcome: 'failed' });
-        expect(await shown()).to.include({ status: 'failed', last_error: error });
+        expect(await lastTestMail()).to.include({ status: 'failed', last_error: error });
       }
     });
 
-    it('is canceled for a member who has left, and for an e-mail that has got problems', async () => {
+    it('is canceled for a former member, and for an e-mail with new problems', async () => {
       const [left, changed] = [await ask(), await ask()];
       await updateCampaign(deps, club.id, campaignId, { content: { blocks: [] } }, start);
       expect(await sendTest(changed)).to.deep.equal({ done: true, outcome: 'canceled' });
-      expect(await shown()).to.include({ last_error: 'campaign_has_problems' });
+      expect(await lastTestMail()).to.include({ last_error: 'campaign_has_problems' });
       await deps.db.source.query(`DELETE FROM memberships WHERE club_id = $1`, [club.id]);
       expect(await sendTest(left)).to.deep.equal({ done: true, outcome: 'canceled' });
-      expect(given).to.deep.equal([]);
+      expect(messages).to.deep.equal([]);
     });
   });
 
@@ -712,7 +713,7 @@ describe('a campaign, sent', () => {
       await updateCampaign(deps, club.id, campaignId, { content }, start);
     };
 
-    it('publishes a copy that anybody may fetch, at an address that nobody can guess', async () => {
+    it('publishes a public copy under a URL that cannot be guessed', async () => {
       await students(1);
       await image(
         await sharp({ create: { width: 20, height: 10, channels: 3, background: 'red' } })
@@ -724,7 +725,7 @@ describe('a campaign, sent', () => {
       expect(await uses()).to.equal(1);
       await run();
       expect(await uses(), 'the copy serves from then on (MED-14)').to.equal(0);
-      const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(given[0]?.html ?? '') ?? [];
+      const [, url = ''] = /<img[^>]*src="([^"]+)"/.exec(messages[0]?.html ?? '') ?? [];
       expect(url).to.match(new RegExp(`^${sending.images.publicFilesUrl}/mail/[0-9a-f]{64}\\.jpg$`));
       const response = await fetch(url);
       expect(response.headers.get('content-type')).to.equal('image/jpeg');
@@ -736,7 +737,7 @@ describe('a campaign, sent', () => {
         .png()
         .toBuffer();
 
-    it('has no preview where an image is removed after the check and before it is read', async () => {
+    it('has no preview if an image is removed between the check and the reading', async () => {
       await image(await red());
       const removed = { clubId: club.id };
       const { manager } = deps.db;
@@ -749,11 +750,11 @@ describe('a campaign, sent', () => {
       });
       const db = new Queries(removing);
       const storage = await testObjectStore();
-      const seen = previewCampaign({ ...deps, db, storage }, club.id, campaignId, undefined, start);
-      expect(await seen.catch(({ code }: DomainError) => code)).to.equal('campaign_has_problems');
+      const preview = previewCampaign({ ...deps, db, storage }, club.id, campaignId, undefined, start);
+      expect(await preview.catch(({ code }: DomainError) => code)).to.equal('campaign_has_problems');
     });
 
-    it('publishes nothing that was removed since it was scheduled, and pauses', async () => {
+    it('publishes no image that was removed after scheduling, and pauses', async () => {
       await students(1);
       await image(await red());
       await schedule();
@@ -764,7 +765,7 @@ describe('a campaign, sent', () => {
       expect(published).to.deep.equal([]);
     });
 
-    it('sends what was written last where it is taken back and scheduled again while it begins', async () => {
+    it('sends the last content if it is unscheduled and scheduled again while it begins', async () => {
       await students(1);
       await image(await red());
       await schedule();
@@ -782,16 +783,16 @@ describe('a campaign, sent', () => {
         },
       };
       await run(later(10));
-      expect(given.map(({ subject }) => subject)).to.deep.equal(['Another']);
+      expect(messages.map(({ subject }) => subject)).to.deep.equal(['Another']);
     });
 
-    it('pauses where the image cannot be read any more, and mails nobody', async () => {
+    it('pauses if the image cannot be read any more, and mails no recipient', async () => {
       await students(1);
       await image(Buffer.from('no image'));
       await schedule();
       expect(await run()).to.include({ done: false, status: 'paused' });
       expect(await readCampaign(deps.db, club.id, campaignId)).to.include({ pause_reason: 'problems', recipients: 0 });
-      expect(given).to.deep.equal([]);
+      expect(messages).to.deep.equal([]);
     });
   });
 });

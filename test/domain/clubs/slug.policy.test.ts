@@ -23,7 +23,7 @@ describe('slugOf', () => {
     it(`makes ${slug} of "${name}"`, () => expect(slugOf(name, '')).to.equal(slug));
   }
 
-  it('puts club- before a name that is a likely host name of the operator', () => {
+  it('puts club- before a likely host name of the operator', () => {
     for (const name of ['api', 'API', ' mail ', 'www', 'static', 'status']) {
       expect(slugOf(name, ''), name).to.equal(`club-${name.trim().toLowerCase()}`);
     }

@@ -1,4 +1,4 @@
-/** Random acts on one space and two students against a model in a few lines: the same refusals, records and counts (COMM-1 to COMM-9). */
+/** Compares random acts on one space and two students with a small model: refusals, records and counts must be equal (COMM-1 to COMM-9). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { grantAccess, restoreAccess, revokeAccess } from '../../../domain/access/enrollments/enrollments.ts';
@@ -15,7 +15,7 @@ import { fill } from '../../toolkit/drive/community.ts';
 import { mediaDeps } from '../../toolkit/drive/media.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
-/** How many sequences a run tries; for a long search set it in the environment. */
+/** The number of sequences of a run. Set it in the environment for a long search. */
 const sequences = Number(process.env['COMMUNITY_MODEL_SEQUENCES'] ?? 40);
 
 const kinds = [
@@ -35,9 +35,9 @@ const acts = fc.array(
   fc.record({
     kind: fc.constantFrom(...kinds),
     who: fc.nat({ max: 1 }),
-    /** Hours that pass before it. */
+    /** Hours that pass before the act. */
     hours: fc.nat({ max: 2 }),
-    /** For how many hours a grant lasts. */
+    /** The hours that a grant lasts. */
     lasts: fc.integer({ min: 1, max: 6 }),
     on: fc.boolean(),
   }),
@@ -47,7 +47,7 @@ type Act = typeof acts extends fc.Arbitrary<(infer One)[]> ? One : never;
 
 class Student {
   status: 'never' | 'joined' | 'left' | 'banned' = 'never';
-  /** Hours; absent before the first grant, and while what was granted has ended. */
+  /** In hours. Absent before the first grant, and after the granted access has ended. */
   access: { until: number; revoked: boolean } | undefined;
 
   isValid(hour: number): boolean {
@@ -66,7 +66,7 @@ class Model {
   isJoined = (student: Student, hour: number) => student.status === 'joined' && this.hasAccess(student, hour);
   count = (hour: number) => this.students.filter((student) => this.isJoined(student, hour)).length;
 
-  /** @returns the code of a refusal */
+  /** @returns the code of the refusal */
   do({ kind, who, lasts, on }: Act, hour: number): string {
     const student = this.students[who] ?? this.students[0];
     const outcome = this.#act(student, kind, { lasts, on }, hour);
@@ -126,7 +126,7 @@ class Model {
 describe('a space and its students', function () {
   this.timeout(120_000);
 
-  it('are what the model says after any sequence of acts (COMM-1 to COMM-9)', async () => {
+  it('match the model after any sequence of acts (COMM-1 to COMM-9)', async () => {
     const deps = { ...(await testDeps()), ...(await mediaDeps()) };
     const { db, storage } = deps;
     const begin = Date.now();
@@ -187,9 +187,9 @@ describe('a space and its students', function () {
           expect((await readSpace(db, storage, clubId, space.id)).member_count, happened).to.equal(model.count(hour));
           for (const [who, student] of model.students.entries()) {
             const read = readVisibleSpace(db, storage, { clubId, id: students[who]?.id ?? '' }, space.id, now);
-            const seen = await read.then(({ joined, has_access }) => [joined, has_access], codeOf);
+            const view = await read.then(({ joined, has_access }) => [joined, has_access], codeOf);
             const expected = [model.isJoined(student, hour), model.hasAccess(student, hour)];
-            expect(seen, `${happened} ${who}`).to.deep.equal(model.isSeen(student, hour) ? expected : 'not_found');
+            expect(view, `${happened} ${who}`).to.deep.equal(model.isSeen(student, hour) ? expected : 'not_found');
           }
         }
       }),

@@ -1,4 +1,4 @@
-/** Conditions as SQL, held against a direct reading of the same records in memory (CAMP-11). */
+/** Compares conditions as SQL with a direct evaluation of the same records in memory (CAMP-11). */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { meets, ruleKinds, type Condition, type Rule } from '../../../domain/conditions/conditions.ts';
@@ -20,11 +20,11 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 
 const now = new Date('2026-03-02T12:00:00Z');
 const day = 86_400_000;
-/** Times around now, with the moment itself: bounds are where SQL and a reading part. */
+/** Times around now, including now itself, because SQL and the direct evaluation could differ at boundaries. */
 const times = [-2 * day, -1, 0, 1, 2 * day].map((ms) => new Date(now.getTime() + ms));
 const steps = ['welcome', 'later'];
 
-/** What there is, and what happened to whom. */
+/** The records of a club, and the events of its students. */
 interface World {
   students: Id[];
   deliveries: { id: Id; courseId: Id }[];
@@ -49,11 +49,11 @@ interface World {
   mails: { studentId: Id; runId: Id; stepId: string; openedAt: Date | null; clickedAt: Date | null }[];
 }
 
-/** An absent or empty list asks for anything. */
+/** An absent or empty list matches everything. */
 const isOneOf = (ids: readonly string[] | undefined, id: string | null) =>
   ids === undefined || ids.length === 0 || (id !== null && ids.includes(id));
 
-/** What the rule says of a student, read off the records. */
+/** Evaluates a rule for a student from the records. */
 function holds(world: World, rule: Rule, student: Id, runId: Id | undefined): boolean {
   const own = <T extends { studentId: Id }>(records: readonly T[]) =>
     records.filter(({ studentId }) => studentId === student);
@@ -80,10 +80,10 @@ function holds(world: World, rule: Rule, student: Id, runId: Id | undefined): bo
       return own(world.completions).some(({ courseId }) => courseId === rule.course_id);
     case 'course_progress': {
       const lessons = world.lessons.filter(({ courseId, isPublished }) => courseId === rule.course_id && isPublished);
-      const done = own(world.progress).filter(
+      const completedLessons = own(world.progress).filter(
         ({ lessonId, completed }) => completed && lessons.some(({ id }) => id === lessonId),
       );
-      const percent = lessons.length === 0 ? 0 : Math.floor((100 * done.length) / lessons.length);
+      const percent = lessons.length === 0 ? 0 : Math.floor((100 * completedLessons.length) / lessons.length);
       return percent >= (rule.percent ?? Number.NaN);
     }
     case 'email_opened':
@@ -103,7 +103,7 @@ function isMet(world: World, { match, rules }: Condition, student: Id, runId: Id
 const some = <T>(values: readonly T[]): fc.Arbitrary<T[]> => fc.subarray([...values]);
 const oneOf = <T>(values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values);
 
-/** Rules about what there is in the world, each with the fields of its kind. */
+/** Rules about the records of the world, each with the fields of its kind. */
 function ruleIn(world: World): fc.Arbitrary<Rule> {
   const ids = (records: readonly { id: Id }[]) => records.map(({ id }) => id);
   const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
@@ -144,7 +144,7 @@ describe('conditions', () => {
     world = await build();
   });
 
-  /** A club with some of all, in which chance decides what happened to whom. */
+  /** A club with some records of each kind and random events. */
   async function build(): Promise<World> {
     const courses = [
       await buildCourse(clubId, { modules: 1, lessons: 3 }),
@@ -152,7 +152,7 @@ describe('conditions', () => {
       await buildCourse(clubId, { modules: 1, lessons: 0 }),
     ];
     const [first] = courses;
-    if (!first) throw new Error('There are courses.');
+    if (!first) throw new Error('The club has no courses');
     const hidden = await buildLesson(first, { published: false });
     const students = await several(12, () => buildStudent(clubId));
     const deliveries = [];
@@ -204,8 +204,8 @@ describe('conditions', () => {
       }),
       { numRuns: 1, seed: 20_260_302 },
     );
-    if (!happened) throw new Error('fast-check gave no sample.');
-    const made: World = {
+    if (!happened) throw new Error('fast-check gave no sample');
+    const built: World = {
       ...things,
       ...happened,
       tagged: happened.tagged.map(([student, { id }]) => ({ studentId: student, tagId: id })),
@@ -222,26 +222,26 @@ describe('conditions', () => {
         stepId: steps[at >> 1] ?? '',
       })),
     };
-    await insert(made);
-    return made;
+    await insert(built);
+    return built;
   }
 
   async function several<T>(count: number, make: () => Promise<T>): Promise<T[]> {
-    const made: T[] = [];
-    for (let number = 0; number < count; number++) made.push(await make());
-    return made;
+    const items: T[] = [];
+    for (let number = 0; number < count; number++) items.push(await make());
+    return items;
   }
 
-  async function insert(made: World): Promise<void> {
+  async function insert(records: World): Promise<void> {
     const { manager } = deps.db;
     const at = { createdAt: now, updatedAt: now };
     await manager.insert(
       Product,
-      made.products.map((id) => ({ id, clubId, platform: 'acme', externalId: id, name: 'Knots', ...at })),
+      records.products.map((id) => ({ id, clubId, platform: 'acme', externalId: id, name: 'Knots', ...at })),
     );
     await manager.insert(
       Tag,
-      made.tags.map(({ id, isRemoved }) => ({
+      records.tags.map(({ id, isRemoved }) => ({
         id,
         clubId,
         name: id,
@@ -252,7 +252,7 @@ describe('conditions', () => {
     );
     await manager.insert(
       Enrollment,
-      made.enrollments.map(({ isRevoked, ...enrollment }) => ({
+      records.enrollments.map(({ isRevoked, ...enrollment }) => ({
         ...enrollment,
         ...at,
         id: newId(),
@@ -265,7 +265,7 @@ describe('conditions', () => {
     );
     await manager.insert(
       Purchase,
-      made.purchases.map((purchase) => ({
+      records.purchases.map((purchase) => ({
         ...purchase,
         ...at,
         id: newId(),
@@ -281,19 +281,19 @@ describe('conditions', () => {
     );
     await manager.insert(
       StudentTag,
-      made.tagged.map((tagged) => ({ ...tagged, taggedAt: now })),
+      records.tagged.map((tagged) => ({ ...tagged, taggedAt: now })),
     );
     await manager.insert(
       LessonProgress,
-      made.progress.map((progress) => ({ ...progress, clubId, firstCompletedAt: now, updatedAt: now })),
+      records.progress.map((progress) => ({ ...progress, clubId, firstCompletedAt: now, updatedAt: now })),
     );
     await manager.insert(
       CourseCompletion,
-      made.completions.map((completion) => ({ ...completion, clubId, completedAt: now })),
+      records.completions.map((completion) => ({ ...completion, clubId, completedAt: now })),
     );
     await manager.insert(
       Mail,
-      made.mails.map((mail) => ({
+      records.mails.map((mail) => ({
         ...mail,
         id: newId(),
         clubId,
@@ -305,8 +305,8 @@ describe('conditions', () => {
     );
   }
 
-  it('mean the same in SQL and in a direct reading, for every rule, of all students at once', async () => {
-    const told = { met: 0, unmet: 0 };
+  it('mean the same in SQL and in a direct evaluation, for every rule and all students together', async () => {
+    const counts = { met: 0, unmet: 0 };
     await fc.assert(
       fc.asyncProperty(
         conditionIn(world),
@@ -315,14 +315,14 @@ describe('conditions', () => {
           const rows = await deps.db.rows<{ id: Id }>(sql`SELECT student.id FROM students student
           WHERE student.club_id = ${clubId} AND ${meets(condition, { student: sql`student.id`, now, ...(runId !== undefined && { runId }) })}`);
           const expected = world.students.filter((student) => isMet(world, condition, student, runId));
-          told.met += expected.length;
-          told.unmet += world.students.length - expected.length;
+          counts.met += expected.length;
+          counts.unmet += world.students.length - expected.length;
           expect(rows.map(({ id }) => id).toSorted()).to.deep.equal(expected.toSorted());
         },
       ),
       { numRuns: 250 },
     );
-    // Both answers came often: a condition that is always true proves nothing.
-    expect(Math.min(told.met, told.unmet)).to.be.greaterThan(500);
+    // Both answers must occur often: a condition that is always true would prove nothing.
+    expect(Math.min(counts.met, counts.unmet)).to.be.greaterThan(500);
   });
 });

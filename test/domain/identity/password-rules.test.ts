@@ -1,4 +1,4 @@
-/** Which passwords may be chosen (ACC-7). */
+/** The rules for new passwords (ACC-7). */
 import { expect } from 'chai';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { requireStrongPassword, requireUnknown, type PasswordOwner } from '../../../domain/identity/password-rules.ts';
@@ -18,7 +18,7 @@ function judged(password: string, isKnown = true): string {
   }
 }
 
-const guessed = 'The password is one of those that are guessed first, or close to one; choose another one.';
+const common = 'The password is one of those that are guessed first, or close to one; choose another one.';
 const personal = 'The password is hardly more than your e-mail, your name or the name of the club; choose another one.';
 const repeats = 'The password repeats too few characters; choose another one.';
 
@@ -30,12 +30,12 @@ describe('a new password', () => {
     expect(judged('🪢⛵🌊🐟🦀🐙🦑🐚⚓🚢')).to.equal('good');
   });
 
-  it('is none of those that leaked, in any case and width', () => {
+  it('is not a leaked password, in any case and width', () => {
     for (const one of ['1234567890', 'qwertyuiop', 'QwertyUiop', 'ｐａｓｓｗｏｒｄ１２３', '1q2w3e4r5t', 'basketball'])
-      expect(judged(one), one).to.equal(guessed);
+      expect(judged(one), one).to.equal(common);
   });
 
-  it('is none of those with digits and signs around, digits for letters, blanks between, or written twice', () => {
+  it('is not a leaked one with digits and signs around, digits for letters, blanks, or written twice', () => {
     for (const one of [
       'password1234',
       '!!Sunshine2024!!',
@@ -46,7 +46,7 @@ describe('a new password', () => {
       'sunshine99sunshine99',
       'qwertyqwertyqwerty',
     ])
-      expect(judged(one), one).to.equal(guessed);
+      expect(judged(one), one).to.equal(common);
   });
 
   it('has at least four different characters', () => {
@@ -67,12 +67,12 @@ describe('a new password', () => {
       expect(judged(one), one).to.equal(personal);
   });
 
-  it('may hold a name among other words', () => {
+  it('may contain a name among other words', () => {
     for (const one of ['a meadow full of larks', 'the harbour at midnight', 'adamant horse battery'])
       expect(judged(one), one).to.equal('good');
   });
 
-  it('may be a phrase, and anything random', () => {
+  it('may be a phrase, and any random text', () => {
     for (const one of [
       'correct horse battery',
       'a long enough password',
@@ -83,12 +83,12 @@ describe('a new password', () => {
       expect(judged(one), one).to.equal('good');
   });
 
-  it('is judged by what is known of its owner when that is known later', () => {
+  it('is checked against its owner when the owner becomes known later', () => {
     expect(judged('adameadow2024', false)).to.equal('good');
     expect(() => requireUnknown('adameadow2024', ada)).to.throw(DomainError, personal);
   });
 
-  it('is judged within 5 ms, whatever its 128 characters are', () => {
+  it('is checked within 5 ms for any 128 characters', () => {
     const worst = ['ab'.repeat(64), `${'7'.repeat(127)}x`, 'ada'.repeat(42), '\u0130'.repeat(128), ' '.repeat(128)];
     for (const one of worst) judged(one);
     const began = performance.now();

@@ -76,7 +76,7 @@ describe('sessions (AUTH-1)', () => {
     expect(administratorSessionMaxMs).to.equal(30 * 24 * 60 * minute);
   });
 
-  it('are removed a day after they have ended by themselves, and not before', async () => {
+  it('are removed a day after they have expired, and not before', async () => {
     const source = await testDatabase();
     const { db } = await testDeps();
     const [student, { id: adminId }] = [await buildStudent((await buildClub()).id), await buildAdministrator()];
@@ -84,7 +84,7 @@ describe('sessions (AUTH-1)', () => {
       await db.transaction((tx) => openSession(tx, 'student', student.id, now)),
       await db.transaction((tx) => openSession(tx, 'admin', adminId, now)),
     ];
-    const left = async () => {
+    const remainingSessions = async () => {
       const [row] = await source.query<{ students: number; administrators: number }[]>(
         `SELECT (SELECT count(*)::int FROM student_sessions WHERE token_hash = ANY ($1)) AS students,
                 (SELECT count(*)::int FROM administrator_sessions WHERE token_hash = ANY ($1)) AS administrators`,
@@ -95,7 +95,7 @@ describe('sessions (AUTH-1)', () => {
     const removeAt = async (ms: number) => {
       const { more } = await removeEndedSessions(db, after(ms));
       expect(more).to.equal(false);
-      return left();
+      return remainingSessions();
     };
     const day = 24 * 60 * minute;
     expect(await removeAt(sessionLifetimeMs.admin + day - 1)).to.deep.equal({ students: 1, administrators: 1 });
@@ -111,7 +111,7 @@ describe('sessions (AUTH-1)', () => {
       for (const table of ['student_sessions', 'administrator_sessions']) await source.query(`DELETE FROM ${table}`);
     });
 
-    it('are counted, and one that somebody else holds is left for the next time', async () => {
+    it('are counted, and a locked session is left for the next time', async () => {
       const { db } = await testDeps();
       const student = await buildStudent((await buildClub()).id);
       const open = () => db.transaction((tx) => openSession(tx, 'student', student.id, ended));
@@ -126,7 +126,7 @@ describe('sessions (AUTH-1)', () => {
       expect(await clean()).to.deep.equal({ rows: { sessions: 1 }, more: false });
     });
 
-    it('may be more where a batch of a thousand was full', async () => {
+    it('may be more if a batch of a thousand was full', async () => {
       const { db } = await testDeps();
       const { id } = await buildStudent((await buildClub()).id);
       await db.source.query(
@@ -139,7 +139,7 @@ describe('sessions (AUTH-1)', () => {
     });
   });
 
-  it('of one person end at once, and nobody else’s', async () => {
+  it('of one person end immediately, and of no other person', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const [student, other] = [await buildStudent(clubId), await buildStudent(clubId)];
@@ -151,7 +151,7 @@ describe('sessions (AUTH-1)', () => {
     expect(found.map((one) => one?.id)).to.deep.equal([undefined, undefined, other.id]);
   });
 
-  it('of a removed student are no sessions, also one that a sign-in opened beside the removal', async () => {
+  it('of a removed student are invalid, also if a concurrent sign-in opened them', async () => {
     const deps = await testDeps();
     const { db } = deps;
     const { id: clubId } = await buildClub();
@@ -162,7 +162,7 @@ describe('sessions (AUTH-1)', () => {
     expect(await findLivingSessions(db, [sha256(token)], now)).to.deep.equal([false]);
   });
 
-  it('live, of either kind, until the moment of their end: each answer stands at its session’s place', async () => {
+  it('of either kind live until the moment of their end, and answers keep the order', async () => {
     const { db } = await testDeps();
     const student = await buildStudent((await buildClub()).id);
     const { id: administratorId } = await buildAdministrator();
@@ -181,7 +181,7 @@ describe('sessions (AUTH-1)', () => {
     expect(await findLivingSessions(db, [], now)).to.deep.equal([]);
   });
 
-  it('that are asked for at once are told apart: each by its token, its time and its club', async () => {
+  it('are told apart in concurrent look-ups: each by its token, its time and its club', async () => {
     const { db } = await testDeps();
     const [club, other] = [await buildClub(), await buildClub()];
     const [student, neighbour] = [await buildStudent(club.id), await buildStudent(other.id)];
@@ -209,7 +209,7 @@ describe('sessions (AUTH-1)', () => {
     ]);
   });
 
-  it('are found over another connection while the one of an earlier look-up stands still', async () => {
+  it('are found over another connection while an earlier look-up hangs', async () => {
     const { db } = await testDeps();
     const student = await buildStudent((await buildClub()).id);
     const { token } = await db.transaction((tx) => openSession(tx, 'student', student.id, now));
@@ -224,7 +224,7 @@ describe('sessions (AUTH-1)', () => {
       line.freezeOpen();
       await withTimersStopped(async (advance) => {
         const stuck = sessions.student(token, now).catch(({ message }: Error) => message);
-        await new Promise(setImmediate); // it is on its way
+        await new Promise(setImmediate); // the look-up is in progress
         const later = sessions.student(token, now);
         await advance(usuallyHoldsMs);
         expect((await later)?.id).to.equal(student.id);

@@ -7,7 +7,7 @@ const minute = 60_000;
 const day = 86_400_000;
 const now = new Date('2026-03-02T10:07:30.500Z');
 
-/** Within some days of now, where days begin and end among them. */
+/** A range within some days of now, including ends of days. */
 const time = fc.oneof(
   fc.integer({ min: -3 * day, max: 3 * day }).map((ms) => new Date(now.getTime() + ms)),
   fc.integer({ min: -3, max: 3 }).map((days) => new Date((Math.floor(now.getTime() / day) + days) * day)),
@@ -15,8 +15,8 @@ const time = fc.oneof(
 );
 const session = fc.record({ startsAt: time, minutes: fc.oneof(fc.integer({ min: 15, max: 240 }), fc.constant(240)) });
 
-describe('days that are counted as a whole, of sessions', () => {
-  it('and the ends beside them hold each session that fits, once, and of whole days no other', () => {
+describe('whole days of sessions', () => {
+  it('cover, together with the ends, each matching session once and no other', () => {
     const statuses = [undefined, 'booked', 'completed', 'canceled'] as const;
     const filters = fc.record({
       status: fc.constantFrom(...statuses),
@@ -43,7 +43,7 @@ describe('days that are counted as a whole, of sessions', () => {
     );
   });
 
-  it('are the whole ones of a span, and the ends are its parts of days', () => {
+  it('are the whole days of a range; the ends are its parts of days', () => {
     const [since, until] = [new Date('2026-02-01T12:00:00Z'), new Date('2026-02-04T06:00:00Z')];
     const second = Date.parse('2026-02-02T00:00:00Z') / day;
     expect(countedParts({ since, until }, now)).to.deep.equal({
@@ -55,13 +55,13 @@ describe('days that are counted as a whole, of sessions', () => {
     });
   });
 
-  it('are none where a span goes over one midnight, and the span is one end', () => {
+  it('are absent if the range has one midnight, and the range is one end', () => {
     const [since, until] = [new Date('2026-03-05T12:00:00Z'), new Date('2026-03-06T12:00:00Z')];
     const ends = [{ from: since.getTime(), to: until.getTime() }];
     expect(countedParts({ since, until }, now)).to.deep.equal({ days: undefined, ends });
   });
 
-  it('of completed sessions go up to the longest session before now, and their end up to now', () => {
+  it('of completed sessions stop one longest session before now, and their end stops now', () => {
     const today = Math.floor(now.getTime() / day);
     expect(countedParts({ status: 'completed' }, now)).to.deep.equal({
       days: { first: 0, last: today - 1 },
@@ -74,7 +74,7 @@ describe('days that are counted as a whole, of sessions', () => {
     });
   });
 
-  it('of booked sessions begin with tomorrow, and their end with the longest session before now', () => {
+  it('of booked sessions begin tomorrow, and their end begins one longest session before now', () => {
     const tomorrow = Math.floor(now.getTime() / day) + 1;
     expect(countedParts({ status: 'booked' }, now)).to.deep.equal({
       days: { first: tomorrow, last: Number.POSITIVE_INFINITY },
@@ -82,7 +82,7 @@ describe('days that are counted as a whole, of sessions', () => {
     });
   });
 
-  it('are all there are where nothing is asked for, and none for a time that is over before it begins', () => {
+  it('cover everything without a filter, and nothing for a range that ends before it begins', () => {
     expect(countedParts({}, now)).to.deep.equal({ days: { first: 0, last: Number.POSITIVE_INFINITY }, ends: [] });
     const nothing = { days: undefined, ends: [] };
     expect(countedParts({ since: now, until: now }, now)).to.deep.equal(nothing);

@@ -1,4 +1,4 @@
-/** Totals of a club's sessions, from tallies, beside the sessions that the pages have. */
+/** Compares totals of a club's sessions, from tallies, with the sessions on the pages. */
 import { expect } from 'chai';
 import { listSessions, type SessionFilter } from '../../../domain/mentorships/sessions.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -25,14 +25,14 @@ const filters: readonly SessionFilter[] = [
   { since: text(90_000) },
 ];
 
-/** Of two mentors: sessions of four hours. */
+/** The sessions of two mentors, four hours each. */
 const beginnings = [
   [-100, -80, -28, -20, -4, 0, 10, 24, 38, 60, 100],
   [-8, -3.99, 4, 13],
 ];
 
 describe('totals of sessions (ADR 11)', () => {
-  it('are as many as the pages have, by status and time, whatever becomes of sessions', async () => {
+  it('equal the pages by status and time, through all changes of sessions', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);

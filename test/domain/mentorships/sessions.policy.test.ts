@@ -1,4 +1,4 @@
-/** What is told of a session and when (MENT-11), and how it is shown (MENT-9), each at its edge. */
+/** The due mails of a session (MENT-11) and its shown status (MENT-9), at each boundary. */
 import { expect } from 'chai';
 import { cancelUntil, mailsNow, shownStatus } from '../../../domain/mentorships/sessions.policy.ts';
 
@@ -13,7 +13,7 @@ const session = {
   canceledAt: null,
 };
 
-const told = (one: Parameters<typeof mailsNow>[0], now: Date) => {
+const dueTemplates = (one: Parameters<typeof mailsNow>[0], now: Date) => {
   const { due, next } = mailsNow(one, now);
   return {
     due: due.map(({ template }) => template.slice('mentorship_'.length)),
@@ -24,40 +24,46 @@ const told = (one: Parameters<typeof mailsNow>[0], now: Date) => {
 describe('domain/mentorships/sessions.policy', () => {
   it('reminds exactly 24 h and 1 h before the beginning, and asks for a rating at the end (MENT-11)', () => {
     const confirmed = ['booked', 'mentor_booked'];
-    expect(told(session, session.bookedAt)).to.deep.equal({ due: confirmed, next: '09T09:00' });
-    expect(told(session, before(at('09T09:00'))).due).to.deep.equal(confirmed);
-    expect(told(session, at('09T09:00'))).to.deep.equal({ due: [...confirmed, 'day_before'], next: '10T08:00' });
-    expect(told(session, before(at('10T08:00'))).due).to.not.include('hour_before');
-    expect(told(session, at('10T08:00')).due).to.include('hour_before');
-    expect(told(session, before(session.endsAt))).to.deep.equal({ due: [], next: '10T10:00' });
-    expect(told(session, session.endsAt)).to.deep.equal({ due: ['rating'], next: undefined });
+    expect(dueTemplates(session, session.bookedAt)).to.deep.equal({ due: confirmed, next: '09T09:00' });
+    expect(dueTemplates(session, before(at('09T09:00'))).due).to.deep.equal(confirmed);
+    expect(dueTemplates(session, at('09T09:00'))).to.deep.equal({
+      due: [...confirmed, 'day_before'],
+      next: '10T08:00',
+    });
+    expect(dueTemplates(session, before(at('10T08:00'))).due).to.not.include('hour_before');
+    expect(dueTemplates(session, at('10T08:00')).due).to.include('hour_before');
+    expect(dueTemplates(session, before(session.endsAt))).to.deep.equal({ due: [], next: '10T10:00' });
+    expect(dueTemplates(session, session.endsAt)).to.deep.equal({ due: ['rating'], next: undefined });
   });
 
-  it('reminds of nothing once the session has begun, and asks for no rating after 30 days (MENT-11)', () => {
-    expect(told(session, before(session.startsAt)).due).to.have.length(4);
-    expect(told(session, session.startsAt).due).to.deep.equal([]);
+  it('sends no reminder after the beginning, and no rating request after 30 days (MENT-11)', () => {
+    expect(dueTemplates(session, before(session.startsAt)).due).to.have.length(4);
+    expect(dueTemplates(session, session.startsAt).due).to.deep.equal([]);
     const closes = new Date(session.endsAt.getTime() + 30 * 86_400_000);
-    expect(told(session, before(closes)).due).to.deep.equal(['rating']);
-    expect(told(session, closes).due).to.deep.equal([]);
+    expect(dueTemplates(session, before(closes)).due).to.deep.equal(['rating']);
+    expect(dueTemplates(session, closes).due).to.deep.equal([]);
   });
 
-  it('has no reminder whose time had come when the session was booked (MENT-11)', () => {
+  it('skips a reminder whose time had passed at the booking (MENT-11)', () => {
     const late = { ...session, bookedAt: at('09T09:00') };
-    expect(told(late, at('10T08:30')).due).to.deep.equal(['booked', 'mentor_booked', 'hour_before']);
+    expect(dueTemplates(late, at('10T08:30')).due).to.deep.equal(['booked', 'mentor_booked', 'hour_before']);
     const justInTime = { ...session, bookedAt: before(at('09T09:00')) };
-    expect(told(justInTime, at('09T09:00')).due).to.include('day_before');
+    expect(dueTemplates(justInTime, at('09T09:00')).due).to.include('day_before');
   });
 
-  it('tells of a cancellation alone, until the end; asks who did not come for no rating (MENT-11)', () => {
+  it('mails only a cancellation, until the end, and no rating request after a no-show (MENT-11)', () => {
     const canceled = { ...session, status: 'canceled' as const, canceledAt: at('05T12:00') };
-    expect(told(canceled, at('09T12:00'))).to.deep.equal({ due: ['canceled', 'mentor_canceled'], next: undefined });
-    expect(told(canceled, before(session.endsAt)).due).to.have.length(2);
-    expect(told(canceled, session.endsAt).due).to.deep.equal([]);
+    expect(dueTemplates(canceled, at('09T12:00'))).to.deep.equal({
+      due: ['canceled', 'mentor_canceled'],
+      next: undefined,
+    });
+    expect(dueTemplates(canceled, before(session.endsAt)).due).to.have.length(2);
+    expect(dueTemplates(canceled, session.endsAt).due).to.deep.equal([]);
     const absent = { ...session, status: 'no_show' as const };
-    expect(told(absent, session.endsAt)).to.deep.equal({ due: [], next: undefined });
+    expect(dueTemplates(absent, session.endsAt)).to.deep.equal({ due: [], next: undefined });
   });
 
-  it('shows a booked session as completed from its end on, and no other (MENT-9)', () => {
+  it('shows only a booked session as completed, from its end on (MENT-9)', () => {
     expect(shownStatus(session, before(session.endsAt))).to.equal('booked');
     expect(shownStatus(session, session.endsAt)).to.equal('completed');
     for (const status of ['canceled', 'no_show'] as const)

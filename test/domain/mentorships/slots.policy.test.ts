@@ -1,4 +1,4 @@
-/** When sessions may begin (MENT-4), against an oracle that walks through the minutes. */
+/** Compares the possible beginnings of sessions (MENT-4) with an oracle that checks every minute. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { faultOfHours, isOffered, slotsBetween, type Offer } from '../../../domain/mentorships/slots.policy.ts';
@@ -17,10 +17,10 @@ const offer = (more: Partial<Offer>): Offer => ({
   ...more,
 });
 const everyDay = (from: string, to: string) => [1, 2, 3, 4, 5, 6, 7].map((weekday) => ({ weekday, from, to }));
-const shown = (one: Offer, from: string, to: string) =>
+const slotsOf = (one: Offer, from: string, to: string) =>
   slotsBetween(one, new Date(from), new Date(to)).map((at) => at.toISOString().slice(5, 16));
 
-/** The clock of a zone, read with Intl alone. */
+/** The local time of a zone, read only with Intl. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
 function clockOf(at: number, timeZone: string): { date: string; minute: number; weekday: number } {
   const format =
@@ -46,7 +46,7 @@ function clockOf(at: number, timeZone: string): { date: string; minute: number; 
 
 const minuteOf = (time: string) => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 
-/** The rule, one minute after another: when each part of a day opens and closes, and which minutes begin a session in it. */
+/** Applies the rule minute by minute: when each part of a day opens and closes, and which minutes begin a session. */
 function oracle(one: Offer, from: number, to: number): number[] {
   const minutes: { at: number; date: string; minute: number; weekday: number }[] = [];
   for (let at = from - 2 * dayMs; at < to + 2 * dayMs; at += minuteMs)
@@ -61,10 +61,10 @@ function oracle(one: Offer, from: number, to: number): number[] {
       const showsFrom = (time: number) =>
         minutes.find((now) => now.date > date || (now.date === date && now.minute >= time))?.at ?? Infinity;
       const closes = showsFrom(closesAt);
-      const seen = new Set<number>();
+      const starts = new Set<number>();
       for (const now of minutes) {
-        if (now.date !== date || seen.has(now.minute)) continue;
-        seen.add(now.minute);
+        if (now.date !== date || starts.has(now.minute)) continue;
+        starts.add(now.minute);
         const isOnGrid = (now.minute - opensAt) % (one.durationMinutes + one.bufferMinutes) === 0;
         const isOpen = now.minute >= opensAt && now.minute < closesAt;
         if (isOpen && isOnGrid && now.at + one.durationMinutes * minuteMs <= closes) found.add(now.at);
@@ -75,49 +75,49 @@ function oracle(one: Offer, from: number, to: number): number[] {
 }
 
 describe('domain/mentorships/slots.policy', () => {
-  it('begins a session with its hours and each duration and buffer later; the last one ends in time', () => {
+  it('begins sessions with the hours, then after each duration and buffer; the last ends in time', () => {
     const one = offer({
       weeklyHours: [{ weekday: 1, from: '09:00', to: '12:00' }],
       durationMinutes: 45,
       bufferMinutes: 15,
     });
-    expect(shown(one, '2026-03-02T00:00Z', '2026-03-03T00:00Z')).to.deep.equal([
+    expect(slotsOf(one, '2026-03-02T00:00Z', '2026-03-03T00:00Z')).to.deep.equal([
       '03-02T08:00',
       '03-02T09:00',
       '03-02T10:00',
     ]);
-    expect(shown(one, '2026-03-02T09:00Z', '2026-03-02T10:00Z')).to.deep.equal(['03-02T09:00']);
+    expect(slotsOf(one, '2026-03-02T09:00Z', '2026-03-02T10:00Z')).to.deep.equal(['03-02T09:00']);
     const longer = { ...one, durationMinutes: 55 };
-    expect(shown(longer, '2026-03-02T00:00Z', '2026-03-03T00:00Z')).to.deep.equal(['03-02T08:00', '03-02T09:10']);
+    expect(slotsOf(longer, '2026-03-02T00:00Z', '2026-03-03T00:00Z')).to.deep.equal(['03-02T08:00', '03-02T09:10']);
   });
 
-  it('begins none in the hour that clocks skip, and one in the hour that they show twice', () => {
+  it('begins no session in the skipped hour, and one in the repeated hour', () => {
     const nights = offer({ weeklyHours: everyDay('01:00', '04:00') });
-    expect(shown(nights, '2026-03-28T23:00Z', '2026-03-29T10:00Z')).to.deep.equal(['03-29T00:00', '03-29T01:00']);
-    expect(shown(nights, '2026-10-24T22:00Z', '2026-10-25T10:00Z')).to.deep.equal([
+    expect(slotsOf(nights, '2026-03-28T23:00Z', '2026-03-29T10:00Z')).to.deep.equal(['03-29T00:00', '03-29T01:00']);
+    expect(slotsOf(nights, '2026-10-24T22:00Z', '2026-10-25T10:00Z')).to.deep.equal([
       '10-24T23:00',
       '10-25T00:00',
       '10-25T02:00',
     ]);
     const fromHalfPast = offer({ weeklyHours: everyDay('00:30', '04:00') });
-    expect(shown(fromHalfPast, '2026-10-24T22:00Z', '2026-10-25T10:00Z')).to.deep.equal([
+    expect(slotsOf(fromHalfPast, '2026-10-24T22:00Z', '2026-10-25T10:00Z')).to.deep.equal([
       '10-24T22:30',
       '10-24T23:30',
       '10-25T00:30',
     ]);
   });
 
-  it('begins a session at midnight, although clocks go back to the day before one minute later', () => {
-    // At 00:01 on 7 November 2010 the clocks of St. John's went back to 23:01 on the day before.
+  it('begins a session at midnight although the clocks go back to the previous day a minute later', () => {
+    // At 00:01 on 7 November 2010 the clocks of St. John's went back to 23:01 on the previous day.
     const nights = offer({
       timeZone: 'America/St_Johns',
       weeklyHours: everyDay('00:00', '01:00'),
       durationMinutes: 30,
     });
-    expect(shown(nights, '2010-11-07T02:00Z', '2010-11-07T03:00Z')).to.deep.equal(['11-07T02:30']);
+    expect(slotsOf(nights, '2010-11-07T02:00Z', '2010-11-07T03:00Z')).to.deep.equal(['11-07T02:30']);
   });
 
-  it('has the hours of each weekday on that weekday alone, in the order of time', () => {
+  it('has the hours of each weekday only on that weekday, in the order of time', () => {
     const one = offer({
       timeZone: 'UTC',
       weeklyHours: [
@@ -126,25 +126,25 @@ describe('domain/mentorships/slots.policy', () => {
         { weekday: 1, from: '09:00', to: '10:00' },
       ],
     });
-    expect(shown(one, '2026-03-02T00:00Z', '2026-03-09T00:00Z')).to.deep.equal([
+    expect(slotsOf(one, '2026-03-02T00:00Z', '2026-03-09T00:00Z')).to.deep.equal([
       '03-02T09:00',
       '03-02T14:00',
       '03-08T10:00',
     ]);
   });
 
-  it('has the hours of a date in place of those of its weekday, and none where the list is empty', () => {
+  it('replaces the weekday’s hours by the hours of a date, and has none if that list is empty', () => {
     const exceptions = [
       { date: '2026-03-02', hours: [] },
       { date: '2026-03-03', hours: [{ from: '23:00', to: '24:00' }] },
     ];
     const one = offer({ weeklyHours: everyDay('09:00', '10:00'), exceptions });
-    expect(shown(one, '2026-03-02T00:00Z', '2026-03-05T00:00Z')).to.deep.equal(['03-03T22:00', '03-04T08:00']);
+    expect(slotsOf(one, '2026-03-02T00:00Z', '2026-03-05T00:00Z')).to.deep.equal(['03-03T22:00', '03-04T08:00']);
   });
 
-  it('agrees with an oracle that walks through the minutes, where clocks change and where they do not', function () {
+  it('agrees with an oracle of minutes, with and without changes of the clocks', function () {
     this.timeout(30_000);
-    // Each change of clocks is of another kind: an hour, half an hour, at midnight, over midnight, and a skipped day.
+    // Each zone changes its clocks differently: by an hour, by half an hour, at midnight, over midnight, by a whole day.
     const changes: readonly (readonly [zone: string, near: string])[] = [
       ['Europe/Berlin', '2026-03-29T00:00Z'],
       ['Europe/Berlin', '2026-10-25T00:00Z'],
@@ -185,7 +185,7 @@ describe('domain/mentorships/slots.policy', () => {
     );
   });
 
-  it('offers a session from the notice on and up to the horizon, to the minute', async () => {
+  it('offers sessions between the notice and the horizon, to the minute', async () => {
     const one = offer({ timeZone: 'UTC', weeklyHours: everyDay('00:00', '24:00'), noticeMinutes: 120, horizonDays: 2 });
     const now = new Date('2026-03-02T08:00:00Z');
     await eachCase(
@@ -201,7 +201,7 @@ describe('domain/mentorships/slots.policy', () => {
     );
   });
 
-  it('finds hours that end before they begin, that overlap, and a date that is named twice', () => {
+  it('finds hours that end before they begin, overlapping hours, and duplicate dates', () => {
     const monday = (from: string, to: string) => ({ weekday: 1, from, to });
     const of = (weeklyHours: Offer['weeklyHours'], exceptions: Offer['exceptions'] = []) =>
       faultOfHours({ weeklyHours, exceptions });

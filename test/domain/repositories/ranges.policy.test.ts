@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { askedPart, type AskedPart } from '../../../domain/repositories/ranges.policy.ts';
 
-describe('parts of an archive that requests ask for (REPO-7)', () => {
+describe('requested parts of an archive (REPO-7)', () => {
   const whole: AskedPart = { from: 0, length: 100, isWhole: true };
   const part = (from: number, length: number): AskedPart => ({ from, length, isWhole: false });
   const table: readonly (readonly [range: string, ifRange: string, asked: AskedPart])[] = [
@@ -27,7 +27,7 @@ describe('parts of an archive that requests ask for (REPO-7)', () => {
     ['bytes=99999999999999999-', '', whole],
   ];
   for (const [range, ifRange, asked] of table)
-    it(`Range ${range || 'none'}${ifRange && `, If-Range ${ifRange}`}`, () => {
+    it(`answers Range ${range || 'none'}${ifRange && `, If-Range ${ifRange}`}`, () => {
       expect(askedPart(range, ifRange, '"a"', 100)).to.deep.equal(asked);
     });
 });

@@ -25,12 +25,12 @@ const fileOf = (name: string, content: Buffer): ZipFile & { content: Buffer } =>
   modifiedAt,
 });
 
-/** What stands in the archive from there on; of a file without content, zeros. */
+/** The content of the archive from this position on. A file without content has zeros. */
 function bytesOf(layout: ZipLayout, contents: readonly Buffer[], from = 0, length = layout.size - from): Buffer {
   return Buffer.concat(
     partsOf(layout, from, length).map((part) => {
       if ('bytes' in part) return part.bytes;
-      expect(part.length).to.be.within(1, length); // zeros beyond that would only take memory
+      expect(part.length).to.be.within(1, length); // further zeros would only need memory
       return contents[part.file]?.subarray(part.from, part.from + part.length) ?? Buffer.alloc(part.length);
     }),
   );
@@ -61,7 +61,7 @@ describe('layout of ZIP archives (REPO-6)', () => {
     fileOf('empty', Buffer.alloc(0)),
   ];
 
-  it('is read by yauzl and by Python with names, times and contents, and is as long as computed', async () => {
+  it('are read by yauzl and Python with names, times and contents, and have the computed length', async () => {
     const layout = layOutZip(files);
     const archive = bytesOf(
       layout,
@@ -69,12 +69,12 @@ describe('layout of ZIP archives (REPO-6)', () => {
     );
     expect(archive).to.have.length(layout.size);
     const zip = await yauzl.fromBufferPromise(archive, { strictFileNames: true });
-    const seen = [];
+    const entries = [];
     for await (const entry of zip.eachEntry()) {
       const content = await (await zip.openReadStreamPromise(entry)).toArray();
-      seen.push([entry.fileName, Buffer.concat(content as Buffer[]), entry.getLastModDate({ timezone: 'UTC' })]);
+      entries.push([entry.fileName, Buffer.concat(content as Buffer[]), entry.getLastModDate({ timezone: 'UTC' })]);
     }
-    expect(seen).to.deep.equal(files.map(({ name, content }) => [name, content, modifiedAt]));
+    expect(entries).to.deep.equal(files.map(({ name, content }) => [name, content, modifiedAt]));
     const path = join(folder, 'small.zip');
     const handle = await open(path, 'w');
     await handle.write(archive);
@@ -89,7 +89,7 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
     ).to.deep.equal([null, files.map(({ name, size, crc32: sum }) => [name, size, sum, [2026, 3, 1, 12, 5, 8]])]);
   });
 
-  it('gives out any part as it stands in the whole', () => {
+  it('give any part of the archive as it is in the whole', () => {
     const anyFile = fc.record({ name: fc.string({ minLength: 1 }), content: fc.uint8Array({ maxLength: 300 }) });
     fc.assert(
       fc.property(fc.array(anyFile, { maxLength: 6 }), fc.nat(), fc.nat(), (given, one, other) => {
@@ -107,7 +107,7 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
     );
   });
 
-  it('beyond 4 GB: sizes and places are told in 64 bits, and both readers find every file', async () => {
+  it('write sizes and positions in 64 bits beyond 4 GB, and both readers find every file', async () => {
     const large = 5_000_000_000;
     const zeros = { crc32: 0, modifiedAt };
     const many: ZipFile[] = [
@@ -119,10 +119,10 @@ print(json.dumps([z.testzip(), [[i.filename, i.file_size, i.CRC, list(i.date_tim
     const layout = layOutZip(many);
     expect(layout.size).to.be.above(large + 2 * 0xffff_fffe);
     const zip = await yauzl.fromRandomAccessReaderPromise(new LayoutReader(layout), layout.size, {});
-    const seen = [];
-    for await (const entry of zip.eachEntry()) seen.push([entry.fileName, entry.uncompressedSize]);
-    expect(seen).to.deep.equal(many.map(({ name, size }) => [name, size]));
-    // As a sparse file: what stands between the headers takes no room.
+    const entries = [];
+    for await (const entry of zip.eachEntry()) entries.push([entry.fileName, entry.uncompressedSize]);
+    expect(entries).to.deep.equal(many.map(({ name, size }) => [name, size]));
+    // A sparse file: the space between the headers needs no disk.
     const path = join(folder, 'large.zip');
     const handle = await open(path, 'w');
     for (const segment of layout.segments)
@@ -138,10 +138,10 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     ).to.deep.equal(many.slice(0, 3).map(({ name, size }) => [name, size, 3]));
   });
 
-  /** A place, and a number of files, for which 32 and 16 bits just do not do. */
+  /** The position, and the number of files, that just exceed 32 and 16 bits. */
   const [max32, max16] = [0xffff_ffff, 0xffff];
 
-  it('tells a file’s place in 64 bits from 4 GB on, and not before', async () => {
+  it('write a file’s position in 64 bits from 4 GB on, and not before', async () => {
     const headerOfFirst = 30 + 'first'.length;
     for (const [place, extraBytes, version] of [
       [max32 - 1, 0, 20],
@@ -153,9 +153,9 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
         { name: 'second', size: 3, ...zeros },
       ]);
       const zip = await yauzl.fromRandomAccessReaderPromise(new LayoutReader(layout), layout.size, {});
-      const seen = [];
-      for await (const entry of zip.eachEntry()) seen.push(entry);
-      expect(seen[1]).to.include({
+      const entries = [];
+      for await (const entry of zip.eachEntry()) entries.push(entry);
+      expect(entries[1]).to.include({
         relativeOffsetOfLocalHeader: place,
         extraFieldLength: extraBytes,
         versionNeededToExtract: version,
@@ -163,7 +163,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     }
   });
 
-  it('tells a file’s size in 64 bits from 4 GB on in its own header, and not before', () => {
+  it('write a file’s size in 64 bits in its own header from 4 GB on, and not before', () => {
     const headerOf = (size: number) => {
       const [segment] = layOutZip([{ name: 'first', size, crc32: 0, modifiedAt }]).segments;
       const header = segment && 'bytes' in segment ? segment.bytes : Buffer.alloc(0);
@@ -180,7 +180,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     expect(headerOf(max32)).to.deep.equal([45, max32, max32, 20, BigInt(max32), BigInt(max32)]);
   });
 
-  it('counts files in 64 bits from 65,535 on, and not before', async () => {
+  it('count files in 64 bits from 65,535 on, and not before', async () => {
     const archiveOf = (count: number) =>
       layOutZip(Array.from({ length: count }, (_, number) => ({ name: `${number}`, size: 0, crc32: 0, modifiedAt })));
     const endOf = (layout: ZipLayout) => bytesOf(layout, [], layout.size - 22);
@@ -194,7 +194,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     }
   });
 
-  it('tells the directory’s place in 64 bits from 4 GB on, and not before', () => {
+  it('write the directory’s position in 64 bits from 4 GB on, and not before', () => {
     const headerOfFile = 30 + 'first'.length;
     for (const [place, bytesAfterDirectory] of [
       [max32 - 1, 22],
@@ -206,7 +206,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     }
   });
 
-  it('has no bytes but headers, contents, directory and end, and no part without a byte', () => {
+  it('have only headers, contents, directory and end, and no empty part', () => {
     const layout = layOutZip(files);
     const names = files.reduce((sum, { name }) => sum + Buffer.byteLength(name), 0);
     const contents = files.reduce((sum, { size }) => sum + size, 0);
@@ -215,24 +215,24 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
     for (const { start, length } of layout.segments) expect(partsOf(layout, start, length)).to.have.length(1);
   });
 
-  it('has times from 1980 to 2107, and the nearest of them for others', async () => {
+  it('have times from 1980 to 2107, and the nearest of them for other times', async () => {
     const timeOf = async (at: string) => {
       const layout = layOutZip([{ name: 'a', size: 0, crc32: 0, modifiedAt: new Date(at) }]);
       const zip = await yauzl.fromBufferPromise(bytesOf(layout, []), {});
-      const seen = [];
-      for await (const entry of zip.eachEntry()) seen.push(entry.getLastModDate({ timezone: 'UTC' }).toISOString());
-      return seen[0];
+      const entries = [];
+      for await (const entry of zip.eachEntry()) entries.push(entry.getLastModDate({ timezone: 'UTC' }).toISOString());
+      return entries[0];
     };
-    for (const [at, told] of [
+    for (const [at, shownTime] of [
       ['1979-12-31T23:59:59Z', '1980-01-01T00:00:00.000Z'],
       ['1980-06-02T01:02:04Z', '1980-06-02T01:02:04.000Z'],
       ['2107-05-30T22:58:57Z', '2107-05-30T22:58:56.000Z'],
       ['2108-01-01T00:00:00Z', '2107-12-31T23:59:58.000Z'],
     ] as const)
-      expect(await timeOf(at)).to.equal(told);
+      expect(await timeOf(at)).to.equal(shownTime);
   });
 
-  it('without files is an empty archive', async () => {
+  it('are an empty archive without files', async () => {
     const layout = layOutZip([]);
     const zip = await yauzl.fromBufferPromise(bytesOf(layout, []), {});
     expect([layout.size, zip.entryCount]).to.deep.equal([22, 0]);
@@ -240,7 +240,7 @@ print(json.dumps([[i.filename, i.file_size, len(z.open(i).read(3))] for i in z.i
 });
 
 describe('names in archives (REPO-6)', () => {
-  it('lead into no folder, and are taken by every file system', () => {
+  it('lead into no folder, and are accepted by every file system', () => {
     const table: readonly (readonly [given: string, name: string])[] = [
       ['plan.pdf', 'plan.pdf'],
       ['../../etc/passwd', '.._.._etc_passwd'],
@@ -264,14 +264,14 @@ describe('names in archives (REPO-6)', () => {
     expect(table.map(([given]) => [given, safeName(given)])).to.deep.equal(table);
   });
 
-  it('that are too long are cut between characters, and keep their ending', () => {
+  it('are cut between characters if they are too long, and keep their extension', () => {
     for (const end of [' b', `.${'y'.repeat(30)}`])
       expect(safeName(`${'a'.repeat(199)}${end}`)).to.equal('a'.repeat(199));
     expect(safeName(`${'a'.repeat(300)}.pdf`)).to.equal(`${'a'.repeat(196)}.pdf`);
     expect(safeName(`${'結'.repeat(100)}.pdf`)).to.equal(`${'結'.repeat(65)}.pdf`);
   });
 
-  it('that a file system would take for one are numbered in their order', () => {
+  it('are numbered in order if a file system treats them as equal', () => {
     expect(archiveNames(['plan.pdf', 'Plan.PDF', 'plan.pdf', 'plan (2).pdf', 'plan', 'ＰＬＡＮ'])).to.deep.equal([
       'plan.pdf',
       'Plan (2).PDF',

@@ -1,4 +1,4 @@
-/** Access against a model of it: whatever is done to a student's enrollments, in whatever order, state and facts are those of the model. */
+/** Compares access with a model: after any changes of a student's enrollments in any order, state and facts must be equal. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import {
@@ -42,7 +42,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ kind: fc.constant('wait' as const), hours: fc.integer({ min: 4, max: 12 }) }),
 );
 
-/** The model: what each act does to the enrollments that are there, and the fact or the refusal that it ends in. */
+/** The model: the effect of each act on the existing enrollments, and the fact or the refusal. */
 class Model {
   readonly enrollments: Modelled[] = [];
   readonly facts: string[] = [];
@@ -50,7 +50,7 @@ class Model {
 
   ended = ({ endsAt }: Modelled) => endsAt !== null && endsAt <= this.now;
   #stands = (one: Modelled) => !one.revoked && !one.superseded;
-  /** The one that stands in the way of this delivery's; one that has ended gives way. */
+  /** The student's current enrollment of this delivery. An ended one can be replaced. */
   #blocked(delivery: number, self?: Modelled): boolean {
     const standing = this.enrollments.find((one) => one.delivery === delivery && this.#stands(one) && one !== self);
     if (standing && !this.ended(standing)) return true;
@@ -133,44 +133,44 @@ describe('enrollments against a model', () => {
         const factCount = async () =>
           (await source.query<unknown[]>(`SELECT 1 FROM facts WHERE student_id = $1`, [studentId])).length;
 
-        for (const done of acts) {
-          if (done.kind === 'wait') {
-            model.now += done.hours;
+        for (const next of acts) {
+          if (next.kind === 'wait') {
+            model.now += next.hours;
             continue;
           }
           const now = at(model.now);
-          if (done.kind === 'grant') {
-            const wanted = model.grant(done.delivery, done.hours);
-            const endsAt = done.hours === null ? null : at(model.now + done.hours);
+          if (next.kind === 'grant') {
+            const expected = model.grant(next.delivery, next.hours);
+            const endsAt = next.hours === null ? null : at(model.now + next.hours);
             const grant = {
               clubId,
               studentId,
-              deliveryId: deliveryIds[done.delivery] ?? '',
+              deliveryId: deliveryIds[next.delivery] ?? '',
               source: 'grant',
               endsAt,
             } as const;
             const { enrollment, fresh } = await db.transaction((tx) => grantAccess(tx, grant, now));
-            expect(fresh).to.equal(wanted === 'access.granted');
+            expect(fresh).to.equal(expected === 'access.granted');
             if (fresh) ids.push(enrollment.id);
             continue;
           }
-          const [one, id] = [model.enrollments[done.which], ids[done.which]];
+          const [one, id] = [model.enrollments[next.which], ids[next.which]];
           if (!one || id === undefined || removed.has(id)) continue;
           const before = await factCount();
-          const wanted = model.change(one, done);
+          const wanted = model.change(one, next);
           const change = await db
             .transaction(async (tx) => {
-              if (done.kind === 'move') await moveToCohort(tx, clubId, id, cohortIds[done.cohort] ?? '', now);
-              else if (done.kind === 'end')
-                await changeEnd(tx, clubId, id, done.hours === null ? null : at(one.startsAt + done.hours), now);
-              else if (done.kind === 'restore') await restoreAccess(tx, clubId, id, now);
-              else await revokeAccess(tx, clubId, id, done.kind === 'remove' ? 'removal' : 'revocation', now);
+              if (next.kind === 'move') await moveToCohort(tx, clubId, id, cohortIds[next.cohort] ?? '', now);
+              else if (next.kind === 'end')
+                await changeEnd(tx, clubId, id, next.hours === null ? null : at(one.startsAt + next.hours), now);
+              else if (next.kind === 'restore') await restoreAccess(tx, clubId, id, now);
+              else await revokeAccess(tx, clubId, id, next.kind === 'remove' ? 'removal' : 'revocation', now);
             })
             .catch((error: unknown) => {
               if (error instanceof DomainError) return error.code;
               throw error;
             });
-          if (done.kind === 'remove') removed.add(id);
+          if (next.kind === 'remove') removed.add(id);
           expect(change ?? ((await factCount()) > before ? model.facts.at(-1) : 'nothing')).to.equal(wanted);
         }
 

@@ -15,7 +15,7 @@ describe('the status of an enrollment (EVT-6)', () => {
     expect(enrollmentStatus({ ...times, endsAt: after(-1) }, now)).to.equal('expired');
   });
 
-  it('is revoked once it was, whatever its end is', () => {
+  it('is revoked after a revocation, whatever its end is', () => {
     expect(enrollmentStatus({ ...times, revokedAt: now }, now)).to.equal('revoked');
     expect(enrollmentStatus({ ...times, endsAt: after(-1), revokedAt: now }, now)).to.equal('revoked');
   });
@@ -31,7 +31,7 @@ describe('a change of the end of an access (EVT-7)', () => {
     [sooner, new Date(sooner), undefined],
     [null, null, undefined],
   ] as const)
-    it(`from ${before?.getTime() ?? 'none'} to ${to?.getTime() ?? 'none'} is ${fact ?? 'no fact'}`, () => {
+    it(`changes from ${before?.getTime() ?? 'none'} to ${to?.getTime() ?? 'none'} is ${fact ?? 'no fact'}`, () => {
       expect(changeOfEnd(before, to)).to.equal(fact);
     });
 });
@@ -40,9 +40,9 @@ describe('the period of a new access', () => {
   const open = { accessDays: null };
   const cohort = { startsAt: after(dayMs), endsAt: after(3 * dayMs) };
 
-  it('is the one that was asked for, an end of null among them', () => {
-    const asked = { startsAt: after(5), endsAt: null };
-    expect(periodOf(asked, { accessDays: 3 }, cohort, now)).to.deep.equal(asked);
+  it('is the requested one, including an end of null', () => {
+    const requested = { startsAt: after(5), endsAt: null };
+    expect(periodOf(requested, { accessDays: 3 }, cohort, now)).to.deep.equal(requested);
     expect(periodOf({ endsAt: after(7) }, { accessDays: 3 }, undefined, now)).to.deep.equal({
       startsAt: now,
       endsAt: after(7),
@@ -56,7 +56,7 @@ describe('the period of a new access', () => {
     expect(periodOf({}, open, undefined, now)).to.deep.equal({ startsAt: now, endsAt: null });
   });
 
-  it('ends the days of its delivery after its beginning, or with its cohort', () => {
+  it('ends the delivery’s days after its beginning, or with its cohort', () => {
     expect(periodOf({}, { accessDays: 2 }, cohort, now).endsAt).to.deep.equal(after(3 * dayMs));
     expect(periodOf({}, { accessDays: 2 }, undefined, now).endsAt).to.deep.equal(after(2 * dayMs));
     expect(periodOf({ startsAt: after(dayMs) }, open, cohort, now).endsAt).to.deep.equal(cohort.endsAt);

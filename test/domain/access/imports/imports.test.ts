@@ -1,4 +1,4 @@
-/** What an import does when something breaks, comes twice, or changes under it. */
+/** Imports under crashes, repetitions and concurrent changes. */
 import type { ImportDeps } from '../../../../domain/access/imports/step.ts';
 import { importRules } from '../../../../domain/access/imports/imports.policy.ts';
 import { rescueOverdue } from '../../../../platform/engine/sweeper.ts';
@@ -36,7 +36,7 @@ describe('student imports', () => {
 
   const begin = async (file: string, query = ''): Promise<string> => (await upload(club, file, query)).body.data.id;
 
-  /** Everything that must be there once, whatever happened on the way. */
+  /** Checks everything that must exist exactly once, whatever happened before. */
   async function outcome() {
     const facts = (await factsOf(club.id)).map(({ type, studentId }) => `${type} ${studentId}`);
     return { students: await studentsOf(club), facts: facts.length, distinctFacts: new Set(facts).size };
@@ -44,7 +44,7 @@ describe('student imports', () => {
 
   describe('when the worker dies', () => {
     for (const place of ['batch_read', 'batch_written', 'batch_recorded']) {
-      it(`at ${place} in every batch, imports each row once`, async () => {
+      it(`imports each row once if the worker dies at ${place} in every batch`, async () => {
         const { id: deliveryId } = await buildAccessDelivery(club.id);
         const importId = await begin(header + people(1_200), `delivery_ids=${deliveryId}`);
         let deaths = 0;
@@ -52,7 +52,7 @@ describe('student imports', () => {
           failpoint: async (name) => {
             if (name !== place) return;
             deaths += 1;
-            throw new Error('died');
+            throw new Error('The worker died');
           },
         }));
         for (let batch = 0; batch < 3; batch++) {
@@ -80,7 +80,7 @@ describe('student imports', () => {
       });
     }
 
-    it('between the last batch and the file’s removal, removes the file in the next step', async () => {
+    it('removes the file in the next step if the worker dies after the last batch', async () => {
       const importId = await begin(header + people(3));
       await step(importId);
       expect(await readImport(club, importId)).to.include({ status: 'completed' });
@@ -89,7 +89,7 @@ describe('student imports', () => {
       expect(await storedOf(club)).to.deep.equal([]);
     });
 
-    it('for good, wakes the import after its allowed silence, and not before', async () => {
+    it('wakes the import after its allowed silence, and not before', async () => {
       const importId = await begin(header + people(600));
       await step(importId);
       const source = await testDatabase();
@@ -106,7 +106,7 @@ describe('student imports', () => {
   });
 
   describe('repeated or concurrent', () => {
-    it('imports each row once when several workers run the same import at once', async () => {
+    it('imports each row once when several workers run the same import at the same time', async () => {
       const { id: deliveryId } = await buildAccessDelivery(club.id);
       const importId = await begin(header + people(1_100), `delivery_ids=${deliveryId}`);
       await Promise.all([1, 2, 3].map(() => runImport(importId)));
@@ -122,7 +122,7 @@ describe('student imports', () => {
       const ids = await Promise.all(
         orders.map((order) => begin(header + order.join('\n'), `delivery_ids=${deliveryId}`)),
       );
-      const patient = async (id: string): Promise<unknown> => runImport(id).catch(() => patient(id)); // as Temporal repeats
+      const patient = async (id: string): Promise<unknown> => runImport(id).catch(() => patient(id)); // Temporal would repeat it
       await Promise.all(ids.map(patient));
       const records = await Promise.all(ids.map((id) => readImport(club, id)));
       expect(records.reduce((sum, { created }) => sum + created, 0)).to.equal(900);
@@ -136,7 +136,7 @@ describe('student imports', () => {
       expect(students.filter(({ deliveries }) => deliveries.join() !== deliveryId)).to.deep.equal([]);
     });
 
-    it('lets the imports of a club take turns, and wakes the next one when one has ended', async () => {
+    it('runs one import of a club at a time, and wakes the next one after its end', async () => {
       const source = await testDatabase();
       const [first, second, third] = [
         await begin(header + people(600)),
@@ -148,10 +148,10 @@ describe('student imports', () => {
       const isWoken = async (id: string) => JSON.stringify(await woken()).includes(id);
       await woken();
       await step(first);
-      const asked = clock.now().getTime();
+      const startedAt = clock.now().getTime();
       const { at, ...waits } = { at: undefined, ...(await step(second)) };
       expect(waits).to.deep.equal({ done: false, status: 'pending', rowsDone: 0, rowsTotal: 1 });
-      expect(at).to.be.within(asked + importRules.turnMs, clock.now().getTime() + importRules.turnMs);
+      expect(at).to.be.within(startedAt + importRules.turnMs, clock.now().getTime() + importRules.turnMs);
       expect(await readImport(club, second)).to.include({ status: 'pending', rows_done: 0 });
       const rescuer = (await testDeps()).db;
       await rescueOverdue(rescuer, new Date(clock.now().getTime() + importRules.turnMs));
@@ -190,7 +190,7 @@ describe('student imports', () => {
       expect(row).to.deep.equal({ mails: 401, tokens: 401, students: 401, priority: 2, wakes: 401 });
     });
 
-    it('opens one account an address when sign-ups and an import meet', async () => {
+    it('opens one account for each address when sign-ups and an import run concurrently', async () => {
       const importId = await begin(header + people(60));
       const signUp = (at: number) =>
         call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, {
@@ -202,7 +202,7 @@ describe('student imports', () => {
       expect([students.length, facts, distinctFacts]).to.deep.equal([60, 60, 60]);
     });
 
-    it('imports each valid row once, whatever the order and the repetitions (model)', async () => {
+    it('imports each valid row once in any order and with repetitions (model)', async () => {
       const address = fc.integer({ min: 0, max: 15 });
       const row = fc.tuple(
         address,
@@ -220,16 +220,16 @@ describe('student imports', () => {
           club = await buildClub();
           const { id: own } = await buildAccessDelivery(club.id);
           const file = header + rows.map((each) => text(each as [number, boolean, string])).join('\n');
-          const wanted = [...new Set(rows.filter(([, , kind]) => kind === 'ok').map(([who]) => who))];
+          const expected = [...new Set(rows.filter(([, , kind]) => kind === 'ok').map(([who]) => who))];
           const first = await importFile(club, file, `delivery_ids=${own}`);
           const again = await importFile(club, file, `delivery_ids=${own}`);
           expect([first.created, first.existing, first.failed]).to.deep.equal([
-            wanted.length,
+            expected.length,
             0,
-            rows.length - wanted.length,
+            rows.length - expected.length,
           ]);
-          expect([again.created, again.existing, again.failed]).to.deep.equal([0, wanted.length, first.failed]);
-          const seen = new Set<number>();
+          expect([again.created, again.existing, again.failed]).to.deep.equal([0, expected.length, first.failed]);
+          const reportedRows = new Set<number>();
           const codes = rows.map(([who, , kind], at) => {
             const code = {
               'bad e-mail': 'email_invalid email',
@@ -237,15 +237,15 @@ describe('student imports', () => {
               columns: 'wrong_column_count',
             };
             if (kind !== 'ok') return `${at + 2} failed ${code[kind]}`;
-            if (seen.has(who)) return `${at + 2} failed duplicate email`;
-            seen.add(who);
+            if (reportedRows.has(who)) return `${at + 2} failed duplicate email`;
+            reportedRows.add(who);
             return `${at + 2} created`;
           });
           expect(await shortReport(club, first.id)).to.deep.equal(codes);
           const { students, facts, distinctFacts } = await outcome();
-          const members = wanted.map((who) => `m${who}@example.com`).toSorted();
+          const members = expected.map((who) => `m${who}@example.com`).toSorted();
           expect(students).to.deep.equal(members.map((email) => ({ email, name: 'M', deliveries: [own] })));
-          expect([facts, distinctFacts]).to.deep.equal([2 * wanted.length, 2 * wanted.length]);
+          expect([facts, distinctFacts]).to.deep.equal([2 * expected.length, 2 * expected.length]);
         }),
         { numRuns: 25 },
       );
@@ -306,7 +306,7 @@ describe('student imports', () => {
     });
   });
 
-  it('is bulk: its facts, its invitations and their wakes', async () => {
+  it('writes bulk facts, bulk invitations and bulk wakes', async () => {
     await importFile(club, `${header}bulk@example.com,Bulk\n`, 'invite=true');
     const source = await testDatabase();
     const priorities = await source.query<unknown[]>(
@@ -336,25 +336,25 @@ describe('student imports', () => {
 
   describe('object store', () => {
     const without = (method: 'read' | 'remove', times: number): Promise<ImportDeps> => {
-      let left = times;
+      let remainingFailures = times;
       return importDeps(({ storage }) => ({
         storage: {
           ...storage,
           [method]: async (...args: never[]) => {
-            if (left-- > 0) throw new Error('The store is away');
+            if (remainingFailures-- > 0) throw new Error('The store is unreachable');
             return (storage[method] as (...all: never[]) => unknown)(...args);
           },
         },
       }));
     };
 
-    it('repeats a failed step and loses nothing when the store is away for a while', async () => {
+    it('repeats a failed step and loses nothing if the store is unreachable for a while', async () => {
       const importId = await begin(header + people(600));
       for (const method of ['read', 'remove'] as const) {
         const deps = await without(method, 2);
         for (let times = 0; times < 2; times++) {
           const failed = await runImport(importId, deps).catch((error: unknown) => error);
-          expect(failed, method).to.have.property('message', 'The store is away');
+          expect(failed, method).to.have.property('message', 'The store is unreachable');
         }
       }
       expect(await runImport(importId)).to.deep.equal({ done: true, outcome: 'completed' });

@@ -1,4 +1,4 @@
-/** Rows longer than what is read at a time: what stands in quotes is never taken for a row. */
+/** Rows longer than one read: text inside quotes is never read as a row. */
 import { expect } from 'chai';
 import { studentsOf } from '../../../toolkit/assert/students.ts';
 import { buildClub, type TestClub } from '../../../toolkit/builders/clubs.ts';
@@ -25,7 +25,7 @@ describe('student import of long rows', () => {
       'with a late quote in a line of several pieces': `real@example.com,Real ${'x'.repeat(400_000)},"\n${victim}"\n`,
     };
     for (const [what, row] of Object.entries(quoted)) {
-      it(`${what} fails the import as row_too_long, none of it imported`, async () => {
+      it(`fails the import as row_too_long and imports nothing of it: ${what}`, async () => {
         const record = await importFile(club, header + first + row + last);
         expect(record).to.include({ status: 'failed', error: 'row_too_long', created: 1, failed: 1, rows_done: 2 });
         expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long']);
@@ -34,19 +34,19 @@ describe('student import of long rows', () => {
       });
     }
 
-    it('of quoted lines at the end of the file also fails the import', async () => {
+    it('fails the import for quoted lines at the end of the file', async () => {
       const record = await importFile(club, header + first + quoted['of many quoted lines']);
       expect(record).to.include({ status: 'failed', error: 'row_too_long', created: 1, failed: 1 });
       expect(await emails()).to.deep.equal(['first@example.com']);
     });
 
-    it('without quotes fails alone, and the other rows are imported', async () => {
+    it('fails only the row without quotes, and imports the others', async () => {
       const record = await importFile(club, `${header}${first}real@example.com,${'x'.repeat(300_000)},\n${last}`);
       expect(record).to.include({ status: 'completed', created: 2, failed: 1 });
       expect(await shortReport(club, record.id)).to.deep.equal(['2 created', '3 failed row_too_long', '4 created']);
     });
 
-    it('is rejected, but a quoted row of 122 KB is imported', async () => {
+    it('rejects the row but imports a quoted row of 122 KB', async () => {
       const record = await importFile(club, `${header}real@example.com,Real,"${victim.repeat(4_500)}"\n${last}`);
       expect(record).to.include({ status: 'completed', created: 2, failed: 0 });
       expect(await emails()).to.deep.equal(['last@example.com', 'real@example.com']);

@@ -1,4 +1,4 @@
-/** A student who is removed while an import is open stays removed, whichever of the two comes first. */
+/** A student who is removed during an open import stays removed, whether the removal or the import comes first. */
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/database.ts';
@@ -34,7 +34,7 @@ describe('student import and removal', () => {
   const remove = async (studentId: string) => removeStudent(await testDeps(), club.id, studentId, new Date());
   const emails = async () => (await studentsOf(club)).map(({ email }) => email);
 
-  /** Name and address are nowhere, and the import is done with its notes. */
+  /** Checks that name and address are nowhere, and that the import has deleted its records of addresses. */
   async function expectNothingLeft(): Promise<void> {
     for (const text of [person.name, person.email]) expect(await columnsHolding(text), text).to.deep.equal([]);
     expect(await storedOf(club)).to.deep.equal([]);
@@ -92,7 +92,7 @@ describe('student import and removal', () => {
       ['before its row', ''],
       ['after its row', others(600)],
     ] as const)
-      it(`takes the words of the file as the import ends: the student was removed ${when} (DEC-57)`, async () => {
+      it(`clears the texts of the file at the end of the import: the student was removed ${when} (DEC-57)`, async () => {
         const student = await buildStudent(club.id, person);
         const file = `email,name,${person.name}\n${`${row}${rows}`.replaceAll('\n', ',x\n')}`;
         const importId = await begin(file, `file_name=${encodeURIComponent(`${person.name}.csv`)}`);
@@ -110,7 +110,7 @@ describe('student import and removal', () => {
       ['before it was canceled', true],
       ['after it was canceled', false],
     ] as const)
-      it(`takes the words of a file that nobody read: the student was removed ${when} (DEC-57)`, async () => {
+      it(`clears the texts of an unread file: the student was removed ${when} (DEC-57)`, async () => {
         const student = await buildStudent(club.id, person);
         const file = `email,name,${person.name}\n${row.replaceAll('\n', ',x\n')}`;
         const importId = await begin(file, `file_name=${encodeURIComponent(`${person.name}.csv`)}`);
@@ -122,7 +122,7 @@ describe('student import and removal', () => {
         await expectNothingLeft();
       });
 
-    it('recreates neither address of a student whose address was corrected before the removal', async () => {
+    it('recreates neither address of a student who was corrected and then removed', async () => {
       const student = await buildStudent(club.id, { ...person, email: 'former@example.com' });
       const importId = await begin(`${header}${row}former@example.com,${person.name}\n`);
       await updateStudent(await testDeps(), club.id, student.id, { email: person.email }, 'owner', new Date());
@@ -141,7 +141,7 @@ describe('student import and removal', () => {
       expect(await shortReport(club, importId)).to.deep.equal(['2 existing', '3 created']);
     });
 
-    it('lets a removal wait for an open batch, then removes what the batch gave', async () => {
+    it('lets a removal wait for an open batch, then removes the access of the batch', async () => {
       const student = await buildStudent(club.id, person);
       const importId = await begin(`${header}${row}new@example.com,N\n`);
       let removal: Promise<void> = Promise.resolve();
@@ -190,7 +190,7 @@ describe('student import and removal', () => {
       });
     }
 
-    it('recreates nobody when removals run during two imports of the same file', async () => {
+    it('recreates no student when removals run during two imports of the same file', async () => {
       for (let round = 0; round < 5; round++) {
         club = await buildClub();
         const leaving = await Promise.all(

@@ -1,10 +1,10 @@
-/** What the rows of hostile files come to: each case with its exact report, however the file is cut into pieces. */
+/** The exact reports of hostile files, for every cut of the file into pieces. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readHeader } from '../../../../domain/access/imports/header.ts';
 import { readRows, type FileRow } from '../../../../domain/access/imports/rows.ts';
 
-/** Reads a whole file as the step does: a piece of so many bytes at a time, and of each so many rows. */
+/** Reads a whole file like the step: a piece of `pieceBytes` at a time, and at most `most` rows of each. */
 function readFile(file: Buffer, { pieceBytes = 128 * 1_024, most = 500 } = {}): FileRow[] {
   const { format, end, nextRow } = readHeader(file.subarray(0, 65_536), file.length <= 65_536);
   const rows: FileRow[] = [];
@@ -124,10 +124,10 @@ const cases: Case[] = [
   },
 ];
 
-/** Values whose quotes are closed; a row of three has at most 31 bytes, its line break included. */
+/** Values with closed quotes. A row of three values has at most 31 bytes, its line break included. */
 const closedFields = ['a@x.com', 'b@x.com', 'a', '"q,\n""q"', '', 'é', '"a@x.com"'];
 
-/** A file of up to so many lines, each of one to three of these fields. */
+/** A file of several lines, each of one to three of these fields. */
 const fileOf = (field: fc.Arbitrary<string>, maxLines: number): fc.Arbitrary<Buffer> =>
   fc
     .tuple(
@@ -154,7 +154,7 @@ describe('rows of an import file', () => {
     }
   });
 
-  it('gives the same rows for any number of rows a batch', () => {
+  it('gives the same rows for any number of rows in a batch', () => {
     for (const { file, report, what } of cases) {
       for (const most of [1, 2, 3]) {
         expect(readFile(Buffer.from(file as string), { most }).map(short), `${what}, ${most} a batch`).to.deep.equal(

@@ -3,13 +3,13 @@ import { foldCode, requireClaimable } from '../../../../domain/access/links/link
 import type { DomainError } from '../../../../platform/core/errors.ts';
 
 describe('codes of registration links', () => {
-  it('are folded to small letters', () => {
+  it('are folded to lower case', () => {
     expect(foldCode('Spring_2026-A')).to.equal('spring_2026-a');
     expect(foldCode('x'.repeat(64))).to.equal('x'.repeat(64));
   });
 
   for (const code of ['', 'x'.repeat(65), 'two words', 'é', 'a\n', '/a', 'a/'])
-    it(`are none for ${JSON.stringify(code).slice(0, 20)}`, () => {
+    it(`are invalid: ${JSON.stringify(code).slice(0, 20)}`, () => {
       expect(foldCode(code)).to.equal(undefined);
     });
 });
@@ -39,7 +39,7 @@ describe('a claim of a registration link', () => {
     [{ uses: 1_000_000 }, 'claimed'],
     [{ maxUses: 1, uses: 1, gives: false }, 'not_found'],
   ] as const)
-    it(`is ${answer} for ${JSON.stringify(state)}`, () => {
+    it(`is ${answer} with ${JSON.stringify(state)}`, () => {
       expect(codeOf(state)).to.equal(answer);
     });
 });

@@ -155,8 +155,9 @@ describe('AI budget of a club and month', () => {
   });
 
   it('of a club that does not exist is none: the caller has not looked', async () => {
-    const failure = await standing({ ...asker, clubId: newId() }).catch((error: unknown) => error);
-    expect(String(failure)).to.equal('Error: There is no such club');
+    const clubId = newId();
+    const failure = await standing({ ...asker, clubId }).catch((error: unknown) => error);
+    expect(String(failure)).to.equal(`Error: There is no club ${clubId}`);
   });
 
   it('is the plan’s amount plus add-ons of this month, or the club’s own limit if lower', async () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { digestRules } from '../../../../domain/community/digests/digests.policy.ts';
 
 describe('digests (COMM-17, COMM-18)', () => {
-  it('go out at 08:00, look back a week, show 5 posts of 10 spaces, and are kept for 90 days', () => {
+  it('start at 08:00, look back a week, show 5 posts of 10 spaces, and are kept for 90 days', () => {
     expect(digestRules).to.deep.equal({
       minuteOfDay: 480,
       marginMs: 60_000,
@@ -12,7 +12,7 @@ describe('digests (COMM-17, COMM-18)', () => {
       posts: 5,
       counted: 100,
       excerpt: 280,
-      keptMs: 7_776_000_000,
+      retentionMs: 7_776_000_000,
     });
   });
 });

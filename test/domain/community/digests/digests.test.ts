@@ -1,4 +1,4 @@
-/** The daily mail of spaces: when it begins, who gets it, what it says, and that nobody gets it twice (COMM-17, COMM-18). */
+/** The daily mail of spaces: its beginning, its recipients, its content, and that no student gets it twice (COMM-17, COMM-18). */
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
 import { beginDigests } from '../../../../domain/community/digests/beginning.ts';
@@ -36,7 +36,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
-/** 8:00 in UTC, the zone of new clubs. */
+/** 8:00 in UTC, which is the zone of new clubs. */
 const morning = new Date('2026-03-02T08:00:00Z');
 const before = (ms: number) => new Date(morning.getTime() - ms);
 const after = (ms: number) => new Date(morning.getTime() + ms);
@@ -46,18 +46,18 @@ let deps: Awaited<ReturnType<typeof testDeps>>;
 let club: TestClub;
 let ada: TestStudent;
 let space: { id: Id; clubId: Id };
-/** Messages that the server was given, in their order. */
-let given: HandedMessage[];
-/** What the server says; acceptance unless told. */
+/** The messages that the server received, in order. */
+let messages: HandedMessage[];
+/** The answer of the server. It accepts unless a test changes it. */
 let answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
 let sending: DigestDeps;
 
-/** Runs the schedule's work to its end. */
+/** Runs the schedule's work until nothing is left. */
 const begin = async (now = morning) => {
   while ((await beginDigests(deps.db, now)).more);
 };
 const run = (now = morning, on = sending) => runDigest(on, digestIdOf(club.id, dateOf(now)), now);
-/** A whole morning: begins what is due and sends it. */
+/** Runs a whole morning: begins the due digests and sends them. */
 const send = async (now = morning) => {
   await begin(now);
   return run(now);
@@ -74,17 +74,17 @@ const setZone = (zone: string) => deps.db.run(sql`UPDATE clubs SET time_zone = $
 
 const start = async () => {
   deps = await testDeps();
-  given = [];
+  messages = [];
   answer = () => ({ kind: 'accepted', reply: '250 ok' });
   sending = await digestDeps({
     connections: 3,
     onConnection: (work) => work(),
     handOver: async (message) => {
-      given.push(message);
+      messages.push(message);
       return answer(message);
     },
   });
-  // Digests of other tests are not due again.
+  // Digests of other tests must not be due again.
   await deps.db.run(sql`DELETE FROM space_digests`);
   await deps.db.run(sql`UPDATE community_memberships SET digest = false WHERE digest`);
   club = await buildWritingClub(before(day));
@@ -92,13 +92,13 @@ const start = async () => {
   space = await buildSpace(club.id);
 };
 
-describe('when a digest begins (COMM-17)', () => {
+describe('the beginning of a digest (COMM-17)', () => {
   beforeEach(async () => {
     await start();
     await join(ada);
   });
 
-  it('also if Node does not know the zone of a club: its own by UTC, the others’ as ever (DEC-154)', async () => {
+  it('begins a digest by UTC if Node does not know the club’s zone, and others as usual (DEC-154)', async () => {
     const other = await buildWritingClub(before(day));
     await deps.db.run(sql`UPDATE clubs SET time_zone = 'Mars/Olympus' WHERE id = ${other.id}`);
     await buildSpaceMembership(await buildSpace(other.id), (await buildStudent(other.id)).id, { digest: true });
@@ -107,7 +107,7 @@ describe('when a digest begins (COMM-17)', () => {
     await deps.db.run(sql`UPDATE clubs SET time_zone = 'UTC' WHERE id = ${other.id}`);
   });
 
-  it('at 8:00 of the club’s zone, once for a date, with a wake of its run', async () => {
+  it('begins at 8:00 of the club’s zone, once for each date, with a wake of its run', async () => {
     await begin(before(1));
     expect(await datesOf()).to.deep.equal([]);
     await begin();
@@ -121,13 +121,13 @@ describe('when a digest begins (COMM-17)', () => {
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
   });
 
-  it('two schedules at once begin it once', async () => {
+  it('begins once if two schedules run at the same time', async () => {
     const both = await Promise.all([beginDigests(deps.db, morning), beginDigests(deps.db, morning)]);
     expect(both.reduce((sum, { begun }) => sum + begun, 0)).to.equal(1);
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
   });
 
-  it('on the same date where 8:00 was missed, and for no date that is over', async () => {
+  it('begins later on the same date if 8:00 was missed, and never for a past date', async () => {
     await begin(new Date('2026-03-02T23:45:00Z'));
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
     await run(new Date('2026-03-02T23:45:00Z'));
@@ -136,7 +136,7 @@ describe('when a digest begins (COMM-17)', () => {
     expect(await datesOf()).to.deep.equal(['2026-03-02', '2026-03-05']);
   });
 
-  it('for no club without a plan that has `community`, without a sender, or where nobody wants it', async () => {
+  it('skips clubs whose plan lacks `community`, without a sender, or without a subscriber', async () => {
     await deps.db.run(sql`DELETE FROM mail_senders WHERE club_id = ${club.id}`);
     const silent = await buildWritingClub(morning);
     await buildSpaceMembership(await buildSpace(silent.id), (await buildStudent(silent.id)).id, { at: before(day) });
@@ -149,7 +149,7 @@ describe('when a digest begins (COMM-17)', () => {
     ['Europe/Berlin', '2026-10-24T00:00:00Z', hour, ['2026-10-24 08:00:00', '2026-10-25 08:00:00']],
     ['Asia/Kathmandu', '2026-05-01T22:00:00Z', 15 * minute, ['2026-05-02 08:00:00', '2026-05-03 08:00:00']],
   ] as const)
-    it(`one for each date, at 8:00 by the clock, whatever the schedule finds before and after: ${zone}, ${begun[1]}`, async () => {
+    it(`begins once for each date at 8:00 local time, through each change of the clocks: ${zone}, ${begun[1]}`, async () => {
       await setZone(zone);
       const found: string[] = [];
       for (let at = Date.parse(from); found.length < 2; at += every) {
@@ -164,12 +164,12 @@ describe('when a digest begins (COMM-17)', () => {
 
   describe('a change of the zone', () => {
     for (const [from, to, at, dates] of [
-      // 8:00 in Tokyo is 23:00 of the day before in UTC.
+      // 8:00 in Tokyo is 23:00 of the previous day in UTC.
       ['Asia/Tokyo', 'America/New_York', '2026-03-01T23:30:00Z', ['2026-03-02', '2026-03-03']],
       ['America/New_York', 'Asia/Tokyo', '2026-03-02T13:30:00Z', ['2026-03-02', '2026-03-03']],
       ['Pacific/Kiritimati', 'Pacific/Pago_Pago', '2026-03-01T18:30:00Z', ['2026-03-02', '2026-03-03']],
     ] as const)
-      it(`brings no second digest of a date, nor one of an earlier date: ${from} to ${to}`, async () => {
+      it(`begins no second digest of a date, and none of an earlier date: ${from} to ${to}`, async () => {
         await setZone(from);
         await begin(new Date(at));
         await runDigest(sending, digestIdOf(club.id, '2026-03-02'), new Date(at));
@@ -187,7 +187,7 @@ describe('when a digest begins (COMM-17)', () => {
       });
   });
 
-  it('not while an earlier one may still go out', async () => {
+  it('begins no digest while an earlier one may still go out', async () => {
     await setZone('America/New_York');
     const evening = new Date('2026-03-03T02:00:00Z');
     await begin(evening);
@@ -199,7 +199,7 @@ describe('when a digest begins (COMM-17)', () => {
     expect(await datesOf()).to.deep.equal(['2026-03-02', '2026-03-03']);
   });
 
-  it('goes on with the next batch, and reaches every club', async () => {
+  it('continues with the next batch until it has reached every club', async () => {
     await deps.db.run(sql`
       WITH given AS (SELECT gen_random_uuid() AS club_id, gen_random_uuid() AS student_id, gen_random_uuid() AS space_id FROM generate_series(1, 200)),
       clubs AS (INSERT INTO clubs (id, name, slug, time_zone, language, opening_plan, created_at)
@@ -217,12 +217,12 @@ describe('when a digest begins (COMM-17)', () => {
   });
 });
 
-describe('who gets a digest (COMM-18)', () => {
+describe('the recipients of a digest (COMM-18)', () => {
   beforeEach(start);
 
   interface Case {
     title: string;
-    told: boolean;
+    getsMail: boolean;
     space?: SpaceOptions;
     membership?: Parameters<typeof buildSpaceMembership>[2];
     post?: PostOptions | 'own';
@@ -230,30 +230,30 @@ describe('who gets a digest (COMM-18)', () => {
     unconfirmed?: boolean;
   }
   const cases: Case[] = [
-    { title: 'a member who wants it', told: true },
-    { title: 'a post of an administrator', told: true, post: { studentId: undefined } },
-    { title: 'a private space with access', told: true, space: { private: true }, access: true },
-    { title: 'a private space without access', told: false, space: { private: true } },
-    { title: 'a hidden space with access', told: true, space: { private: true, hidden: true }, access: true },
-    { title: 'an archived space', told: false, space: { archived: true } },
-    { title: 'who does not want it', told: false, membership: { digest: false } },
-    { title: 'who has muted the space', told: false, membership: { muted: true } },
-    { title: 'who left', told: false, membership: { status: 'left' } },
-    { title: 'who is banned', told: false, membership: { status: 'banned' } },
-    { title: 'the own post', told: false, post: 'own' },
-    { title: 'a hidden post', told: false, post: { hidden: true } },
-    { title: 'a deleted post', told: false, post: { state: 'deleted' } },
-    { title: 'a post that was read', told: false, membership: { readAt: before(hour) } },
-    { title: 'a post that is newer than the mark', told: true, membership: { readAt: before(hour + 1) } },
-    { title: 'a post from before the joining', told: false, membership: { at: before(hour / 2) } },
-    { title: 'a post of the last minute', told: false, post: { at: before(minute - 1) } },
-    { title: 'a post of a minute ago', told: true, post: { at: before(minute) } },
-    { title: 'a post that is a week old', told: false, post: { at: before(7 * day + minute) } },
-    { title: 'a post that is not quite a week old', told: true, post: { at: before(7 * day + minute - 1) } },
-    { title: 'an address that nobody confirmed', told: false, unconfirmed: true },
+    { title: 'a member who wants it', getsMail: true },
+    { title: 'a post of an administrator', getsMail: true, post: { studentId: undefined } },
+    { title: 'a private space with access', getsMail: true, space: { private: true }, access: true },
+    { title: 'a private space without access', getsMail: false, space: { private: true } },
+    { title: 'a hidden space with access', getsMail: true, space: { private: true, hidden: true }, access: true },
+    { title: 'an archived space', getsMail: false, space: { archived: true } },
+    { title: 'who does not want it', getsMail: false, membership: { digest: false } },
+    { title: 'who has muted the space', getsMail: false, membership: { muted: true } },
+    { title: 'who left', getsMail: false, membership: { status: 'left' } },
+    { title: 'who is banned', getsMail: false, membership: { status: 'banned' } },
+    { title: 'the own post', getsMail: false, post: 'own' },
+    { title: 'a hidden post', getsMail: false, post: { hidden: true } },
+    { title: 'a deleted post', getsMail: false, post: { state: 'deleted' } },
+    { title: 'a post that was read', getsMail: false, membership: { readAt: before(hour) } },
+    { title: 'a post that is newer than the mark', getsMail: true, membership: { readAt: before(hour + 1) } },
+    { title: 'a post from before the joining', getsMail: false, membership: { at: before(hour / 2) } },
+    { title: 'a post of the last minute', getsMail: false, post: { at: before(minute - 1) } },
+    { title: 'a post of a minute ago', getsMail: true, post: { at: before(minute) } },
+    { title: 'a post that is a week old', getsMail: false, post: { at: before(7 * day + minute) } },
+    { title: 'a post that is not quite a week old', getsMail: true, post: { at: before(7 * day + minute - 1) } },
+    { title: 'an unconfirmed address', getsMail: false, unconfirmed: true },
   ];
 
-  it('is decided by membership, access, post and read mark; who is told nothing has no row', async () => {
+  it('are decided by membership, access, post and read mark; a student without news has no row', async () => {
     const readers = new Map<Id, string>();
     for (const { title, space: options, membership, post = {}, access, unconfirmed } of cases) {
       const reader = await buildStudent(club.id, { verified: !unconfirmed });
@@ -274,13 +274,13 @@ describe('who gets a digest (COMM-18)', () => {
     expect(await send()).to.deep.equal({ done: true, outcome: 'sent' });
     const rows = await rowsOf();
     expect(rows.map(({ studentId }) => readers.get(studentId) ?? '').toSorted()).to.deep.equal(
-      cases.flatMap(({ title, told }) => (told ? [title] : [])).toSorted(),
+      cases.flatMap(({ title, getsMail }) => (getsMail ? [title] : [])).toSorted(),
     );
     expect(new Set(rows.map(({ status }) => status))).to.deep.equal(new Set(['sent']));
-    expect(given).to.have.length(rows.length);
+    expect(messages).to.have.length(rows.length);
   });
 
-  it('each post is told once, in the first digest that reaches the student', async () => {
+  it('show each post once, in the first digest that reaches the student', async () => {
     await join(ada);
     await buildPost(space, { at: before(hour), title: 'Monday' });
     await send();
@@ -295,26 +295,26 @@ describe('who gets a digest (COMM-18)', () => {
     await buildPost(space, { at: after(3 * day + hour), title: 'Friday' });
     await send(after(4 * day));
     const titles = ['Monday', 'Tuesday', 'Wednesday', 'Friday'];
-    expect(given.map(({ text }) => titles.filter((title) => text.includes(title)))).to.deep.equal([
+    expect(messages.map(({ text }) => titles.filter((title) => text.includes(title)))).to.deep.equal([
       ['Monday'],
       ['Tuesday'],
-      // Refused on Tuesday, so told again; it may have arrived on Wednesday, so not told once more.
+      // Refused on Tuesday, so repeated. It may have arrived on Wednesday, so it is not repeated again.
       ['Tuesday', 'Wednesday'],
       ['Friday'],
     ]);
     expect((await rowsOf()).map(({ status }) => status)).to.deep.equal(['sent', 'failed', 'failed', 'sent']);
   });
 
-  it('a date on which nothing ran is told on the next', async () => {
+  it('get the posts of a date without a digest in the next digest', async () => {
     await join(ada);
     await send();
     await buildPost(space, { at: after(hour), title: 'Long ago' });
     await send(after(3 * day));
-    expect(given.map(({ text }) => text.includes('Long ago'))).to.deep.equal([true]);
+    expect(messages.map(({ text }) => text.includes('Long ago'))).to.deep.equal([true]);
   });
 
-  describe('when its mail is claimed', () => {
-    /** The members are looked at, and the mail is not claimed yet. */
+  describe('a claimed mail', () => {
+    /** The members were looked at, and the mail is not claimed yet. */
     const paged = async () => {
       await join(ada);
       const post = await buildPost(space, { at: before(hour) });
@@ -349,15 +349,15 @@ describe('who gets a digest (COMM-18)', () => {
       ],
       ['the student was removed', 'student_removed', () => removeStudent(deps, club.id, ada.id, morning)],
     ] as const)
-      it(`is skipped where ${title} meanwhile`, async () => {
+      it(`is skipped if ${title} meanwhile`, async () => {
         await paged();
         await act();
         expect(await run()).to.deep.equal({ done: true, outcome: 'sent' });
         expect(await rowsOf()).to.deep.equal([{ studentId: ada.id, status: 'skipped', reason, error: null }]);
-        expect(given).to.deep.equal([]);
+        expect(messages).to.deep.equal([]);
       });
 
-    it('is skipped where the access to the space was revoked meanwhile', async () => {
+    it('is skipped if the access to the space was revoked meanwhile', async () => {
       const crew = await buildSpace(club.id, { private: true });
       const deliveryId = await buildSpaceDelivery(crew);
       const { id } = await buildEnrollment(club.id, { studentId: ada.id, deliveryId, startsAt: before(day) });
@@ -370,19 +370,19 @@ describe('who gets a digest (COMM-18)', () => {
       expect(await rowsOf()).to.deep.equal([
         { studentId: ada.id, status: 'skipped', reason: 'no_longer_eligible', error: null },
       ]);
-      expect(given).to.deep.equal([]);
+      expect(messages).to.deep.equal([]);
     });
 
-    it('leaves out what may not be read any more, and goes to the address that the student has then', async () => {
+    it('omits posts that became unreadable, and goes to the student’s current address', async () => {
       await paged();
       await buildPost(space, { at: before(2 * hour), title: 'Secret', hidden: true });
       await updateStudent(deps, club.id, ada.id, { email: 'ada@new.example' }, 'owner', morning);
       await deps.db.run(sql`UPDATE students SET verified_at = ${morning} WHERE id = ${ada.id}`);
       await run();
-      expect(given.map(({ to, text }) => [to, text.includes('Secret')])).to.deep.equal([['ada@new.example', false]]);
+      expect(messages.map(({ to, text }) => [to, text.includes('Secret')])).to.deep.equal([['ada@new.example', false]]);
     });
 
-    it('a complaint about one suppresses the address, and never transactional mail', async () => {
+    it('suppresses the address after a complaint, but not for transactional mail', async () => {
       await paged();
       await run();
       const [mail] = await deps.db.manager.findBy(Mail, { clubId: club.id });
@@ -400,7 +400,7 @@ describe('who gets a digest (COMM-18)', () => {
     });
   });
 
-  it('`removeStudent` leaves neither name nor address in its mails', async () => {
+  it('keeps neither name nor address after `removeStudent`', async () => {
     await join(ada);
     await buildPost(space, { at: before(hour) });
     answer = () => ({ kind: 'refused', permanent: true, reply: `550 no ${ada.email}` });
@@ -410,7 +410,7 @@ describe('who gets a digest (COMM-18)', () => {
     expect(mail).to.include({ studentName: 'Removed student', studentEmail: '', addressKey: null, lastError: null });
   });
 
-  it('nobody who is being removed while the page of members is looked at; others do', async () => {
+  it('has no row for a student who is removed during the page of members; others have one', async () => {
     const bea = await buildStudent(club.id);
     await join(ada);
     await join(bea);
@@ -429,7 +429,7 @@ describe('who gets a digest (COMM-18)', () => {
   });
 });
 
-describe('how a digest goes out (COMM-17)', () => {
+describe('the sending of a digest (COMM-17)', () => {
   beforeEach(async () => {
     await start();
     await join(ada);
@@ -437,14 +437,14 @@ describe('how a digest goes out (COMM-17)', () => {
   });
   const digest = () => deps.db.manager.findOneByOrFail(SpaceDigest, { clubId: club.id });
 
-  it('a student has one mail of a date, also where two workers step at once', async () => {
+  it('sends one mail for each student and date if two workers step at the same time', async () => {
     for (let number = 0; number < 8; number++) await join(await buildStudent(club.id));
     await begin();
     await Promise.all([run(), run(), run()]);
     await run();
     expect((await rowsOf()).map(({ status }) => status)).to.deep.equal(Array.from({ length: 9 }, () => 'sent'));
-    expect(new Set(given.map(({ to }) => to)).size).to.equal(9);
-    expect(given).to.have.length(9);
+    expect(new Set(messages.map(({ to }) => to)).size).to.equal(9);
+    expect(messages).to.have.length(9);
     expect(await digest()).to.include({ recipients: 9, pages: 1, allPaged: true });
     const again = deps.db
       .run(sql`INSERT INTO mails (id, club_id, digest_id, student_id, student_name, student_email, next_attempt_at, created_at)
@@ -454,7 +454,7 @@ describe('how a digest goes out (COMM-17)', () => {
     ).to.equal('mails_digest_student');
   });
 
-  it('a page of members is looked at once, also where two workers are at it', async () => {
+  it('looks at a page of members once if two workers try at the same time', async () => {
     await begin();
     const id = digestIdOf(club.id, '2026-03-02');
     let steps: Promise<unknown>[] = [];
@@ -469,7 +469,7 @@ describe('how a digest goes out (COMM-17)', () => {
     expect(await digest()).to.include({ pages: 1, recipients: 1 });
   });
 
-  it('says how far it is: pages of members, and mails', async () => {
+  it('reports its progress: pages of members, and mails', async () => {
     await deps.db.run(sql`
       WITH student AS (
         INSERT INTO students (id, club_id, name, email, opened_by, verified_at, created_at)
@@ -478,34 +478,34 @@ describe('how a digest goes out (COMM-17)', () => {
       SELECT ${space.id}, id, ${club.id}, ${before(day)}, ${morning}, true, true FROM student`);
     await begin();
     const id = digestIdOf(club.id, '2026-03-02');
-    const said: string[] = [];
+    const reports: string[] = [];
     for (;;) {
       const next = await stepDigest(sending, id, morning.getTime());
       if (next.done) break;
-      said.push(`page ${next.page} of ${next.pages}, ${next.settled} of ${next.recipients}`);
+      reports.push(`page ${next.page} of ${next.pages}, ${next.settled} of ${next.recipients}`);
     }
-    // The only one for whom something is new may be on either page; a last one is empty.
-    expect(said.filter((one) => !one.includes('0 of 1')).at(-1)).to.equal('page 3 of 3, 1 of 1');
-    expect(said[0]).to.match(/^page 1 of 2, 0 of [01]$/);
-    expect(given).to.have.length(1);
+    // The only student with news may be on either page. The last page is empty.
+    expect(reports.filter((one) => !one.includes('0 of 1')).at(-1)).to.equal('page 3 of 3, 1 of 1');
+    expect(reports[0]).to.match(/^page 1 of 2, 0 of [01]$/);
+    expect(messages).to.have.length(1);
   });
 
-  it('tries again what the server refuses for now, and what it does not reach, and ends after the last', async () => {
+  it('retries temporary refusals and unreachable servers, and ends after the last attempt', async () => {
     const answers: HandOver[] = [
       { kind: 'refused', permanent: false, reply: '451 later' },
       { kind: 'not_sent', reply: 'ECONNECTION' },
       { kind: 'accepted', reply: '250 ok' },
     ];
-    answer = () => answers[given.length - 1] as HandOver;
+    answer = () => answers[messages.length - 1] as HandOver;
     expect(await send()).to.include({ waitingFor: 'retries', at: after(minute).getTime(), settled: 0, recipients: 1 });
     expect((await digest()).looksAt).to.deep.equal(after(minute));
     expect(await run(after(minute))).to.include({ waitingFor: 'retries', at: after(6 * minute).getTime() });
     expect(await run(after(6 * minute))).to.deep.equal({ done: true, outcome: 'sent' });
     expect(await digest()).to.deep.include({ looksAt: null, endedAt: after(6 * minute) });
-    expect(given).to.have.length(3);
+    expect(messages).to.have.length(3);
   });
 
-  it('waits for the rate of its club, and for the next day where a new club has sent enough', async () => {
+  it('waits for the rate of its club, and for the next day after a new club’s limit', async () => {
     await deps.db.run(sql`UPDATE mail_senders SET allowance = 0, allowance_at = ${morning} WHERE club_id = ${club.id}`);
     expect(await send()).to.deep.include({ waitingFor: 'rate', at: after(1_000).getTime() });
     const bounded = { ...sending, warmUps: { clubs: [0, 0, 0, 0], domains: [] } };
@@ -514,10 +514,10 @@ describe('how a digest goes out (COMM-17)', () => {
       waitingFor: 'day',
       at: Date.parse('2026-03-03T00:00:00Z'),
     });
-    expect(given).to.deep.equal([]);
+    expect(messages).to.deep.equal([]);
   });
 
-  it('ends with its date: what has not gone out is skipped, and what is under way ends as it ends', async () => {
+  it('ends with its date: unsent mails are skipped, and mails in flight complete', async () => {
     const bob = await buildStudent(club.id);
     await join(bob);
     answer = ({ to }) =>
@@ -537,10 +537,10 @@ describe('how a digest goes out (COMM-17)', () => {
       ['failed', null, 'outcome_unknown'],
       ['skipped', 'canceled', '451 later'],
     ]);
-    expect(given).to.have.length(2);
+    expect(messages).to.have.length(2);
   });
 
-  it('ends where the plan has lost `community`, and begins none then', async () => {
+  it('ends if the plan loses `community`, and does not begin then', async () => {
     await begin();
     await stepDigest(sending, digestIdOf(club.id, '2026-03-02'), morning.getTime());
     await buildPlan(club.id, 'starter');
@@ -550,19 +550,19 @@ describe('how a digest goes out (COMM-17)', () => {
     });
     expect(await rowsOf()).to.deep.equal([{ studentId: ada.id, status: 'skipped', reason: 'canceled', error: null }]);
     expect(await datesOf()).to.deep.equal(['2026-03-02']);
-    expect(given).to.deep.equal([]);
+    expect(messages).to.deep.equal([]);
   });
 
-  it('rests where the server refuses mail after mail, and is not reached', async () => {
+  it('rests if the server refuses mail after mail, or is unreachable', async () => {
     for (let number = 0; number < 30; number++) await join(await buildStudent(club.id));
     answer = () => ({ kind: 'refused', permanent: false, reply: '454 relaying denied' });
     expect(await send()).to.include({ waitingFor: 'server', at: after(15 * minute).getTime() });
-    const asked = given.length;
-    expect(asked).to.be.within(20, 22);
+    const firstCount = messages.length;
+    expect(firstCount).to.be.within(20, 22);
     await deps.db.run(sql`UPDATE mails SET next_attempt_at = ${morning} WHERE club_id = ${club.id}`);
     answer = () => ({ kind: 'not_sent', reply: 'ECONNECTION' });
     expect(await run()).to.include({ waitingFor: 'server', at: after(15_000).getTime() });
-    expect(given.length - asked).to.be.within(20, 22);
+    expect(messages.length - firstCount).to.be.within(20, 22);
   });
 
   for (const [place, copies, left] of [
@@ -570,12 +570,12 @@ describe('how a digest goes out (COMM-17)', () => {
     ['mail_handed_over', 1, ['failed', 'outcome_unknown']],
     ['mail_recorded', 1, ['sent', null]],
   ] as const)
-    it(`a worker that ends at ${place} lets nobody get it twice`, async () => {
+    it(`sends no mail twice if a worker dies at ${place}`, async () => {
       await begin();
       const dying = {
         ...sending,
         failpoint: async (name: string) => {
-          if (name === place) throw new Error('the worker ends');
+          if (name === place) throw new Error('The worker died');
         },
       };
       await run(morning, dying).then(
@@ -587,11 +587,11 @@ describe('how a digest goes out (COMM-17)', () => {
       );
       await deps.db.run(sql`UPDATE mails SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
       await run();
-      expect(given).to.have.length(copies);
+      expect(messages).to.have.length(copies);
       expect((await rowsOf()).map(({ status, error }) => [status, error])).to.deep.equal([left]);
     });
 
-  it('what is kept of it goes after 90 days, mails first', async () => {
+  it('deletes its rows after 90 days, mails first', async () => {
     await send();
     expect(await retainDigests(deps.db, after(90 * day - 1))).to.deep.equal({ rows: { digestMails: 0 }, more: false });
     expect(await retainDigests(deps.db, after(90 * day))).to.deep.equal({ rows: { digestMails: 1 }, more: true });

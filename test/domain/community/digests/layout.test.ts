@@ -71,7 +71,7 @@ Unsubscribe: ${unsubscribeUrl}
     expect(html).to.not.match(/[\uE000-\uE0FF]|\{\{/);
   });
 
-  it('escapes whatever people wrote, and lets no line break into the subject', () => {
+  it('escapes every text of a person, and removes line breaks from the subject', () => {
     const evil = '<script>alert("1")</script>';
     const { subject, html } = mail(
       [space({ name: evil, posts: [post({ title: evil, body: evil, author: evil, publicId: 'x' })] })],
@@ -85,7 +85,7 @@ Unsubscribe: ${unsubscribeUrl}
     expect(html.split('&lt;script&gt;').length - 1).to.equal(8);
   });
 
-  it('a post without a title is linked by its words; counts what it does not show', () => {
+  it('links a post without a title by its text, and counts the posts that it does not show', () => {
     const { subject, text, html } = mail(
       [
         space({
@@ -107,7 +107,7 @@ Unsubscribe: ${unsubscribeUrl}
   });
 });
 
-describe('the words of a post (COMM-18)', () => {
+describe('the text of a post (COMM-18)', () => {
   for (const [markdown, words] of [
     ['# Knots\n\nIt *finally* **holds**, `always`.', 'Knots It finally holds, always.'],
     ['- one\n- two\n\n> three', 'one two three'],
@@ -118,11 +118,11 @@ describe('the words of a post (COMM-18)', () => {
     ['a\u202Eb\u0007c', 'a b c'],
     ['', ''],
   ] as const)
-    it(`${JSON.stringify(markdown)} becomes ${JSON.stringify(words)}`, () => {
+    it(`${JSON.stringify(markdown)} is shown as ${JSON.stringify(words)}`, () => {
       expect(wordsOf(markdown, 280)).to.equal(words);
     });
 
-  it('cuts behind a whole word where there is one, and never a character', () => {
+  it('is cut after a whole word if possible, and never inside a character', () => {
     expect(wordsOf('one two three', 9)).to.equal('one two…');
     expect(wordsOf('one two three', 13)).to.equal('one two three');
     expect(plainLine('👩‍👩‍👧'.repeat(5), 3)).to.equal('👩‍👩‍👧👩‍👩‍👧…');

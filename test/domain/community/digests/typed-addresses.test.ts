@@ -4,7 +4,7 @@ import { withoutAddresses } from '../../../../domain/community/digests/typed-add
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
 describe('typed addresses in a mail', () => {
-  it('become [link] where a pattern finds them', () => {
+  it('become [link] if they match a pattern', () => {
     const pieces = [
       'http',
       '://',
@@ -34,7 +34,7 @@ describe('typed addresses in a mail', () => {
     );
   });
 
-  it('are looked for in a time that grows with the text alone', () => {
+  it('are found in linear time', () => {
     for (const piece of ['a', 'a.', '1.', 'www.', 'a:/', 'a://', 'a.b '])
       expectLinear(piece, manyTimes(piece), withoutAddresses, 16_000);
   }).timeout(30_000);

@@ -10,21 +10,25 @@ describe('addresses in the body of a notice', () => {
     ['in lists and fields, and names of fields', { 'a@b.cd': [{ x: 'e@f.gh' }, null, 7, true] }, ['a@b.cd', 'e@f.gh']],
     ['once each', ['a@b.cd', 'A@B.CD'], ['a@b.cd']],
     ['in a sentence, without its full stop', 'Ask a@b.cd. Or e@f.gh, or i@j.kl-', ['a@b.cd', 'e@f.gh', 'i@j.kl']],
-    ['after what may divide', 'see mail=a@b.cd', ['a@b.cd', 'mail=a@b.cd']],
-    ['as they are, where the text is nothing else', 'mail=a@b.cd', ['mail=a@b.cd']],
-    ['as they are, in a field of 1,000 characters', 'mail=a@b.cd'.padEnd(1_000), ['mail=a@b.cd']],
-    ['and what may divide them, in a longer field', 'mail=a@b.cd'.padEnd(1_001), ['a@b.cd', 'mail=a@b.cd']],
+    ['after a separating character', 'see mail=a@b.cd', ['a@b.cd', 'mail=a@b.cd']],
+    ['unchanged, if the text has nothing else', 'mail=a@b.cd', ['mail=a@b.cd']],
+    ['unchanged, in a field of 1,000 characters', 'mail=a@b.cd'.padEnd(1_000), ['mail=a@b.cd']],
+    [
+      'with and without a separating character, in a longer field',
+      'mail=a@b.cd'.padEnd(1_001),
+      ['a@b.cd', 'mail=a@b.cd'],
+    ],
     ['after full stops', 'so ...a@b.cd', ['a@b.cd']],
     ['between rows of 300 full stops', `x${'.'.repeat(300)}a@b.cd${'.'.repeat(300)}x`, ['a@b.cd']],
     ['in brackets', 'Ada <a@b.cd> (e@f.gh)', ['a@b.cd', 'e@f.gh']],
     ['of 254 characters', `x ${long(254)} y`, [long(254)]],
-    ['nowhere in what has none', ['a@', '@b.cd', 'a b@ c', `x ${long(255)} y`, 'a@b', null, undefined, 3], []],
+    ['nowhere in texts without one', ['a@', '@b.cd', 'a b@ c', `x ${long(255)} y`, 'a@b', null, undefined, 3], []],
   ] as const)
     it(`are found ${what}`, () => {
       expect(addressesIn(body).toSorted()).to.deep.equal([...found].toSorted());
     });
 
-  it('are 200 at most', () => {
+  it('are at most 200', () => {
     const many = (count: number) => Array.from({ length: count }, (_, number) => `a${number}@b.cd`);
     expect(addressesIn(many(200))).to.have.length(200);
     expect(addressesIn(many(201))).to.have.length(200);
@@ -32,7 +36,7 @@ describe('addresses in the body of a notice', () => {
     expect(addressesIn(`${many(199).join(' ')} x=y=a@b.cd`)).to.have.length(200);
   });
 
-  it('begin after eight characters that may divide, or after all of them', () => {
+  it('begin after each of eight separating characters', () => {
     const name = 'x=a=b=c=d=e=f=g=h=i=j';
     const beginnings = ['x=', 'd=', 'e=', 'f=', 'g=', 'h=', 'i=', 'j'].map((from) => name.slice(name.indexOf(from)));
     expect(addressesIn(`see ${name}@b.cd`)).to.have.members(
@@ -50,7 +54,7 @@ describe('addresses in the body of a notice', () => {
 });
 
 describe('the time of a sale (EVT-22)', () => {
-  it('is the platform’s, but none that has not come yet', () => {
+  it('is the platform’s time, but never a future time', () => {
     const [before, now] = [new Date(1_000), new Date(2_000)];
     expect([timeOfFact(before, now), timeOfFact(now, before)]).to.deep.equal([before, before]);
   });

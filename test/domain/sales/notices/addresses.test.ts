@@ -1,4 +1,4 @@
-/** Addresses in notices: found wherever an adapter would take them, in time that grows with the body and no faster. */
+/** Addresses in notices: every address that an adapter accepts is found, in linear time. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { isEmail } from '../../../../platform/core/email.policy.ts';
@@ -8,7 +8,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const mebibyte = 1_048_576;
 
-/** How long this thread works on a body, the shortest of three, in milliseconds: what else the machine does is not counted. */
+/** The time of this thread for a body in milliseconds, the shortest of three. The time of other processes does not count. */
 function millisecondsFor(body: unknown): number {
   const took = Array.from({ length: 3 }, () => {
     const before = process.threadCpuUsage();
@@ -86,7 +86,7 @@ describe('addresses in a notice', () => {
 
 describe('a notice with an unknown token', () => {
   it('is rejected before its body is read', async () => {
-    const receiveBody = () => Promise.reject(new Error('The body was read.'));
+    const receiveBody = () => Promise.reject(new Error('The body was read'));
     const received = { platform: 'generic', token: 'nobody', receiveBody, signature: '' };
     const receiveNotice = createNoticeReceiver(await testDeps());
     const refused: unknown = await receiveNotice({ ...received, header: () => '' }, new Date()).catch(
@@ -95,7 +95,7 @@ describe('a notice with an unknown token', () => {
     expect(refused).to.have.property('code', 'not_found');
   });
 
-  it('are read before they are folded: one with the Kelvin sign is none', () => {
+  it('are checked before folding, so an address with the Kelvin sign is refused', () => {
     expect(readAddress('\u212Aay@example.com')).to.equal(undefined);
     expect(readAddress('ada@\u212Anots.example')).to.equal(undefined);
     expect(readAddress(' Kay@Example.com ')).to.equal('kay@example.com');

@@ -39,7 +39,7 @@ async function accessOf({ club }: TestShop): Promise<Access[]> {
   );
 }
 
-/** When each fact of a sale happened. */
+/** The time of each fact of a sale. */
 async function occurredAt({ club }: TestShop): Promise<Record<string, string>> {
   const source = await testDatabase();
   const rows = await source.query<{ type: string; at: Date }[]>(
@@ -93,14 +93,14 @@ describe('a sale', () => {
   it('whose refund comes first records both facts, and the payment notice then adds nothing', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'refunded'));
-    const told = ['student.created', 'purchase.paid', 'access.granted', 'purchase.refunded', 'access.revoked'];
-    expect(await factTypes(shop.club.id)).to.deep.equal(told);
+    const expectedTypes = ['student.created', 'purchase.paid', 'access.granted', 'purchase.refunded', 'access.revoked'];
+    expect(await factTypes(shop.club.id)).to.deep.equal(expectedTypes);
     await sell(shop, purchaseNotice(shop, 'paid'));
-    expect(await factTypes(shop.club.id)).to.deep.equal(told);
+    expect(await factTypes(shop.club.id)).to.deep.equal(expectedTypes);
     expect((await accessOf(shop))[0]?.revokedReason).to.equal('refund');
   });
 
-  it('raises facts of the platform’s times, also where they are told late and out of order (EVT-22)', async () => {
+  it('raises facts with the platform’s times, also for late and unordered notices (EVT-22)', async () => {
     const shop = await buildShop();
     await sell(
       shop,
@@ -119,7 +119,7 @@ describe('a sale', () => {
     });
   });
 
-  it('raises no fact later than its processing, however far the platform’s clock is ahead (EVT-22)', async () => {
+  it('raises no fact later than its processing, however fast the platform’s clock is (EVT-22)', async () => {
     const shop = await buildShop();
     const ahead = { occurred_at: later, purchase: { id: 'sale-1', amount: 1, currency: 'EUR', paid_at: later } };
     await sell(shop, purchaseNotice(shop, 'paid', ahead), purchaseNotice(shop, 'refunded', ahead));
@@ -134,7 +134,7 @@ describe('a sale', () => {
     ]);
   });
 
-  it('takes the earliest time and the latest payment’s amount, never the amount of a refund', async () => {
+  it('uses the earliest time and the latest payment’s amount, never the amount of a refund', async () => {
     const shop = await buildShop();
     const terms = (amount: number, paidAt: string) => ({
       purchase: { id: 'sale-1', amount, currency: 'EUR', paid_at: paidAt },
@@ -175,7 +175,7 @@ describe('a sale', () => {
     const facts = async ({ club }: TestShop) => (await factTypes(club.id)).filter((type) => type !== 'student.created');
     const paid = ['purchase.paid', 'access.granted'];
 
-    it('keeps its access and its status, and records what went back', async () => {
+    it('keeps its access and its status, and records the refunded amount', async () => {
       for (const terms of [{ refunded_amount: 1_000 }, { amount: 1_000 }]) {
         const shop = await buildShop();
         await sell(shop, purchaseNotice(shop, 'paid'), refund(shop, terms), refund(shop, terms));
@@ -184,7 +184,7 @@ describe('a sale', () => {
       }
     });
 
-    it('loses its access once all is given back, by what every notice states in all', async () => {
+    it('loses its access after everything was refunded, by the stated totals', async () => {
       const shop = await buildShop();
       await sell(shop, purchaseNotice(shop, 'paid'));
       for (const refunded of [1_000, 4_899, 900]) await sell(shop, refund(shop, { refunded_amount: refunded }));
@@ -196,8 +196,8 @@ describe('a sale', () => {
 
     it('loses its access if the product says so', async () => {
       const shop = await buildShop();
-      const given = { partial_refund_ends_access: true };
-      await updateProduct(await testDeps(), shop.club.id, shop.product.id, given, new Date());
+      const change = { partial_refund_ends_access: true };
+      await updateProduct(await testDeps(), shop.club.id, shop.product.id, change, new Date());
       await sell(
         shop,
         purchaseNotice(shop, 'paid'),
@@ -208,16 +208,16 @@ describe('a sale', () => {
       expect(await facts(shop)).to.deep.equal([...paid, 'purchase.refunded', 'access.revoked']);
     });
 
-    it('does not end access that stands when the product says so later and the payment is sent again', async () => {
+    it('keeps current access if the product’s setting changes later and the payment is repeated', async () => {
       const shop = await buildShop();
       await sell(shop, purchaseNotice(shop, 'paid'), refund(shop, { refunded_amount: 1_000 }));
-      const given = { partial_refund_ends_access: true };
-      await updateProduct(await testDeps(), shop.club.id, shop.product.id, given, new Date());
+      const change = { partial_refund_ends_access: true };
+      await updateProduct(await testDeps(), shop.club.id, shop.product.id, change, new Date());
       await sell(shop, purchaseNotice(shop, 'paid'));
       expect(await standing(shop)).to.deep.equal(['paid', '4900', '1000', null]);
     });
 
-    it('gets its access back where the refund came first and stated no price', async () => {
+    it('regains its access if the refund came first and stated no price', async () => {
       const shop = await buildShop();
       await sell(shop, refund(shop, { amount: 1_000 }));
       expect(await standing(shop)).to.deep.equal(['refunded', '1000', '1000', 'refund']);
@@ -241,13 +241,13 @@ describe('a sale', () => {
       }
     });
 
-    it('stays undone where a refund in another currency came first', async () => {
+    it('stays undone if a refund in another currency came first', async () => {
       const shop = await buildShop();
       await sell(shop, refund(shop, { amount: 1_000, currency: 'USD' }), purchaseNotice(shop, 'paid'));
       expect(await standing(shop)).to.deep.equal(['refunded', '4900', null, 'refund']);
     });
 
-    it('of a subscription leaves the access of the latest charge', async () => {
+    it('of a subscription keeps the access of the latest charge', async () => {
       const shop = await buildShop();
       const charge = { ...subscribed, purchase: { id: 'one', amount: 900, currency: 'EUR' } };
       await sell(shop, purchaseNotice(shop, 'paid', charge));
@@ -361,14 +361,14 @@ describe('a sale', () => {
 });
 
 describe('cancellation of a subscription', () => {
-  it('without a period end revokes the access at once', async () => {
+  it('without a period end revokes the access immediately', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid', subscribed), canceled(shop));
     expect((await factTypes(shop.club.id)).slice(-2)).to.deep.equal(['subscription.canceled', 'access.revoked']);
     expect((await accessOf(shop))[0]?.revokedReason).to.equal('cancellation');
   });
 
-  it('with a period end in the past revokes the access at once', async () => {
+  it('with a past period end revokes the access immediately', async () => {
     const shop = await buildShop();
     await sell(
       shop,
@@ -430,7 +430,7 @@ describe('cancellation of a subscription', () => {
 });
 
 describe('removal of a student', () => {
-  it('deletes the bodies of all notices about them, also unreadable ones, and keeps the amounts', async () => {
+  it('deletes the bodies of all notices about the student, also unreadable ones, and keeps the amounts', async () => {
     const shop = await buildShop();
     const name = `Bea ${newId()}`;
     const buyer = { email: shop.email, name };
@@ -457,7 +457,7 @@ describe('removal of a student', () => {
     ).to.deep.equal([{ amount: '4900', currency: 'EUR' }]);
   });
 
-  it('holds when a notice is repeated, and a new purchase opens a new account', async () => {
+  it('stays in force when a notice is repeated, and a new purchase opens a new account', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'));
     const studentId = await studentOf(shop);

@@ -27,7 +27,7 @@ import { noticeDeps, stepNotice, takeNotice } from '../../../toolkit/drive/sales
 const day = 86_400_000;
 const euros = (id: string) => ({ purchase: { id, amount: 1, currency: 'EUR' } });
 
-describe('a notice that cannot be carried out', () => {
+describe('a notice that cannot be applied', () => {
   for (const [what, further, left] of [
     ['an unknown product', { product: { id: 'nobody-knows' } }, { errorCode: 'unknown_product', errorPath: null }],
     ['an invalid address', { buyer: { email: 'none' } }, { errorCode: 'bad_shape', errorPath: 'buyer.email' }],
@@ -47,7 +47,7 @@ describe('a notice that cannot be carried out', () => {
     });
   }
 
-  it('fails with limit_reached without a free place, and passes when replayed with one', async () => {
+  it('fails with limit_reached without a free seat, and passes when replayed with one', async () => {
     const shop = await buildShop();
     await buildPlan(shop.club.id, 'starter');
     await buildStudents(shop.club.id, plans.starter.allowances.students.included);
@@ -97,7 +97,7 @@ describe('the bytes of a stored notice', () => {
     return id;
   };
 
-  it('are applied with a byte-order mark, a refund, too', async () => {
+  it('are applied with a byte-order mark, also for a refund', async () => {
     const shop = await buildShop();
     const paid = purchaseNotice(shop, 'paid', euros('marked'));
     for (const body of [paid, { ...paid, event: 'purchase.refunded' }]) {
@@ -110,7 +110,7 @@ describe('the bytes of a stored notice', () => {
     ]);
   });
 
-  it('are applied on the next try if an earlier version failed on their mark', async () => {
+  it('are applied on the next try if an earlier version failed on their byte-order mark', async () => {
     const shop = await buildShop();
     const body = Buffer.from(JSON.stringify(purchaseNotice(shop, 'paid')));
     const id = await stored(shop, Buffer.concat([mark, body]));
@@ -138,7 +138,7 @@ describe('the bytes of a stored notice', () => {
     });
   }
 
-  it('fail as bad_shape with the path for numbers beyond a double and lists in place of objects', async () => {
+  it('fail as bad_shape with the path for numbers beyond a double and lists instead of objects', async () => {
     const shop = await buildShop();
     const text = JSON.stringify(
       purchaseNotice(shop, 'paid', { purchase: { id: '1', amount: 4_900, currency: 'EUR' } }),
@@ -149,7 +149,7 @@ describe('the bytes of a stored notice', () => {
   });
 });
 
-describe('an internal fault', () => {
+describe('an internal error', () => {
   it('rolls the notice back, records internal_error, and leaves it pending for another try', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
@@ -160,7 +160,7 @@ describe('an internal fault', () => {
       vault: {
         ...deps.vault,
         derive: () => {
-          throw new Error('the vault is broken');
+          throw new Error('The vault is broken');
         },
       },
     };
@@ -177,7 +177,7 @@ describe('an internal fault', () => {
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const dead = await noticeDeps({
       failpoint: async (name) => {
-        if (name === 'notice_claimed') throw new Error('dead');
+        if (name === 'notice_claimed') throw new Error('The worker died');
       },
     });
     await processNotice(dead, id, Date.now()).catch(() => undefined);
@@ -193,7 +193,7 @@ describe('an internal fault', () => {
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const dead = await noticeDeps({
       failpoint: async (name) => {
-        if (name === 'notice_recorded') throw new Error('dead');
+        if (name === 'notice_recorded') throw new Error('The worker died');
       },
     });
     await processNotice(dead, id, Date.now()).catch(() => undefined);
@@ -243,10 +243,10 @@ describe('concurrent notices', () => {
         await takeNotice(shop.connection, purchaseNotice(shop, ids.length % 2 === 0 ? 'refunded' : 'chargeback')),
       );
     await Promise.all(ids.map((id) => stepNotice(id)));
-    const told = (await factTypes(shop.club.id)).filter(
+    const types = (await factTypes(shop.club.id)).filter(
       (type) => type === 'purchase.refunded' || type === 'access.revoked',
     );
-    expect(told).to.deep.equal(['purchase.refunded', 'access.revoked']);
+    expect(types).to.deep.equal(['purchase.refunded', 'access.revoked']);
     expect(await salesStateOf(shop.club.id)).to.have.nested.property('purchases[0].status', 'chargeback');
   });
 
@@ -261,8 +261,8 @@ describe('concurrent notices', () => {
   });
 });
 
-describe('a notice of somebody new, while an import holds the club’s count of students', () => {
-  it('gives up before its lease ends, gives the lease back, and is processed as soon as the count is free', async () => {
+describe('a notice of a new buyer while an import holds the club’s count of students', () => {
+  it('gives its lease back before the end, and is processed as soon as the count is free', async () => {
     const shop = await buildShop();
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const { db } = await testDeps();
@@ -298,14 +298,17 @@ describe('upkeep of notices', () => {
 
   it('purges bodies with their addresses after 90 days, after which a replay is rejected', async () => {
     const shop = await buildShop();
-    const kept = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'unknown' } }));
+    const recentNotice = await takeNotice(
+      shop.connection,
+      purchaseNotice(shop, 'paid', { product: { id: 'unknown' } }),
+    );
     const old = await takeNotice(shop.connection, purchaseNotice(shop, 'paid', { product: { id: 'unknown' } }));
-    for (const id of [kept, old]) await stepNotice(id);
-    await alter('sales_notices', kept, { received_at: new Date(Date.now() - 90 * day + 60_000) });
+    for (const id of [recentNotice, old]) await stepNotice(id);
+    await alter('sales_notices', recentNotice, { received_at: new Date(Date.now() - 90 * day + 60_000) });
     await alter('sales_notices', old, { received_at: new Date(Date.now() - 90 * day) });
     const { db } = await testDeps();
     expect((await retainNotices(db, new Date())).rows.notices).to.be.at.least(1);
-    expect((await noticeRow(kept)).body).not.to.equal(null);
+    expect((await noticeRow(recentNotice)).body).not.to.equal(null);
     expect(await noticeRow(old)).to.include({ body: null, status: 'failed' });
     const error: unknown = await replayNotice({ db }, shop.club.id, old, new Date()).catch((thrown: unknown) => thrown);
     expect(error).to.have.property('code', 'payload_purged');

@@ -14,7 +14,7 @@ import { useTracing } from '../../../toolkit/stack/tracing.ts';
 
 type Key = Pick<TestSalesConnection, 'platform' | 'token'>;
 
-describe('notices that come at once', () => {
+describe('concurrent notices', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let now: Date;
   beforeEach(async () => {
@@ -34,8 +34,8 @@ describe('notices that come at once', () => {
     header: () => proof,
     signature: proof,
   });
-  /** Takes all of them in at once. @returns how each ended */
-  const taken = async (notices: readonly ReceivedNotice[], db: Database = deps.db) => {
+  /** Receives all of them at the same time. @returns the result of each */
+  const receiveAll = async (notices: readonly ReceivedNotice[], db: Database = deps.db) => {
     const receive = createNoticeReceiver({ ...deps, db });
     const ends = await Promise.allSettled(notices.map((one) => receive(one, now)));
     return ends.map((end) =>
@@ -45,18 +45,18 @@ describe('notices that come at once', () => {
   const rowsOf = (clubId: string) => deps.db.manager.find(SalesNotice, { where: { clubId }, order: { id: 'ASC' } });
   const bodies = async (clubId: string) => (await rowsOf(clubId)).map(({ body }) => body?.toString());
 
-  it('are kept as they came, each under its own connection, and each is woken once', async () => {
+  it('are stored as received, each under its own connection, and each is woken once', async () => {
     const [one, other] = [await shop(), await shop()];
     const notices = Array.from({ length: 12 }, (_, index) =>
       notice(index % 3 === 0 ? other.connection : one.connection, `notice-${index}`, index % 2 ? 'proof' : ''),
     );
-    expect(new Set(await taken(notices))).to.deep.equal(new Set(['accepted']));
+    expect(new Set(await receiveAll(notices))).to.deep.equal(new Set(['accepted']));
     for (const { clubId, connection } of [one, other]) {
       const rows = await rowsOf(clubId);
-      const sent = notices.filter(({ token }) => token === connection.token);
-      expect(rows.map(({ body }) => body?.toString())).to.have.members(sent.map(({ raw }) => raw.toString()));
+      const ownNotices = notices.filter(({ token }) => token === connection.token);
+      expect(rows.map(({ body }) => body?.toString())).to.have.members(ownNotices.map(({ raw }) => raw.toString()));
       for (const row of rows) {
-        const from = sent.find(({ raw }) => row.body?.equals(raw));
+        const from = ownNotices.find(({ raw }) => row.body?.equals(raw));
         expect(row).to.deep.include({
           connectionId: connection.id,
           platform: connection.platform,
@@ -73,7 +73,7 @@ describe('notices that come at once', () => {
     }
   });
 
-  it('are refused alone where their token is of nobody, rotated, deleted, or of another platform', async () => {
+  it('are refused individually if their token is unknown, rotated, deleted, or of another platform', async () => {
     const { clubId, connection } = await shop();
     const [rotated, deleted] = [await buildSalesConnection(clubId), await buildSalesConnection(clubId)];
     await rotateConnection(deps, clubId, rotated.id, now);
@@ -83,7 +83,7 @@ describe('notices that come at once', () => {
     const stranger: Key = { platform: 'generic', token: 'nobody' };
     const keys = [connection, rotated, stranger, deleted, elsewhere, nowhere, connection];
     const refused = 'not_found';
-    expect(await taken(keys.map((key, index) => notice(key, `notice-${index}`)))).to.deep.equal([
+    expect(await receiveAll(keys.map((key, index) => notice(key, `notice-${index}`)))).to.deep.equal([
       'accepted',
       refused,
       refused,
@@ -96,7 +96,7 @@ describe('notices that come at once', () => {
     expect(await wakesOf(clubId)).to.have.length(2);
   });
 
-  it('are refused alone where the connection is deleted between its look-up and the notice', async () => {
+  it('are refused individually if the connection is deleted between look-up and insertion', async () => {
     const [gone, stays] = [await shop(), await shop()];
     let statements = 0;
     const deleting = unreliable(deps.db, async () => {
@@ -104,28 +104,28 @@ describe('notices that come at once', () => {
       return undefined;
     });
     const notices = [gone, stays].map(({ connection }) => notice(connection, 'notice'));
-    expect(await taken(notices, deleting)).to.deep.equal(['not_found', 'accepted']);
+    expect(await receiveAll(notices, deleting)).to.deep.equal(['not_found', 'accepted']);
     expect([await bodies(gone.clubId), await bodies(stays.clubId)]).to.deep.equal([[], ['notice']]);
     expect([await wakesOf(gone.clubId), await wakesOf(stays.clubId)].map((wakes) => wakes.length)).to.deep.equal([
       0, 1,
     ]);
   });
 
-  it('take two statements, however many they are', async () => {
+  it('take two statements for any number of notices', async () => {
     const { connection } = await shop();
     let statements = 0;
     const counting = unreliable(deps.db, () => {
       statements++;
       return undefined;
     });
-    await taken(
+    await receiveAll(
       Array.from({ length: 20 }, (_, index) => notice(connection, `notice-${index}`)),
       counting,
     );
     expect(statements).to.equal(2);
   });
 
-  it('go 64 at a time, and one of more than 64 kB by itself', async () => {
+  it('are written 64 at a time, and a notice of more than 64 kB alone', async () => {
     const { clubId, connection } = await shop();
     let statements = 0;
     const counting = unreliable(deps.db, () => {
@@ -134,16 +134,16 @@ describe('notices that come at once', () => {
     });
     const texts = Array.from({ length: 65 }, (_, index) => `notice-${index}`);
     const notices = [...texts, 'a'.repeat(65_537), 'b'.repeat(65_536)].map((text) => notice(connection, text));
-    expect(new Set(await taken(notices, counting))).to.deep.equal(new Set(['accepted']));
+    expect(new Set(await receiveAll(notices, counting))).to.deep.equal(new Set(['accepted']));
     expect(statements, 'a look-up, the large one, and two of 64 and 2').to.equal(4);
     expect(await rowsOf(clubId)).to.have.length(67);
   });
 
-  it('all fail where the connection to Postgres is lost, and nothing is left of them', async () => {
+  it('all fail if the connection to Postgres is lost, and none is stored', async () => {
     const { clubId, connection } = await shop();
     let statements = 0;
-    const lost = unreliable(deps.db, () => (++statements === 2 ? 'before' : undefined));
-    const receive = createNoticeReceiver({ ...deps, db: lost });
+    const unreliableDb = unreliable(deps.db, () => (++statements === 2 ? 'before' : undefined));
+    const receive = createNoticeReceiver({ ...deps, db: unreliableDb });
     const ends = await Promise.allSettled([1, 2].map((index) => receive(notice(connection, `notice-${index}`), now)));
     expect(ends.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected']);
     expect(await rowsOf(clubId)).to.deep.equal([]);
@@ -151,10 +151,10 @@ describe('notices that come at once', () => {
     expect(await bodies(clubId)).to.deep.equal(['later']);
   });
 
-  describe('while requests are traced', () => {
+  describe('with tracing of requests', () => {
     useTracing();
 
-    it('are woken each from the span of its own request', async () => {
+    it('are each woken from the span of their own request', async () => {
       const shops = [await shop(), await shop()];
       const receive = createNoticeReceiver(deps);
       const requests = await Promise.all(

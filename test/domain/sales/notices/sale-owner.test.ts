@@ -1,4 +1,4 @@
-/** Whose sale a notice is about: named once, whoever else is named later, at the same time, or by another shop. */
+/** The owner of a notice's sale: named once, although other buyers are named later, at the same time, or by another shop. */
 import { expect } from 'chai';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { assembleBody } from '../../../toolkit/drive/facts.ts';
@@ -29,7 +29,7 @@ async function studentOf({ club, email }: TestShop): Promise<string> {
   return row?.id ?? '';
 }
 
-/** Whom the facts of a club are about, beside whom their purchase or subscription belongs to. */
+/** The students of a club's facts, and the owners of the facts' purchases or subscriptions. */
 async function strayFacts(clubId: string): Promise<unknown[]> {
   const source = await testDatabase();
   return source.query<unknown[]>(
@@ -41,7 +41,7 @@ async function strayFacts(clubId: string): Promise<unknown[]> {
   );
 }
 
-describe('two first notices of one sale or subscription at once, with two buyers', () => {
+describe('two concurrent first notices of one sale or subscription with two buyers', () => {
   for (const known of [false, true]) {
     it(`give the sale to one of two ${known ? 'known students' : 'strangers'}, and nothing to the other`, async function () {
       this.timeout(60_000);
@@ -106,8 +106,10 @@ describe('body of a fact about a sale', () => {
       occurredAt: new Date(),
     };
     const subject = { id: student.id, name: 'S', email: null, verified: false, createdAt: new Date(), removed: false };
-    const told: unknown = await assembleBody(db, fact, subject, new Date()).catch((error: unknown) => error);
-    expect(told).to.be.an.instanceOf(Error).and.have.property('message', 'The record of a fact purchase.paid is gone');
+    const failure: unknown = await assembleBody(db, fact, subject, new Date()).catch((error: unknown) => error);
+    expect(failure)
+      .to.be.an.instanceOf(Error)
+      .and.have.property('message', 'The record of a fact purchase.paid is gone');
   });
 });
 
@@ -165,7 +167,7 @@ describe('removal of a student from notices', () => {
     expect(await columnsHolding(shop.email)).to.deep.equal([]);
   });
 
-  it('purges failed, ignored and pending notices under a former address, and ignores the pending one', async () => {
+  it('purges notices under a former address, and ignores the pending one', async () => {
     const shop = await buildShop();
     await sell(shop, purchaseNotice(shop, 'paid'), purchaseNotice(shop, 'paid', unknown));
     const ignored = await takeNotice(shop.connection, { event: 'other', who: shop.email });
@@ -209,11 +211,11 @@ describe('removal of a student from notices', () => {
     expect(await columnsHolding(third.email)).to.deep.equal([]);
   });
 
-  it('keeps notices that were attributed to another student', async () => {
+  it('keeps notices that were assigned to another student', async () => {
     const shop = await buildShop();
     const other = await buildStudent(shop.club.id);
-    const kept = await takeNotice(shop.connection, { ...purchaseNotice(shop, 'paid'), producer: other.email });
-    await stepNotice(kept);
+    const otherNotice = await takeNotice(shop.connection, { ...purchaseNotice(shop, 'paid'), producer: other.email });
+    await stepNotice(otherNotice);
     await updateStudent(
       await testDeps(),
       shop.club.id,
@@ -223,7 +225,7 @@ describe('removal of a student from notices', () => {
       new Date(),
     );
     await remove(shop, other.id);
-    expect((await noticeRow(kept)).body).not.to.equal(null);
+    expect((await noticeRow(otherNotice)).body).not.to.equal(null);
   });
 
   it('finds the notices by an index', async () => {
@@ -243,7 +245,7 @@ describe('a notice with text that Postgres cannot store', () => {
     ['half a surrogate pair', String.raw`x\ud800y`, 'xy'],
     ['a NUL', String.raw`Be\u0000a`, 'Be a'],
   ] as const) {
-    it(`is kept byte for byte, and applied with a repaired name: ${what} in the buyer’s name`, async () => {
+    it(`is stored unchanged, and applied with a repaired name: ${what} in the buyer’s name`, async () => {
       const shop = await buildShop();
       const raw = JSON.stringify(purchaseNotice(shop, 'paid')).replace('Bea Buyer', name);
       expect((await call('POST', `/webhooks/generic/${shop.connection.token}`, { raw })).status).to.equal(202);
@@ -261,11 +263,11 @@ describe('a notice with text that Postgres cannot store', () => {
       expect(students).to.deep.equal([{ name: repaired }]);
     });
 
-    it(`is processed: ${what} in a field that is not read, its name, or an address`, async () => {
+    it(`is processed with ${what} in an unread field, its name, or an address`, async () => {
       const shop = await buildShop();
       const raw = JSON.stringify({ ...purchaseNotice(shop, 'paid'), NAME: 'NAME b@example.com', note: 'NAME@x.com' });
-      const sent = raw.replaceAll('NAME', name);
-      expect((await call('POST', `/webhooks/generic/${shop.connection.token}`, { raw: sent })).status).to.equal(202);
+      const text = raw.replaceAll('NAME', name);
+      expect((await call('POST', `/webhooks/generic/${shop.connection.token}`, { raw: text })).status).to.equal(202);
       const source = await testDatabase();
       const [row] = await source.query<{ id: string }[]>(`SELECT id FROM sales_notices WHERE connection_id = $1`, [
         shop.connection.id,

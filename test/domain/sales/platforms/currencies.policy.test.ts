@@ -2,29 +2,29 @@ import { expect } from 'chai';
 import { decimalsOf, formerDecimals, smallestUnits } from '../../../../domain/sales/platforms/currencies.policy.ts';
 
 describe('currencies by ISO 4217', () => {
-  it('have the decimals of the standard, not those that are displayed', () => {
+  it('have the decimals of the standard, not the displayed ones', () => {
     const codesBy: Readonly<Record<number, string>> = {
       0: 'CLP ISK UGX JPY KRW VND XOF UYI',
       2: 'COP HUF IDR PKR LBP IRR YER MRU MGA BRL EUR USD XCG VED',
       3: 'IQD KWD BHD TND',
       4: 'CLF UYW',
     };
-    const wanted = Object.entries(codesBy).flatMap(([decimals, codes]) =>
+    const expected = Object.entries(codesBy).flatMap(([decimals, codes]) =>
       codes.split(' ').map((code) => [code, Number(decimals)] as const),
     );
-    for (const [code, decimals] of wanted) expect(decimalsOf(code), code).to.equal(decimals);
+    for (const [code, decimals] of expected) expect(decimalsOf(code), code).to.equal(decimals);
   });
 
-  it('are not what the standard does not list, nor metals, tests and names of objects', () => {
+  it('exclude unlisted codes, metals, tests and names of objects', () => {
     for (const code of ['QQQ', 'ABC', 'DEM', 'HRK', 'XAU', 'XXX', 'XTS', 'eur', '', 'toString', '__proto__', 'default'])
       expect(decimalsOf(code), code).to.equal(undefined);
   });
 
-  it('that were rounded to whole units all have smaller ones', () => {
+  it('that were rounded to whole units all have smaller units', () => {
     for (const code of Object.keys(formerDecimals)) expect(decimalsOf(code), code).to.be.greaterThan(0);
   });
 
-  it('turn decimals into smallest units exactly, a half upwards', () => {
+  it('turn decimals into smallest units exactly, and round half up', () => {
     expect(smallestUnits('149900.00', 2)).to.equal(14_990_000n);
     expect(smallestUnits('12990.5', 2)).to.equal(1_299_050n);
     expect(smallestUnits('15.125', 3)).to.equal(15_125n);

@@ -6,7 +6,7 @@ import { salesPlatforms } from '../../../../entities/sales/values.ts';
 import { NoticeRefusal } from '../../../../domain/sales/notices/refusal.ts';
 import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../../toolkit/builders/platform-notices.ts';
 
-/** The notice with another value at a path; undefined takes the field away. */
+/** The notice with another value at a path. Undefined removes the field. */
 function changed(notice: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
   const copy = structuredClone(notice);
   const names = path.split('.');
@@ -25,12 +25,12 @@ function refusalOf(platform: (typeof salesPlatforms)[number], body: unknown): Pi
       return { code: error.code, ...(error.path !== undefined && { path: error.path }) };
     throw error;
   }
-  throw new Error('It was read.');
+  throw new Error('The notice was read without a refusal');
 }
 
 const only = (events: readonly SalesEvent[]): SalesEvent => {
   const [event, ...others] = events;
-  if (!event || others.length > 0) throw new Error(`Not one event but ${events.length}.`);
+  if (!event || others.length > 0) throw new Error(`The notice has ${events.length} events instead of one`);
   return event;
 };
 
@@ -113,7 +113,7 @@ describe('hotmart notices, 2.0.0', () => {
     }
   });
 
-  it('reject amounts that are no decimal with their path', () => {
+  it('reject amounts that are not decimals, with their path', () => {
     for (const value of ['1e3', '-1', '1,5', '', ' 5', '0x10', -0.01, 1e15, 1e300, true, [1]])
       expect(
         refusalOf('hotmart', changed(hotmartPurchase('PURCHASE_APPROVED'), 'data.purchase.price.value', value)),
@@ -121,12 +121,12 @@ describe('hotmart notices, 2.0.0', () => {
       ).to.deep.equal({ code: 'bad_shape', path: 'data.purchase.price.value' });
   });
 
-  it('read a partial refund as one, whose amount is not said', () => {
+  it('read a partial refund without its amount', () => {
     const part = changed(hotmartPurchase('PURCHASE_REFUNDED'), 'data.purchase.status', 'PARTIALLY_REFUNDED');
     expect(only(parse(part))).to.include({ kind: 'refunded', refunded: 'part' });
   });
 
-  it('with a missing or wrong field are rejected with its path only', () => {
+  it('are rejected with the path of a missing or wrong field', () => {
     const approved = hotmartPurchase('PURCHASE_APPROVED');
     for (const [path, value] of [
       ['version', '1.0.0'],
@@ -149,7 +149,7 @@ describe('hotmart notices, 2.0.0', () => {
     }
   });
 
-  it('with a currency that ISO 4217 does not know are rejected as unknown_currency', () => {
+  it('are rejected as unknown_currency with a currency that ISO 4217 does not list', () => {
     expect(
       refusalOf('hotmart', changed(hotmartPurchase('PURCHASE_APPROVED'), 'data.purchase.price.currency_value', 'ABC')),
     ).to.deep.equal({
@@ -232,7 +232,7 @@ describe('kiwify notices', () => {
     it(`read ${event} as no change of access`, () => expect(parse(kiwifyOrder(event))).to.deep.equal([]));
   }
 
-  it('with a missing field are rejected with its path', () => {
+  it('are rejected with the path of a missing field', () => {
     for (const path of [
       'webhook_event_type',
       'order_id',
@@ -249,8 +249,8 @@ describe('kiwify notices', () => {
   it('are proven by HMAC-SHA1 over the received bytes', () => {
     const raw = Buffer.from('{"a": 1}');
     const proof = createHmac('sha1', 'token').update(raw).digest('hex');
-    const proven = (bytes: Buffer, given: string) =>
-      salesAdapters.kiwify.isProven({ raw: bytes, body: {}, proof: given }, 'token');
+    const proven = (bytes: Buffer, signature: string) =>
+      salesAdapters.kiwify.isProven({ raw: bytes, body: {}, proof: signature }, 'token');
     expect(proven(raw, proof)).to.equal(true);
     expect(proven(Buffer.from('{"a":1}'), proof)).to.equal(false);
     expect(proven(raw, '')).to.equal(false);
@@ -297,7 +297,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
     });
   });
 
-  it('with an invalid amount are rejected with its path', () => {
+  it('are rejected with the path of an invalid amount', () => {
     for (const amount of [
       49.5,
       -1,
@@ -316,7 +316,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
       });
   });
 
-  it('with an address that the contract does not accept are rejected with its path', () => {
+  it('are rejected with the path of an address that the contract does not accept', () => {
     for (const email of ['a@b', 'ü@exämple.com', '"q"@example.com', 'a,b@example.com', 'a<script>@b.com', 'x y@z.com'])
       expect(refusalOf('generic', changed(notice, 'buyer.email', email)), email).to.deep.equal({
         code: 'bad_shape',
@@ -324,7 +324,7 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
       });
   });
 
-  it('read what was given back in all, and reject text for it', () => {
+  it('read the total of refunds, and reject a text for it', () => {
     const refund = { ...notice, event: 'purchase.refunded' };
     expect(only(parse(changed(refund, 'purchase.refunded_amount', 1_000)))).to.include({
       amount: 4_900,
@@ -337,14 +337,14 @@ describe('generic notices, as in docs/reference/sales-notices.md', () => {
     });
   });
 
-  it('of a late payment without a key are rejected with its path', () => {
+  it('are rejected with its path without the key of a late payment', () => {
     expect(refusalOf('generic', { ...notice, event: 'subscription.past_due' })).to.deep.equal({
       code: 'bad_shape',
       path: 'subscription.lateness',
     });
   });
 
-  it('with an invalid or far time are rejected with its path', () => {
+  it('are rejected with the path of an invalid or distant time', () => {
     for (const time of [
       '2026-13-45T00:00:00Z',
       '02/03/2026',
@@ -394,7 +394,7 @@ describe('names of buyers', () => {
     const nameFor = (name: unknown) => only(salesAdapters[platform].parse(notices[platform].of(name))).buyer.name;
     const ofAddress = nameFor(undefined);
 
-    it(`${platform}: are the address's part before the @ where there is nothing to read`, () => {
+    it(`${platform}: are the part of the address before the @ if the name is unreadable`, () => {
       expect(ofAddress).to.match(/^[a-z0-9. ]+$/);
       for (const name of [
         '',
@@ -413,7 +413,7 @@ describe('names of buyers', () => {
         expect(nameFor(name), JSON.stringify(name)).to.equal(ofAddress);
     });
 
-    it(`${platform}: are repaired where there is`, () => {
+    it(`${platform}: are repaired if a part is readable`, () => {
       for (const [name, repaired] of [
         ['Be\ud800a', 'Bea'],
         ['Bea\0Buyer', 'Bea Buyer'],
@@ -429,7 +429,7 @@ describe('names of buyers', () => {
     });
   }
 
-  it('that are the part before the @ hold no web address either', () => {
+  it('contain no web address if they are the part before the @', () => {
     const notice = changed(changed(genericNotice, 'buyer.name', undefined), 'buyer.email', 'evil.com@example.com');
     expect(only(salesAdapters.generic.parse(notice)).buyer.name).to.equal('evil com');
   });

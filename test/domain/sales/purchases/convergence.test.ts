@@ -1,4 +1,4 @@
-/** Whatever order the notices of a sale come in, and however often: the same state and the same facts (ADR 0012). */
+/** Notices of a sale lead to the same state and the same facts in any order and with repetitions (ADR 0012). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { salesStateOf } from '../../../toolkit/assert/sales.ts';
@@ -7,9 +7,9 @@ import { sell, stepNotice, takeNotice } from '../../../toolkit/drive/sales.ts';
 
 const day = 86_400_000;
 const start = Date.parse('2026-03-02T09:00:00Z');
-/** Of the time that the platform states. */
+/** A time that the platform states. */
 const on = (days: number) => new Date(start + days * day).toISOString();
-/** Still to come, for cancellations with a grace. */
+/** A future time, for cancellations with a grace period. */
 const later = new Date(Date.now() + 400 * day).toISOString();
 
 type Notice = (shop: TestShop) => Record<string, unknown>;
@@ -71,18 +71,18 @@ const stories: Record<string, Notice[]> = {
   ],
   'a subscription: canceled twice, a day apart': [chargeOf(0, 0), canceledOn(20), canceledOn(21)],
   'a subscription: charged, late, paid, late again': [...charges, ...late],
-  'a subscription: charged, late, canceled at once': [...charges, ...late, canceledOn(95)],
+  'a subscription: charged, late, canceled immediately': [...charges, ...late, canceledOn(95)],
   'a subscription: charged, late, canceled with a grace period': [...charges, ...late, canceledOn(95, later)],
   'a subscription: canceled and resumed': [charges[0], canceledOn(20), charges[1], charges[2]].flatMap(
     (notice) => notice ?? [],
   ),
   'a subscription: canceled with a grace period and resumed': [chargeOf(0, 0), canceledOn(20, later), chargeOf(1, 30)],
-  'a subscription: canceled at once, then its charge refunded': [
+  'a subscription: canceled immediately, then its charge refunded': [
     chargeOf(0, 0),
     canceledOn(2),
     chargeOf(0, 3, 'refunded', later),
   ],
-  'a subscription: canceled, resumed, canceled again at once': [
+  'a subscription: canceled, resumed, canceled again immediately': [
     chargeOf(0, 0),
     canceledOn(20),
     chargeOf(1, 30),
@@ -94,7 +94,7 @@ const sooner = new Date(Date.now() + 300 * day).toISOString();
 const chargedBack: Notice = (shop) => ({ ...chargeOf(0, 4, 'refunded')(shop), event: 'purchase.chargeback' });
 const alone: Notice = (shop) => ({ ...chargeOf(0, 1)(shop), subscription: undefined });
 
-/** In these the access goes down or up more than once for different reasons: how often that is told depends on the order. */
+/** The access changes more than once here, for different reasons. The number of facts depends on the order. */
 const windings: Record<string, Notice[]> = {
   'an old charge refunded': [...charges, chargeOf(0, 70, 'refunded')],
   'a charge refunded, then canceled with a grace period': [
@@ -104,7 +104,7 @@ const windings: Record<string, Notice[]> = {
   ],
   'canceled twice, the longer grace period last': [chargeOf(0, 0), canceledOn(5, sooner), canceledOn(6, later)],
   'canceled twice, the longer grace period first': [chargeOf(0, 0), canceledOn(5, later), canceledOn(6, sooner)],
-  'canceled three times, the last time at once': [
+  'canceled three times, the last time immediately': [
     chargeOf(0, 0),
     canceledOn(5, later),
     canceledOn(6, sooner),
@@ -117,13 +117,13 @@ const windings: Record<string, Notice[]> = {
     canceledOn(35, later),
     chargeOf(2, 60),
   ],
-  'canceled with a grace period, charged, canceled at once': [
+  'canceled with a grace period, charged, canceled immediately': [
     chargeOf(0, 0),
     canceledOn(5, sooner),
     chargeOf(1, 30),
     canceledOn(35),
   ],
-  'canceled at once, charged, canceled with a grace period': [
+  'canceled immediately, charged, canceled with a grace period': [
     chargeOf(0, 0),
     canceledOn(5),
     chargeOf(1, 30),
@@ -137,7 +137,12 @@ const windings: Record<string, Notice[]> = {
     canceledOn(35, later),
     chargeOf(2, 60),
   ],
-  'canceled at once, refunded, charged': [chargeOf(0, 0), canceledOn(3), chargeOf(0, 4, 'refunded'), chargeOf(1, 30)],
+  'canceled immediately, refunded, charged': [
+    chargeOf(0, 0),
+    canceledOn(3),
+    chargeOf(0, 4, 'refunded'),
+    chargeOf(1, 30),
+  ],
   'canceled with a grace period, refunded, charged, late': [
     chargeOf(0, 0),
     canceledOn(3, later),
@@ -153,11 +158,11 @@ const windings: Record<string, Notice[]> = {
   ],
 };
 
-describe('notices of a subscription with several changes lead to one state', function () {
+describe('notices of a subscription with several changes', function () {
   this.timeout(120_000);
 
   for (const [name, story] of Object.entries(windings)) {
-    it(`in any order and repeated: ${name}`, async () => {
+    it(`lead to one state in any order and repeated: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
       const expected = withoutAccessFacts(comparable(inOrder, await salesStateOf(inOrder.club.id)));
@@ -179,7 +184,7 @@ describe('notices of a subscription with several changes lead to one state', fun
     ['without, then with its subscription', [alone, chargeOf(0, 0)]],
     ['with, then without its subscription', [chargeOf(0, 0), alone]],
   ] as const) {
-    it(`a charge reported ${name}: one access stands, and none after its refund`, async () => {
+    it(`give one access for a charge reported ${name}, and none after its refund`, async () => {
       const shop = await buildShop();
       const standing = async () => {
         const { enrollments } = await salesStateOf(shop.club.id);
@@ -195,17 +200,17 @@ describe('notices of a subscription with several changes lead to one state', fun
   }
 });
 
-/** How often `access.*` is told put out. */
+/** The state without the number of `access.*` facts. */
 function withoutAccessFacts(state: unknown): unknown {
   const { facts, ...rest } = state as { facts: { type: string }[] };
   return { ...rest, facts: facts.filter(({ type }) => !type.startsWith('access.')) };
 }
 
-describe('notices of one sale lead to one state and the same facts', function () {
+describe('notices of one sale', function () {
   this.timeout(120_000);
 
   for (const [name, story] of Object.entries(stories)) {
-    it(`in any order and repeated: ${name}`, async () => {
+    it(`lead to one state and the same facts in any order and repeated: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
       const expected = comparable(inOrder, await salesStateOf(inOrder.club.id));
@@ -228,7 +233,7 @@ describe('notices of one sale lead to one state and the same facts', function ()
       );
     });
 
-    it(`all at once: ${name}`, async () => {
+    it(`lead to one state and the same facts at the same time: ${name}`, async () => {
       const inOrder = await buildShop(2);
       await sell(inOrder, ...story.map((notice) => notice(inOrder)));
       const shop = await buildShop(2);
@@ -244,9 +249,9 @@ describe('notices of one sale lead to one state and the same facts', function ()
   }
 });
 
-/** The state with the shop's own names put out. */
+/** The state without the shop's own names. */
 function comparable(shop: TestShop, state: unknown): unknown {
   const names = [...shop.product.deliveryIds.toSorted(), shop.email];
-  const text = names.reduce((said, name, index) => said.replaceAll(name, `name ${index}`), JSON.stringify(state));
+  const text = names.reduce((result, name, index) => result.replaceAll(name, `name ${index}`), JSON.stringify(state));
   return JSON.parse(text);
 }

@@ -1,4 +1,4 @@
-/** What the access of a subscription is to be, from all that is known of it (ADR 0012). */
+/** The target of a subscription's access, from all recorded charges and marks (ADR 0012). */
 import { expect } from 'chai';
 import {
   standingOf,
@@ -29,7 +29,7 @@ describe('access of a subscription', () => {
     ['of two charges of one time that with the greater id was refunded', [undone('b', 1), paid('a', 1)], [], refunded],
     ['it was canceled and the latest charge refunded', [undone('a', 1)], [canceled(2, 20)], refunded],
     ['it was canceled before anything else is known', [], [canceled(2, 20)], until(20)],
-    ['it was canceled at once', [paid('a', 1)], [canceled(2)], until()],
+    ['it was canceled immediately', [paid('a', 1)], [canceled(2)], until()],
     ['it was canceled at the time of its charge', [paid('a', 1)], [canceled(1, 9)], until(9)],
     ['it was canceled before its latest charge', [paid('a', 1), paid('b', 3)], [canceled(2, 20)], open],
     [
@@ -48,7 +48,7 @@ describe('access of a subscription', () => {
   }
 });
 
-describe('what the access of a subscription has gone through', () => {
+describe('the steps of a subscription’s access', () => {
   const canceledThen = (date: number, end?: number) => ({ at: on(date), target: until(end) });
   const opened = (date: number) => ({ at: on(date), target: open });
   for (const [what, paidOn, cancellations, steps] of [
@@ -72,13 +72,13 @@ describe('what the access of a subscription has gone through', () => {
       [canceledThen(2, 20), opened(3), canceledThen(4)],
     ],
   ] as const)
-    it(`is, with ${what}`, () => {
+    it(`follow from ${what}`, () => {
       expect(stepsOf(paidOn.map(on), cancellations)).to.deep.equal(steps);
       expect(stepsOf(paidOn.toReversed().map(on), cancellations.toReversed())).to.deep.equal(steps);
     });
 });
 
-describe('the standing of a subscription', () => {
+describe('the status of a subscription', () => {
   const standing = (status: string, pastDue?: number, canceledOn?: number) => ({
     status,
     pastDueSince: pastDue === undefined ? null : on(pastDue),

@@ -1,4 +1,4 @@
-/** No event contains a student's national tax document (DEL-17), over generated buyers. */
+/** No event contains a student's national tax document (DEL-17), for generated buyers. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { eventTypes } from '../../../../platform/core/event-types.ts';
@@ -10,7 +10,7 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 import { sell } from '../../../toolkit/drive/sales.ts';
 import type { FactToTell } from '../../../../platform/engine/facts.ts';
 
-/** As platforms print it: eleven digits, bare or in groups. */
+/** The number as platforms print it: eleven digits, plain or in groups. */
 const taxDocuments = fc
   .tuple(fc.stringMatching(/^[1-9][0-9]{10}$/), fc.boolean())
   .map(([digits, grouped]) => (grouped ? digits.replace(/^(...)(...)(...)(..)$/, '$1.$2.$3-$4') : digits));
@@ -37,12 +37,12 @@ describe('tax document of a buyer', () => {
           [shop.club.id],
         );
         for (const fact of facts) await fanOut(db, fact, new Date());
-        const told = await db.source.query<{ body: string }[]>(
+        const events = await db.source.query<{ body: string }[]>(
           `SELECT body FROM webhook_bodies JOIN webhook_events event ON event.id = event_id WHERE club_id = $1`,
           [shop.club.id],
         );
-        expect(told).to.have.length(5); // created, paid, granted, refunded, revoked
-        expect(told.filter(({ body }) => body.includes(document))).to.deep.equal([]);
+        expect(events).to.have.length(5); // created, paid, granted, refunded, revoked
+        expect(events.filter(({ body }) => body.includes(document))).to.deep.equal([]);
       }),
       { numRuns: 30 },
     );

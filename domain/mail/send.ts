@@ -7,7 +7,7 @@ import { mayStandInMail } from '../../platform/core/names.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
 import { Club } from '../../entities/clubs/club.ts';
-import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
+import { OneTimeToken } from '../../entities/mail/one-time-token.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { findBranding, noBranding, type Branding } from '../branding/branding.ts';
 import { languageOf } from '../language/languages.ts';

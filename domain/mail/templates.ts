@@ -4,7 +4,7 @@
  */
 import type { Priority } from '../../entities/facts/values.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
-import type { TokenPurpose } from '../../entities/identity/values.ts';
+import type { TokenPurpose } from '../../entities/mail/values.ts';
 
 /** What a text may name. `link` and `code` lead on: a mail without them would be of no use. */
 export type MailVariable =

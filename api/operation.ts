@@ -25,7 +25,7 @@ export interface Deps extends AddressedDeps {
   newClubs: NewClubs;
   egress: Egress;
   storage: ObjectStore;
-  /** Where files of the library are used, by the contexts. */
+  /** The uses of library files, by the contexts. */
   mediaUses: EveryMediaUsePlace;
   /** Where callers reach the listener of resumable uploads. */
   filesUrl: string;

@@ -116,7 +116,7 @@ export type CausedWorkflow = DeliveryRun;
 export interface ContextParts {
   /** For each kind of mail that the context asks for: which rows it is about, and whether it may still be sent. */
   mails: MailKinds;
-  /** For each kind of place that uses files of the library: its title, and whether the use is live. */
+  /** For each kind of record that uses files of the library: its title, and whether the use is live. */
   mediaUses: MediaUsePlaces;
   /** Null: the context keeps nothing of students. */
   eraseStudent: EraseStudent | null;
@@ -404,7 +404,7 @@ export const mailKinds = answersOf<MailTemplate, MailKind>(
   contextsInLockOrder.map(({ mails }) => mails),
 );
 
-/** Where files of the library are used. */
+/** The titles and the life of all uses of library files. */
 export const mediaUses: EveryMediaUsePlace = answersOf<MediaUseKind, MediaUsePlace>(
   mediaUseKinds,
   contextsInLockOrder.map((context) => context.mediaUses),

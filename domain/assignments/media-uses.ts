@@ -1,4 +1,4 @@
-/** Where assignments use files of the library: attached to an assignment, or to a review. */
+/** The uses of library files by assignments and reviews. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { MediaUsePlaces } from '../media/places.ts';
 

@@ -1,4 +1,4 @@
-/** Where a club's branding uses a file of the library: its logo. */
+/** The use of a library file as a club's logo. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { MediaUsePlaces } from '../media/places.ts';
 

@@ -1,4 +1,4 @@
-/** Where the community uses files of the library. */
+/** The uses of library files by spaces and posts. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { MediaUsePlaces } from '../media/places.ts';
 

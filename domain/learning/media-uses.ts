@@ -1,4 +1,4 @@
-/** Where courses use files of the library. */
+/** The uses of library files by lessons and courses. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { MediaUsePlaces } from '../media/places.ts';
 

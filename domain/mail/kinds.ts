@@ -1,4 +1,4 @@
-/** What a context answers for each kind of mail that it asks for: which rows the mail is about, and whether it may still be sent. */
+/** The answers of contexts about the mails that they ask for: which rows a mail is about, and whether it may still be sent. */
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import type { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import type { CalendarEvent } from '../../platform/core/calendar.policy.ts';
@@ -19,7 +19,7 @@ export type MailRow = Pick<
   | 'formerEndsAt'
 >;
 
-/** What a mail says of the rows that it is about. The mail leaves out words that must not stand in a mail (DEC-64). */
+/** The values of a mail from the rows that it is about. The mail leaves out words that must not stand in a mail (DEC-64). */
 export interface MailSubject {
   /** The id of the row that the template's path names with `{id}`. */
   id?: Id;
@@ -32,7 +32,7 @@ export interface MailSubject {
     timeZone: string;
     /** The person whom the reader meets; null for a removed student. */
     withWhom: string | null;
-    /** Why it was canceled; null if nobody gave a reason. */
+    /** Why it was canceled; null without a reason. */
     reason: string | null;
   };
   /** The entry for the reader's calendar. The mail gives an entry without a usable summary a standard one. */

@@ -24,7 +24,7 @@ export interface Template {
   purpose?: TokenPurpose;
   /** How urgent it is: for most somebody sits and waits. */
   priority: Priority;
-  /** What its text may name beside its link or code, the name and the club. */
+  /** The variables of its text beside its link or code, the name and the club. */
   variables?: readonly MailVariable[];
   /** Its standard text ends with the reason, if there is one. */
   withReason?: true;

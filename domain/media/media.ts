@@ -35,7 +35,7 @@ export interface MediaDeps {
   storage: ObjectStore;
 }
 
-/** For functions that tell where files are used, and for those that delete files. */
+/** For functions that read the uses of files, or delete files. */
 export interface LibraryDeps extends MediaDeps {
   mediaUses: EveryMediaUsePlace;
 }

@@ -1,4 +1,4 @@
-/** What a context answers for each kind of place that uses files of the library: its title, and whether the use is live (MED-14). */
+/** The answers of contexts about records that use files of the library: their titles, and whether a use is live (MED-14). */
 import type { MediaUseKind } from '../../entities/media/values.ts';
 import type { Sql } from '../../platform/infra/postgres/sql.ts';
 

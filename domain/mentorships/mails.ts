@@ -8,8 +8,8 @@ import type { MailKind, MailKinds, MailRow } from '../mail/kinds.ts';
 
 interface SessionMail {
   /**
-   * The state in which the mail is sent. `moved away` goes to the former mentor, until the former end; `ended` asks for a rating that
-   * nobody has given yet.
+   * The state in which the mail is sent. `moved away` goes to the former mentor, until the former end; `ended` asks for a rating that is
+   * still missing.
    */
   sentWhile: 'to come' | 'canceled' | 'ended' | 'moved away';
   /** A mail to the mentor names the student, and is sent only while the recipient is a member of the club. */

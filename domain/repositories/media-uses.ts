@@ -1,4 +1,4 @@
-/** Where repositories use files of the library. */
+/** The uses of library files by repositories. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { MediaUsePlaces } from '../media/places.ts';
 

@@ -6,7 +6,7 @@ export type SourceKind = 'media' | 'lesson';
 export const sourceStatuses = ['pending', 'indexing', 'ready', 'failed'] as const;
 export type SourceStatus = (typeof sourceStatuses)[number];
 
-/** What of a source could not be read. Codes stay; new ones may come. */
+/** The parts of a source that could not be read. Codes stay; new codes may come. */
 export const sourceWarningCodes = [
   /** A page, or a slide, that shows something and has no letters: scanned paper. */
   'page_is_a_picture',
@@ -29,8 +29,8 @@ export type SourceWarningCode = (typeof sourceWarningCodes)[number];
 
 export interface SourceWarning {
   code: SourceWarningCode;
-  /** How often. */
+  /** The number of such parts. */
   count: number;
-  /** Where: pages or slides from 1, each once, in order, at most 100. Empty for what has no pages. */
+  /** Pages or slides from 1, each once, in order, at most 100. Empty for a file without pages. */
   pages: number[];
 }

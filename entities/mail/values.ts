@@ -28,7 +28,7 @@ export const mailTemplateNames = [
 ] as const;
 export type MailTemplate = (typeof mailTemplateNames)[number];
 
-/** What a one-time token lets its bearer do; its first word says whose it is. */
+/** The purposes of one-time tokens. The first word says who bears the token. */
 export const tokenPurposes = [
   'student_verify_email',
   'student_invitation',

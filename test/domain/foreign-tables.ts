@@ -17,7 +17,7 @@ const sendsMails = 'Prepares mails to many students, and claims them for its own
 const decidesMails = 'Decides when it claims a mail whether the student still gets it.';
 const totals = 'Totals of lists come from tallies (ADR 11).';
 
-/** By context; each table stands once under `reads` and once under `writes`. */
+/** The uses by each context. A table stands at most once under `reads` and once under `writes`. */
 export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   access: {
     reads: [
@@ -71,7 +71,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
           'subscriptions',
           'tags',
         ],
-        reason: 'A run waits for what students have, and a dry run shows it.',
+        reason: 'A run waits for records of students, and a dry run shows them.',
       },
     ],
     writes: [
@@ -150,7 +150,7 @@ export const foreignUses: Readonly<Record<string, ForeignUsesOfContext>> = {
   identity: {
     reads: [
       { tables: ['clubs'], reason: settingsOfClub },
-      { tables: ['memberships'], reason: 'What an administrator is in a club.' },
+      { tables: ['memberships'], reason: 'The role of an administrator in a club.' },
       { tables: ['one_time_tokens'], reason: 'A token holds the password of a repeated sign-up.' },
     ],
     writes: [{ tables: ['one_time_tokens'], reason: 'A token holds the password of a repeated sign-up.' }],

@@ -29,9 +29,9 @@ export async function presentImages(
 }
 
 /**
- * What the model is shown of a question. Reads from the store, so not for inside a transaction.
- * @returns its images in their order, without those of a student who was removed meanwhile
- * @throws Error where a file that is ready is not there
+ * Reads the images of a question for the model. It reads from the store, so no transaction may call it.
+ * @returns the images in their order; none of a removed student
+ * @throws Error if the store lacks a ready file
  */
 export async function readImages(
   storage: ObjectStore,
@@ -45,7 +45,7 @@ export async function readImages(
   for (const { objectKey, renditions, mime, sizeBytes } of rows) {
     const key = renditions?.preview?.key ?? objectKey; // those from before are kept as they were uploaded
     const bytes = key === null ? undefined : await storage.read(key, 0, Number(sizeBytes));
-    if (!bytes || mime === null || !isImageType(mime)) throw new Error('An image that is ready is not in the store');
+    if (!bytes || mime === null || !isImageType(mime)) throw new Error('The store lacks an image that is ready');
     images.push({ mediaType: mime, bytes });
   }
   return images;
@@ -54,11 +54,11 @@ export async function readImages(
 /** Removes the images that no conversation shows any more, because these were deleted. The caller holds the student's row. Upkeep erases the files. */
 export async function removeImagesOf(tx: Transaction, conversationIds: readonly Id[], now: Date): Promise<void> {
   // The first statement finds their ids, so the second one finds each image by index, however many images all clubs have.
-  const shown = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT image.media_id AS id
+  const images = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT image.media_id AS id
        FROM agent_questions question JOIN agent_question_images image ON image.question_id = question.id
       WHERE question.conversation_id = ANY (${conversationIds}::uuid[])`);
-  if (shown.length === 0) return;
-  const unshown = sql`SELECT shown.id FROM unnest(${shown.map(({ id }) => id)}::uuid[]) AS shown (id) WHERE NOT EXISTS (
+  if (images.length === 0) return;
+  const unshown = sql`SELECT shown.id FROM unnest(${images.map(({ id }) => id)}::uuid[]) AS shown (id) WHERE NOT EXISTS (
        SELECT FROM agent_question_images image JOIN agent_questions question ON question.id = image.question_id
          JOIN agent_conversations conversation ON conversation.id = question.conversation_id
         WHERE image.media_id = shown.id AND conversation.deleted_at IS NULL)`;

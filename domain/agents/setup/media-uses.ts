@@ -1,4 +1,4 @@
-/** Where agents use files of the library: as their material. */
+/** The uses of library files by agents, as their material. */
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { MediaUsePlaces } from '../../media/places.ts';
 

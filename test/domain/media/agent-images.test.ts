@@ -130,7 +130,7 @@ describe('agent images', () => {
       const outcome = await readImages(store, new Queries(source.manager), questionId).catch(
         (error: Error) => error.message,
       );
-      expect(outcome).to.equal('An image that is ready is not in the store');
+      expect(outcome).to.equal('The store lacks an image that is ready');
     });
   });
 });

@@ -10,6 +10,7 @@ import { takeStep, type RunDeps } from '../domain/automations/running/run-step.t
 import { settleAddOn, type AddOnDeps } from '../domain/billing/settling.ts';
 import { sendTestMail, type TestMailDeps } from '../domain/campaigns/test-mails.ts';
 import { stepCampaign } from '../domain/campaigns/step.ts';
+import { mailKinds, mediaUses } from '../domain/contexts.ts';
 import type { VaultDeps } from '../domain/deps.ts';
 import { beginDigests } from '../domain/community/digests/beginning.ts';
 import type { DigestDeps } from '../domain/community/digests/sending.ts';
@@ -43,7 +44,7 @@ export interface ActivityDeps extends VaultDeps {
   /** Where tests stop the process. */
   failpoint: (name: string) => Promise<void>;
   deliveries: DeliveryDeps;
-  mails: MailDeps;
+  mails: Omit<MailDeps, 'kinds'>;
   campaigns: TestMailDeps;
   completions: JudgingDeps;
   digests: DigestDeps;
@@ -69,7 +70,9 @@ export const activities = {
   }),
   endpointGate: (deps: Given<'db' | 'vault'>) => ({ tendGate: activityOf(tendGate, deps) }),
   addOn: ({ addOns }: Given<'addOns'>) => ({ settle: activityOf(settleAddOn, addOns) }),
-  transactionalMail: ({ mails }: Given<'mails'>) => ({ sendMail: activityOf(sendTransactionalMail, mails) }),
+  transactionalMail: ({ mails }: Given<'mails'>) => ({
+    sendMail: activityOf(sendTransactionalMail, { ...mails, kinds: mailKinds }),
+  }),
   mentorshipSession: (deps: Given<'db' | 'vault'>) => ({ tellOfSession: activityOf(tellOfSession, deps) }),
   campaignRun: ({ campaigns }: Given<'campaigns'>) => ({
     sendCampaign: (id: Id, now: number) => heartbeating(() => stepCampaign(campaigns, id, timeOfStep(now))),
@@ -82,7 +85,9 @@ export const activities = {
     takeStep: (id: Id, now: number) => heartbeating(() => takeStep(automations, id, timeOfStep(now))),
   }),
   automationGate: (deps: Given<'db'>) => ({ tendAutomationGate: activityOf(tendAutomationGate, deps) }),
-  mediaExpiry: (deps: Given<'db' | 'vault' | 'storage'>) => ({ lookAtMediaExpiry: activityOf(lookAtExpiry, deps) }),
+  mediaExpiry: (deps: Given<'db' | 'vault' | 'storage'>) => ({
+    lookAtMediaExpiry: activityOf(lookAtExpiry, { ...deps, mediaUses }),
+  }),
   salesNotice: ({ notices }: Given<'notices'>) => ({ processNotice: activityOf(processNotice, notices) }),
   subscriptionEnd: ({ db }: Given<'db'>) => ({
     lookAtSubscriptionEnd: activityOf(lookAtSubscriptionEnd, db),

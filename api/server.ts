@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
 import { directUrlOf } from '../entities/data-source.ts';
+import { mediaUses } from '../domain/contexts.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
 import { processingRules } from '../domain/media/media.policy.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
@@ -120,6 +121,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       newClubs: config.newClubs,
       egress,
       storage,
+      mediaUses,
       filesUrl: files.url,
       completionWatchMs,
       mailDomains: mailDomainSettings(config.mail),

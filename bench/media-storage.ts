@@ -1,5 +1,6 @@
 /** `npm run bench -- media storage`: a club's storage, its plan, its list, a reservation, and the queue of files at 1,000 and at 1,000,000 files (MED-20). */
 import { readConfig } from '../config.ts';
+import { mediaUses } from '../domain/contexts.ts';
 import { readClubPlan } from '../domain/billing/club-plan.ts';
 import { listMedia } from '../domain/media/library.ts';
 import { claimFile, releaseFile } from '../domain/media/processing/claims.ts';
@@ -35,7 +36,11 @@ const unreached = createObjectStore({
 const reads: Readonly<Record<string, (db: Database, clubId: Id) => Promise<unknown>>> = {
   'storage usage': readStorageUsage,
   'library list, first page': (db, clubId) =>
-    listMedia(db, unreached, { clubId, administratorId: newId() }, { archived: false, page: 1, page_size: 20 }),
+    listMedia(
+      { db, storage: unreached, mediaUses },
+      { clubId, administratorId: newId() },
+      { archived: false, page: 1, page_size: 20 },
+    ),
   'club plan': (db, clubId) => readClubPlan(db, clubId, new Date()),
   'hold of a reservation': (db, clubId) => db.transaction((tx) => holdStorage(tx, clubId, megabyte, 'administrator')),
 };

@@ -123,7 +123,8 @@ export function arrowsOf(imports: readonly Import[], fold = (unit: string) => un
     );
 }
 
-const levelOf = (unit: string): number => levels.findIndex((level) => level.includes(unit));
+/** @returns the place of a unit in the order of folders, from 0; -1 for an unknown one */
+export const levelOf = (unit: string): number => levels.findIndex((level) => level.includes(unit));
 
 export const nameOf = ({ from, to }: Pick<Arrow, 'from' | 'to'>): string => `${from} → ${to}`;
 

@@ -3,8 +3,11 @@ import type { Database, Transaction } from '../platform/infra/postgres/database.
 import type { ObjectStore } from '../platform/infra/object-store.ts';
 import type { Vault } from '../platform/infra/vault.ts';
 import { rollUpListTallies } from '../platform/infra/postgres/lists/counts.ts';
+import { mediaUseKinds, type MediaUseKind } from '../entities/media/values.ts';
+import { mailTemplateNames, type MailTemplate } from '../entities/mail/values.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { ClaimedFact, FactResult } from '../platform/engine/facts.ts';
+import { assignmentMails } from './assignments/mails.ts';
 import { purgeStudentFromAssignments } from './assignments/student-removal.ts';
 import { turnMonths } from './billing/overages.ts';
 import { enrollByFacts } from './automations/entering/by-facts.ts';
@@ -16,8 +19,10 @@ import { retainRecipients } from './campaigns/retention.ts';
 import { hideEnrollmentsOf } from './access/enrollments/enrollments.ts';
 import { forgetAddressesLate, forgetFilesThatName, noteAddressLeft } from './access/imports/removals.ts';
 import { purgeStudentFromAgents } from './agents/conversations/erasure.ts';
+import { clubMails } from './clubs/mails.ts';
 import { fillEmailKeys } from './identity/email-keys.ts';
 import { forgetNetwork } from './identity/pending-sign-ups.ts';
+import { accountMails } from './identity/mails.ts';
 import { endSessionsOf, removeEndedSessions } from './identity/sessions.ts';
 import { foldOldNames, type FoldedTable } from '../platform/infra/postgres/lists/folded-names.ts';
 import { readOldSourcesAgain } from './knowledge/indexing/reading-again.ts';
@@ -28,11 +33,23 @@ import { purgeStudentFromLearning } from './learning/student-removal.ts';
 import { forgetCodeFailures } from './mail/codes.ts';
 import { removeExpiredTokens, withdrawTokensOf } from './mail/one-time-tokens.ts';
 import { forgetAddressesOf } from './mail/requests.ts';
+import type { MailKind, MailKinds } from './mail/kinds.ts';
 import { retainMailEvents } from './mail/retention.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
+import { clubMediaUses } from './clubs/media-uses.ts';
+import { learningMediaUses } from './learning/media-uses.ts';
+import { agentMediaUses } from './agents/setup/media-uses.ts';
+import { campaignMediaUses } from './campaigns/media-uses.ts';
+import { automationMediaUses } from './automations/media-uses.ts';
+import { assignmentMediaUses } from './assignments/media-uses.ts';
+import { repositoryMediaUses } from './repositories/media-uses.ts';
+import { communityMediaUses } from './community/media-uses.ts';
+import type { EveryMediaUsePlace, MediaUsePlace, MediaUsePlaces } from './media/places.ts';
+import { mediaMails } from './media/mails.ts';
 import { eraseLeftovers } from './media/leftovers.ts';
 import { followVideoHosting } from './media/expiry.ts';
 import { processOldFiles } from './media/processing/catching-up.ts';
+import { mentorshipMails } from './mentorships/mails.ts';
 import { purgeStudentFromMentorships } from './mentorships/student-removal.ts';
 import { rollUpStorage } from './media/storage.ts';
 import { retainNotices } from './sales/retention.ts';
@@ -43,6 +60,7 @@ import { retainDigests } from './community/digests/retention.ts';
 import { retainModeration } from './community/moderation.ts';
 import { purgeStudentFromCommunity } from './community/student-removal.ts';
 import { wakeWatchersOfCourses } from './watches/watches.ts';
+import { webhookMails } from './webhooks/mails.ts';
 import { retainWebhooks } from './webhooks/retention.ts';
 import { purgeStudentFromWebhooks } from './webhooks/student-removal.ts';
 
@@ -96,6 +114,10 @@ export type CausedWorkflow = DeliveryRun;
 
 /** The answers of one context. */
 export interface ContextParts {
+  /** For each kind of mail that the context asks for: which rows it is about, and whether it may still be sent. */
+  mails: MailKinds;
+  /** For each kind of record that uses files of the library: its title, and whether the use is live. */
+  mediaUses: MediaUsePlaces;
   /** Null: the context keeps nothing of students. */
   eraseStudent: EraseStudent | null;
   /** Null: the context keeps no address. */
@@ -122,6 +144,8 @@ const rollingUp = (name: string, rollUp: (db: Database, limit: number) => Promis
 /** Every context answers. The order is the lock order (docs/explanation/architecture.md#locks). */
 export const contexts = {
   mail: {
+    mails: {},
+    mediaUses: {},
     async eraseStudent(tx, student) {
       await withdrawTokensOf(tx, student);
       await forgetAddressesOf(tx, student);
@@ -135,6 +159,8 @@ export const contexts = {
     factConsumers: [],
   },
   joining: {
+    mails: {},
+    mediaUses: {},
     eraseStudent: null, // memberships go with the community
     changeEmail: null,
     retention: [
@@ -147,10 +173,12 @@ export const contexts = {
     ],
     factConsumers: [],
   },
-  watches: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
-  branding: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
-  language: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
+  watches: { mails: {}, mediaUses: {}, eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
+  branding: { mails: {}, mediaUses: {}, eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
+  language: { mails: {}, mediaUses: {}, eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
   billing: {
+    mails: {},
+    mediaUses: {},
     eraseStudent: null,
     changeEmail: null,
     retention: [
@@ -164,6 +192,8 @@ export const contexts = {
     factConsumers: [],
   },
   knowledge: {
+    mails: {},
+    mediaUses: {},
     eraseStudent: null,
     changeEmail: null,
     retention: [
@@ -177,6 +207,8 @@ export const contexts = {
     factConsumers: [],
   },
   identity: {
+    mails: accountMails,
+    mediaUses: {},
     async eraseStudent(tx, { studentId }) {
       await endSessionsOf(tx, 'student', studentId);
       await forgetNetwork(tx, studentId);
@@ -195,6 +227,8 @@ export const contexts = {
     factConsumers: [],
   },
   access: {
+    mails: {},
+    mediaUses: {},
     async eraseStudent(tx, { clubId, studentId }, now) {
       await hideEnrollmentsOf(tx, studentId, now);
       await forgetFilesThatName(tx, { clubId, studentId });
@@ -211,12 +245,16 @@ export const contexts = {
     factConsumers: [],
   },
   clubs: {
+    mails: clubMails,
+    mediaUses: clubMediaUses,
     eraseStudent: null,
     changeEmail: null,
     retention: [rollingUp('listChanges', rollUpListTallies)],
     factConsumers: [],
   },
   learning: {
+    mails: {},
+    mediaUses: learningMediaUses,
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromLearning(tx, studentId, now),
     changeEmail: (tx, _vault, { studentId, after }) => moveCertificatesTo(tx, studentId, after),
     retention: [
@@ -232,12 +270,16 @@ export const contexts = {
     factConsumers: [],
   },
   community: {
+    mails: {},
+    mediaUses: communityMediaUses,
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromCommunity(tx, studentId, now),
     changeEmail: null,
     retention: [{ run: ({ db }, now) => retainModeration(db, now) }, { run: ({ db }, now) => retainDigests(db, now) }],
     factConsumers: [],
   },
   media: {
+    mails: mediaMails,
+    mediaUses: {},
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromMedia(tx, studentId, now),
     changeEmail: null,
     retention: [
@@ -277,38 +319,57 @@ export const contexts = {
     factConsumers: [],
   },
   assignments: {
+    mails: assignmentMails,
+    mediaUses: assignmentMediaUses,
     eraseStudent: (tx, { studentId }) => purgeStudentFromAssignments(tx, studentId),
     changeEmail: null, // a mail goes to the address that the student has then
     retention: [], // unsent files go as media
     factConsumers: [],
   },
   mentorships: {
+    mails: mentorshipMails,
+    mediaUses: {},
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromMentorships(tx, studentId, now),
     changeEmail: null, // a mail goes to the address that the student has then
     retention: [],
     factConsumers: [],
   },
   agents: {
+    mails: {},
+    mediaUses: agentMediaUses,
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromAgents(tx, studentId, now),
     changeEmail: null,
     retention: [],
     factConsumers: [],
   },
-  repositories: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
+  repositories: {
+    mails: {},
+    mediaUses: repositoryMediaUses,
+    eraseStudent: null,
+    changeEmail: null,
+    retention: [],
+    factConsumers: [],
+  },
   sales: {
+    mails: {},
+    mediaUses: {},
     eraseStudent: purgeStudentFromSales,
     changeEmail: (tx, _vault, { clubId, studentId, before }) => claimNotices(tx, { clubId, studentId, email: before }),
     retention: [{ run: ({ db }, now) => retainNotices(db, now) }],
     factConsumers: [],
   },
-  conditions: { eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
+  conditions: { mails: {}, mediaUses: {}, eraseStudent: null, changeEmail: null, retention: [], factConsumers: [] },
   campaigns: {
+    mails: {},
+    mediaUses: campaignMediaUses,
     eraseStudent: (tx, { studentId }) => purgeStudentFromCampaigns(tx, studentId), // mails of automations and digests, too
     changeEmail: null, // a mail is claimed for the address that the student has then
     retention: [{ run: ({ db }, now) => retainRecipients(db, now) }],
     factConsumers: [],
   },
   automations: {
+    mails: {},
+    mediaUses: automationMediaUses,
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromAutomations(tx, studentId, now),
     changeEmail: null, // a mail is claimed for the address that the student has then
     retention: [
@@ -325,6 +386,8 @@ export const contexts = {
     factConsumers: [enrollByFacts],
   },
   webhooks: {
+    mails: webhookMails,
+    mediaUses: {},
     eraseStudent: (tx, { studentId }, now) => purgeStudentFromWebhooks(tx, studentId, now),
     changeEmail: null,
     retention: [{ run: ({ db }, now) => retainWebhooks(db, now) }],
@@ -334,3 +397,29 @@ export const contexts = {
 
 /** The same in their order. */
 export const contextsInLockOrder: readonly ContextParts[] = Object.values(contexts);
+
+/** Which rows each kind of mail is about. */
+export const mailKinds = answersOf<MailTemplate, MailKind>(
+  mailTemplateNames,
+  contextsInLockOrder.map(({ mails }) => mails),
+);
+
+/** The titles and the life of all uses of library files. */
+export const mediaUses: EveryMediaUsePlace = answersOf<MediaUseKind, MediaUsePlace>(
+  mediaUseKinds,
+  contextsInLockOrder.map((context) => context.mediaUses),
+);
+
+/** @returns the one answer to each name @throws Error if no context answers a name, or two contexts answer it */
+export function answersOf<Name extends string, Answer>(
+  names: readonly Name[],
+  answers: readonly Readonly<Partial<Record<Name, Answer>>>[],
+): Readonly<Record<Name, Answer>> {
+  const entries = names.map((name) => {
+    const [answer, ...others] = answers.flatMap((one) => one[name] ?? []);
+    if (answer === undefined) throw new Error(`No context in domain/contexts.ts answers ${name}.`);
+    if (others.length > 0) throw new Error(`Two contexts in domain/contexts.ts answer ${name}.`);
+    return [name, answer] as const;
+  });
+  return Object.fromEntries(entries) as Record<Name, Answer>;
+}

@@ -19,13 +19,13 @@ import type { AnswerWith, Caller, Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';
 
 export const listMedia: Operation<'listMedia'> = async ({ params, query, administrator, db, deps }) =>
-  page(await library.listMedia(db, deps.storage, readerOf(params, administrator), query));
+  page(await library.listMedia({ ...deps, db }, readerOf(params, administrator), query));
 
 export const reserveMedia: Operation<'reserveMedia'> = async ({ params, body, deps, now }) =>
   reservation.reserveMedia(deps, params.clubId, announcedBy(body), now);
 
 export const getMedia: Operation<'getMedia'> = async ({ params, administrator, db, deps }) =>
-  data(await library.findMedia(db, deps.storage, readerOf(params, administrator), params.mediaId));
+  data(await library.findMedia({ ...deps, db }, readerOf(params, administrator), params.mediaId));
 
 export const updateMedia: Operation<'updateMedia'> = async ({ params, administrator, body, deps, now }) =>
   data(await library.updateMedia(deps, readerOf(params, administrator), params.mediaId, body, now));
@@ -68,8 +68,8 @@ function leadOn(answerWith: AnswerWith, { location, tag }: { location: string; t
   return new Redirect(location);
 }
 
-export const listMediaUsage: Operation<'listMediaUsage'> = async ({ params, query, db }) =>
-  page(await uses.usesOf(db, params.clubId, params.mediaId, query));
+export const listMediaUsage: Operation<'listMediaUsage'> = async ({ params, query, db, deps }) =>
+  page(await uses.usesOf({ ...deps, db }, params.clubId, params.mediaId, query));
 
 export const putMediaTrack: Operation<'putMediaTrack'> = async ({ params, body, deps, now }) =>
   data(await tracks.putTrack(deps, params, body, now));

@@ -1,7 +1,7 @@
 /** The gold set: small files of every kind, and what a person reads on each. See test/domain/knowledge/extraction/gold/README.md. */
 import { readFile, readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { SourceWarningCode } from '../../entities/agents/values.ts';
+import type { SourceWarningCode } from '../../entities/knowledge/values.ts';
 
 export const goldKinds = ['docx', 'pptx', 'pdf', 'html', 'markdown', 'lesson', 'plain', 'csv'] as const;
 export type GoldKind = (typeof goldKinds)[number];

@@ -1,5 +1,5 @@
 /** Judges what a reader made of a file by its gold: pure, so the figures can be read off its tests. */
-import type { SourceWarning } from '../../entities/agents/values.ts';
+import type { SourceWarning } from '../../entities/knowledge/values.ts';
 import type { Gold, GoldBlock, GoldCell } from './gold.ts';
 import { canonical, tokensOf } from './tokens.ts';
 

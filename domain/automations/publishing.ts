@@ -20,12 +20,12 @@ import {
   withAddresses,
   type ImageDeps,
 } from '../campaigns/images.ts';
-import { endUsesOfOldVersions } from '../media/uses.ts';
 import { findBranding } from '../branding/branding.ts';
 import type { AddressedDeps, VaultDeps } from '../deps.ts';
 import type { CompiledEmail } from '../mail/content/compile.ts';
 import { compileInThread } from '../mail/content/email-work.ts';
 import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
+import { endUsesOfOldVersions } from './media-uses.ts';
 import { emailsOf, languageOfToday, placedSteps, type Definition } from './definition.policy.ts';
 import { idsNamed, requireNoProblems } from './problems.ts';
 import { findAutomation, readAutomation, requireRevision, type AutomationRow, type Revised } from './records.ts';

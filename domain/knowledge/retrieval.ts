@@ -2,9 +2,9 @@
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { AgentPassage } from '../../entities/agents/agent-passage.ts';
-import { AgentSource } from '../../entities/agents/agent-source.ts';
-import type { SourceKind } from '../../entities/agents/values.ts';
+import { AgentPassage } from '../../entities/knowledge/agent-passage.ts';
+import { AgentSource } from '../../entities/knowledge/agent-source.ts';
+import type { SourceKind } from '../../entities/knowledge/values.ts';
 import { termsOf } from './question-terms.ts';
 import { rankingRules, weigh, type WeighedTerm } from './retrieval.policy.ts';
 

@@ -8,7 +8,7 @@ import { newId, type Id } from '../../platform/core/ids.ts';
 import { wakeRuns } from '../../platform/engine/wakes.ts';
 import { runOf } from '../../platform/engine/workflow-types.ts';
 import type { Priority } from '../../entities/facts/values.ts';
-import type { SourceKind } from '../../entities/agents/values.ts';
+import type { SourceKind } from '../../entities/knowledge/values.ts';
 
 /** What a change is about: the lessons and files that may have come, gone or changed with it. */
 export interface SourceScope {

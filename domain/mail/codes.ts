@@ -4,7 +4,7 @@
  * counted for the account, too.
  */
 import { createHash } from 'node:crypto';
-import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
+import { OneTimeToken } from '../../entities/mail/one-time-token.ts';
 import { addressKeyOf } from '../../platform/infra/address-keys.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';

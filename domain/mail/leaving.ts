@@ -8,7 +8,7 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import { columnOf, list, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../platform/infra/vault.ts';
 import type { AddressedDeps, VaultDeps } from '../deps.ts';
-import { resumeDigests, stopDigests } from '../joining/digests.ts';
+import { hasSpaces, resumeDigests, stopDigests } from '../joining/digests.ts';
 import { findBranding, presentPublicBranding } from '../branding/branding.ts';
 import { languageOf } from '../language/languages.ts';
 import { mailKinds, readWayOut, wayOutToken, type MailKind, type WayOut } from './way-out.ts';
@@ -68,14 +68,6 @@ export async function readPreference(
         token: wayOutToken(deps.vault, { kind: other, studentId }),
       })),
   };
-}
-
-/** A club without spaces has no daily mail of them to speak of. */
-async function hasSpaces(db: Queries, clubId: Id): Promise<boolean> {
-  const space = await db.one(
-    sql`SELECT 1 FROM community_spaces WHERE club_id = ${clubId} AND archived_at IS NULL LIMIT 1`,
-  );
-  return space !== undefined;
 }
 
 /** What an address gets; nothing where there is none any more. */

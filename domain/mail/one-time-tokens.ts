@@ -1,6 +1,6 @@
 /** Single-use, expiring tokens and codes that go out by mail. A used, an expired and an unknown one get the same answer: 410. */
-import { OneTimeToken } from '../../entities/identity/one-time-token.ts';
-import type { TokenPurpose } from '../../entities/identity/values.ts';
+import { OneTimeToken } from '../../entities/mail/one-time-token.ts';
+import type { TokenPurpose } from '../../entities/mail/values.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';

@@ -1,20 +1,7 @@
 /** Texts that a club writes for its transactional mails, in place of those of the catalogue. */
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { parseVariables } from './content/variables.policy.ts';
-import { mailTemplates, type Template } from './templates.ts';
-
-/** What a text may name. `link` and `code` lead on: a mail without them would be of no use. */
-export type MailVariable =
-  | 'name'
-  | 'club'
-  | 'link'
-  | 'code'
-  | 'endpoint_url'
-  | 'lesson'
-  | 'session'
-  | 'person'
-  | 'at'
-  | 'reason';
+import { mailTemplates, type MailVariable, type Template } from './templates.ts';
 
 export interface OwnText {
   subject: string;
@@ -41,14 +28,7 @@ export const clubMailTemplates = (Object.keys(mailTemplates) as MailTemplate[]).
 /** @returns the variables that texts of a template may name, the one that its text must name first */
 export function variablesOf(template: MailTemplate): readonly [needed: MailVariable, ...others: MailVariable[]] {
   const rule: Template = mailTemplates[template];
-  return [
-    rule.withCode ? 'code' : 'link',
-    'name',
-    'club',
-    ...(rule.aboutEndpoint ? (['endpoint_url'] as const) : []),
-    ...(rule.aboutReview ? (['lesson'] as const) : []),
-    ...(rule.aboutSession ? (['session', 'person', 'at', 'reason'] as const) : []),
-  ];
+  return [rule.withCode ? 'code' : 'link', 'name', 'club', ...(rule.variables ?? [])];
 }
 
 /** @returns what is wrong with a text, a sentence each, with the field that it is about */

@@ -7,8 +7,8 @@ import type { MessageArguments } from '../language/arguments.ts';
 import { dirAttribute, isolated } from '../language/bidi.policy.ts';
 import type { Wording } from '../language/wording.ts';
 import { parseVariables, type TemplatePart } from './content/variables.policy.ts';
-import { variablesOf, type MailVariable, type OwnText } from './own-text.ts';
-import { mailTemplates, type Template } from './templates.ts';
+import { variablesOf, type OwnText } from './own-text.ts';
+import { mailTemplates, type MailVariable, type Template } from './templates.ts';
 
 export interface MailContext {
   /** The recipient's name; empty for somebody who has no confirmed account. */
@@ -83,7 +83,7 @@ export function renderMail(
 
 /** @returns the text of the catalogue as a club would write it, with variables in place of values */
 export function standardText(template: MailTemplate, wording: Wording): OwnText {
-  const { aboutSession }: Template = mailTemplates[template];
+  const { withReason }: Template = mailTemplates[template];
   const named: MailContext = {
     name: '{{name}}',
     clubName: '{{club}}',
@@ -96,7 +96,7 @@ export function standardText(template: MailTemplate, wording: Wording): OwnText 
       startsAt: new Date(0),
       timeZone: 'UTC',
       withWhom: '{{person}}',
-      reason: aboutSession === 'canceled' ? '{{reason}}' : '',
+      reason: withReason ? '{{reason}}' : '',
     },
   };
   const { subject, paragraphs } = wordsOfCatalogue(template, named, wording, {

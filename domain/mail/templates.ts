@@ -1,34 +1,40 @@
-/** The rules of transactional mails: one template a reason to write. The catalogues have their words (domain/language). */
+/**
+ * The rules of transactional mails: one template for each reason to write. The catalogues have their words (domain/language), and the
+ * contexts read what they are about ({@link file://./kinds.ts}).
+ */
 import type { Priority } from '../../entities/facts/values.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
-import type { CalendarEvent } from '../../platform/core/calendar.policy.ts';
-import type { TokenPurpose } from '../../entities/identity/values.ts';
+import type { TokenPurpose } from '../../entities/mail/values.ts';
+
+/** What a text may name. `link` and `code` lead on: a mail without them would be of no use. */
+export type MailVariable =
+  | 'name'
+  | 'club'
+  | 'link'
+  | 'code'
+  | 'endpoint_url'
+  | 'lesson'
+  | 'session'
+  | 'person'
+  | 'at'
+  | 'reason';
 
 export interface Template {
   /** The token that the mail carries, if it carries one. */
   purpose?: TokenPurpose;
   /** How urgent it is: for most somebody sits and waits. */
   priority: Priority;
-  /** Tells of a webhook endpoint: sent only while there is one. */
-  aboutEndpoint?: true;
-  /** Tells of a review of an assignment: sent only while there is one. */
-  aboutReview?: true;
-  /**
-   * Tells of a session of a mentorship: sent only while the session has this state, at the time that the request names. `moved away` is
-   * sent to who is not its mentor any more, until the former end.
-   */
-  aboutSession?: 'to come' | 'canceled' | 'ended' | 'moved away';
-  /** Carries the session as an entry for calendars. */
-  calendar?: CalendarEvent['method'];
-  /** Goes to the mentor: sent only while they are a member of the club. */
-  toMentor?: true;
+  /** The variables of its text beside its link or code, the name and the club. */
+  variables?: readonly MailVariable[];
+  /** Its standard text ends with the reason, if there is one. */
+  withReason?: true;
   /** The club sends it on its own account, to whom may know nothing of it: so many of a day (DEC-65). */
   paced?: true;
   /** Goes to an address that the student had before, which the request names. */
   toFormerAddress?: true;
   /** Nobody can cause it at will (a review needs work that the student has sent, bookings are limited by LIM-10), so an address gets as many as there are. */
   uncapped?: true;
-  /** Path on the classroom's or the dashboard's address; `{token}` becomes the token, `{endpoint}` the endpoint's id, `{submission}` the submission's, `{session}` the session's. */
+  /** Path on the classroom's or the dashboard's address. `{token}` becomes the token, `{id}` the id of the row that the mail is about. */
   path: string;
   /** Whose pages it leads to. */
   site: 'classroom' | 'dashboard';
@@ -36,14 +42,9 @@ export interface Template {
   withCode?: true;
 }
 
-const ofStudent = { priority: 1, uncapped: true, site: 'classroom', path: '/mentorships/sessions/{session}' } as const;
-const ofMentor = {
-  priority: 1,
-  uncapped: true,
-  toMentor: true,
-  site: 'dashboard',
-  path: '/mentorship-sessions/{session}',
-} as const;
+const ofSession = { priority: 1, uncapped: true, variables: ['session', 'person', 'at', 'reason'] } as const;
+const ofStudent = { ...ofSession, site: 'classroom', path: '/mentorships/sessions/{id}' } as const;
+const ofMentor = { ...ofSession, site: 'dashboard', path: '/mentorship-sessions/{id}' } as const;
 
 export const mailTemplates = {
   student_verify_email: {
@@ -109,38 +110,38 @@ export const mailTemplates = {
   },
   webhook_endpoint_failing: {
     priority: 1,
-    aboutEndpoint: true,
+    variables: ['endpoint_url'],
     uncapped: true,
     site: 'dashboard',
-    path: '/webhooks/{endpoint}',
+    path: '/webhooks/{id}',
   },
   webhook_endpoint_gone: {
     priority: 1,
-    aboutEndpoint: true,
+    variables: ['endpoint_url'],
     uncapped: true,
     site: 'dashboard',
-    path: '/webhooks/{endpoint}',
+    path: '/webhooks/{id}',
   },
   webhook_endpoint_throttled: {
     priority: 1,
-    aboutEndpoint: true,
+    variables: ['endpoint_url'],
     uncapped: true,
     site: 'dashboard',
-    path: '/webhooks/{endpoint}',
+    path: '/webhooks/{id}',
   },
   assignment_approved: {
     priority: 1,
-    aboutReview: true,
+    variables: ['lesson'],
     uncapped: true,
     site: 'classroom',
-    path: '/assignments/submissions/{submission}',
+    path: '/assignments/submissions/{id}',
   },
   assignment_changes_requested: {
     priority: 1,
-    aboutReview: true,
+    variables: ['lesson'],
     uncapped: true,
     site: 'classroom',
-    path: '/assignments/submissions/{submission}',
+    path: '/assignments/submissions/{id}',
   },
   media_expiring: {
     priority: 1,
@@ -150,40 +151,29 @@ export const mailTemplates = {
   },
   mentorship_booked: {
     ...ofStudent,
-    aboutSession: 'to come',
-    calendar: 'REQUEST',
   },
   mentorship_canceled: {
     ...ofStudent,
-    aboutSession: 'canceled',
-    calendar: 'CANCEL',
+    withReason: true,
   },
   mentorship_day_before: {
     ...ofStudent,
-    aboutSession: 'to come',
   },
   mentorship_hour_before: {
     ...ofStudent,
     priority: 0,
-    aboutSession: 'to come',
   },
   mentorship_rating: {
     ...ofStudent,
-    aboutSession: 'ended',
   },
   mentorship_mentor_booked: {
     ...ofMentor,
-    aboutSession: 'to come',
-    calendar: 'REQUEST',
   },
   mentorship_mentor_canceled: {
     ...ofMentor,
-    aboutSession: 'canceled',
-    calendar: 'CANCEL',
+    withReason: true,
   },
   mentorship_mentor_replaced: {
     ...ofMentor,
-    aboutSession: 'moved away',
-    calendar: 'CANCEL',
   },
 } as const satisfies Record<MailTemplate, Template>;

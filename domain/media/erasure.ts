@@ -12,7 +12,7 @@ import { MediaUpload } from '../../entities/media/media-upload.ts';
 import type { MediaPurpose } from '../../entities/media/values.ts';
 import { endOfAddress, settleArrival, type ArrivingFile } from './arrival.ts';
 import { mediaRules } from './media.policy.ts';
-import type { MediaDeps } from './media.ts';
+import type { LibraryDeps, MediaDeps } from './media.ts';
 import { endUses } from './uses.ts';
 
 /** Files of a round, and how long a round goes on beginning with the next: its step has a minute, a file at most 40 s. */
@@ -39,13 +39,13 @@ interface RemovalOptions {
  * @throws DomainError not_found, in_use (naming places)
  */
 export async function removeMedia(
-  deps: MediaDeps,
+  deps: LibraryDeps,
   clubId: Id,
   mediaId: Id,
   now: Date,
   options: RemovalOptions = {},
 ): Promise<void> {
-  await deps.db.transaction((tx) => removeMediaIn(tx, clubId, mediaId, now, options));
+  await deps.db.transaction((tx) => removeMediaIn(tx, deps, { clubId, mediaId }, now, options));
   await eraseAtOnce(deps, mediaId, now);
 }
 
@@ -56,8 +56,8 @@ export async function removeMedia(
  */
 export async function removeMediaIn(
   tx: Transaction,
-  clubId: Id,
-  mediaId: Id,
+  { mediaUses }: Pick<LibraryDeps, 'mediaUses'>,
+  { clubId, mediaId }: { clubId: Id; mediaId: Id },
   now: Date,
   { force = false }: RemovalOptions,
 ): Promise<void> {
@@ -65,7 +65,7 @@ export async function removeMediaIn(
   const held = await tx.rows(sql`SELECT 1 FROM media
     WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`);
   if (held.length === 0) throw notFound('file');
-  await endUses(tx, mediaId, force);
+  await endUses(tx, mediaUses, mediaId, force);
   await tx.run(sql`DELETE FROM media_favorites WHERE media_id = ${mediaId}`);
   await removeOne(tx, mediaId, now);
   await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
@@ -105,21 +105,6 @@ export async function purgeStudentFromMedia(tx: Transaction, studentId: Id, now:
 /** Files of students that nothing shows any more, for good. @param which selects their ids. Upkeep erases the files. */
 export async function removeFiles(tx: Transaction, which: Sql, now: Date): Promise<void> {
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id IN (${which}) AND removed_at IS NULL`);
-}
-
-/** Images that no conversation shows any more, for these were deleted. The student's row is held by the caller. Upkeep erases the files. */
-export async function removeImagesOf(tx: Transaction, conversationIds: readonly Id[], now: Date): Promise<void> {
-  // Their ids first: what is then asked of each image is found by index, however many images all clubs have.
-  const shown = await tx.rows<{ id: Id }>(sql`SELECT DISTINCT image.media_id AS id
-       FROM agent_questions question JOIN agent_question_images image ON image.question_id = question.id
-      WHERE question.conversation_id = ANY (${conversationIds}::uuid[])`);
-  if (shown.length === 0) return;
-  await tx.run(sql`
-    UPDATE media SET ${removal(now)}
-     WHERE id = ANY (${shown.map(({ id }) => id)}::uuid[]) AND purpose = 'agent_image' AND removed_at IS NULL AND NOT EXISTS (
-       SELECT FROM agent_question_images image JOIN agent_questions question ON question.id = image.question_id
-         JOIN agent_conversations conversation ON conversation.id = question.conversation_id
-        WHERE image.media_id = media.id AND conversation.deleted_at IS NULL)`);
 }
 
 const unfinished = sql`status IN ('uploading', 'processing')`;

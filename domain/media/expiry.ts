@@ -15,7 +15,7 @@ import { hasFeature, requireFeature } from '../billing/allowances.ts';
 import { requestMail } from '../mail/requests.ts';
 import { eraseAtOnce, removeMediaIn } from './erasure.ts';
 import { expiryRules } from './media.policy.ts';
-import type { MediaDeps } from './media.ts';
+import type { LibraryDeps } from './media.ts';
 
 /** When a file expires, and when its run looks at it; null: it stays. */
 type Expiry = Pick<Media, 'expiresAt' | 'expiryLooksAt'>;
@@ -90,7 +90,7 @@ export type ExpiryStep =
   | { done: false; at: number; waitingFor: 'warning' | 'removal' };
 
 /** @property vault makes keys of the administrators' addresses */
-export type ExpiryDeps = MediaDeps & { vault: Vault };
+export type ExpiryDeps = LibraryDeps & { vault: Vault };
 
 /**
  * A step of `media-expiry/<id>`: warns seven days before the file expires, removes it then, and says when to look again. What uses
@@ -100,7 +100,7 @@ export type ExpiryDeps = MediaDeps & { vault: Vault };
 export async function lookAtExpiry(deps: ExpiryDeps, id: Id, now: number): Promise<ExpiryStep> {
   const at = new Date(now);
   try {
-    const found = await deps.db.transaction((tx) => warnOrRemove(tx, deps.vault, id, at));
+    const found = await deps.db.transaction((tx) => warnOrRemove(tx, deps, id, at));
     if (found.state === 'removed') await eraseAtOnce(deps, id, at);
     return stepOf(found);
   } catch (error) {
@@ -121,7 +121,7 @@ function stepOf(found: Found): ExpiryStep {
 }
 
 /** Under the file's lock: a change of the plan that comes at this moment comes before or after the warning. */
-async function warnOrRemove(tx: Transaction, vault: Vault, id: Id, now: Date): Promise<Found> {
+async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date): Promise<Found> {
   const file = await tx.manager.findOne(Media, {
     where: { id },
     select: { id: true, clubId: true, removedAt: true, expiresAt: true, expiryLooksAt: true, expiryWarnedAt: true },
@@ -140,14 +140,14 @@ async function warnOrRemove(tx: Transaction, vault: Vault, id: Id, now: Date): P
     return { state: 'kept' };
   }
   if (expiryWarnedAt !== null) {
-    await removeMediaIn(tx, clubId, id, now, { force: true });
+    await removeMediaIn(tx, deps, { clubId, mediaId: id }, now, { force: true });
     // The removal holds the club's row: a change of the plan has come before it and is seen now, or comes after it.
     if (await hasFeature(tx, clubId, 'video_hosting')) throw new PlanChanged();
     return { state: 'removed' };
   }
   // A worker that was away for a week warns late, and the file stays for the whole week.
   const removedAt = new Date(Math.max(expiresAt.getTime(), now.getTime() + expiryRules.warnedMs));
-  await warnOnceADay(tx, vault, clubId, now);
+  await warnOnceADay(tx, deps.vault, clubId, now);
   await tx.manager.update(Media, { id }, { expiresAt: removedAt, expiryLooksAt: removedAt, expiryWarnedAt: now });
   return { state: 'waiting', at: removedAt, waitingFor: 'removal' };
 }

@@ -14,7 +14,7 @@ import { all, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 import { syncSources } from '../knowledge/sources.ts';
 import { requireFolder } from './folders.ts';
-import { mediaColumns, presentMedia, type MediaDeps, type StoredMedia } from './media.ts';
+import { mediaColumns, presentMedia, type LibraryDeps, type StoredMedia } from './media.ts';
 import { usageCount } from './uses.ts';
 
 /** An administrator who reads or edits a club's library. */
@@ -22,6 +22,9 @@ export interface LibraryReader {
   clubId: Id;
   administratorId: Id;
 }
+
+/** For functions that read files as an administrator sees them. */
+export type LibraryReads = Pick<LibraryDeps, 'storage' | 'mediaUses'> & { db: Queries };
 
 /** Stands for the top of the library where a folder can be named. */
 const top = 'top';
@@ -32,10 +35,10 @@ interface LibraryRow extends StoredMedia {
 }
 
 /** The columns of `media` as this administrator sees it. */
-const columnsFor = ({ administratorId }: LibraryReader) =>
+const columnsFor = ({ mediaUses }: Pick<LibraryDeps, 'mediaUses'>, { administratorId }: LibraryReader) =>
   mediaColumns.and<Pick<LibraryRow, 'favorite' | 'usageCount'>>(
     sql`EXISTS (SELECT FROM media_favorites favorite WHERE favorite.media_id = media.id AND favorite.administrator_id = ${administratorId}) AS favorite,
-        ${usageCount} AS "usageCount"`,
+        ${usageCount(mediaUses)} AS "usageCount"`,
   );
 
 async function presentForReader(row: LibraryRow, storage: ObjectStore): Promise<RecordOf<'Media'>> {
@@ -43,17 +46,12 @@ async function presentForReader(row: LibraryRow, storage: ObjectStore): Promise<
 }
 
 /** @throws DomainError not_found, also for a student's file */
-export async function findMedia(
-  db: Queries,
-  storage: ObjectStore,
-  reader: LibraryReader,
-  mediaId: Id,
-): Promise<RecordOf<'Media'>> {
-  const row = await db.one<LibraryRow>(
-    sql`SELECT ${columnsFor(reader)} FROM media WHERE ${ofLibrary(reader.clubId)} AND media.id = ${mediaId}`,
+export async function findMedia(deps: LibraryReads, reader: LibraryReader, mediaId: Id): Promise<RecordOf<'Media'>> {
+  const row = await deps.db.one<LibraryRow>(
+    sql`SELECT ${columnsFor(deps, reader)} FROM media WHERE ${ofLibrary(reader.clubId)} AND media.id = ${mediaId}`,
   );
   if (!row) throw notFound('file');
-  return presentForReader(row, storage);
+  return presentForReader(row, deps.storage);
 }
 
 export interface LibraryFilter extends PageRequest {
@@ -74,14 +72,14 @@ const newestFirst = sql`media.created_at DESC, media.id DESC`;
 
 /** @returns a page of the club's files, newest first; with `q`, of the newest 1,000 that fit */
 export async function listMedia(
-  db: Queries,
-  storage: ObjectStore,
+  deps: LibraryReads,
   reader: LibraryReader,
   filter: LibraryFilter,
 ): Promise<Page<RecordOf<'Media'>>> {
   const q = filter.q?.trim() ?? '';
-  const { rows, total } = q !== '' ? await searchLibrary(db, reader, q, filter) : await listLibrary(db, reader, filter);
-  return { rows: await Promise.all(rows.map((row) => presentForReader(row, storage))), total };
+  const { rows, total } =
+    q !== '' ? await searchLibrary(deps, reader, q, filter) : await listLibrary(deps, reader, filter);
+  return { rows: await Promise.all(rows.map((row) => presentForReader(row, deps.storage))), total };
 }
 
 /** The condition under which the list shows a file, without its screen type. */
@@ -98,20 +96,24 @@ function shown(
   ]);
 }
 
-async function listLibrary(db: Queries, reader: LibraryReader, filter: LibraryFilter): Promise<Page<LibraryRow>> {
+async function listLibrary(
+  deps: LibraryReads,
+  reader: LibraryReader,
+  filter: LibraryFilter,
+): Promise<Page<LibraryRow>> {
   const { limit, offset } = windowOf(filter);
   const types = [...new Set(filter.types ?? screenTypes)];
   // The head of each type is read from the index of types: a rare one costs no more than a frequent one.
   const heads = sql`FROM unnest(${types}::text[]) AS listed (type) CROSS JOIN LATERAL (
     SELECT * FROM media WHERE ${shown(reader, filter)} AND media.type = listed.type ORDER BY ${newestFirst} LIMIT ${limit + offset}) AS media`;
   const some = sql`FROM media WHERE ${shown(reader, filter)} AND media.type = ANY (${types}::text[])`;
-  return listPage(db, filter, {
-    columns: columnsFor(reader),
+  return listPage(deps.db, filter, {
+    columns: columnsFor(deps, reader),
     from: heads,
     counted: some,
     orderBy: newestFirst,
     // The marks of a person are few, and counted.
-    ...(filter.favorite === undefined && { total: () => countLibrary(db, reader.clubId, types, filter) }),
+    ...(filter.favorite === undefined && { total: () => countLibrary(deps.db, reader.clubId, types, filter) }),
   });
 }
 
@@ -137,21 +139,21 @@ async function countLibrary(
 }
 
 async function searchLibrary(
-  db: Queries,
+  deps: LibraryReads,
   reader: LibraryReader,
   q: string,
   filter: LibraryFilter,
 ): Promise<Page<LibraryRow>> {
   const types = filter.types;
-  const ids = await search(db, q, {
+  const ids = await search(deps.db, q, {
     from: 'media media',
     alias: 'media',
     orderedBy: 'created_at',
     conditions: all([shown(reader, filter), types && sql`media.type = ANY (${types}::text[])`]),
     matching: sql`(${nameMatches('media.title', tidyName(q))} OR ${nameMatches('media.file_name', q.normalize('NFC').trim())})`,
   });
-  const rows = await db.rows<LibraryRow>(
-    sql`SELECT ${columnsFor(reader)} FROM media WHERE media.id = ANY (${pageOfIds(ids, filter)}) ORDER BY ${newestFirst}`,
+  const rows = await deps.db.rows<LibraryRow>(
+    sql`SELECT ${columnsFor(deps, reader)} FROM media WHERE media.id = ANY (${pageOfIds(ids, filter)}) ORDER BY ${newestFirst}`,
   );
   return { rows, total: ids.length };
 }
@@ -161,7 +163,7 @@ async function searchLibrary(
  * @throws DomainError not_found (the file, or the folder), invalid_request (a title without a letter)
  */
 export async function updateMedia(
-  { db, storage }: Pick<MediaDeps, 'db' | 'storage'>,
+  deps: LibraryDeps,
   reader: LibraryReader,
   mediaId: Id,
   input: RecordOf<'MediaChange'>,
@@ -169,7 +171,7 @@ export async function updateMedia(
 ): Promise<RecordOf<'Media'>> {
   const title = input.title === undefined ? null : tidyName(input.title);
   if (title !== null && !hasVisible(title)) throw new DomainError('invalid_request', 'title must have a letter.');
-  await db.transaction(async (tx) => {
+  await deps.db.transaction(async (tx) => {
     await lockMedia(tx, reader.clubId, mediaId);
     const { folder_id: folder, archived, favorite } = input;
     if (folder !== undefined && folder !== top) await requireFolder(tx, reader.clubId, folder);
@@ -180,7 +182,7 @@ export async function updateMedia(
     if (favorite !== undefined) await mark(tx, reader, mediaId, favorite, now);
     await syncSources(tx, reader.clubId, { mediaIds: [mediaId] }, now);
   });
-  return findMedia(db, storage, reader, mediaId);
+  return findMedia(deps, reader, mediaId);
 }
 
 async function mark(

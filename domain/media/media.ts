@@ -28,10 +28,16 @@ import {
   renditionVersion,
   type MediaError,
 } from './media.policy.ts';
+import type { EveryMediaUsePlace } from './places.ts';
 
 export interface MediaDeps {
   db: Database;
   storage: ObjectStore;
+}
+
+/** For functions that read the uses of files, or delete files. */
+export interface LibraryDeps extends MediaDeps {
+  mediaUses: EveryMediaUsePlace;
 }
 
 export interface StoredMedia {

@@ -9,7 +9,7 @@ import { sql } from '../../platform/infra/postgres/sql.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { MediaStatus, MediaVisibility } from '../../entities/media/values.ts';
 import { findMedia, type LibraryReader } from './library.ts';
-import { mediaColumns, type MediaDeps, type StoredMedia } from './media.ts';
+import { mediaColumns, type LibraryDeps, type StoredMedia } from './media.ts';
 
 /**
  * Asks for a file to become public, or private again: its run copies it to the other bucket. What is so already stays, and the
@@ -19,14 +19,14 @@ import { mediaColumns, type MediaDeps, type StoredMedia } from './media.ts';
  *   (publishing alone)
  */
 export async function moveMedia(
-  { db, storage }: Pick<MediaDeps, 'db' | 'storage'>,
+  deps: LibraryDeps,
   reader: LibraryReader,
   mediaId: Id,
   visibility: MediaVisibility,
   now: Date,
 ): Promise<RecordOf<'Media'>> {
   const { clubId } = reader;
-  await db.transaction(async (tx) => {
+  await deps.db.transaction(async (tx) => {
     const file = await tx.one<{
       visibility: MediaVisibility;
       status: MediaStatus;
@@ -47,7 +47,7 @@ export async function moveMedia(
         INSERT INTO media_moves (id, club_id, visibility, looks_at, created_at) VALUES (${mediaId}, ${clubId}, ${visibility}, ${now}, ${now})`);
     await wake(tx, 'mediaMove', [{ id: mediaId, clubId }], now);
   });
-  return findMedia(db, storage, reader, mediaId);
+  return findMedia(deps, reader, mediaId);
 }
 
 /**

@@ -6,7 +6,7 @@ import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
 import { Media } from '../../entities/media/media.ts';
 import { requireFolder } from './folders.ts';
 import { findMedia, type LibraryReader } from './library.ts';
-import type { MediaDeps } from './media.ts';
+import type { LibraryDeps } from './media.ts';
 import { externalIdOf } from './references.policy.ts';
 
 /**
@@ -14,7 +14,7 @@ import { externalIdOf } from './references.policy.ts';
  * @throws DomainError invalid_request (no id and no address of the provider, a title without a letter), not_found (the folder)
  */
 export async function createReference(
-  { db, storage }: Pick<MediaDeps, 'db' | 'storage'>,
+  deps: LibraryDeps,
   reader: LibraryReader,
   input: RecordOf<'MediaReferenceCreation'>,
   now: Date,
@@ -26,7 +26,7 @@ export async function createReference(
   if (!hasVisible(title)) throw new DomainError('invalid_request', 'title must have a letter.');
   const id = newId();
   const { clubId } = reader;
-  await db.transaction(async (tx) => {
+  await deps.db.transaction(async (tx) => {
     if (input.folder_id !== undefined) await requireFolder(tx, clubId, input.folder_id);
     await tx.manager.insert(Media, {
       id,
@@ -42,5 +42,5 @@ export async function createReference(
       updatedAt: now,
     });
   });
-  return findMedia(db, storage, reader, id);
+  return findMedia(deps, reader, id);
 }

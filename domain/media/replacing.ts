@@ -6,7 +6,7 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { syncSources } from '../knowledge/sources.ts';
 import { findMedia, type LibraryReader } from './library.ts';
-import type { MediaDeps } from './media.ts';
+import type { LibraryDeps } from './media.ts';
 
 /** What belongs to the content; the rest belongs to the record, and stays. */
 const contentColumns = [
@@ -37,7 +37,7 @@ const columnList = (prefix: string) => raw(contentColumns.map((column) => `${pre
  * @throws DomainError not_found (either), media_mismatch
  */
 export async function replaceMedia(
-  { db, storage }: Pick<MediaDeps, 'db' | 'storage'>,
+  deps: LibraryDeps,
   reader: LibraryReader,
   mediaId: Id,
   input: RecordOf<'MediaReplacement'>,
@@ -46,7 +46,7 @@ export async function replaceMedia(
   const { clubId } = reader;
   const withId = input.with.toLowerCase();
   if (withId === mediaId) throw mismatch('A file does not exchange contents with itself.');
-  await db.transaction(async (tx) => {
+  await deps.db.transaction(async (tx) => {
     const pair = await tx.rows<{ id: Id; exchangeable: boolean; kind: string; visibility: string }>(sql`
       SELECT id, kind, visibility, status = 'ready' AND object_key IS NOT NULL AND expires_at IS NULL AND looks_at IS NULL AS exchangeable FROM media
        WHERE id IN (${mediaId}, ${withId}) AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL
@@ -65,7 +65,7 @@ export async function replaceMedia(
     await exchangeRenditions(tx, mediaId, withId);
     await syncSources(tx, clubId, { mediaIds: [mediaId, withId], contentChanged: true }, now);
   });
-  return findMedia(db, storage, reader, mediaId);
+  return findMedia(deps, reader, mediaId);
 }
 
 /**

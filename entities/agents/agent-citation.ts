@@ -1,9 +1,9 @@
 /** What an answer cites. The words stay when the source leaves the index; the link to it is lost. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
-import type { SourceKind } from './values.ts';
+import type { SourceKind } from '../knowledge/values.ts';
 import { AgentAnswer } from './agent-answer.ts';
-import { AgentSource } from './agent-source.ts';
+import { AgentSource } from '../knowledge/agent-source.ts';
 
 @Entity('agent_citations')
 export class AgentCitation {

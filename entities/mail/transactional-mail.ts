@@ -7,7 +7,7 @@ import { MentorshipSession } from '../mentorships/mentorship-session.ts';
 import { Administrator } from '../identity/administrator.ts';
 import { Club } from '../clubs/club.ts';
 import { Invitation } from '../clubs/invitation.ts';
-import { OneTimeToken } from '../identity/one-time-token.ts';
+import { OneTimeToken } from './one-time-token.ts';
 import type { Priority } from '../facts/values.ts';
 import { Student } from '../identity/student.ts';
 import { oneOf } from '../one-of.ts';

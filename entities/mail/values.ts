@@ -28,6 +28,20 @@ export const mailTemplateNames = [
 ] as const;
 export type MailTemplate = (typeof mailTemplateNames)[number];
 
+/** The purposes of one-time tokens. The first word says who bears the token. */
+export const tokenPurposes = [
+  'student_verify_email',
+  'student_invitation',
+  'student_reset_password',
+  'student_code',
+  'student_sign_up_again',
+  'administrator_verify_email',
+  'administrator_reset_password',
+  'administrator_sign_up_again',
+  'administrator_invitation',
+] as const;
+export type TokenPurpose = (typeof tokenPurposes)[number];
+
 export const mailStatuses = ['pending', 'sent', 'failed', 'canceled'] as const;
 export type MailStatus = (typeof mailStatuses)[number];
 

@@ -5,7 +5,7 @@
 import { bulk, type Priority } from '../../entities/facts/values.ts';
 import { StudentImport } from '../../entities/access/student-import.ts';
 import { AgentAnswer } from '../../entities/agents/agent-answer.ts';
-import { AgentSource } from '../../entities/agents/agent-source.ts';
+import { AgentSource } from '../../entities/knowledge/agent-source.ts';
 import { Automation } from '../../entities/automations/automation.ts';
 import { AutomationRun } from '../../entities/automations/automation-run.ts';
 import { Campaign } from '../../entities/campaigns/campaign.ts';

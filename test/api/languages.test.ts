@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { mailKinds } from '../../domain/contexts.ts';
 import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
@@ -55,6 +56,7 @@ describe('the language of people and clubs (DEC-183)', () => {
           publicUrl: 'https://api.example.com',
         },
         warmUp: [],
+        kinds: mailKinds,
         onOutcome: () => undefined,
         sendMail: async (mail) => void sent.push(mail),
       },

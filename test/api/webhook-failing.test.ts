@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';
+import { mailKinds } from '../../domain/contexts.ts';
 import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
 import { tendGate } from '../../domain/webhooks/queues/gate.ts';
@@ -285,6 +286,7 @@ describe('an endpoint that fails for 5 days', () => {
           publicUrl: 'https://api.example.com',
         },
         warmUp: [],
+        kinds: mailKinds,
         onOutcome() {},
       };
       for (const { id: mailId } of rows) await sendTransactionalMail(deps, mailId, now + minute);

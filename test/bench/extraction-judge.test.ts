@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Gold } from '../../bench/extraction/gold.ts';
 import { judge, type Reading } from '../../bench/extraction/judge.ts';
 import { figuresOf } from '../../bench/extraction/suite.ts';
-import type { SourceWarningCode } from '../../entities/agents/values.ts';
+import type { SourceWarningCode } from '../../entities/knowledge/values.ts';
 import { tokensOf } from '../../bench/extraction/tokens.ts';
 
 function goldOf(known: Partial<Gold>): Gold {

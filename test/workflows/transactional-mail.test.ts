@@ -7,6 +7,7 @@ import { tokenText } from '../../domain/mail/one-time-tokens.ts';
 import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
 import { removeStudent, updateStudent } from '../../domain/students/students.ts';
 import { requestMail } from '../../domain/mail/requests.ts';
+import { mailKinds } from '../../domain/contexts.ts';
 import { sendTransactionalMail, type MailOutcome, type MailDeps, type OutgoingMail } from '../../domain/mail/send.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
@@ -58,6 +59,7 @@ describe('transactional-mail, with time skipped', function () {
       vault: deps.vault,
       links: { classroomUrl, dashboardUrl, publicUrl: 'https://api.example.com' },
       warmUp: [],
+      kinds: mailKinds,
       onOutcome: (outcome) => outcomes.push(outcome),
       async sendMail(outgoing) {
         sendings.push({ mail: outgoing, at: await environment().currentTimeMs() });

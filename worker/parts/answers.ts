@@ -12,7 +12,7 @@ import { retrieve } from '../../domain/knowledge/retrieval.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
-import { readImages } from '../../domain/media/agent-images.ts';
+import { readImages } from '../../domain/agents/conversations/images.ts';
 import { answers, answerCosts, answerTokens, firstWords } from '../reports/metrics.ts';
 
 /** @returns the dependencies of answers; `log.close()` ends it, once no answer is under way any more */

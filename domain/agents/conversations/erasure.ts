@@ -7,7 +7,7 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
-import { removeImagesOf } from '../../media/erasure.ts';
+import { removeImagesOf } from './images.ts';
 import type { AnswerError } from '../agents.policy.ts';
 
 /** The student's row is held by the caller. @param errorCode what an answer under way fails with */

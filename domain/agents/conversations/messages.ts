@@ -7,10 +7,10 @@ import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
 import { AgentCitation } from '../../../entities/agents/agent-citation.ts';
 import { AgentConversation } from '../../../entities/agents/agent-conversation.ts';
 import { AgentQuestion } from '../../../entities/agents/agent-question.ts';
-import { AgentSource } from '../../../entities/agents/agent-source.ts';
+import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import { windowOf, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
-import { presentImages } from '../../media/agent-images.ts';
+import { presentImages } from './images.ts';
 
 export type Conversation = RecordOf<'AgentConversation'>;
 export type Message = RecordOf<'AgentMessage'>;

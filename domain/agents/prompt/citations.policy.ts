@@ -2,7 +2,7 @@
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ModelCitation } from '../../../platform/infra/model/model.ts';
 import type { Seconds } from '../../knowledge/extraction/sections.ts';
-import type { SourceKind } from '../../../entities/agents/values.ts';
+import type { SourceKind } from '../../../entities/knowledge/values.ts';
 
 /** A block of a search result as it was sent. */
 export interface SentBlock {

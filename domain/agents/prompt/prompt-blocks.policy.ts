@@ -9,7 +9,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ImageType } from '../../media/media.policy.ts';
-import type { SourceKind } from '../../../entities/agents/values.ts';
+import type { SourceKind } from '../../../entities/knowledge/values.ts';
 import type { SentBlock, SentResult } from './citations.policy.ts';
 import { askingOf, maxOutputTokens } from './models.policy.ts';
 import { promptBounds, type Turn } from './prompt.policy.ts';

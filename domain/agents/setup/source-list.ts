@@ -1,5 +1,5 @@
 /** What an agent's material comes to in the club's index, as administrators see it, and asking for an indexing once more. */
-import { AgentSource } from '../../../entities/agents/agent-source.ts';
+import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { all, columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
@@ -8,7 +8,7 @@ import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { requireAgent } from './agents.ts';
-import type { SourceStatus, SourceWarningCode } from '../../../entities/agents/values.ts';
+import type { SourceStatus, SourceWarningCode } from '../../../entities/knowledge/values.ts';
 import { wakeSources, wantedAnew } from '../../knowledge/sources.ts';
 
 type Source = RecordOf<'AgentSource'>;

@@ -10,7 +10,7 @@ import { cutPassages } from '../indexing/passages.policy.ts';
 import { readFile, readLesson, readSubtitles } from './read-out.ts';
 import type { ReadOut, Scanned } from './sections.ts';
 import { Unreadable } from './unreadable.ts';
-import type { SourceWarning } from '../../../entities/agents/values.ts';
+import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 
 /** What is to be read out. */
 export type Source = { language: Language } & (

@@ -5,7 +5,7 @@ import type { Source, ThreadMessage, ThreadResult } from './extraction-thread.ts
 import { indexingRules, type IndexingError } from '../indexing/indexing.policy.ts';
 import type { SearchedPassage } from '../indexing/passage-words.policy.ts';
 import type { Scanned } from './sections.ts';
-import type { SourceWarning } from '../../../entities/agents/values.ts';
+import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 
 /** `scanned`: of a PDF, the pages that are pictures; absent if there are none. */
 export type Extraction =

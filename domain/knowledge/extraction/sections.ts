@@ -1,6 +1,6 @@
 /** What files and lessons are read out as: sections of paragraphs, each on one page and under one path of headings. */
 import { withoutEnd, withoutEnds } from '../../../platform/core/ends.policy.ts';
-import type { SourceWarning, SourceWarningCode } from '../../../entities/agents/values.ts';
+import type { SourceWarning, SourceWarningCode } from '../../../entities/knowledge/values.ts';
 import { Warnings } from './warnings.ts';
 import { cleanLine, cleanText, hasWords, lengthOf } from './text.policy.ts';
 import { Unreadable } from './unreadable.ts';

@@ -1,5 +1,5 @@
 /** Thrown where a source itself is why it cannot be indexed: a result, not a fault of ours. */
-import type { SourceWarning } from '../../../entities/agents/values.ts';
+import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 import type { Scanned } from './sections.ts';
 import type { IndexingError } from '../indexing/indexing.policy.ts';
 

@@ -1,6 +1,6 @@
 /** What of a file could not be read: told with the source, so that nobody takes silence for completeness. */
 
-import { sourceWarningCodes, type SourceWarning, type SourceWarningCode } from '../../../entities/agents/values.ts';
+import { sourceWarningCodes, type SourceWarning, type SourceWarningCode } from '../../../entities/knowledge/values.ts';
 
 /** Further places are counted alone. */
 const placesAWarning = 100;

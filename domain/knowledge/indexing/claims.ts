@@ -2,8 +2,8 @@
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { SourceKind } from '../../../entities/agents/values.ts';
-import { AgentSource } from '../../../entities/agents/agent-source.ts';
+import type { SourceKind } from '../../../entities/knowledge/values.ts';
+import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import { defineLease, holdLease, LeaseLost, type HeldLease } from '../../../platform/engine/lease.ts';
 import { indexingRules } from './indexing.policy.ts';
 

@@ -1,6 +1,6 @@
 /** OCR of scanned pages: its bounds, its languages, and what becomes of the first reading of a file (ADR 62). */
 import type { Language } from '../../../entities/clubs/values.ts';
-import type { SourceWarning } from '../../../entities/agents/values.ts';
+import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 import { warningOf } from '../extraction/warnings.ts';
 import type { SearchedPassage } from './passage-words.policy.ts';
 

@@ -1,7 +1,7 @@
 /** Recording what came of a claim: only where it still holds, and its content is what was read. */
 import type { QueryDeepPartialEntity } from 'typeorm';
-import { AgentSource } from '../../../entities/agents/agent-source.ts';
-import type { SourceWarning } from '../../../entities/agents/values.ts';
+import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
+import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';

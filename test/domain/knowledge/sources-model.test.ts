@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { IsNull, Not } from 'typeorm';
-import { AgentSource } from '../../../entities/agents/agent-source.ts';
+import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import { syncSources } from '../../../domain/knowledge/sources.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';

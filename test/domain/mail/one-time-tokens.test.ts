@@ -5,7 +5,7 @@ import { Secret } from '../../../platform/core/secret.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { createVault } from '../../../platform/infra/vault.ts';
-import type { TokenPurpose } from '../../../entities/identity/values.ts';
+import type { TokenPurpose } from '../../../entities/mail/values.ts';
 import {
   issueToken,
   removeExpiredTokens,

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { spendCode, tryCode } from '../../../domain/mail/codes.ts';
 import { spendToken, tokenText } from '../../../domain/mail/one-time-tokens.ts';
 import { requestInvitations, requestMail } from '../../../domain/mail/requests.ts';
+import { mailKinds } from '../../../domain/contexts.ts';
 import { sendTransactionalMail, type OutgoingMail } from '../../../domain/mail/send.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -55,6 +56,7 @@ describe('the mail of a one-time token, while the master key changes', () => {
           publicUrl: 'https://api.example.com',
         },
         warmUp: [],
+        kinds: mailKinds,
         onOutcome() {},
       },
       await mailOf(),

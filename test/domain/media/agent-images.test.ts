@@ -3,7 +3,8 @@ import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { presentImages, readImages, requireOwnImages } from '../../../domain/media/agent-images.ts';
+import { presentImages, readImages } from '../../../domain/agents/conversations/images.ts';
+import { requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { purgeStudentFromMedia } from '../../../domain/media/erasure.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
@@ -129,7 +130,7 @@ describe('agent images', () => {
       const outcome = await readImages(store, new Queries(source.manager), questionId).catch(
         (error: Error) => error.message,
       );
-      expect(outcome).to.equal('An image that is ready is not in the store');
+      expect(outcome).to.equal('The store lacks an image that is ready');
     });
   });
 });

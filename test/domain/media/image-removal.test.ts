@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { EntityManager } from 'typeorm';
 import { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { removeImagesOf } from '../../../domain/media/erasure.ts';
+import { removeImagesOf } from '../../../domain/agents/conversations/images.ts';
 import { buildOpenAgent } from '../../toolkit/builders/agents.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';

@@ -581,12 +581,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processOldFiles(db, new Date())).to.equal(1);
       await processedFile(id);
       expect(await processOldFiles(db, new Date())).to.equal(0);
-      const record = await findMedia(
-        db,
-        await testObjectStore(),
-        { clubId: club.id, administratorId: club.owner.id },
-        id,
-      );
+      const record = await findMedia(await mediaDeps(), { clubId: club.id, administratorId: club.owner.id }, id);
       expect((await shown(record.thumbnail_url)).slice(1)).to.deep.equal(['jpeg', 495, 640]);
     });
   });

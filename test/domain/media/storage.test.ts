@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { plans } from '../../../domain/billing/plans.policy.ts';
 import { eraseDue, purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
+import type { LibraryDeps } from '../../../domain/media/media.ts';
 import type { ReservationDeps } from '../../../domain/media/reservation.ts';
 import { replaceMedia } from '../../../domain/media/replacing.ts';
 import { reserveAgentImage, reserveMedia } from '../../../domain/media/reservation.ts';
@@ -31,7 +32,7 @@ const ending = <T>(work: Promise<T>): Promise<T | string> =>
   work.catch((error: unknown) => (error instanceof DomainError ? error.code : Promise.reject(error as Error)));
 
 /** A bucket that has everything and erases it: what it holds is no matter here. */
-const bucketless = (remove: (key: string) => Promise<void> = async () => {}): Promise<ReservationDeps> =>
+const bucketless = (remove: (key: string) => Promise<void> = async () => {}): Promise<ReservationDeps & LibraryDeps> =>
   mediaDeps(() => ({ signPut: async () => ({ url: 'https://files.example.com', headers: {} }), remove }));
 
 async function reserveFile(clubId: Id, sizeBytes: number, mime = 'application/pdf'): Promise<Id> {

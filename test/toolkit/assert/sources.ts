@@ -1,7 +1,7 @@
 /** The index of agents' material: its sources, and their passages. */
 import type { Id } from '../../../platform/core/ids.ts';
-import { AgentPassage } from '../../../entities/agents/agent-passage.ts';
-import { AgentSource } from '../../../entities/agents/agent-source.ts';
+import { AgentPassage } from '../../../entities/knowledge/agent-passage.ts';
+import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import { testDatabase } from '../stack/database.ts';
 
 interface IndexedSource {

@@ -1,7 +1,7 @@
 /** Sessions of accounts, and the secrets that their mails carry. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { TokenPurpose } from '../../../entities/identity/values.ts';
+import type { TokenPurpose } from '../../../entities/mail/values.ts';
 import { tokenText } from '../../../domain/mail/one-time-tokens.ts';
 import { endSession, sessionLifetimeMs, openSession, type CallerKind } from '../../../domain/identity/sessions.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';

@@ -1,6 +1,6 @@
 /** Sources in a club's index of agents' material, and the passages in them. */
 import type { Language } from '../../../entities/clubs/values.ts';
-import type { SourceStatus } from '../../../entities/agents/values.ts';
+import type { SourceStatus } from '../../../entities/knowledge/values.ts';
 import { storedWords } from '../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { readerVersion } from '../../../domain/knowledge/indexing/indexing.policy.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';

@@ -1,5 +1,5 @@
 /** The two kinds of account, whose credential operations follow the same rules: what a test needs to speak of both. */
-import type { TokenPurpose } from '../../../entities/identity/values.ts';
+import type { TokenPurpose } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildAdministrator, buildStudent } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';

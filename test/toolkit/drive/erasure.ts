@@ -3,7 +3,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { completeMedia } from '../../../domain/media/completion.ts';
 import { eraseDue } from '../../../domain/media/erasure.ts';
-import type { MediaDeps } from '../../../domain/media/media.ts';
+import type { LibraryDeps, MediaDeps } from '../../../domain/media/media.ts';
 import type { TestStudent } from '../builders/clubs.ts';
 import { testDatabase } from '../stack/database.ts';
 import { processedFile } from './processing.ts';
@@ -23,13 +23,13 @@ export async function eraseAll(now: Date, deps?: MediaDeps): Promise<void> {
 }
 
 /** A store that erases none of these files. @param name the end of their keys, or the club that is a part of them */
-export const withoutErasing = (name: Id): Promise<MediaDeps> =>
+export const withoutErasing = (name: Id): Promise<LibraryDeps> =>
   mediaDeps((storage) => ({
     remove: (key) => (key.includes(name) ? Promise.reject(new Error('The store is away.')) : storage.remove(key)),
   }));
 
 /** A store that does something else once it has told the size of a file that is looked at. */
-export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<MediaDeps> =>
+export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<LibraryDeps> =>
   mediaDeps((storage) => ({
     async size(key) {
       const size = await storage.size(key);
@@ -39,7 +39,7 @@ export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<MediaD
   }));
 
 /** A store that does something else before it erases this file. */
-export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): Promise<MediaDeps> =>
+export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): Promise<LibraryDeps> =>
   mediaDeps((storage) => ({
     async remove(key) {
       if (key.endsWith(mediaId)) await meanwhile();

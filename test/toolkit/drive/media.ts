@@ -2,6 +2,8 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Id } from '../../../platform/core/ids.ts';
+import { mediaUses } from '../../../domain/contexts.ts';
+import type { LibraryDeps } from '../../../domain/media/media.ts';
 import type { ReservationDeps } from '../../../domain/media/reservation.ts';
 import type { TestClub, TestStudent } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';
@@ -22,9 +24,14 @@ export const libraryPath = ({ id }: { id: Id }, ...further: string[]) =>
 
 export async function mediaDeps(
   replaced: (storage: ObjectStore) => Partial<ObjectStore> = () => ({}),
-): Promise<ReservationDeps> {
+): Promise<ReservationDeps & LibraryDeps> {
   const storage = await testObjectStore();
-  return { ...(await testDeps()), filesUrl: 'http://127.0.0.1:9', storage: { ...storage, ...replaced(storage) } };
+  return {
+    ...(await testDeps()),
+    mediaUses,
+    filesUrl: 'http://127.0.0.1:9',
+    storage: { ...storage, ...replaced(storage) },
+  };
 }
 
 /** The originals that the private bucket holds of a club, by the ids of their records. */

@@ -1,5 +1,6 @@
 /** Files that change their bucket: the steps of their runs taken here, and what both buckets hold of a club. */
 import { readConfig } from '../../../config.ts';
+import type { LibraryDeps } from '../../../domain/media/media.ts';
 import { moveFile, type MovingDeps, type MoveStep } from '../../../domain/media/moving.ts';
 import { keyPrefix } from '../../../platform/infra/object-store.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -7,7 +8,7 @@ import { testDatabase } from '../stack/database.ts';
 import { testBucket } from '../stack/storage.ts';
 import { mediaDeps } from './media.ts';
 
-export async function movingDeps(changes: Partial<MovingDeps> = {}): Promise<MovingDeps> {
+export async function movingDeps(changes: Partial<MovingDeps> = {}): Promise<MovingDeps & LibraryDeps> {
   return { ...(await mediaDeps()), onOutcome() {}, failpoint: async () => {}, ...changes };
 }
 

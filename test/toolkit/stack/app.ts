@@ -8,6 +8,7 @@ import { billingOf } from '../../../api/billing.ts';
 import { mailNoticesOf } from '../../../api/mail-notices.ts';
 import { createOpenStreams } from '../../../api/open-streams.ts';
 import type { ApiDeps } from '../../../api/middleware/context.ts';
+import { mediaUses } from '../../../domain/contexts.ts';
 import { mailDomainSettings } from '../../../domain/mail/domains/settings.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
 import { createSessionFinder } from '../../../domain/identity/session-finder.ts';
@@ -62,6 +63,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
         ...usual,
         egress,
         storage,
+        mediaUses,
         filesUrl: config.files.publicUrl,
         completionWatchMs: 0,
         mailDomains: mailDomainSettings(config.mail),

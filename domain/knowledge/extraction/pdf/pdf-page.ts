@@ -1,6 +1,6 @@
 /** One page of a PDF: its blocks, the lines beside them, its pictures, and what of it cannot be read. */
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist';
-import type { SourceWarningCode } from '../../../../entities/agents/values.ts';
+import type { SourceWarningCode } from '../../../../entities/knowledge/values.ts';
 import type { Block } from './blocks.ts';
 import { directionsOf, isWatermark, placedBoxes, type Direction } from './directions.ts';
 import { blocksOf } from './page-blocks.ts';

@@ -5,7 +5,7 @@ import {
   pageRanges,
   withOcr,
 } from '../../../../domain/knowledge/indexing/ocr.policy.ts';
-import type { SourceWarning } from '../../../../entities/agents/values.ts';
+import type { SourceWarning } from '../../../../entities/knowledge/values.ts';
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 
 describe('domain/knowledge/indexing/ocr.policy', () => {

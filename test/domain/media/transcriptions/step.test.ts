@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { MediaTrack } from '../../../../entities/media/media-track.ts';
 import { MediaTranscription } from '../../../../entities/media/media-transcription.ts';
+import { mediaUses } from '../../../../domain/contexts.ts';
 import { removeMedia } from '../../../../domain/media/erasure.ts';
 import { putTrack } from '../../../../domain/media/tracks.ts';
 import { askForTrack } from '../../../../domain/media/transcriptions/asking.ts';
@@ -101,7 +102,7 @@ describe('subtitles that are made of speech', function () {
     const failpoint: TranscriptionDeps['failpoint'] = async (name) => {
       if (name === 'speech_made')
         await removeMedia(
-          { ...(await testDeps()), storage: await testObjectStore() },
+          { ...(await testDeps()), storage: await testObjectStore(), mediaUses },
           of.clubId,
           of.mediaId,
           new Date(),

@@ -1,6 +1,6 @@
 /** Whole bodies whose parts belong together: an address and its code, a token and what it was mailed for. */
 import type { OperationId } from '../../../../contract/contract.ts';
-import type { TokenPurpose } from '../../../../entities/identity/values.ts';
+import type { TokenPurpose } from '../../../../entities/mail/values.ts';
 import { password } from '../../../toolkit/builders/clubs.ts';
 import type { Draw } from './draw.ts';
 import { billingNotice, salesNotice } from './notices.ts';

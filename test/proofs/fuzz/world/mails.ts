@@ -1,7 +1,7 @@
 /** The tokens and codes that were mailed to people of a world: read where they are made, as their inboxes would show them. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../../platform/core/ids.ts';
-import type { TokenPurpose } from '../../../../entities/identity/values.ts';
+import type { TokenPurpose } from '../../../../entities/mail/values.ts';
 import { tokenText } from '../../../../domain/mail/one-time-tokens.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 

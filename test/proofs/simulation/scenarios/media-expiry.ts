@@ -1,4 +1,5 @@
 /** Videos that a plan does not keep: warnings, removals, and plans that change while both are under way. */
+import { mediaUses } from '../../../../domain/contexts.ts';
 import { receiveEvent } from '../../../../domain/billing/events.ts';
 import { planOfPriceBy, readEvent } from '../../../../domain/billing/events.policy.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure.ts';
@@ -33,7 +34,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
   await sim.postgres.ask(`UPDATE clubs SET opening_plan = 'trial' WHERE id = $1`, [clubId]);
   const administrators = [await addAdministrator(), await addAdministrator()];
   const store = simulatedStore(sim);
-  const deps = { db: sim.db, storage: store.storage };
+  const deps = { db: sim.db, storage: store.storage, mediaUses };
   const videos = [await addVideo(), await addVideo(), await addVideo(), await addVideo()];
   const removed = new Set<Id>();
   /** Message keys that the mail server has taken. */

@@ -1,4 +1,5 @@
 /** Files that change their bucket: wishes that turn round, contents that are exchanged, and a store that copies late. */
+import { mediaUses } from '../../../../domain/contexts.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure.ts';
 import { eraseLeftovers } from '../../../../domain/media/leftovers.ts';
 import { kindOf } from '../../../../domain/media/media.policy.ts';
@@ -43,7 +44,7 @@ const day = 86_400_000;
 export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stage> {
   const clubId = await addClub(sim, ground);
   const store = simulatedStore(sim);
-  const deps = { db: sim.db, storage: store.storage };
+  const deps = { db: sim.db, storage: store.storage, mediaUses };
   const reader = { clubId, administratorId: newId() };
   const files = [await addFile(0), await addFile(1), await addFile(2), await addFile(3)];
   const faults: unknown[] = [];
@@ -82,7 +83,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
 
   async function readAddresses(id: Id): Promise<void> {
     const at = sim.time.now;
-    const file = await findMedia(sim.db, store.storage, reader, id);
+    const file = await findMedia(deps, reader, id);
     const key = keyAt(file.download_url ?? '');
     addresses.push({ fileId: id, key, until: at + readableMs.private });
     if (file.visibility === 'private') return;

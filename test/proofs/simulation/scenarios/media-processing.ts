@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
+import { mediaUses } from '../../../../domain/contexts.ts';
 import { settleArrival } from '../../../../domain/media/arrival.ts';
 import { deleteAvatar } from '../../../../domain/media/avatars.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure.ts';
@@ -83,7 +84,7 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
   ]);
   const students = await addStudents(sim, ground, clubId, 2);
   const store = simulatedStore(sim);
-  const deps = { db: sim.db, storage: store.storage, vault, filesUrl: 'https://files.test' };
+  const deps = { db: sim.db, storage: store.storage, mediaUses, vault, filesUrl: 'https://files.test' };
   let mood: ReaderMood = 'reads';
   const faults: unknown[] = [];
   const sent = new Map<Id, Sent>();

@@ -1,5 +1,6 @@
 /** Subtitles that are made of speech, while somebody uploads others, removes them, or removes the file. */
 import { MediaTranscription } from '../../../../entities/media/media-transcription.ts';
+import { mediaUses } from '../../../../domain/contexts.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure.ts';
 import { eraseLeftovers } from '../../../../domain/media/leftovers.ts';
 import { putTrack, removeTrack } from '../../../../domain/media/tracks.ts';
@@ -26,7 +27,7 @@ const day = 86_400_000;
 export async function mediaTranscriptions(sim: Simulation, ground: Footing): Promise<Stage> {
   const clubId = await addClub(sim, ground);
   const store = simulatedStore(sim);
-  const deps = { db: sim.db, storage: store.storage };
+  const deps = { db: sim.db, storage: store.storage, mediaUses };
   const now = () => new Date(sim.time.now);
   const files = [await addFile(100), await addFile(101)];
   const faults: unknown[] = [];

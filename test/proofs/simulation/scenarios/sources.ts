@@ -1,4 +1,5 @@
 /** The index of the agents' material: lessons, files and agents change while it is read out, and it follows. */
+import { mediaUses } from '../../../../domain/contexts.ts';
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { updateAgent } from '../../../../domain/agents/setup/agents.ts';
 import { setMaterial } from '../../../../domain/agents/setup/material.ts';
@@ -57,7 +58,7 @@ const languages = ['en', 'pt', 'de'] as const;
 export async function sources(sim: Simulation, ground: Footing): Promise<Stage> {
   const clubId = await addClub(sim, ground);
   const store = simulatedStore(sim);
-  const deps = { db: sim.db, storage: store.storage };
+  const deps = { db: sim.db, storage: store.storage, mediaUses };
   const reader = { clubId, administratorId: newId() };
   const now = () => new Date(sim.time.now);
   const courseId = await addCourse();

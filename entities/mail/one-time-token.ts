@@ -2,9 +2,9 @@
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { TokenPurpose } from './values.ts';
-import { Administrator } from './administrator.ts';
+import { Administrator } from '../identity/administrator.ts';
 import { Invitation } from '../clubs/invitation.ts';
-import { Student } from './student.ts';
+import { Student } from '../identity/student.ts';
 
 @Entity('one_time_tokens')
 @Check('one_time_tokens_owner', 'num_nonnulls(student_id, administrator_id, invitation_id) = 1')

@@ -1,0 +1,33 @@
+/** The uses of library files by automations: by drafts and by versions. */
+import type { Id } from '../../platform/core/ids.ts';
+import type { Transaction } from '../../platform/infra/postgres/database.ts';
+import { sql } from '../../platform/infra/postgres/sql.ts';
+import type { MediaUsePlaces } from '../media/places.ts';
+import { endUsesOf } from '../media/uses.ts';
+
+/**
+ * Whether runs begin in `automation_versions version` of `automations automation`, or are in it. The uses of an old version stay until
+ * the next version is published, and no list shows them.
+ */
+const liveVersion = sql`(automation.published_id = version.id AND automation.status IN ('active', 'paused')
+  OR EXISTS (SELECT FROM automation_runs run WHERE run.version_id = version.id AND run.status = 'active'))`;
+
+export const automationMediaUses = {
+  automation: { title: sql`SELECT name FROM automations WHERE id = use.place_id` },
+  automation_version: {
+    title: sql`SELECT automation.name || ', version ' || version.number FROM automation_versions version
+      JOIN automations automation ON automation.id = version.automation_id WHERE version.id = use.place_id`,
+    isLive: sql`EXISTS (
+      SELECT FROM automation_versions version JOIN automations automation ON automation.id = version.automation_id
+       WHERE version.id = use.place_id AND ${liveVersion})`,
+    outlastsForce: true,
+  },
+} as const satisfies MediaUsePlaces;
+
+/** Ends the uses of versions in which no run is, and in which none begins. The caller holds the automation. */
+export async function endUsesOfOldVersions(tx: Transaction, automationId: Id): Promise<void> {
+  const oldVersions = sql`
+    SELECT version.id FROM automation_versions version JOIN automations automation ON automation.id = version.automation_id
+     WHERE version.automation_id = ${automationId} AND NOT ${liveVersion}`;
+  await endUsesOf(tx, 'automation_version', oldVersions);
+}

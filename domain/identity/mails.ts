@@ -1,0 +1,14 @@
+/** The mails about a person's own account. */
+import { aboutRecipient, type MailKinds } from '../mail/kinds.ts';
+
+export const accountMails = {
+  student_verify_email: aboutRecipient,
+  student_already_registered: aboutRecipient,
+  student_invitation: aboutRecipient,
+  student_reset_password: aboutRecipient,
+  student_code: aboutRecipient,
+  student_address_changed: aboutRecipient,
+  administrator_verify_email: aboutRecipient,
+  administrator_already_registered: aboutRecipient,
+  administrator_reset_password: aboutRecipient,
+} as const satisfies MailKinds;

@@ -61,7 +61,7 @@ export class TableBuilder {
       column: this.#column,
     };
     for (let remainingColumns = spanOf(colspan, maxColspan); remainingColumns > 0; remainingColumns--) {
-      if (rowspan > 1) this.#reaching.set(this.#column, { cell, left: spanOf(rowspan, 65_534) - 1 });
+      if (rowspan > 1) this.#reaching.set(this.#column, { cell, rowsLeft: spanOf(rowspan, 65_534) - 1 });
       this.#put(cell);
     }
   }
@@ -106,8 +106,8 @@ export class TableBuilder {
     for (;;) {
       const above = this.#reaching.get(this.#column);
       if (!above || above.cell.row === this.#rows.length - 1) return;
-      if (above.left === 1) this.#reaching.delete(this.#column);
-      else above.left -= 1;
+      if (above.rowsLeft === 1) this.#reaching.delete(this.#column);
+      else above.rowsLeft -= 1;
       this.#put(above.cell);
     }
   }

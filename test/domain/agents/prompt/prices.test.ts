@@ -59,7 +59,7 @@ describe('prices of models', () => {
   it('throw for an unknown model', () => {
     expect(isPriced('claude-1')).to.equal(false);
     expect(isPriced('toString')).to.equal(false);
-    expect(() => costOf('claude-1', use({}), today)).to.throw('without a price');
-    expect(() => worstCost('claude-1', 1, 1, today)).to.throw('without a price');
+    expect(() => costOf('claude-1', use({}), today)).to.throw('has no price');
+    expect(() => worstCost('claude-1', 1, 1, today)).to.throw('has no price');
   });
 });

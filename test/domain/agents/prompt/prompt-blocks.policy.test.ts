@@ -208,7 +208,7 @@ describe('blocks of a prompt', () => {
     it('exist for each priced model, and an unknown model throws', () => {
       for (const model of pricedModels) expect(maxOutputTokens(model, 10), model).to.be.at.least(10);
       expect(maxOutputTokens('claude-sonnet-5-5', 10)).to.equal(10);
-      expect(() => maxOutputTokens('unknown', 10)).to.throw('without a price');
+      expect(() => maxOutputTokens('unknown', 10)).to.throw('has no price');
     });
   });
 });

@@ -121,14 +121,14 @@ describe('points and levels', () => {
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);
     await createLevel({ db }, clubId, { name: 'Deckhand', points: 1 }, new Date());
-    const award = { clubId, studentId, points: 5, cause: { kind: 'lesson', id: newId() } } as const;
+    const firstAward = { clubId, studentId, points: 5, cause: { kind: 'lesson', id: newId() } } as const;
     const crash = db.transaction(async (tx) => {
-      await awardPoints(tx, award, new Date());
+      await awardPoints(tx, firstAward, new Date());
       throw new Error('the process ends here');
     });
     expect(await crash.catch((error: Error) => error.message)).to.equal('the process ends here');
     expect((await ownStandingOf(db, clubId, studentId)).points).to.equal(0);
-    await db.transaction((tx) => awardPoints(tx, award, new Date()));
+    await db.transaction((tx) => awardPoints(tx, firstAward, new Date()));
     expect((await ownStandingOf(db, clubId, studentId)).level?.name).to.equal('Deckhand');
   });
 });

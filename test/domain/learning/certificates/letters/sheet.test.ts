@@ -22,7 +22,7 @@ describe('names in all scripts (CERT-4)', function () {
       expect(parts.filter((part) => part.role === 'P' && part.text === written)).to.have.length(3);
     });
 
-    // With two directions in a line, a copying program guesses the order: only the structure states it.
+    // If a line has two directions, a copying program guesses the order. Only the structure states it.
     if (kind !== 'Two directions')
       it(`is copied as it was written: ${kind}, ${text.slice(0, 30)}`, async () => {
         expect((await copiedText(await printText(text))).normalize('NFC')).to.equal(text.normalize('NFC'));

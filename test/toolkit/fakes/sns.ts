@@ -51,8 +51,8 @@ export async function fakeSns(validFrom = new Date(Date.now() - day)): Promise<F
       if (url.includes('ConfirmSubscription')) return '<ConfirmSubscriptionResponse/>';
       throw new Error('The address does not exist');
     },
-    post(message) {
-      const confirms = message.Type !== undefined && message.Type !== 'Notification';
+    post(fields) {
+      const confirms = fields.Type !== undefined && fields.Type !== 'Notification';
       const token = newId();
       const message = {
         Type: 'Notification',
@@ -63,7 +63,7 @@ export async function fakeSns(validFrom = new Date(Date.now() - day)): Promise<F
         SignatureVersion: '2',
         SigningCertURL: certificateUrl,
         ...(confirms && { Token: token, SubscribeURL: `${snsHost}/?Action=ConfirmSubscription&Token=${token}` }),
-        ...message,
+        ...fields,
       } as Record<string, string>;
       const names = confirms
         ? ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']

@@ -49,7 +49,7 @@ const answers: Record<Reply['says'], Omit<AttemptAnswer, 'durationMs'>> = {
 interface Flight {
   deliveryId: Id;
   attempt: ModelAttempt;
-  /** Its lease has run out: another worker may have begun it again. */
+  /** Its lease has ended: another worker may have begun it again. */
   stalled: boolean;
   reply(reply: Reply): Promise<void>;
   /** The worker dies before the answer; its lease runs out. */

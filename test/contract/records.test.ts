@@ -7,7 +7,7 @@ import { eventTypes } from '../../platform/core/event-types.ts';
 import { roles } from '../../entities/clubs/values.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-/** As closed as the sources: the published document is open in answers (VER-4). */
+/** As closed as the sources; in the published document answers are open (VER-4). */
 const { schemas } = closedDocument(contractDocument).components;
 
 /**
@@ -214,7 +214,7 @@ describe('outbound events', () => {
     'club_id! uuid',
     'data! object',
   ];
-  /** What `data` holds for each type; `?` after what can be absent. */
+  /** The content of `data` for each type; `?` after fields that can be absent. */
   const data: Readonly<Record<string, string>> = {
     'student.created': 'student',
     'student.updated': 'student',
@@ -238,7 +238,7 @@ describe('outbound events', () => {
     'webhook.test': 'endpoint',
   };
 
-  it('are those of registration and webhook.test, each an operation of its own', async () => {
+  it('belong to registration and webhook.test, each with a separate operation', async () => {
     expect(Object.keys(contractDocument.webhooks)).to.have.members([...registrationTypes, 'webhook.test']);
     await eachCase(Object.entries(contractDocument.webhooks), ([type, { post }]) =>
       expect(post.operationId).to.equal(type),

@@ -1,4 +1,4 @@
-/** What a release changes beside its recording: the version, wherever it stands, and the changelog. */
+/** The changes of a release besides its recording: the version in all files, and the changelog. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Problem } from '../../dev/problem.ts';
@@ -9,7 +9,7 @@ interface Change {
   text: string;
 }
 
-/** Of the changelog: what is new stands below it until it is released. */
+/** The heading of the changelog below which new entries stand until their release. */
 const unreleased = '## Unreleased\n';
 
 /**

@@ -1,4 +1,4 @@
-/** What callers see: every read that the contract has, of a furnished club, as its owner, its student and nobody. */
+/** The callers' view: every read in the contract, of a furnished club, as its owner, its student and an anonymous caller. */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { openSession } from '../../domain/identity/sessions.ts';
 import type { FurnishedClub } from '../toolkit/builders/furnished-club.ts';

@@ -38,8 +38,9 @@ export const withoutLimits = Object.keys(limitsOfTime)
   .join('; ');
 
 /**
- * For migrations, beside the service: whoever wants a table waits behind a migration that waits for it, so that must not wait long. It is tried
- * again (commands/migrate.ts). One that builds an index concurrently holds up nobody, and sets `lock_timeout` to 0 meanwhile.
+ * The lock timeout of migrations, which run beside the service. Other transactions queue behind a migration that waits for a table, so it
+ * may not wait long; it is then tried again (commands/migrate.ts). A migration that builds an index concurrently blocks no transaction,
+ * and sets `lock_timeout` to 0 meanwhile.
  */
 export const migrationLockMs = 2_000;
 

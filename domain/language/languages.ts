@@ -10,7 +10,7 @@ import type { Direction } from './bidi.policy.ts';
 /** A text in ICU message syntax for each key. */
 export type Catalogue = Readonly<Record<MessageKey, string>>;
 
-/** By BCP 47 tag, in the order of offering. `locale` formats dates and numbers; if absent, the tag does. */
+/** The languages by BCP 47 tag, in the order of offering. `locale` formats dates and numbers; if absent, the tag does. */
 export const catalogues = {
   en: { messages: en, locale: 'en-GB' },
   'pt-BR': { messages: ptBR },

@@ -145,7 +145,7 @@ describe('lists', () => {
       const fields = Object.keys(propertiesOf((body['data']?.['items'] ?? {}) as SchemaObject));
       expect(fields).not.to.deep.equal([]);
       for (const { name } of filtersOf(operation)) {
-        if (['q', 'since', 'until'].includes(name)) continue; // a search, and a range of the records' times
+        if (['q', 'since', 'until'].includes(name)) continue; // A field may hold the whole record of the filter, or a time. A filter may take several values, and a field may hold several.
         // A record may hold another one whole, or say by a time what the filter asks for; a filter may take several values, a field hold them.
         const possible = [name, name.replace(/_id$/, ''), name.replace(/s$/, ''), `${name}s`, `${name}_at`];
         expect(fields, name).to.include.oneOf(possible);

@@ -7,12 +7,12 @@ import { eventTypes } from '../../platform/core/event-types.ts';
 import { roles } from '../../entities/clubs/values.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-/** As closed as the sources; in the published document answers are open (VER-4). */
+/** The sources are closed too; in the published document answers are open (VER-4). */
 const { schemas } = closedDocument(contractDocument).components;
 
 /**
- * The records of the rules, `field type`, with `!` after a field that is always there. `[T]` is an array of T. Where
- * the rules leave open which fields are always there, this table and the descriptions of the records decide.
+ * The records of the rules, `field type`, with `!` after a field that is always present. `[T]` is an array of T. If the rules do not
+ * say which fields are always present, this table and the descriptions of the records decide.
  */
 const records: Readonly<Record<string, string>> = {
   Student:

@@ -15,7 +15,7 @@ const unreleased = '## Unreleased\n';
 /**
  * Changes nothing yet.
  * @param directory the checkout @param version such as 1.2.3 @param today such as 2026-11-26
- * @throws Problem where the version is older than that of package.json, or the changelog has nothing about it
+ * @throws Problem if the version is older than in package.json, or the changelog has nothing about it
  */
 export function announcement(directory: string, version: string, today: string): Change[] {
   const read = (file: string) => readFileSync(path.join(directory, file), 'utf8');

@@ -1,6 +1,6 @@
 /**
- * Compares two versions of the contract: lists what the later one takes from callers of the earlier one.
- * A later contract may give more and ask less. Schemas are compared by what their `$ref` leads to, not by their names.
+ * Compares two versions of the contract. Lists everything that the later version takes from callers of the earlier version.
+ * A later contract may give more and ask less. Schemas are compared by the targets of their `$ref`, not by their names.
  */
 import { isDeepStrictEqual } from 'node:util';
 

@@ -26,7 +26,7 @@ export interface Dump {
 /**
  * Runs every migration in an empty database.
  * @returns the statements that changed something
- * @throws Error where one has parameters: its text alone would not say what it did
+ * @throws Error if a statement has parameters: its text alone would not show its effect
  */
 export async function recordSchema(empty: DataSource): Promise<string[]> {
   const statements: string[] = [];
@@ -130,7 +130,7 @@ function joined(pairs: readonly string[]): string {
 }
 
 /**
- * Tables after those that they refer to. A table may refer to itself. `typeorm_metadata` is part of the schema: it names the
+ * The tables, each after the tables to which it refers. A table may refer to itself. `typeorm_metadata` is part of the schema: it names the
  * database, and migrations write it.
  */
 async function tablesOf(source: DataSource): Promise<Omit<RecordedTable, 'rows'>[]> {

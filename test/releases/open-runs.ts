@@ -1,6 +1,6 @@
 /**
- * Every row that waits for its run goes on to its end: the real workflows and activities over a Temporal without a network
- * (test/proofs/simulation), whose time passes as soon as nobody has anything to do.
+ * Every row that waits for its run continues to its end: the real workflows and activities on a Temporal without a network
+ * (test/proofs/simulation). Its time passes as soon as no task is left.
  */
 import { startsOf } from '../toolkit/drive/facts.ts';
 import { mock } from 'node:test';

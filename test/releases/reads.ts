@@ -60,8 +60,8 @@ function steady(value: unknown): unknown {
 }
 
 /**
- * @returns where the second value is not what the first was: a property more is no difference, because callers have to pass
- *   over what they do not know. `at` is like `/data/0/title`
+ * @returns the differences of the second value. An additional property is no difference, because callers must ignore unknown
+ *   properties. `at` is a path like `/data/0/title`
  */
 export function differences(recorded: unknown, today: unknown, at = ''): { at: string; was: unknown; is: unknown }[] {
   if (Array.isArray(recorded) && Array.isArray(today) && recorded.length === today.length)

@@ -16,7 +16,7 @@ const none: Style = new Map();
 const simpleSelector = /^([a-z][\w-]*)?([.#][\w-]+)?$/i;
 
 export class Styles {
-  /** By selector: its declarations, by property. */
+  /** The declarations of each selector, by property. */
   readonly #rules = new Map<string, Map<string, Declaration>>();
   #count = 0;
 

@@ -23,7 +23,7 @@ interface Open {
   nearest: Readonly<Partial<Record<Kind, Open>>>;
   /** The number of open elements of each name inside the same cell. */
   counts: Map<string, number>;
-  /** Inside SVG or MathML, where `<g/>` is a complete element. */
+  /** Inside SVG or MathML. There `<g/>` is a complete element. */
   isForeign: boolean;
 }
 

@@ -13,7 +13,7 @@ const { escapeHtml } = markdown.utils;
 /** State of the parser for one text. */
 interface TextEnv {
   elementNames: ReadonlySet<string>;
-  /** By the end sign of a formula: the last line that was searched without success. */
+  /** The last line that was searched without success, for each end sign of a formula. */
   searchedTo: Map<string, number>;
 }
 const envOf = (state: { env: unknown }) => state.env as TextEnv;
@@ -126,7 +126,7 @@ function endOfFormula(state: StateInline, begin: string, end: string): number {
   return -1;
 }
 
-/** By the end sign of a formula: the position from which the search failed. */
+/** The position from which the search failed, for each end sign of a formula. */
 const unended = new WeakMap<StateInline, Map<string, number>>();
 
 /** A formula over several lines. */

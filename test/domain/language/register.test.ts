@@ -95,7 +95,7 @@ describe('the words of the catalogues', () => {
       expect(faultsIn(language, (text) => gap.test(text))).to.deep.equal([]);
     });
 
-    it(`of ${language} end each paragraph of a text with a full stop`, () => {
+    it(`end each paragraph with a full stop in ${language}`, () => {
       // The id of a request ends its message, so that a person can copy it.
       const isText = (key: MessageKey) => /\.text$|^(?:answer|refusal)\.(?!internal_error$)/.test(key);
       const isOpen = (text: string) => text.split('\n\n').some((paragraph) => !/[.!?؟]$/.test(paragraph));

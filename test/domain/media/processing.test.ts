@@ -1,4 +1,4 @@
-/** Completed uploads and their processing by a worker: once each, whoever calls and whatever dies (MED-16). */
+/** Completed uploads and their processing by a worker: once each, with any caller and after any crash (MED-16). */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';

@@ -8,7 +8,7 @@ interface Level {
   format: string;
   /** The pattern of the format `custom`. */
   pattern: string;
-  /** The written form: `%1.%2)`, where `%1` is the number of the first level. */
+  /** The written form, such as `%1.%2)`. `%1` is the number of the first level. */
   text: string;
   /** Whether the words follow the number without a space, as in 第一章潮. After a sign, as in `1.`, a space follows anyway. */
   isClose: boolean;
@@ -34,7 +34,7 @@ export class Numbering {
   readonly #numbers = new Map<string, XmlElement>();
   readonly #lists = new Map<string, List | undefined>();
   readonly #styles: Styles;
-  /** By counter: the number of the last item of each level. */
+  /** The number of the last item of each level, by counter. */
   readonly #counts = new Map<string, (number | undefined)[]>();
   /** Lists and levels whose start value was already used. */
   readonly #begun = new Set<string>();

@@ -7,7 +7,7 @@ import { chartBlocks } from './charts.ts';
 import { diagramBlocks } from './diagrams.ts';
 import type { OfficeFile } from './office-file.ts';
 
-/** By the id with which the document names the part. */
+/** The blocks of each part, by the id with which the document names it. */
 export type Graphics = ReadonlyMap<string, readonly Block[]>;
 
 /** Elements that show a chart or a diagram: the attribute that names the part, and its reader. */

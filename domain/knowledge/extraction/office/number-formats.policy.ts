@@ -125,7 +125,7 @@ function signsOf(number: number, format: string): string | undefined {
   return format.startsWith('ideograph') ? alphabet[(number - 1) % alphabet.length] : repeated(number, alphabet);
 }
 
-/** With as many digits as the first item has, in its script. */
+/** Writes the number with as many digits as the first item has, in its script. */
 function likeFirst(number: number, first: string): string {
   const digits = /\p{Nd}+/u.exec(first)?.[0] ?? '1';
   const one = digits.codePointAt(

@@ -17,7 +17,7 @@ const withoutSpaces = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=M
 const words = new Intl.Segmenter('th', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** @returns the possible line breaks in order; the last one is the end of the text */
+/** @returns the possible line breaks in order, ending with the end of the text */
 function breaksIn(text: string): number[] {
   const breaks = new Set<number>([text.length]);
   const breaker = new LineBreaker(text);

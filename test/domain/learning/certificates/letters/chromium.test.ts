@@ -16,7 +16,7 @@ import { sheet } from './sheet.ts';
 const scale = 3;
 /** Both pictures are scaled to this size in pixels, so that strokes meet in spite of different edges. */
 const compared = { width: 600, height: 60 } as const;
-/** Kinds whose names are all compared. Of each other kind, two are compared. */
+/** Kinds whose names are all compared. Every other kind has two compared names. */
 const whole = ['Two directions', 'Mixtures', 'Other scripts of India', 'Further scripts'];
 const skippedKinds = ['Very long', 'Emoji'];
 const samples = [...Map.groupBy(sheet, ({ kind }) => kind)]

@@ -82,7 +82,7 @@ describe('.env.example', () => {
     expect(Object.fromEntries(lines)).to.deep.equal(uncommented(example));
   });
 
-  it('is a configuration once the required variables are set, equal to the configuration without the defaults', () => {
+  it('is a configuration once the required variables are set, with or without the defaults', () => {
     const required = {
       DATABASE_URL: 'postgres://db.example.com/club',
       SMTP_URL: 'smtp://mail.example.com',

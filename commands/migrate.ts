@@ -1,4 +1,4 @@
-/** `node dist/main.js migrate` brings the database to the newest schema. Several processes may call it at once. */
+/** `node dist/main.js migrate` brings the database to the newest schema. Several processes may call it at the same time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../config.ts';
 import { untilMayContract } from '../platform/infra/postgres/contractions.ts';
@@ -10,26 +10,26 @@ import { isLockTimeout } from '../platform/infra/postgres/database.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import type { DataSource, QueryRunner } from 'typeorm';
 
-/** Any number would do: it names the lock that lets one process at a time migrate. */
+/** An arbitrary number: it names the advisory lock that lets one process at a time migrate. */
 const migrationLock = 4_281_963;
-/** Asked for again and again: CREATE INDEX CONCURRENTLY waits for every statement under way, one that waits for this lock too. */
+/** The lock is polled: CREATE INDEX CONCURRENTLY waits for all running statements, also for a statement that waits for this lock. */
 const lookEveryMs = 200;
 
-/** How long a migration is tried again that does not get its locks: a backup or a report holds them meanwhile. */
+/** The time for which a migration without its locks is tried again: a backup or a report may hold them. */
 const lockedWithinMs = 60 * 60_000;
-/** Those who waited behind it go first. */
+/** The transactions that waited behind it go first. */
 const lockPauseMs = 3_000;
-/** TypeORM's own. */
+/** TypeORM's table of migrations. */
 const migrationsTable = 'migrations';
 
-/** How long migrations that take something away wait for older processes to end: an answer's 13 minutes, and a margin. */
+/** The time for which migrations that remove something wait for older processes: an answer's 13 minutes, and a margin. */
 const contractWithinMs = 15 * 60_000;
 
 /**
  * Runs the pending migrations under an advisory lock.
- * @param source without limits of time: a migration, or the process that one waits for, may take long
- * @param withinMs how long those that take something away wait for older processes to end
- * @returns their names
+ * @param source without timeouts: a migration, or the wait for another process, may take long
+ * @param withinMs the longest wait of removing migrations for the end of older processes
+ * @returns the names of the migrations that ran
  * @throws StartProblem naming older processes that still run then
  */
 export async function migrate(source: DataSource, withinMs = contractWithinMs): Promise<string[]> {
@@ -44,7 +44,7 @@ export async function migrate(source: DataSource, withinMs = contractWithinMs): 
   }
 }
 
-/** Each migration is a transaction, so that one which did not get its locks in time has done nothing. @returns the names of what ran */
+/** Each migration is a transaction, so a migration that did not get its locks in time has no effect. @returns the names of the migrations that ran */
 async function runWithPatience(source: DataSource): Promise<string[]> {
   const names = async () => {
     const rows: { name: string }[] = await source.query(`SELECT name FROM ${migrationsTable} ORDER BY id`);
@@ -61,7 +61,7 @@ async function runWithPatience(source: DataSource): Promise<string[]> {
       return (await names()).filter((name) => !before.has(name));
     } catch (error) {
       if (!isLockTimeout(error) || performance.now() > deadline) throw error;
-      process.stdout.write('A migration waits for somebody who holds its tables, and tries again.\n');
+      process.stdout.write('A migration waits because a transaction has locked its tables. It tries again.\n');
       await sleep(lockPauseMs);
     }
   }
@@ -79,7 +79,7 @@ export async function main(): Promise<void> {
   await runOnce('Migration failed', async () => {
     const { database } = readConfig();
     const looking = withClient(database.url.reveal(), (client) => listeningMistakes(database, client));
-    // The lock of a session means nothing where a pooler mixes sessions up, as LISTEN does not.
+    // A session lock does not work, like LISTEN, if a pooler shares connections between sessions.
     await throwMistakes([
       looking.catch((error: unknown) => {
         throw new StartProblem(unusable(error));

@@ -1,6 +1,6 @@
 /**
- * `node dist/main.js reseal` seals everything anew under MASTER_KEY that is under a key of MASTER_KEYS_OLD.
- * It runs beside the service, may be killed and started again at any time, and ends with `resealed …, left …, unreadable …`.
+ * `node dist/main.js reseal` seals all values again under MASTER_KEY that are sealed under a key of MASTER_KEYS_OLD.
+ * It runs beside the service, may be killed and restarted at any time, and ends with `resealed …, left …, unreadable …`.
  */
 import { readConfig, type Config } from '../config.ts';
 import { findLastingKey, idOf, otherKeysNeeded, sentenceOf } from '../platform/infra/keys/open-vault.ts';
@@ -10,15 +10,15 @@ import { Database } from '../platform/infra/postgres/database.ts';
 import { openDatabase, runOnce } from '../platform/infra/process.ts';
 import { createVault } from '../platform/infra/vault.ts';
 
-/** Rows that are named. */
+/** The most unreadable rows that are named. */
 const rowsNamed = 1_000;
-/** Values of a column between two lines about it. */
+/** Values of a column between two progress lines. */
 const valuesALine = 10_000;
 
 /**
- * Seals everything anew that is not under the current key, and prints what it does.
- * @returns the exit code: 0 when a pass found nothing left, and nothing unreadable
- * @throws StartProblem when Postgres cannot be used; when the database has no lasting key yet, and the keys that are given are not its own
+ * Seals all values again that are not under the current key, and prints its progress.
+ * @returns the exit code: 0 if a pass found no remaining and no unreadable value
+ * @throws StartProblem if Postgres cannot be used, or if the database has no lasting key yet and the configured keys do not belong to it
  */
 export async function resealAll(
   { database, masterKey, formerMasterKeys }: Pick<Config, 'database' | 'masterKey' | 'formerMasterKeys'>,
@@ -28,11 +28,11 @@ export async function resealAll(
   const source = await openDatabase(database, 'club-reseal');
   try {
     const db = new Database(source, { notify() {} });
-    // Kept before anything is sealed anew: later nobody could tell which key hashed the addresses.
+    // Stores the lasting key first. Afterwards it would be impossible to tell which key hashed the addresses.
     const lasting = await findLastingKey(db, { masterKey, formerMasterKeys });
     if ('problems' in lasting) {
       if (!lasting.isKept) throw otherKeysNeeded({ masterKey, formerMasterKeys }, lasting.problems);
-      // One that does not open is a value that cannot be read, as others: the rest can be sealed anew.
+      // A lasting key that cannot be opened is reported like other unreadable values: the rest can be resealed.
       for (const problem of lasting.problems) print(sentenceOf(problem));
     }
     print(

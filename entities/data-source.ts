@@ -1,4 +1,4 @@
-/** The connection to Postgres: the entities and migrations that the folders of entities/ hold, and one pool. */
+/** The connection to Postgres: the entities and migrations in the folders of entities/, and one pool. */
 import { readdir } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import path from 'node:path';
@@ -8,38 +8,39 @@ import type { Secret } from '../platform/core/secret.ts';
 import { SnakeCaseNames } from './naming.ts';
 
 /**
- * A connection whose other end has vanished without a word (a failover, a frozen host) would keep a query, and whoever
- * waits for it, for ever: the server's own time limits are gone with the server. Longer than those, in milliseconds.
+ * Milliseconds of silence after which a connection counts as dead. After a failover or a host failure the other end disappears without a
+ * word, and so do the server's own timeouts. Without this limit a query would wait forever. It is longer than the server's timeouts.
  */
 const silenceMs = 35_000;
 
-/** @returns a socket for a connection to Postgres that ends itself after a silence; the pool then makes a new one */
+/** @returns a socket for a connection to Postgres that closes after a silence; the pool then opens a new connection */
 export function socketThatNoticesSilence(limitMs = silenceMs): Socket {
   const socket = new Socket();
-  return socket.setTimeout(limitMs, () => socket.destroy(new Error('Postgres has fallen silent')));
+  return socket.setTimeout(limitMs, () => socket.destroy(new Error('Postgres has not answered for too long')));
 }
 
-/** Shorter than every lease: a wait for a lock fails before another process takes the row up (ENG-2). */
+/** Shorter than every lease: a wait for a lock fails before another process claims the row (ENG-2). */
 const lockTimeoutMs = 5_000;
 
 /**
- * The time limits of our role in Postgres, in milliseconds. They stand on the role, because a pooler refuses or drops them where a
- * connection asks for them at its start (pgbouncer/pgbouncer#525). The command `setup` puts them there.
+ * The timeouts of our role in Postgres, in milliseconds. The command `setup` sets them on the role, because a pooler refuses or drops
+ * them when a connection asks for them at its start (pgbouncer/pgbouncer#525).
  */
 export const limitsOfTime = {
-  statement_timeout: 30_000, // no statement of ours is meant to take seconds; one that does must not hold locks for ever
+  statement_timeout: 30_000, // our statements are fast; a slow one must not hold locks forever
   lock_timeout: lockTimeoutMs,
-  idle_in_transaction_session_timeout: 60_000, // a process that hangs inside a transaction gives its locks back
+  idle_in_transaction_session_timeout: 60_000, // a process that hangs inside a transaction loses its locks
 } as const;
 
-/** For what may take long: the session goes without the limits of its role. */
+/** For long work: the session runs without the timeouts of its role. */
 export const withoutLimits = Object.keys(limitsOfTime)
   .map((name) => `SET ${name} = 0`)
   .join('; ');
 
 /**
- * For migrations, beside the service: whoever wants a table waits behind a migration that waits for it, so that must not wait long. It is tried
- * again (commands/migrate.ts). One that builds an index concurrently holds up nobody, and sets `lock_timeout` to 0 meanwhile.
+ * The lock timeout of migrations, which run beside the service. Other transactions queue behind a migration that waits for a table, so it
+ * may not wait long; it is then tried again (commands/migrate.ts). A migration that builds an index concurrently blocks no transaction,
+ * and sets `lock_timeout` to 0 meanwhile.
  */
 export const migrationLockMs = 2_000;
 
@@ -58,28 +59,28 @@ const folders = (await readdir(import.meta.dirname, { withFileTypes: true }))
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 const classes = (await Promise.all(folders.map(classesIn))).flat();
-const tables = new Set<unknown>(getMetadataArgsStorage().tables.map(({ target }) => target)); // entities are known once they are loaded
+const tables = new Set<unknown>(getMetadataArgsStorage().tables.map(({ target }) => target)); // loading the classes registers the entities
 const entities = classes.filter((one) => tables.has(one));
 export const migrations = classes.filter(({ name }) => /\d{13}$/.test(name));
 
 export interface DatabaseSettings {
   url: Secret;
-  /** The same database, where a session of ours has a connection of its own. */
+  /** The address of the same database at which each session has its own connection. */
   directUrl?: Secret | undefined;
-  /** Connections that a process holds at most. */
+  /** The most connections of a process. */
   poolSize: number;
-  /** How long a statement waits for a connection at most, be it for a free one of the pool or for Postgres to answer. */
+  /** The longest wait of a statement for a free connection of the pool or for Postgres to answer. */
   connectWithinMs?: number;
 }
 
-/** @returns where LISTEN and session locks work */
+/** @returns the address at which LISTEN and session locks work */
 export const directUrlOf = ({ directUrl, url }: Pick<DatabaseSettings, 'directUrl' | 'url'>): Secret =>
   directUrl ?? url;
 
 /**
- * @param options.patient by the direct address, without limits of time, for migrations: an index over millions of rows takes minutes, in silence
- * @param options.reserved connections of the pool that only records take (ENG-18)
- * @param options.Pool of connections, in place of the driver's own
+ * @param options.patient uses the direct address without timeouts, for migrations: an index over millions of rows takes minutes without traffic
+ * @param options.reserved connections of the pool that only the writing of records may use (ENG-18)
+ * @param options.Pool replaces the driver's pool of connections
  * @returns a data source that is not yet connected: call `initialize()`
  */
 export function createDataSource(
@@ -97,10 +98,10 @@ export function createDataSource(
     applicationName,
     poolSize: database.poolSize,
     driver: Object.create(pg, { Pool: { value: Pool } }) as typeof pg,
-    connectTimeoutMS: database.connectWithinMs ?? 5_000, // later than that it is down: fail, and let readiness say so
+    connectTimeoutMS: database.connectWithinMs ?? 5_000, // a longer wait means that Postgres is down: fail, so that readiness reports it
     extra: {
-      // Ended by the server before anybody has it in hand, a connection tells nobody, and that would end the process: its
-      // next query fails all the same.
+      // If the server ends a connection before the pool hands it out, an error event without a listener would end the process. The
+      // connection's next query fails anyway.
       onConnect(connection: pg.Client) {
         connection.on('error', () => undefined);
         return patient ? connection.query(`${withoutLimits}; SET lock_timeout = ${migrationLockMs}`) : undefined;

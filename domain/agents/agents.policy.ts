@@ -1,10 +1,10 @@
 /** Lists and defaults of agents, their material and their answers (AGT-21). */
 
-/** What an agent's material is named by: a course stands for its published lessons. */
+/** The kinds of material that an agent can have. A course stands for its published lessons. */
 export const materialKinds = ['course', 'lesson', 'media'] as const;
 export type MaterialKind = (typeof materialKinds)[number];
 
-/** Why an answer failed; the catalogues have the message to the student. */
+/** The reasons why an answer failed. The catalogues hold the messages to the student. */
 export const answerErrors = [
   'model_unavailable',
   'model_overloaded',
@@ -17,5 +17,5 @@ export const answerErrors = [
 ] as const;
 export type AnswerError = (typeof answerErrors)[number];
 
-/** Of an agent for which nothing else is asked: questions a student in 24 hours, and the size cap of an answer in tokens. */
+/** The defaults of a new agent: questions per student in 24 hours, and the size cap of an answer in tokens. */
 export const agentDefaults = { dailyLimit: 50, answerMaxTokens: 2_048 } as const;

@@ -1,6 +1,6 @@
-/** Whether a colour can be read, by WCAG 2.2 (success criterion 1.4.3). */
+/** Whether a colour is readable by WCAG 2.2 (success criterion 1.4.3). */
 
-/** Text of normal size and its ground. */
+/** The least contrast between text of normal size and its background. */
 const leastContrast = 4.5;
 
 /** @param color `#rrggbb` @returns its relative luminance, from 0 (black) to 1 (white) */
@@ -12,7 +12,7 @@ function luminance(color: string): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** @param color `#rrggbb` @returns the contrast with white, from 1 to 21: links stand on white, and buttons have white words */
+/** @param color `#rrggbb` @returns the contrast with white, from 1 to 21: links are on white, and buttons have white words */
 export function contrastWithWhite(color: string): number {
   return 1.05 / (luminance(color) + 0.05);
 }

@@ -1,18 +1,18 @@
-/** The parts of mails and pages that show a club's own face. Everything that people wrote is escaped. */
+/** The parts of mails and pages that show a club's branding. All text that people wrote is escaped. */
 import { escapeHtml } from '../../platform/core/text.policy.ts';
 import { dirAttribute, type Direction } from '../language/bidi.policy.ts';
 import type { Branding } from './branding.ts';
 
-/** Pixels: a logo is never higher. */
+/** The largest height of a logo, in pixels. */
 const logoHeight = 64;
 
-/** @returns the logo, with the club's name for readers who load no images; nothing without one */
+/** @returns the logo, with the club's name for readers who load no images; empty without a logo */
 export function logoHtml({ logoUrl }: Pick<Branding, 'logoUrl'>, clubName: string): string {
   if (logoUrl === null) return '';
   return `<img src="${escapeHtml(logoUrl)}" alt="${escapeHtml(clubName)}" height="${logoHeight}" style="height:${logoHeight}px;width:auto;max-width:100%;object-fit:contain">`;
 }
 
-/** @returns the lines of the legal footer and the links, a paragraph each; nothing without any */
+/** @returns a paragraph for each line of the legal footer and each link; empty without any */
 export function footerHtml(
   { legalFooter, links }: Pick<Branding, 'legalFooter' | 'links'>,
   direction: Direction,
@@ -25,7 +25,7 @@ export function footerHtml(
   return `${legal}${listed === '' ? '' : `<p>${listed}</p>`}`;
 }
 
-/** @returns the same as plain text, a part each */
+/** @returns the footer and the links as plain text, one part each */
 export function footerText({ legalFooter, links }: Pick<Branding, 'legalFooter' | 'links'>): string[] {
   return [
     ...(legalFooter === null ? [] : [legalFooter]),

@@ -1,4 +1,4 @@
-/** How documents of a club look when they are printed: its colour and its logo, as they are now (DEC-186). */
+/** The look of a club's printed documents: its current colour and logo (DEC-186). */
 import { LRUCache } from 'lru-cache';
 import { ClubBranding } from '../../entities/clubs/club-branding.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -10,17 +10,17 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { standardAccent } from './branding.ts';
 
 export const printedLogoRules = {
-  /** Bytes of a variant that may be read. Larger variants are ignored. */
+  /** The largest variant that is read, in bytes. Larger variants are ignored. */
   mostFileBytes: 4 * 1_024 * 1_024,
-  /** Bytes of the picture in the document. */
+  /** The largest picture in the document, in bytes. */
   mostPictureBytes: 200 * 1_024,
-  /** From the first byte that is read to the picture. After that the document is printed without a logo. */
+  /** From the first read to the picture. After that the document is printed without a logo. */
   patienceMs: 10_000,
-  /** Processes at a time that make pictures, of all clubs. */
+  /** Processes that make pictures at the same time, for all clubs. */
   processes: 2,
   /** Bytes of all pictures in memory. */
   rememberedBytes: 16 * 1_024 * 1_024,
-  /** A variant with so large a share of the pixels of its size in print is sharp enough. */
+  /** The least share of the printed pixels that a sharp enough variant has. */
   leastShare: 0.75,
 } as const;
 
@@ -30,16 +30,16 @@ interface Size {
   height: number;
 }
 
-/** A variant of the logo in the object store. Its key never has other content. */
+/** A variant of the logo in the object store. The content of its key never changes. */
 export interface LogoFile extends Size {
   key: string;
   sizeBytes: number;
 }
 
 export interface PrintedLook {
-  /** `#rrggbb`; null for the standard one, which documents have in colors of their own. */
+  /** `#rrggbb`; null for the standard accent, for which documents have their own colours. */
   accentColor: string | null;
-  /** Null without a logo, while its file is not public, and if no picture could be made of it. */
+  /** Null if there is no logo, if its file is not public, or if no picture could be made of it. */
   logo: LogoFile | null;
 }
 
@@ -60,16 +60,16 @@ export async function findPrintedLook(db: Queries, clubId: Id, printSize: Size):
   };
 }
 
-/** @returns whether there is a picture of the club's logo that documents can show */
+/** @returns whether documents can show the club's logo */
 export async function hasPrintableLogo(db: Queries, clubId: Id): Promise<boolean> {
   return (await findPrintedLook(db, clubId, { width: 1, height: 1 })).logo !== null;
 }
 
-/** @returns the smallest variant that is sharp enough for this size, otherwise the largest one */
+/** @returns the smallest variant that is sharp enough for this size, or else the largest one */
 function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFile | undefined {
   const { mostFileBytes, leastShare } = printedLogoRules;
   const usable = files
-    // A drawing that says no size is one pixel to the library that draws it.
+    // The library that renders a vector image without a size makes it one pixel large.
     .filter(({ sizeBytes, width, height }) => sizeBytes <= mostFileBytes && width * height > 1)
     .toSorted((one, other) => one.width * one.height - other.width * other.height || one.sizeBytes - other.sizeBytes);
   const isSufficient = ({ width, height }: Size) =>
@@ -77,21 +77,21 @@ function smallestSufficient(files: readonly LogoFile[], printSize: Size): LogoFi
   return usable.find(isSufficient) ?? usable.at(-1);
 }
 
-/** `unreadable`: its bytes never give a picture. `unavailable`: they could not be read, or not in time; another try may succeed. */
+/** `unreadable`: the bytes never give a picture. `unavailable`: they could not be read in time; another try may succeed. */
 export type LogoPicture = PrintPicture | 'unreadable' | 'unavailable';
 
-/** The newest pictures, by the variant's key and the size in print. */
+/** The newest pictures, by the variant's key and the printed size. */
 const remembered = new LRUCache<string, Exclude<LogoPicture, 'unavailable'>>({
   maxSize: printedLogoRules.rememberedBytes,
   sizeCalculation: (picture) =>
     typeof picture === 'string' ? 100 : 100 + picture.colors.length + picture.alpha.length,
 });
-/** Documents that are printed at the same time wait for one picture. */
+/** Documents that are printed at the same time wait for the same picture. */
 const beingMade = new Map<string, Promise<LogoPicture>>();
 const permits = createClubPermits(printedLogoRules.processes);
 
 /**
- * Reads a variant and makes the picture that is printed of it. Never throws: no document fails because of its logo.
+ * Reads a variant and makes the printed picture. It never throws: no document fails because of its logo.
  * @param printSize size of the printed logo, in pixels
  */
 export async function readLogo(
@@ -126,11 +126,11 @@ async function makeLogo(
     const bytes = await readWhole(storage, key, sizeBytes, signal);
     return bytes ? ((await makePrintPicture(bytes, { box, mostBytes, signal })) ?? 'unreadable') : 'unavailable';
   };
-  // A store that ignores the signal must not hold the document up.
+  // A store that ignores the signal must not delay the document.
   return Promise.race([permits.run({ clubId }, make, signal), aborted(signal)]);
 }
 
-/** @returns undefined if the file is gone, or has another size than its row says */
+/** @returns undefined if the file was deleted or its size differs from its row */
 async function readWhole(
   storage: Pick<ObjectStore, 'stream'>,
   key: string,

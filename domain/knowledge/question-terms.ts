@@ -1,4 +1,4 @@
-/** From a question to the stems of the club's material that it may mean: by its own stems, without accents, by likeness. */
+/** Maps a question to stems of the club's material: exact stems, stems without accents, and similar words. */
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -6,15 +6,15 @@ import { rankingRules, type Term } from './retrieval.policy.ts';
 import { wordsOf } from './search-words/search-words.policy.ts';
 
 /**
- * Words that the language leaves out of a search (`the`, `how`) are left out. A word that the material does not have is looked
- * for by its trigrams among the club's words of its first letter and about its length.
- * @param question any text: nothing of it is an operator
+ * Leaves out the language's stop words (`the`, `how`). A word outside the material is compared by trigrams with the club's words of
+ * about the same length and the same first letter.
+ * @param question any text: nothing in it is an operator
  */
 export async function termsOf(db: Queries, clubId: Id, question: string): Promise<Term[]> {
   return db.rows<Term>(terms(clubId, firstWords(question)));
 }
 
-/** @returns the first words of the question, with blanks between them */
+/** @returns the first words of the question, separated by spaces */
 function firstWords(question: string): string {
   const words: string[] = [];
   for (const word of wordsOf(question)) {
@@ -24,7 +24,7 @@ function firstWords(question: string): string {
   return words.join(' ');
 }
 
-/** @param words with blanks between them */
+/** @param words separated by spaces */
 const terms = (clubId: Id, words: string) => sql`
   WITH asked AS MATERIALIZED (
     SELECT (row_number() OVER (ORDER BY min(place)))::int - 1 AS word, spelled, unaccent(spelled) AS plain,

@@ -1,51 +1,51 @@
-/** How passages are ranked: which of a question's words choose them, and what each word weighs (docs/adr/0014-retrieval.md). */
+/** The ranking of passages: which words of a question choose them, and the weight of each word (docs/adr/0014-retrieval.md). */
 
 /** A stem of the club's material that a word of the question may mean. */
 export interface Term {
-  /** Which word of the question, from 0: of its stems the best one counts. */
+  /** The index of the question's word, from 0. Only the best stem of a word counts. */
   word: number;
   lexeme: string;
-  /** Passages of the club that have it. */
+  /** The number of the club's passages that contain it. */
   passages: number;
-  /** 1, or less where the question's word is only spelled much like it. */
+  /** 1, or less if the question's word is only spelled similarly. */
   likeness: number;
 }
 
 export interface WeighedTerm extends Term {
   weight: number;
-  /** Whether it chooses passages, or only ranks those that others have chosen. */
+  /** Whether it chooses passages. Otherwise it only ranks passages that other terms have chosen. */
   chooses: boolean;
 }
 
 export const rankingRules = {
-  /** Words of a question that are looked at, from its beginning. */
+  /** The most words of a question that are used, from its beginning. */
   words: 400,
-  /** Of these, stems that choose and rank: the rarest. */
+  /** The most stems that choose and rank: the rarest. */
   terms: 24,
-  /** Words that the material does not have and that are looked for by their spelling. */
+  /** The most words outside the material that are looked up by their spelling. */
   misspelled: 6,
-  /** Passages that are ranked: what bounds the cost of a search where every word is common. */
+  /** Passages that are ranked. This bounds the cost of a search in which every word is common. */
   candidates: 1_000,
-  /** What a word adds that stands in the text (at most, the more often the nearer to it), in headings, in the title. */
+  /** The score of a word in the text (the maximum, approached with more occurrences), in headings, and in the title. */
   fields: { text: 1, headings: 0.3, title: 0.25 },
-  /** The part of its neighbours' score that a passage has in the second ranking. */
+  /** The share of its neighbours' score that a passage gets in the second ranking. */
   neighbours: 0.25,
   /** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009). */
   fusion: 60,
-  /** Passages of one page, before passages of all other pages have had their turn. */
+  /** Passages of one page that may come before the first passages of all other pages. */
   ofOnePage: 2,
-  /** What counts as a page where there are none, in passages. */
+  /** The number of passages that count as a page in sources without pages. */
   withoutPages: 5,
 } as const;
 
 /**
- * Weighs by rarity, as BM25 does: what everything has says nothing, in any language. The rarest terms choose, until they have
- * chosen enough; the rarest of all always does.
+ * Weighs by rarity, like BM25: a word that all passages have says nothing, in any language. The rarest terms choose until they have
+ * chosen enough passages; the rarest term always chooses.
  * @param total passages of the club
  * @returns the rarest first
  */
 export function weigh(terms: readonly Term[], total: number): WeighedTerm[] {
-  let before = 0; // passages of rarer terms: where these are too many once, they stay too many
+  let before = 0; // passages of rarer terms; once there are too many, no further term chooses
   return terms
     .toSorted((a, b) => a.passages - b.passages || a.word - b.word || (a.lexeme < b.lexeme ? -1 : 1))
     .slice(0, rankingRules.terms)

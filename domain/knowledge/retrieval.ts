@@ -1,4 +1,4 @@
-/** Finding the passages of an agent's material that a question is about (docs/adr/0014-retrieval.md). */
+/** Finds the passages of an agent's material that match a question (docs/adr/0014-retrieval.md). */
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -13,17 +13,17 @@ export interface Retrieved {
   sourceId: Id;
   sourceKind: SourceKind;
   sourceTitle: string;
-  /** From 0: its place in the source. */
+  /** From 0: its position in the source. */
   position: number;
-  /** From 1; null for what has no pages. */
+  /** From 1; null if the source has no pages. */
   page: number | null;
   headings: string[];
   /** Joined, they are the passage. */
   blocks: string[];
-  /** By block, in whole seconds of a video or sound; null for what is none. */
+  /** Per block, in whole seconds of a video or sound; null for other sources. */
   fromSeconds: number[] | null;
   toSeconds: number[] | null;
-  /** To be compared within one answer of `retrieve` alone; a third passage of a page stands below its score. */
+  /** Comparable only within one answer of `retrieve`. The third passage of a page ranks lower than its score. */
   score: number;
 }
 
@@ -32,13 +32,13 @@ export interface RetrievalRequest {
   agentId: Id;
   /** Any text, of any length. */
   question: string;
-  /** Passages at most. */
+  /** The most passages. */
   limit: number;
 }
 
 /**
- * A passage needs one of the question's words, not all. An agent of another club has no material here.
- * @returns the passages that fit the question best, best first; none where no word of it is in the agent's material
+ * A passage needs one of the question's words, not all. Another club's agent has no material here.
+ * @returns the passages that fit the question best, best first; none if the agent's material has no word of it
  */
 export async function retrieve(db: Queries, request: RetrievalRequest): Promise<Retrieved[]> {
   const { clubId, agentId, question, limit } = request;
@@ -54,7 +54,7 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
         clubId,
         agentId,
         choosing: inIndex(choosing),
-        // Where even the rarest word is common, passages that have the two rarest come first.
+        // If even the rarest word is common, passages with the two rarest come first.
         rarest: first && next && first.passages > rankingRules.candidates ? inIndex([first.lexeme, next.lexeme]) : null,
         terms,
         limit,
@@ -62,7 +62,7 @@ export async function retrieve(db: Queries, request: RetrievalRequest): Promise<
     );
   const choosing = lexemes.filter((_, place) => terms[place]?.chooses);
   const found = await search(choosing);
-  // The words that choose are the club's rarest: this agent's material may have others of the question alone.
+  // The choosing words are the club's rarest. This agent's material may contain only other words of the question.
   return found.length < limit && choosing.length < lexemes.length ? search(lexemes) : found;
 }
 
@@ -75,7 +75,7 @@ async function passagesOf(db: Queries, clubId: Id): Promise<number> {
 }
 
 const { fields, fusion, candidates, neighbours, ofOnePage, withoutPages } = rankingRules;
-/** Of the text's fields D to A, as ts_rank takes them. */
+/** The weights of the text's fields D to A, in the order of ts_rank. */
 const weights = [fields.text, 0, fields.headings, fields.title];
 
 const passageColumns = columns(
@@ -92,12 +92,12 @@ const passageColumns = columns(
   'passage',
 );
 
-/** Of the statement's `material`. */
+/** The columns of the statement's `material`. */
 const sourceColumns = columns(AgentSource, { sourceId: 'id', sourceKind: 'kind', sourceTitle: 'title' }, 'material');
 
 /**
- * Of the agent's material, by the club's index; `&&` has any of the lexemes, `@>` all. OFFSET 0: Postgres would rather go through
- * the material, source by source, and read the index for each.
+ * The passages of the agent's material that the club's index finds: `&&` needs any lexeme, `@>` all of them. OFFSET 0 stops Postgres
+ * from going through the material source by source and reading the index for each.
  */
 const chosenBy = (condition: Sql) => sql`
     SELECT * FROM (
@@ -107,9 +107,9 @@ const chosenBy = (condition: Sql) => sql`
 interface Ranking {
   clubId: Id;
   agentId: Id;
-  /** Of the index: a passage with any of them is ranked. */
+  /** The lexemes of the index: a passage with any of them is ranked. */
   choosing: readonly string[];
-  /** Of the index: passages with all of them come first. */
+  /** The lexemes of the index: passages with all of them come first. */
   rarest: readonly string[] | null;
   terms: readonly WeighedTerm[];
   limit: number;

@@ -1,6 +1,6 @@
 /**
- * The club's index follows its material: a row of `agent_sources` for each lesson and file that the material of an agent names,
- * while it is visible, and none for any other. Whoever changes what decides that calls `syncSources` in the same transaction.
+ * Keeps the club's index in step with its material: one row of `agent_sources` for each visible lesson and file that an agent's material
+ * names, and for no other. A transaction that changes this calls `syncSources`.
  */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
@@ -10,27 +10,27 @@ import { runOf } from '../../platform/engine/workflow-types.ts';
 import type { Priority } from '../../entities/facts/values.ts';
 import type { SourceKind } from '../../entities/knowledge/values.ts';
 
-/** What a change is about: the lessons and files that may have come, gone or changed with it. */
+/** The scope of a change: the lessons and files that it may have added, removed or changed. */
 export interface SourceScope {
   lessonIds?: readonly Id[];
-  /** All lessons of these. */
+  /** Includes all lessons of these courses. */
   courseIds?: readonly Id[];
   mediaIds?: readonly Id[];
-  /** All that the material of these names. */
+  /** Includes the whole material of these agents. */
   agentIds?: readonly Id[];
-  /** All that stands in the index or should. */
+  /** Includes the whole index and everything that should be in it. */
   wholeClub?: boolean;
-  /** Whether what they say is another now, so that what stays in the index is read anew. A changed title is seen here. */
+  /** Whether the content has changed, so that sources in the index are read again. A changed title is detected without it. */
   contentChanged?: boolean;
 }
 
 /**
- * Brings the index in step with the club's material as it is now: what is wanted and missing is added, what is not wanted goes
- * (with its passages; citations keep their words), what has changed is wanted anew.
+ * Brings the index in step with the club's current material: adds missing sources, removes unwanted ones with their passages (citations
+ * keep their words), and requests a new reading of changed ones.
  *
- * The club's row is held from here to the end of the transaction, so that of two changes that meet the later sees both. It comes
- * after the rows of agents, courses, lessons and media, and before those of sources (docs/explanation/architecture.md#locks): call this
- * when everything else of the change is written.
+ * Locks the club's row until the transaction ends, so that the later of two simultaneous changes sees both. The club's row is locked
+ * after the rows of agents, courses, lessons and media, and before the rows of sources (docs/explanation/architecture.md#locks). So
+ * call this after all other writes of the change.
  */
 export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScope, now: Date): Promise<void> {
   await tx.run(sql`SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
@@ -42,10 +42,10 @@ export async function syncSources(tx: Transaction, clubId: Id, scope: SourceScop
   await wakeSources(tx, clubId, await syncItems(tx, clubId, items, scope.contentChanged ?? false, now), now);
 }
 
-/** Of a wake's statement: a club's whole index is woken in several. */
+/** Sources per wake statement: a club's whole index takes several. */
 const wakesAStatement = 1_000;
 
-/** Makes the workflows of these sources look. @param priority how urgent that is; normal if absent */
+/** Wakes the workflows of these sources. @param priority normal if absent */
 export async function wakeSources(
   tx: Transaction,
   clubId: Id,
@@ -53,7 +53,7 @@ export async function wakeSources(
   now: Date,
   priority?: Priority,
 ): Promise<void> {
-  // Sorted before it is cut: two who wake the same sources take them in one order.
+  // Sorted before it is split: two transactions that wake the same sources lock them in one order.
   const runs = sourceIds
     .toSorted()
     .map((id) => ({ ...runOf('sourceIndex', { id, clubId }), ...(priority !== undefined && { priority }) }));
@@ -61,11 +61,11 @@ export async function wakeSources(
     await wakeRuns(tx, runs.slice(from, from + wakesAStatement), now);
 }
 
-/** What sets a source back to its beginning; its passages serve until others take their place. */
+/** Resets a source to its beginning. Its passages serve until new ones replace them. */
 export const wantedAnew = (now: Date): Sql => sql`wanted_version = wanted_version + 1, status = 'pending',
   error_code = NULL, attempts = 0, looks_at = ${now}, updated_at = ${now}`;
 
-/** Of `agent_materials material`. */
+/** A condition on `agent_materials material`. */
 const ofLivingAgent = sql`EXISTS (SELECT FROM agents agent WHERE agent.id = material.agent_id AND agent.status <> 'archived')`;
 
 interface Wide {
@@ -75,7 +75,7 @@ interface Wide {
   wholeClub: boolean;
 }
 
-/** The lessons or files that a scope comes to. */
+/** The lessons or files of a scope. */
 const scopeOf: Record<SourceKind, (scope: Wide) => Sql> = {
   lesson: ({ clubId, agentIds, courseIds, wholeClub }) => sql`
     SELECT id FROM lessons WHERE course_id = ANY (${courseIds}::uuid[])
@@ -95,7 +95,7 @@ const scopeOf: Record<SourceKind, (scope: Wide) => Sql> = {
             WHERE ${wholeClub}::boolean AND club_id = ${clubId} AND media_id IS NOT NULL`,
 };
 
-/** @returns the ids of the lessons or files, as a list: what is then asked of them is planned by how many they are */
+/** @returns the ids of the lessons or files as a list, so that Postgres plans the next statement by their number */
 async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: SourceScope): Promise<Id[]> {
   const { lessonIds = [], courseIds = [], mediaIds = [], agentIds = [], wholeClub = false } = scope;
   const named = kind === 'lesson' ? lessonIds : mediaIds;
@@ -105,7 +105,7 @@ async function itemsIn(tx: Transaction, kind: SourceKind, clubId: Id, scope: Sou
   return [...named, ...rows.map(({ id }) => id)];
 }
 
-/** The ids and titles of these lessons and files of the club, and whether each is `wanted`. A removed lesson is not published either. */
+/** The ids and titles of these lessons and files of the club, and whether each is `wanted`. A removed lesson is never published. */
 const itemsOf = (clubId: Id, lessonIds: readonly Id[], mediaIds: readonly Id[]) => sql`
     SELECT lesson.id AS lesson_id, NULL::uuid AS media_id, lesson.title,
            lesson.published_at IS NOT NULL AND course.status = 'published' AND (
@@ -120,7 +120,7 @@ const itemsOf = (clubId: Id, lessonIds: readonly Id[], mediaIds: readonly Id[]) 
       FROM media file
      WHERE file.id = ANY (${mediaIds}::uuid[]) AND file.club_id = ${clubId}`;
 
-/** @returns the sources whose runs have something to do now: to read them, or to remove them */
+/** @returns the sources whose runs must now read or remove them */
 async function syncItems(
   tx: Transaction,
   clubId: Id,
@@ -130,14 +130,14 @@ async function syncItems(
 ): Promise<Id[]> {
   const rows = await tx.rows<{ raised: Id | null; lesson: Id | null; media: Id | null; title: string }>(
     sql`WITH item AS MATERIALIZED (${itemsOf(clubId, lessonIds, mediaIds)}),
-     -- In the order of their ids, lessons and files together, like everybody who holds several.
+     -- In the order of their ids, lessons and files together: the lock order of all transactions.
      concerned AS MATERIALIZED (
        SELECT source.id, item.title, item.wanted
          FROM agent_sources source JOIN item ON coalesce(item.lesson_id, item.media_id) = coalesce(source.lesson_id, source.media_id)
         WHERE (source.lesson_id = ANY (${lessonIds}) OR source.media_id = ANY (${mediaIds}))
           AND (NOT item.wanted OR ${contentChanged}::boolean OR source.title <> item.title)
         ORDER BY source.id FOR UPDATE OF source),
-     -- A claim of it is lost, because its version is not wanted any more; its run removes what is left of it.
+     -- A claim of the source is lost, because its version is no longer wanted. Its run removes the remaining rows.
      gone AS (
        UPDATE agent_sources source SET removed_at = ${now}, lesson_id = NULL, media_id = NULL, ${wantedAnew(now)}
          FROM concerned WHERE source.id = concerned.id AND NOT concerned.wanted RETURNING source.id),

@@ -1,13 +1,13 @@
-/** The words of clubs' material: triggers add to their counts, upkeep keeps one row a word (docs/adr/0014-retrieval.md). */
+/** The words of clubs' material. Triggers add to their counts, and upkeep keeps one row per word (docs/adr/0014-retrieval.md). */
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 
 const key = 'club_id, lexeme, word, initial, size, stem';
 
 /**
- * Makes one row of all rows of each word that has changed, at most `limit` changes at a time. A word that no passage has any more
- * goes. Rows that are added meanwhile wait for a later batch.
- * @returns how many changes were rolled up
+ * Merges the rows of each changed word into one row, at most `limit` changes per call. Deletes words that no passage contains. Rows
+ * that are added meanwhile wait for a later batch.
+ * @returns the number of merged changes
  */
 export async function rollUpWords(db: Database, limit: number): Promise<number> {
   return db.transaction(async (tx) => {

@@ -1,4 +1,4 @@
-/** Values inside sentences of the other writing direction: kept together, so that neither reorders the other (UAX #9). */
+/** Isolates values inside sentences of the other writing direction, so that neither reorders the other (UAX #9). */
 
 const rightToLeft =
   /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}\p{Script=Hanifi_Rohingya}\p{Script=Samaritan}\p{Script=Mandaic}]/u;
@@ -12,16 +12,16 @@ const isolateStart = '\u2068';
 const isolateEnd = '\u2069';
 
 /**
- * @param value what a person or a club wrote
- * @param direction of the sentence that it stands in
- * @returns the value, in an isolate if it has letters of the other direction; otherwise as it is
+ * @param value text of a person or a club
+ * @param direction of the sentence around it
+ * @returns the value, isolated if it has letters of the other direction; otherwise unchanged
  */
 export function isolated(value: string, direction: Direction): string {
   const isForeign = (direction === 'ltr' ? rightToLeft : letterFromLeft).test(value);
   return isForeign ? `${isolateStart}${value}${isolateEnd}` : value;
 }
 
-/** A value that was inserted, and says nothing about the text around it. */
+/** An inserted value, which says nothing about the direction of the text around it. */
 const isolate = /\u2068[^\u2068\u2069]*\u2069/g;
 
 /** @returns the direction of the first letter outside isolates; undefined for a text without letters */
@@ -31,7 +31,7 @@ export function directionOfText(text: string): Direction | undefined {
   return rightToLeft.test(letter) ? 'rtl' : 'ltr';
 }
 
-/** @returns ` dir="…"` for a text that runs against the document that it stands in; nothing otherwise */
+/** @returns ` dir="…"` for a text whose direction differs from its document's; otherwise empty */
 export function dirAttribute(text: string, documentDirection: Direction): string {
   const own = directionOfText(text) ?? documentDirection;
   return own === documentDirection ? '' : ` dir="${own}"`;

@@ -1,4 +1,4 @@
-/** Choosing a language: by a person, by a browser, by a club. */
+/** The choice of a language: by a person, a browser or a club. */
 import Negotiator from 'negotiator';
 import type { RecordOf } from '../../contract/contract.ts';
 import { languages as searchedLanguages } from '../../entities/clubs/values.ts';
@@ -7,7 +7,7 @@ import { isOffered, nearestLanguage, offeredLanguages, type OfferedLanguage } fr
 
 /**
  * @param acceptLanguage the header of a request; empty if it has none
- * @returns the preferred one of the offered languages, or null
+ * @returns the preferred offered language, or null
  */
 export function acceptedLanguage(acceptLanguage: string): OfferedLanguage | null {
   for (const tag of new Negotiator({ headers: { 'accept-language': acceptLanguage } }).languages()) {
@@ -17,7 +17,7 @@ export function acceptedLanguage(acceptLanguage: string): OfferedLanguage | null
   return null;
 }
 
-/** @returns the tag as it is written in the catalogue @throws DomainError invalid_request, with the offered ones */
+/** @returns the tag in the catalogue's spelling @throws DomainError invalid_request, with the offered tags */
 export function requireOffered(tag: string): OfferedLanguage {
   if (isOffered(tag)) return tag;
   throw new DomainError(
@@ -31,7 +31,7 @@ export type ClubLanguage = RecordOf<'Club'>['language'];
 
 const clubLanguages = [...offeredLanguages, ...searchedLanguages] as const satisfies readonly ClubLanguage[];
 
-/** @param tag as it is stored @returns the club's language; English for one that a later release has written */
+/** @param tag the stored tag @returns the club's language; English for a tag of a later release */
 export function clubLanguageOf(tag: string): ClubLanguage {
   return clubLanguages.find((known) => known === tag) ?? 'en';
 }

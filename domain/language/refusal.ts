@@ -1,4 +1,4 @@
-/** Refusals that the person in front of the screen reads, and not the programmer of a client. */
+/** Refusals for the person at the screen, in contrast to the programmer of a client. */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { DomainError, type ErrorHeaders } from '../../platform/core/errors.ts';
 import type { MessageArguments, MessageKey } from './arguments.ts';
@@ -12,7 +12,7 @@ export type PlainRefusalKey = {
   [Key in RefusalKey]: keyof MessageArguments[Key] extends never ? Key : never;
 }[RefusalKey];
 
-/** A message of the catalogues: its key, or a function that says it with its values. */
+/** A message of the catalogues: its key, or a function that fills in its values. */
 export type RefusalWords = PlainRefusalKey | ((wording: Wording) => string);
 
 interface RefusalDetails extends ErrorHeaders {
@@ -20,7 +20,7 @@ interface RefusalDetails extends ErrorHeaders {
   readonly technical?: string;
 }
 
-/** A refusal whose message a student reads in their own language. Its code and its headers are the same in each. */
+/** A refusal whose message a student reads in their own language. Its code and headers are the same in each language. */
 export class RefusalToPerson extends DomainError {
   private readonly words: RefusalWords;
 

@@ -1,4 +1,4 @@
-/** Words for people: the messages of one language, filled in, with its dates and numbers. Pure: workers and pages share it. */
+/** Words for people: the filled-in messages, dates and numbers of a language. Pure: workers and pages share it. */
 import { isPluralElement, isSelectElement, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
 import { IntlMessageFormat } from 'intl-messageformat';
 import { zoneHere } from '../../platform/core/time-zones.ts';
@@ -6,7 +6,7 @@ import { isolated, type Direction } from './bidi.policy.ts';
 import { catalogues, directionOf, type OfferedLanguage } from './languages.ts';
 import type { MessageArguments, MessageKey } from './arguments.ts';
 
-/** Keys whose messages take no arguments may be said without any. */
+/** Messages without arguments are said without values. */
 type ArgumentsOf<Key extends MessageKey> = Key extends MessageKey
   ? keyof MessageArguments[Key] extends never
     ? []
@@ -16,27 +16,27 @@ type ArgumentsOf<Key extends MessageKey> = Key extends MessageKey
 export interface Wording {
   readonly language: OfferedLanguage;
   readonly direction: Direction;
-  /** @returns the message as plain text. Texts in it are isolated if they run in the other direction */
+  /** @returns the message as plain text. Values in it are isolated if they run in the other direction */
   say<Key extends MessageKey>(key: Key, ...values: ArgumentsOf<Key>): string;
-  /** @returns such as `2 March 2026`, by the clock of the zone (an IANA name) */
+  /** @returns a day such as `2 March 2026`, in the time zone (an IANA name) */
   day(at: Date, timeZone: string): string;
   /**
-   * @returns such as `Monday 2 March 2026 at 09:00 (Central European Time)`. In the hour that a clock change repeats, the offset
-   * from UTC says which of the two it is.
+   * @returns a time such as `Monday 2 March 2026 at 09:00 (Central European Time)`. If the hour occurs twice because of a clock
+   * change, the offset from UTC distinguishes the two.
    */
   moment(at: Date, timeZone: string): string;
-  /** @returns such as `2 March at 09:00`, for lists that name the zone once; with the offset if the hour occurs twice */
+  /** @returns a time such as `2 March at 09:00`, for lists that name the zone once; with the offset if the hour occurs twice */
   shortMoment(at: Date, timeZone: string): string;
-  /** @returns such as `Central European Time`, or the IANA name if the language has no word for it */
+  /** @returns a name such as `Central European Time`, or the IANA name if the language has no word for it */
   zone(at: Date, timeZone: string): string;
 }
 
-/** Tags in messages would be taken for elements; the words of people are text. */
+/** Tags in messages would be read as elements; people's words are plain text. */
 const asText = { ignoreTag: true } as const;
 
 const wordings = new Map<OfferedLanguage, Wording>();
 
-/** @returns the words of a language, which are made once in a process */
+/** @returns the wording of a language, created once per process */
 export function wordingIn(language: OfferedLanguage): Wording {
   let wording = wordings.get(language);
   if (!wording) wordings.set(language, (wording = createWording(language)));
@@ -48,7 +48,7 @@ type Formatter<Key extends string> = (key: Key, values: Readonly<Record<string, 
 
 /**
  * @param messages in ICU syntax
- * @returns a function that fills them in by the rules of the language. Texts in them are isolated if they run in the other direction
+ * @returns a function that fills them in by the rules of the language. Values are isolated if they run in the other direction
  */
 export function formatterOf<Key extends string>(
   messages: Readonly<Record<Key, string>>,
@@ -105,7 +105,7 @@ function createWording(language: OfferedLanguage): Wording {
 
 interface Format {
   format: IntlMessageFormat;
-  /** Arguments that choose between texts, and are shown by none. */
+  /** Arguments that choose between texts and are never shown. */
   selectors: ReadonlySet<string>;
 }
 
@@ -122,7 +122,7 @@ function selectorsIn(elements: readonly MessageFormatElement[]): string[] {
   });
 }
 
-/** A format is slow to make. Clubs have some tens of zones in all, of some 400. */
+/** Creating a format is slow. All clubs together use some tens of about 400 zones. */
 const dateFormats = new Map<string, Intl.DateTimeFormat>();
 
 function dates(locale: string, timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -138,13 +138,13 @@ function dates(locale: string, timeZone: string, options: Intl.DateTimeFormatOpt
 /** @returns such as `Central European Time`; the IANA name if the language has none */
 function zoneName(locale: string, timeZone: string, at: Date): string {
   const zone = zoneHere(timeZone);
-  // Around a clock change the name would have the country in it as well.
+  // Around a clock change the name would also contain the country.
   const january = new Date(Date.UTC(at.getUTCFullYear(), 0, 15));
   const generic = partOf(dates(locale, zone, { timeZoneName: 'longGeneric' }), january);
   return /\d/.test(generic) ? zone : generic;
 }
 
-/** @returns such as `GMT+2`, if the zone's clocks show this time of this date twice */
+/** @returns an offset such as `GMT+2`, if the zone's clocks show this date and time twice */
 function offsetIfTwice(locale: string, timeZone: string, at: Date): string | undefined {
   const zone = zoneHere(timeZone);
   return occursTwice(at, zone) ? partOf(dates(locale, zone, { timeZoneName: 'shortOffset' }), at) : undefined;
@@ -153,14 +153,14 @@ function offsetIfTwice(locale: string, timeZone: string, at: Date): string | und
 const partOf = (format: Intl.DateTimeFormat, at: Date) =>
   format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 
-/** Clocks are set back by at most three hours (Antarctica/Troll: two), mostly by one or by half of one. */
+/** Clocks are set back by at most three hours (Antarctica/Troll: two), usually by one hour or half an hour. */
 const setBackMinutes = [30, 60, 120, 180] as const;
 
-/** Whether the zone's clocks show this time of this date twice, because they are set back. */
+/** Whether the zone's clocks show this date and time twice, because they are set back. */
 function occursTwice(at: Date, zone: string): boolean {
   const clock = dates('en-GB', zone, { dateStyle: 'short', timeStyle: 'short' });
-  const shown = clock.format(at);
+  const clockTime = clock.format(at);
   return setBackMinutes.some((minutes) =>
-    [-minutes, minutes].some((shift) => clock.format(new Date(at.getTime() + shift * 60_000)) === shown),
+    [-minutes, minutes].some((shift) => clock.format(new Date(at.getTime() + shift * 60_000)) === clockTime),
   );
 }

@@ -1,4 +1,4 @@
-/** What a student's removal takes out of the classroom: certificates, progress, comments, standing. */
+/** Removes a student's data from the classroom: certificates, progress, comments, standing. */
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -6,9 +6,8 @@ import { purgeStudentFromCertificates } from './certificates/certificates.ts';
 import { purgeStudentFromStanding } from './engagement/standing.ts';
 
 /**
- * Withdraws the certificates, and deletes what the student completed, wrote and was awarded. Recorded facts about a removed student
- * are not sent, so these rows are not read again. A removed student completes nothing a second time. The caller has locked the
- * student's row.
+ * Withdraws the certificates, and deletes the student's completions, comments and awards. Recorded facts about a removed student are not
+ * sent, so these rows are not read again. A removed student completes nothing again. The caller has locked the student's row.
  */
 export async function purgeStudentFromLearning(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await purgeStudentFromCertificates(tx, studentId, now);

@@ -1,4 +1,4 @@
-/** The log of an answer's text as it came: each entry begins where the one before it ends, so a gap or a repeat cannot stand. */
+/** The log of an answer's text. Each entry begins at the end of the entry before, so gaps and repeats are impossible. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AgentAnswer } from './agent-answer.ts';
@@ -9,7 +9,7 @@ export class AgentAnswerDelta {
   @PrimaryColumn({ type: 'uuid' })
   answerId: string;
 
-  /** How many characters (code points) of the answer come before it. */
+  /** The number of characters (code points) of the answer before this entry. */
   @PrimaryColumn({ type: 'integer' })
   startsAt: number;
 

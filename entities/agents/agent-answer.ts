@@ -1,6 +1,6 @@
 /**
- * An answer, from its question on: what the run `agent-answer/<question id>` is about. `begun_at` is the line that is crossed
- * once: before it the model may be asked again, after it never.
+ * An answer to a question, the subject of the run `agent-answer/<question id>`. `begun_at` is set once: before it the model may be
+ * asked again, after it never.
  */
 import { Check, Column, Entity, Index, ManyToOne, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -42,22 +42,22 @@ export class AgentAnswer {
   @Column({ type: 'text', default: 'generating' })
   status: AnswerStatus;
 
-  /** The whole text, once it has ended; while it is generated, its text is the log of deltas. */
+  /** The whole text of an ended answer. While the answer is generated, its text is in the log of deltas. */
   @Column({ type: 'text', default: '' })
   content: string;
 
   @Column({ type: 'text', nullable: true })
   errorCode: string | null;
 
-  /** What the model is called that is asked. */
+  /** The name of the model that is asked. */
   @Column({ type: 'text' })
   model: string;
 
-  /** The size cap, in tokens, as the agent had it when the question came. */
+  /** The size cap in tokens, from the agent's settings at the time of the question. */
   @Column({ type: 'integer' })
   maxTokens: number;
 
-  /** Of the last request to the model; each is committed before it is made. */
+  /** The number of the last request to the model. Each request is committed before it is made. */
   @Column({ type: 'smallint', default: 0 })
   callNo: number;
 
@@ -68,7 +68,7 @@ export class AgentAnswer {
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
-  /** When its workflow must have looked. */
+  /** The latest time at which its workflow must look at it. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 
@@ -78,7 +78,7 @@ export class AgentAnswer {
   @Column({ type: 'timestamptz', nullable: true })
   completedAt: Date | null;
 
-  /** When the log was removed, whose words stand in the content. */
+  /** When the log was removed. The content has its words. */
   @Column({ type: 'timestamptz', nullable: true })
   logFoldedAt: Date | null;
 

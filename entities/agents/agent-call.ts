@@ -1,4 +1,4 @@
-/** A request to the model, committed before it is made: what it used, and what it cost. */
+/** A request to the model, committed before it is made: its use of tokens and its cost. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { callOutcomes, type CallOutcome } from './values.ts';
@@ -31,7 +31,7 @@ export class AgentCall {
   @Column({ type: 'text', nullable: true })
   errorCode: string | null;
 
-  /** The model's own id of the request, for a talk with its operators. */
+  /** The model's own id of the request, for questions to its operators. */
   @Column({ type: 'text', nullable: true })
   requestId: string | null;
 
@@ -47,7 +47,7 @@ export class AgentCall {
   @Column({ type: 'integer', default: 0 })
   cacheReadTokens: number;
 
-  /** Whether the tokens are an estimate, because the model did not come to say. */
+  /** Whether the tokens are an estimate, because the model did not report them. */
   @Column({ type: 'boolean', default: false })
   estimated: boolean;
 

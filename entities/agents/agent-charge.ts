@@ -1,4 +1,4 @@
-/** What an answer takes of its club's AI budget: reserved with the question, settled once. Money in millionths of a US dollar. */
+/** The share of an answer in its club's AI budget: reserved with the question, settled once. In millionths of a US dollar. */
 import { Check, Column, Entity, Index, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AgentAnswer } from './agent-answer.ts';
@@ -18,11 +18,11 @@ export class AgentCharge {
   @Column({ type: 'uuid' })
   agentId: string;
 
-  /** First day of the month, in the club's time zone, in which the question was asked. */
+  /** First day of the month of the question, in the club's time zone. */
   @Column({ type: 'date' })
   month: string;
 
-  /** What the answer may cost, on the high side. */
+  /** The highest likely cost of the answer. */
   @Column({ type: 'bigint' })
   reservedMicros: string;
 

@@ -1,4 +1,4 @@
-/** What an answer cites. The words stay when the source leaves the index; the link to it is lost. */
+/** A citation in an answer. If the source leaves the index, the words stay and the link is lost. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { SourceKind } from '../knowledge/values.ts';
@@ -10,7 +10,7 @@ export class AgentCitation {
   @PrimaryColumn({ type: 'uuid' })
   answerId: string;
 
-  /** From 0: in the order of the text. */
+  /** From 0, in the order of the text. */
   @PrimaryColumn({ type: 'smallint' })
   position: number;
 
@@ -33,7 +33,7 @@ export class AgentCitation {
   @Column({ type: 'integer', nullable: true })
   pageTo: number | null;
 
-  /** Of a video or sound: when it is said, in whole seconds. */
+  /** The time in a video or sound, in whole seconds. */
   @Column({ type: 'integer', nullable: true })
   fromSeconds: number | null;
 

@@ -1,4 +1,4 @@
-/** A student's conversation with an agent. A deleted one stays as a row without words: its questions still count. */
+/** A student's conversation with an agent. A deleted conversation stays as a row without words, because its questions still count. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';
@@ -20,7 +20,7 @@ export class AgentConversation {
   @Column({ type: 'uuid' })
   studentId: string;
 
-  /** The first line of the first question, until it is renamed. */
+  /** The first line of the first question, until the student renames it. */
   @Column({ type: 'text' })
   title: string;
 

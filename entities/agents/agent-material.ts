@@ -1,4 +1,4 @@
-/** What an agent answers from, as administrators named it: a course (its published lessons), a lesson or a file. */
+/** An item of an agent's material, named by administrators: a course (its published lessons), a lesson or a file. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Course } from '../learning/course.ts';

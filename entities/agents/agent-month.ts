@@ -1,4 +1,4 @@
-/** What an agent was asked, used and cost in a month of its club's time zone; kept when conversations are deleted. */
+/** An agent's questions, tokens and cost in a month of its club's time zone. The row stays when conversations are deleted. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Agent } from './agent.ts';
@@ -10,7 +10,7 @@ export class AgentMonth {
   @PrimaryColumn({ type: 'uuid' })
   agentId: string;
 
-  /** Its first day. An answer belongs to the month of its question. */
+  /** The first day of the month. An answer belongs to the month of its question. */
   @PrimaryColumn({ type: 'date' })
   month: string;
 
@@ -32,7 +32,7 @@ export class AgentMonth {
   @Column({ type: 'integer', default: 0 })
   failed: number;
 
-  /** Tokens of the calls that were charged, as the model counts them. */
+  /** Tokens of the charged calls, as the model counts them. */
   @Column({ type: 'bigint', default: 0 })
   inputTokens: string;
 

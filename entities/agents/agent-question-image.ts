@@ -1,4 +1,4 @@
-/** A picture that belongs to a question. */
+/** A picture of a question. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Media } from '../media/media.ts';

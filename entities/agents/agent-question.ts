@@ -1,4 +1,4 @@
-/** A question, accepted. Its id is the client's choice and is used once; the row outlives its words, for it is counted. */
+/** An accepted question. The client chooses its id, which can be used once. The row outlives its words, because it is counted. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { AgentConversation } from './agent-conversation.ts';
@@ -22,7 +22,7 @@ export class AgentQuestion {
   @Column({ type: 'uuid' })
   conversationId: string;
 
-  /** Empty once the conversation is deleted or the student removed. */
+  /** Empty after the conversation was deleted or the student removed. */
   @Column({ type: 'text' })
   content: string;
 

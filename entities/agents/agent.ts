@@ -18,7 +18,7 @@ export class Agent {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Names it in the addresses of the classroom; unique in the club; 1 to 32 characters. */
+  /** Names the agent in addresses of the classroom; unique in the club; 1 to 32 characters. */
   @Column({ type: 'text' })
   publicId: string;
 
@@ -28,11 +28,11 @@ export class Agent {
   @Column({ type: 'text', default: '' })
   description: string;
 
-  /** What the club tells the model to be; students never see it. */
+  /** The club's instructions to the model; students never see them. */
   @Column({ type: 'text', default: '' })
   instructions: string;
 
-  /** Null for the environment's own. */
+  /** Null for the environment's model. */
   @Column({ type: 'text', nullable: true })
   model: string | null;
 

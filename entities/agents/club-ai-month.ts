@@ -1,4 +1,4 @@
-/** A club's AI budget in a month of its time zone: what is spent and what is reserved, in millionths of a US dollar. */
+/** A club's AI budget in a month of its time zone: spent and reserved amounts, in millionths of a US dollar. */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -9,7 +9,7 @@ export class ClubAiMonth {
   @PrimaryColumn({ type: 'uuid' })
   clubId: string;
 
-  /** Its first day. */
+  /** The first day of the month. */
   @PrimaryColumn({ type: 'date' })
   month: string;
 

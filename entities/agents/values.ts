@@ -3,13 +3,13 @@
 export const agentStatuses = ['draft', 'published', 'archived'] as const;
 export type AgentStatus = (typeof agentStatuses)[number];
 
-/** Only answers have a lifecycle: from `generating` to one of the others, once. */
+/** Only answers have a lifecycle: from `generating` to one of the other statuses, once. */
 export const answerStatuses = ['generating', 'complete', 'truncated', 'refused', 'failed'] as const;
 export type AnswerStatus = (typeof answerStatuses)[number];
 
 /** Answers that later questions of the conversation build on. */
 export const usableAnswerStatuses = ['complete', 'truncated'] as const satisfies readonly AnswerStatus[];
 
-/** How a request to the model ended; null in the row while nobody knows. `abandoned`: no outcome was recorded. */
+/** The end of a request to the model; null in the row while the request is open. `abandoned`: no outcome was recorded. */
 export const callOutcomes = ['answered', 'failed', 'abandoned'] as const;
 export type CallOutcome = (typeof callOutcomes)[number];

@@ -1,4 +1,4 @@
-/** The outbox of the webhook catalogue: a fact is written with the change that it tells of and removed once its workflows are started. */
+/** The outbox of the webhook catalogue. A fact is written in the transaction of its change, and deleted when its workflows have started. */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 import type { FactDetails, Priority } from './values.ts';
 import type { EventType } from '../../platform/core/event-types.ts';
@@ -21,23 +21,23 @@ export class Fact {
   @Column({ type: 'text' })
   type: EventType;
 
-  /** Whom the fact is about. */
+  /** The student whom the fact is about. */
   @Column({ type: 'uuid' })
   studentId: string;
 
-  /** The record that it is about, besides the student: an enrollment, a purchase, a lesson …; null for the student alone. */
+  /** The record besides the student: an enrollment, a purchase, a lesson …; null if the fact is only about the student. */
   @Column({ type: 'uuid', nullable: true })
   subjectId: string | null;
 
-  /** What the record does not say any more once it has changed, such as the end before: never a person's data. */
+  /** Values that the record loses when it changes, such as an earlier end. Never personal data. */
   @Column({ type: 'jsonb', nullable: true })
   details: FactDetails | null;
 
-  /** The span in which it was written (W3C); null where nothing is traced. */
+  /** The span in which it was written (W3C); null if the request is not traced. */
   @Column({ type: 'text', nullable: true })
   traceparent: string | null;
 
-  /** When it happened: of a sale, by the platform's clock (EVT-22). */
+  /** When it happened; for a sale, by the platform's clock (EVT-22). */
   @Column({ type: 'timestamptz' })
   occurredAt: Date;
 
@@ -45,19 +45,19 @@ export class Fact {
   @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })
   recordedAt: Date;
 
-  /** How urgent it is. */
+  /** Its priority. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
 
-  /** From when a relay may take it, by the database's clock: at once, and later after a failure. */
+  /** The time from which a relay may claim it, by the database's clock: immediately, or later after a failure. */
   @Column({ type: 'timestamptz', default: () => 'clock_timestamp()' })
   dueAt: Date;
 
-  /** How often it could not be carried on. */
+  /** The number of failed relays. */
   @Column({ type: 'smallint', default: 0 })
   attemptCount: number;
 
-  /** Until when a relay works on it, by the database's clock. */
+  /** The end of the relay's claim, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 }

@@ -1,4 +1,4 @@
-/** A workflow whose last step failed by a fault of ours, and when it is tried again (ENG-16). */
+/** A workflow whose last step failed by an error of the program, and the time of the next try (ENG-16). */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 @Entity('failing_steps')
@@ -10,7 +10,7 @@ export class FailingStep {
   @Column({ type: 'text' })
   workflowType: string;
 
-  /** Faults in a row; conflicts that pass by themselves do not count. */
+  /** Consecutive errors; conflicts that pass by themselves do not count. */
   @Column({ type: 'integer' })
   faultCount: number;
 

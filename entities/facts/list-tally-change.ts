@@ -1,4 +1,4 @@
-/** By how much a statement changed the tallies of a list: only ever added, by triggers, so that writers never wait for one another. */
+/** A statement's change to the tallies of a list. Triggers only add rows, so that writers never wait for one another. */
 import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
 import type { TalliedList } from './values.ts';
 

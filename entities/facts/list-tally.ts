@@ -1,11 +1,11 @@
-/** How many records a list of a club has: of a subject (the delivery, the course), and with or without the list's mark. */
+/** The number of records in a club's list: per subject (the delivery, the course), and with or without the list's mark. */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import { talliedLists, type TalliedList } from './values.ts';
 import { oneOf } from '../one-of.ts';
 
 /**
- * Without references: what is removed is counted too, and leaves nothing. A sum over it is exact only together with the
- * changes that are not yet rolled up into it (ListTallyChange), read in one statement.
+ * The row has no references: deletions are counted too, down to zero. A sum is exact only together with the changes that are not yet
+ * merged into it (ListTallyChange), read in one statement.
  */
 @Entity('list_tallies')
 @Check('list_tallies_list', oneOf('list', talliedLists))
@@ -16,11 +16,11 @@ export class ListTally {
   @PrimaryColumn({ type: 'text' })
   list: TalliedList;
 
-  /** The delivery, the course, the campaign, the link of a mail; all zeros for students and submissions, which are of none. */
+  /** The delivery, the course, the campaign, or the link of a mail; all zeros for students and submissions, which have no subject. */
   @PrimaryColumn({ type: 'uuid' })
   subjectId: string;
 
-  /** A student who is verified, an enrollment or a certificate that is revoked, a mail or a link that a machine opened. */
+  /** The mark: a verified student, a revoked enrollment or certificate, or a mail or link that a machine opened. */
   @PrimaryColumn({ type: 'boolean' })
   marked: boolean;
 

@@ -1,17 +1,17 @@
-/** A build that was promoted: one of them is current, and its relays alone claim facts and wakes (ENG-19). */
+/** A promoted build. One build is current, and only its relays claim facts and wakes (ENG-19). */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 @Entity('releases')
 @Index('releases_current', ['isCurrent'], { where: 'is_current', unique: true })
 export class Release {
-  /** As dist/build.json has it. */
+  /** The build's id in dist/build.json. */
   @PrimaryColumn({ type: 'text' })
   buildId: string;
 
   @Column({ type: 'text' })
   version: string;
 
-  /** The last time. */
+  /** When it was last promoted. */
   @Column({ type: 'timestamptz' })
   promotedAt: Date;
 

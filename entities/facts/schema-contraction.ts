@@ -1,4 +1,4 @@
-/** A migration that has taken something away, and the first version that does without: older ones do not start any more. */
+/** An applied migration that removed something, and the first version that works without it. Older versions no longer start. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('schema_contractions')

@@ -1,11 +1,11 @@
 /** The values that columns of facts and list tallies may hold. */
 
-/** How urgent work is: 0 a person waits for it, 1 normal, 2 bulk. The lower goes first (ENG-15). */
+/** The priority of work: 0 a person waits, 1 normal, 2 bulk. Lower numbers go first (ENG-15). */
 export const priorities = [0, 1, 2] as const;
 export type Priority = (typeof priorities)[number];
 export const bulk = 2 satisfies Priority;
 
-/** The lists that have tallies. Triggers keep them, but for events of mails: the transaction that notes one counts it. */
+/** The lists that have tallies. Triggers maintain them, except for events of mails: the transaction that records an event counts it. */
 export const talliedLists = [
   'students',
   'enrollments',
@@ -58,12 +58,12 @@ export const talliedLists = [
 ] as const;
 export type TalliedList = (typeof talliedLists)[number];
 
-/** What a fact's record cannot say any more when the body is assembled: opaque ids, times and numbers. */
+/** Details that the record can no longer give when the body is assembled: opaque ids, times and numbers. */
 export interface FactDetails {
   previousEndsAt?: string;
   previousCohortId?: string;
-  /** When automations started one another on the way to this fact: times, the oldest first (AUTO-14). */
+  /** The times at which automations started one another on the way to this fact, the oldest first (AUTO-14). */
   links?: readonly string[];
-  /** The run of an automation whose step it was. */
+  /** The run of the automation whose step recorded it. */
   runId?: string;
 }

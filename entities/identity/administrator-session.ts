@@ -5,7 +5,7 @@ import { Administrator } from './administrator.ts';
 
 @Entity('administrator_sessions')
 export class AdministratorSession {
-  /** SHA-256 of the token. The token itself is not stored. */
+  /** SHA-256 of the token. The token itself is stored nowhere. */
   @PrimaryColumn({ type: 'bytea' })
   tokenHash: Buffer;
 

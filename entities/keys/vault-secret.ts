@@ -3,11 +3,11 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('vault_secrets')
 export class VaultSecret {
-  /** `lasting key`: what keyed hashes of addresses are made with, whatever the master key is (ADR 40). */
+  /** `lasting key`: the key of the keyed hashes of addresses, independent of the master key (ADR 40). */
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'vault_secrets_key' })
   name: string;
 
-  /** In base64, sealed for the name. */
+  /** In base64, sealed for its name. */
   @Column({ type: 'bytea' })
   sealed: Buffer;
 }

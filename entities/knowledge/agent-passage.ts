@@ -1,4 +1,4 @@
-/** A passage of a source, of some 300 to 600 characters and inside one page: what retrieval finds and the model is shown. */
+/** A passage of a source, of about 300 to 600 characters on one page: the unit of retrieval and of the model's context. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn, Unique } from 'typeorm';
 import type { Relation } from 'typeorm';
 import type { Language } from '../clubs/values.ts';
@@ -17,48 +17,48 @@ export class AgentPassage {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** From 0: its place in the source. */
+  /** From 0: its position in the source. */
   @Column({ type: 'integer' })
   position: number;
 
-  /** From 1; null for what has no pages. */
+  /** From 1; null if the source has no pages. */
   @Column({ type: 'integer', nullable: true })
   page: number | null;
 
-  /** The source's, repeated here to be searched with the text. */
+  /** The source's title, repeated here so that it is searched with the text. */
   @Column({ type: 'text' })
   title: string;
 
-  /** The headings that it stands under, the outermost first. */
+  /** The headings above it, the outermost first. */
   @Column({ type: 'text', array: true })
   headings: string[];
 
-  /** Its sentences, with the white space between them: joined, they are the passage. A citation is of whole blocks. */
+  /** Its sentences, with the white space between them: joined, they are the passage. A citation covers whole blocks. */
   @Column({ type: 'text', array: true })
   blocks: string[];
 
   @Column({ type: 'text' })
   text: string;
 
-  /** By block: when it is said in a video or sound, in whole seconds; null for what is none. */
+  /** The time of each block in a video or sound, in whole seconds; null for other sources. */
   @Column({ type: 'integer', array: true, nullable: true })
   fromSeconds: number[] | null;
 
   @Column({ type: 'integer', array: true, nullable: true })
   toSeconds: number[] | null;
 
-  /** By whose rules its words are taken apart. */
+  /** The language whose rules split its words. */
   @Column({ type: 'text' })
   language: Language;
 
   /**
-   * The words of title, headings and text with blanks between them, as the application takes these apart; null for one that is written in
-   * Latin letters alone, which Postgres takes apart. Null as a whole: written by a release before this one.
+   * The words of title, headings and text, separated by spaces, as the application splits them. An element is null if its text has only
+   * Latin letters, which Postgres splits itself. The whole column is null if an older release wrote the row.
    */
   @Column({ type: 'text', array: true, nullable: true, select: false })
   words: (string | null)[] | null;
 
-  /** Its words, of title (A), headings (B) and text (D): kept by a trigger, read by `retrieve` alone. */
+  /** The words of title (A), headings (B) and text (D). A trigger writes them, and only `retrieve` reads them. */
   @Column({ type: 'tsvector', select: false, insert: false, update: false })
   search: string;
 

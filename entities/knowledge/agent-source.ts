@@ -1,6 +1,6 @@
 /**
- * A lesson or a file in the club's index. It stands there while some agent's material names it; one a lesson or file, however
- * many agents do. `wanted_version` is raised with each change of the content, `indexed_version` follows.
+ * A lesson or a file in the club's index: one row per lesson or file, while at least one agent's material names it. Each change of the
+ * content raises `wanted_version`; `indexed_version` follows.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -46,14 +46,14 @@ export class AgentSource {
   @Column({ type: 'text', default: 'pending' })
   status: SourceStatus;
 
-  /** Why its indexing failed: a code. */
+  /** The error code of a failed indexing. */
   @Column({ type: 'text', nullable: true })
   errorCode: string | null;
 
   @Column({ type: 'integer', default: 1 })
   wantedVersion: number;
 
-  /** Of the passages that stand; 0 before the first. */
+  /** The number of current passages; 0 before the first indexing. */
   @Column({ type: 'integer', default: 0 })
   indexedVersion: number;
 
@@ -67,33 +67,33 @@ export class AgentSource {
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
-  /** When its workflow must have looked; null when nothing is left to do. */
+  /** The latest time at which its workflow must look at it; null if nothing is left to do. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 
-  /** Null for what has no pages. */
+  /** Null if the source has no pages. */
   @Column({ type: 'integer', nullable: true })
   pageCount: number | null;
 
   @Column({ type: 'integer', default: 0 })
   passageCount: number;
 
-  /** What of it could not be read when it was read last. */
+  /** The content that the last reading could not read. */
   @Column({ type: 'jsonb', default: [] })
   warnings: SourceWarning[];
 
-  /** Of the readers that read it last (`readerVersion`); 0 before the first time. */
+  /** The version of the readers of the last reading (`readerVersion`); 0 before the first reading. */
   @Column({ type: 'integer', default: 0 })
   readerVersion: number;
 
-  /** When OCR is to be tried for its scanned pages; null if it has been, or there are none. */
+  /** When OCR is tried for its scanned pages; null if it was tried or there are none. */
   @Column({ type: 'timestamptz', nullable: true })
   ocrDueAt: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   indexedAt: Date | null;
 
-  /** When it left the index, with its lesson or file. Its run removes what is left of it, last its row. */
+  /** When it left the index with its lesson or file. Its run removes its other rows and then this row. */
   @Column({ type: 'timestamptz', nullable: true })
   removedAt: Date | null;
 

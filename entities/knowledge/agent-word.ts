@@ -1,7 +1,7 @@
 /**
- * The words of a club's material: how many passages have each, by which a question's words are weighed, and how each is spelled,
- * by which accents that a question leaves out and slips of typing find it. Written by triggers alone, by adding rows, so that
- * writers never wait for one another; a word's count is the sum of its rows, and upkeep makes them one.
+ * The words of a club's material. The number of passages with a word is its weight in a question. The spelling finds words despite
+ * missing accents and typing mistakes. Only triggers write here, and they only add rows, so that writers never wait for one another.
+ * A word's count is the sum of its rows, and upkeep merges them into one.
  */
 import { Column, Entity, Generated, Index, PrimaryColumn } from 'typeorm';
 
@@ -18,7 +18,7 @@ export class AgentWord {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** As it is written, in small letters and without accents. */
+  /** The written form, in lower case and without accents. */
   @Column({ type: 'text' })
   word: string;
 
@@ -26,23 +26,23 @@ export class AgentWord {
   @Column({ type: 'text' })
   initial: string;
 
-  /** Characters of it. */
+  /** The number of its characters. */
   @Column({ type: 'smallint' })
   size: number;
 
-  /** What passages are searched by: its stem by the rules of the language, which need its accents. */
+  /** Its stem by the rules of the language, which need its accents. Passages are searched by it. */
   @Column({ type: 'text' })
   lexeme: string;
 
-  /** Its stem where its accents are left out before. */
+  /** Its stem after its accents were removed. */
   @Column({ type: 'text' })
   stem: string;
 
-  /** Passages that have it; less than none where some have gone. */
+  /** The number of passages that contain it; negative in a row that counts deleted passages. */
   @Column({ type: 'integer' })
   passages: number;
 
-  /** Whether upkeep has made it of all rows of the word that there were. */
+  /** Whether upkeep has merged all earlier rows of the word into this row. */
   @Column({ type: 'boolean', default: false })
   folded: boolean;
 }

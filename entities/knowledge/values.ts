@@ -2,35 +2,35 @@
 
 export type SourceKind = 'media' | 'lesson';
 
-/** `pending` waits for its indexing, `ready` is found by agents, `failed` says why in its error. */
+/** `pending` waits for its indexing, agents find `ready` sources, and `failed` sources have an error code. */
 export const sourceStatuses = ['pending', 'indexing', 'ready', 'failed'] as const;
 export type SourceStatus = (typeof sourceStatuses)[number];
 
-/** The parts of a source that could not be read. Codes stay; new codes may come. */
+/** The kinds of content that could not be read. Codes never change; new ones may come. */
 export const sourceWarningCodes = [
-  /** A page, or a slide, that shows something and has no letters: scanned paper. */
+  /** A page or slide that shows something but has no letters, such as scanned paper. */
   'page_is_a_picture',
-  /** A picture beside the text that has no alternative text. */
+  /** A picture beside the text without alternative text. */
   'picture_without_text',
-  /** A part that is there and was not read: an embedded document, a drawing, a chart without stored values, a broken part. */
+  /** A part of the file that was not read: an embedded document, a drawing, a chart without stored values, a broken part. */
   'part_skipped',
-  /** A part that opens by a password alone. */
+  /** A part that needs a password. */
   'part_encrypted',
-  /** Letters of which the file does not say which ones they are. */
+  /** Letters that the file does not identify. */
   'letters_unmapped',
-  /** Text that people do not see: hidden slides, hidden words. It is left out. */
+  /** Text that people do not see, such as hidden slides and words. It is left out. */
   'hidden_left_out',
-  /** Not missing: a scanned page whose words OCR has recognized, with the faults of OCR. */
+  /** Nothing is missing: a scanned page whose words OCR has recognized, with possible mistakes. */
   'read_by_ocr',
-  /** A scanned page that OCR did not read: the program failed, is not there, or reached a bound. */
+  /** A scanned page that OCR did not read, because the program failed, is missing, or reached a bound. */
   'ocr_failed',
 ] as const;
 export type SourceWarningCode = (typeof sourceWarningCodes)[number];
 
 export interface SourceWarning {
   code: SourceWarningCode;
-  /** The number of such parts. */
+  /** The number of occurrences. */
   count: number;
-  /** Pages or slides from 1, each once, in order, at most 100. Empty for a file without pages. */
+  /** The pages or slides, from 1, each once, in order, at most 100. Empty if the source has no pages. */
   pages: number[];
 }

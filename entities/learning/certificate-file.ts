@@ -1,4 +1,4 @@
-/** A certificate's PDF in the private bucket: the row stands before the file is put there, so that a removal finds it (DEC-56). */
+/** A certificate's PDF in the private bucket. The row is written before the file, so that a removal finds the file (DEC-56). */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Certificate } from './certificate.ts';
@@ -7,18 +7,18 @@ import { Certificate } from './certificate.ts';
 @Index('certificate_files_certificate', ['certificateId'])
 @Index('certificate_files_erases_at', ['erasesAt'], { where: 'erases_at IS NOT NULL' })
 export class CertificateFile {
-  /** Names the version, and a digest of all that is printed. */
+  /** Contains the version and a digest of everything that is printed. */
   @PrimaryColumn({ type: 'text' })
   objectKey: string;
 
   @Column({ type: 'uuid' })
   certificateId: string;
 
-  /** When somebody last began to put the file there. */
+  /** When the last write of the file began. */
   @Column({ type: 'timestamptz' })
   putAt: Date;
 
-  /** When the bucket must be asked to erase it; null while it is good. */
+  /** When the bucket must erase it; null while it is valid. */
   @Column({ type: 'timestamptz', nullable: true })
   erasesAt: Date | null;
 

@@ -1,6 +1,6 @@
 /**
- * A student's certificate of a course: one for each pair, whatever is issued again. What is printed on it is kept as it
- * was at the last issue. A removed student's stays as code and course, without a name.
+ * A student's certificate of a course: one per pair, also after a reissue. The row keeps the printed texts of the last issue. A removed
+ * student's certificate stays with its code and course, without a name.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -41,43 +41,43 @@ export class Certificate {
   @Column({ type: 'uuid' })
   courseId: string;
 
-  /** Unformatted; stays the same for good. */
+  /** Unformatted; never changes. */
   @Column({ type: 'text' })
   @Index('certificates_code', { unique: true })
   code: string;
 
-  /** From 1; one more with every re-issue. */
+  /** From 1; plus one with every reissue. */
   @Column({ type: 'integer', default: 1 })
   version: number;
 
-  /** As printed; null once the student is removed. */
+  /** The printed name; null once the student is removed. */
   @Column({ type: 'text', nullable: true })
   studentName: string | null;
 
-  /** Its usual spelling (docs/adr/0061-search-in-every-script.md), where that is not the same in small letters; a trigger writes it. */
+  /** The folded name (docs/adr/0061-search-in-every-script.md); null if it equals the lower-case name. A trigger writes it. */
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
   studentNameFolded: string | null;
 
-  /** Follows the student's own, for searching; null once the student is removed. */
+  /** The student's current e-mail, for searches; null once the student is removed. */
   @Column({ type: 'text', nullable: true })
   studentEmail: string | null;
 
-  /** As printed. */
+  /** The printed title. */
   @Column({ type: 'text' })
   courseTitle: string;
 
-  /** As printed. */
+  /** The printed name. */
   @Column({ type: 'text' })
   clubName: string;
 
   /**
-   * BCP 47: the club's when the certificate was issued first; it decides about words, direction and forms of Han characters. Null for one
-   * that was issued before certificates had a language, while its club has not changed its own: then it is the club's.
+   * BCP 47: the club's language at the first issue. It decides words, direction and forms of Han characters. Null for a certificate from
+   * before this column, while its club has not changed its language: the club's language then applies.
    */
   @Column({ type: 'text', nullable: true })
   language: string | null;
 
-  /** What of it cannot be printed as it is written. */
+  /** Texts that cannot be printed as written. */
   @Column({ type: 'jsonb', default: [] })
   warnings: CertificateWarning[];
 
@@ -85,15 +85,15 @@ export class Certificate {
   @Column({ type: 'integer' })
   lessonCount: number;
 
-  /** As printed. */
+  /** The printed hours. */
   @Column({ type: 'smallint', nullable: true })
   hours: number | null;
 
-  /** Where anyone can verify it; printed, so it stays as it was issued. */
+  /** The address of its verification. It is printed, so it never changes. */
   @Column({ type: 'text' })
   verifyUrl: string;
 
-  /** Null for one that was issued by hand before the course was completed. */
+  /** Null if it was issued by hand before the course was completed. */
   @Column({ type: 'timestamptz', nullable: true })
   completedAt: Date | null;
 
@@ -104,7 +104,7 @@ export class Certificate {
   @Column({ type: 'timestamptz', nullable: true })
   revokedAt: Date | null;
 
-  /** It may speak of the person: null again once the student is removed. */
+  /** The reason may speak of the person: null again once the student is removed. */
   @Column({ type: 'text', nullable: true })
   revokedReason: string | null;
 

@@ -1,6 +1,6 @@
 /**
- * That a course must be judged for students who do nothing themselves: a lesson was withdrawn, or access came back. The run
- * `course-completion/<course id>` looks at every student who may have completed all published lessons; the row goes with its end.
+ * A request to judge a course for students who send no request: a lesson was withdrawn, or access came back. The run
+ * `course-completion/<course id>` looks at every student who may have completed all published lessons, and deletes the row at its end.
  */
 import { Column, Entity, Index, JoinColumn, ManyToOne, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -16,19 +16,19 @@ export class CourseCompletionLook {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** When its run must have looked. */
+  /** The latest time at which its run must look at it. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 
-  /** Another id for each beginning: a page of the pass before moves nothing. */
+  /** A new id for each pass: a page of an earlier pass changes nothing. */
   @Column({ type: 'uuid' })
   passId: string;
 
-  /** The student up to whom the pass has come, by id; null before the first page. */
+  /** The last student of the pass so far, by id; null before the first page. */
   @Column({ type: 'uuid', nullable: true })
   afterId: string | null;
 
-  /** The earliest beginning of an access that this pass found in the future: another pass begins then. */
+  /** The earliest future begin of an access that this pass found: another pass begins then. */
   @Column({ type: 'timestamptz', nullable: true })
   resumesAt: Date | null;
 

@@ -1,4 +1,4 @@
-/** That a student has completed a course: once, and for good. */
+/** A student's completion of a course: once and permanently. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';

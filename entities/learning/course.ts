@@ -1,4 +1,4 @@
-/** A course of a club: modules of lessons in an order. Students see it while it is published and they have access. */
+/** A course of a club: ordered modules of lessons. Students see it while it is published and they have access. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { courseStatuses, type CourseStatus } from './values.ts';
@@ -16,7 +16,7 @@ export class Course {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** Names it in the addresses of the classroom; unique in the club. */
+  /** Names it in addresses of the classroom; unique in the club. */
   @Column({ type: 'text' })
   publicId: string;
 
@@ -29,11 +29,11 @@ export class Course {
   @Column({ type: 'text', default: 'draft' })
   status: CourseStatus;
 
-  /** What a certificate says that the course takes, in hours. */
+  /** The duration of the course in hours, for certificates. */
   @Column({ type: 'smallint', nullable: true })
   hours: number | null;
 
-  /** Whether completing it issues a certificate. */
+  /** Whether its completion issues a certificate. */
   @Column({ type: 'boolean', default: false })
   certificateOnCompletion: boolean;
 

@@ -1,4 +1,4 @@
-/** What a student said about a lesson. It is deleted with its author. */
+/** A student's comment on a lesson. It is deleted with its author. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';

@@ -1,4 +1,4 @@
-/** What a student has completed of a lesson. The first completion stays, so that it raises its event and is rewarded once. */
+/** A student's completion of a lesson. The first completion stays, so that its event and its points come only once. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';
@@ -20,7 +20,7 @@ export class LessonProgress {
   @Column({ type: 'timestamptz' })
   firstCompletedAt: Date;
 
-  /** Whether it counts now: an undo takes it back. */
+  /** Whether the completion counts now: an undo withdraws it. */
   @Column({ type: 'boolean' })
   completed: boolean;
 

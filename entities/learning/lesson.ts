@@ -1,4 +1,4 @@
-/** A lesson of a course. Students see it once it is published; a removed one stays, because events name it. */
+/** A lesson of a course. Students see it once it is published. A removed lesson stays, because events name it. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Course } from './course.ts';
@@ -22,7 +22,7 @@ export class Lesson {
   @Column({ type: 'uuid', nullable: true })
   moduleId: string | null;
 
-  /** Names it in the addresses of the classroom; unique in the club. */
+  /** Names it in addresses of the classroom; unique in the club. */
   @Column({ type: 'text' })
   publicId: string;
 
@@ -33,11 +33,11 @@ export class Lesson {
   @Column({ type: 'text', default: '' })
   content: string;
 
-  /** From 0; its place in the module. */
+  /** From 0: its position in the module. */
   @Column({ type: 'integer' })
   position: number;
 
-  /** Awarded at its first completion by a student. */
+  /** The points for a student's first completion. */
   @Column({ type: 'integer', default: 0 })
   points: number;
 

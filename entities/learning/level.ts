@@ -1,4 +1,4 @@
-/** A level of a club, and the points from which it begins. A deleted one stays for the facts that name it. */
+/** A level of a club, and the points at which it begins. A deleted level stays for the facts that name it. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

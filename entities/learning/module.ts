@@ -18,7 +18,7 @@ export class Module {
   @Column({ type: 'text' })
   title: string;
 
-  /** From 0; its place in the course. */
+  /** From 0: its position in the course. */
   @Column({ type: 'integer' })
   position: number;
 

@@ -1,4 +1,4 @@
-/** Points that a student was given or that were taken, by one cause: a lesson, or an administrator's hand. */
+/** Points that a student got or lost by one cause: a lesson, or an administrator's decision. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { awardKinds, type AwardKind } from './values.ts';
@@ -16,7 +16,7 @@ export class PointAward {
   @PrimaryColumn({ type: 'text' })
   causeKind: AwardKind;
 
-  /** The lesson, or what the administrator's client chose: with student and kind, it makes an award happen once. */
+  /** The id of the lesson, or the id that the administrator's client chose. A student gets one award per kind and id. */
   @PrimaryColumn({ type: 'uuid' })
   causeId: string;
 

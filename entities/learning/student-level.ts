@@ -1,4 +1,4 @@
-/** That a student reached a level: once, whatever becomes of the points. */
+/** A level that a student has reached: once, even if points fall later. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';

@@ -1,4 +1,4 @@
-/** A tag that is on a student. */
+/** A tag of a student. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Student } from '../identity/student.ts';

@@ -1,4 +1,4 @@
-/** A tag that administrators put on students. A deleted one stays for the facts that name it. */
+/** A tag that administrators put on students. A deleted tag stays for the facts that name it. */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -15,7 +15,7 @@ export class Tag {
   @Column({ type: 'text' })
   name: string;
 
-  /** The name as it is compared: without regard to case. */
+  /** The name for comparison, without case. */
   @Column({ type: 'text' })
   foldedName: string;
 

@@ -3,13 +3,13 @@
 export const courseStatuses = ['draft', 'published', 'archived'] as const;
 export type CourseStatus = (typeof courseStatuses)[number];
 
-/** What points are given for. */
+/** The causes of points. */
 export const awardKinds = ['lesson', 'manual', 'automation'] as const;
 export type AwardKind = (typeof awardKinds)[number];
 
-/** What of a certificate cannot be printed as it is written. Codes stay; new ones may come. */
+/** The kinds of texts that cannot be printed as written. Codes never change; new ones may come. */
 export const certificateWarningCodes = [
-  /** A letter that no font has: a box stands in its place. */
+  /** A letter that no font has: a box replaces it. */
   'letters_without_font',
 ] as const;
 
@@ -19,6 +19,6 @@ export type CertificateText = (typeof certificateTexts)[number];
 
 export interface CertificateWarning {
   code: (typeof certificateWarningCodes)[number];
-  /** Where, each once. */
+  /** The texts with the warning, each once. */
   fields: CertificateText[];
 }

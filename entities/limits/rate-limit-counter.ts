@@ -1,4 +1,4 @@
-/** Counters of the rate limits, in the form that rate-limiter-flexible keeps them. Unlogged: they need not survive a crash, and are not worth a disk flush each. */
+/** Counters of the rate limits, in the form of rate-limiter-flexible. Unlogged: they need not survive a crash. */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 @Entity('rate_limit_counters')

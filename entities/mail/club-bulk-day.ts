@@ -1,4 +1,4 @@
-/** How many mails of its campaigns and automations a club has begun to hand over on a day (UTC). */
+/** The number of mails of a club's campaigns and automations that it began to hand over on a day (UTC). */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

@@ -1,4 +1,4 @@
-/** How many mails of a club have a place in a day (UTC), of those that it sends on its own account (DEC-65). */
+/** The number of a club's own mails that use its allowance of a day in UTC (DEC-65). */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

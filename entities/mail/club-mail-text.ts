@@ -19,11 +19,11 @@ export class ClubMailText {
   @Column({ type: 'text' })
   subject: string;
 
-  /** Paragraphs, with an empty line between each two. */
+  /** Paragraphs, separated by an empty line. */
   @Column({ type: 'text' })
   text: string;
 
-  /** The words of the button; null for the catalogue's, and for a mail without a link. */
+  /** The words of the button; null for the catalogue's words, and for a mail without a link. */
   @Column({ type: 'text', nullable: true })
   action: string | null;
 

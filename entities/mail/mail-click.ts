@@ -1,4 +1,4 @@
-/** That a link of a mail was followed, by a person or by a machine; kept for 90 days (CAMP-13). */
+/** A person or a machine followed a link of a mail; stored for 90 days (CAMP-13). */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Mail } from './mail.ts';
@@ -15,7 +15,7 @@ export class MailClick {
   @PrimaryColumn({ type: 'boolean', primaryKeyConstraintName: 'mail_clicks_key' })
   machine: boolean;
 
-  /** For the first time. */
+  /** When this happened first. */
   @Column({ type: 'timestamptz' })
   at: Date;
 

@@ -1,4 +1,4 @@
-/** The domain from which a club writes under its own name, and whether DNS says that it is the club's. */
+/** The domain from which a club sends under its own name, and whether DNS proves that it is the club's. */
 import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -8,7 +8,7 @@ import { domainStatuses, type DomainStatus } from './values.ts';
 @Entity('mail_domains')
 @Check('mail_domains_status', oneOf('status', domainStatuses))
 @Check('mail_domains_proven', `status = 'unproven' OR first_proven_at IS NOT NULL`)
-/** Of sealed values: made by its migration. */
+/** The migration creates the index of sealed values. */
 @Index('mail_domains_private_key_key', { synchronize: false })
 @Index('mail_domains_due', ['looksAt'])
 export class MailDomain {
@@ -19,11 +19,11 @@ export class MailDomain {
   @Index('mail_domains_club', { unique: true })
   clubId: string;
 
-  /** In its form for DNS: lower case, ASCII. */
+  /** In its DNS form: lower case, ASCII. */
   @Column({ type: 'text' })
   domain: string;
 
-  /** What stands before the `@`. */
+  /** The part before the `@`. */
   @Column({ type: 'text' })
   localPart: string;
 
@@ -31,7 +31,7 @@ export class MailDomain {
   @Column({ type: 'text' })
   selector: string;
 
-  /** SPKI in base64, as it is published. */
+  /** SPKI in base64, as published. */
   @Column({ type: 'text' })
   publicKey: string;
 
@@ -45,11 +45,11 @@ export class MailDomain {
   @Column({ type: 'timestamptz' })
   statusSince: Date;
 
-  /** When it was proven first: its warm-up begins then. */
+  /** When it was first proven: its warm-up begins then. */
   @Column({ type: 'timestamptz', nullable: true })
   firstProvenAt: Date | null;
 
-  /** What was found of each record when name servers answered last, by its kind. */
+  /** The state of each record by kind, from the last answer of the name servers. */
   @Column({ type: 'jsonb', default: {} })
   found: object;
 
@@ -57,11 +57,11 @@ export class MailDomain {
   @Column({ type: 'timestamptz', nullable: true })
   answeredAt: Date | null;
 
-  /** When they were asked last. */
+  /** When name servers were last queried. */
   @Column({ type: 'timestamptz', nullable: true })
   checkedAt: Date | null;
 
-  /** When its run asks them next. */
+  /** When its run queries them next. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 

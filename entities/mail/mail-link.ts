@@ -1,4 +1,4 @@
-/** Where a link of a campaign, or of a version of an automation, leads. Mails name the row, so that no address leads where a caller likes. */
+/** The target of a link in a campaign or a version of an automation. Mails name the row, so that no caller can choose the target. */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

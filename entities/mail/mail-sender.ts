@@ -1,4 +1,4 @@
-/** How a club's campaigns and automations write: under which name, from where, how fast. */
+/** The sender of a club's campaigns and automations: its name, its address and its rate. */
 import { Check, Column, Entity, OneToOne, JoinColumn, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -18,7 +18,7 @@ export class MailSender {
   @Column({ type: 'text', nullable: true })
   replyTo: string | null;
 
-  /** In the footer of every mail; lines. */
+  /** The postal address in the footer of every mail, in lines. */
   @Column({ type: 'text' })
   postalAddress: string;
 
@@ -28,11 +28,11 @@ export class MailSender {
   @Column({ type: 'integer', default: 600 })
   mailsPerMinute: number;
 
-  /** Mails that may go out at once: the bucket that `mails_per_minute` fills. */
+  /** The tokens of the bucket that `mails_per_minute` fills: mails that may be sent immediately. */
   @Column({ type: 'double precision', default: 0 })
   allowance: number;
 
-  /** When the bucket was last looked at. */
+  /** When the bucket was last updated. */
   @Column({ type: 'timestamptz' })
   allowanceAt: Date;
 

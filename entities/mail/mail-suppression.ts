@@ -1,6 +1,6 @@
 /**
- * An address to which a club's campaigns, automations or digests do not go. It outlives the removal of the student whose address it was:
- * who complained is not written to again because an account is opened anew.
+ * An address to which a club's campaigns, automations or digests are not sent. It outlives the removal of the student: after a complaint
+ * no mail is sent even if the account is opened again.
  */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -23,7 +23,7 @@ export class MailSuppression {
   @PrimaryColumn({ type: 'bytea' })
   addressKey: Buffer;
 
-  /** Why nothing goes there; null where its owner left a part only. */
+  /** Why no mail is sent; null if the owner only unsubscribed from some kinds. */
   @Column({ type: 'text', nullable: true })
   reason: SuppressionReason | null;
 

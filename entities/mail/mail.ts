@@ -1,6 +1,6 @@
 /**
- * One e-mail of a campaign, an automation or a daily digest to one student, and what became of it. Each is sent at most once by itself:
- * an outcome that nobody knows is `failed`, and says so.
+ * One e-mail of a campaign, an automation or a daily digest to one student, and its outcome. Each is sent automatically at most once.
+ * An unknown outcome is `failed` with a code that says so.
  */
 import { Check, Column, Entity, Generated, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -41,7 +41,7 @@ export class Mail {
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
-  /** Their order within a campaign: the one in which they were frozen. */
+  /** Their order within a campaign, fixed when the audience was frozen. */
   @Column({ type: 'bigint' })
   @Generated('increment')
   seq: string;
@@ -59,22 +59,22 @@ export class Mail {
   @Column({ type: 'text', nullable: true })
   stepId: string | null;
 
-  /** The digest of a date: a student has one mail of each. */
+  /** The digest of a date: a student has one mail per digest. */
   @Column({ type: 'text', nullable: true })
   digestId: string | null;
 
   @Column({ type: 'uuid' })
   studentId: string;
 
-  /** The name as it was when the row was written; `Removed student` after a removal. */
+  /** The name when the row was written; `Removed student` after a removal. */
   @Column({ type: 'text' })
   studentName: string;
 
-  /** The address as it was then, and once claimed the one that it goes to; empty after a removal. */
+  /** The address when the row was written; the claim replaces it by the current one. Empty after a removal. */
   @Column({ type: 'text' })
   studentEmail: string;
 
-  /** Keyed hash of the address that it was claimed for. */
+  /** Keyed hash of the claimed address. */
   @Column({ type: 'bytea', nullable: true })
   addressKey: Buffer | null;
 
@@ -97,11 +97,11 @@ export class Mail {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** The id that the mail server gave it in its reply. */
+  /** The id in the mail server's reply. */
   @Column({ type: 'text', nullable: true })
   providerId: string | null;
 
-  /** Until when the one who claimed it may hand it over, by the database's clock. */
+  /** The end of the claim to hand it over, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
@@ -114,7 +114,7 @@ export class Mail {
   @Column({ type: 'timestamptz', nullable: true })
   bouncedAt: Date | null;
 
-  /** When it was first refused for now. */
+  /** When it was first refused temporarily. */
   @Column({ type: 'timestamptz', nullable: true })
   softBouncedAt: Date | null;
 

@@ -1,4 +1,4 @@
-/** One e-mail that a person's own act asked for (confirmation, reset, code, invitation), or that tells administrators or a student what happened. It names whom; the text is made when it is sent. */
+/** One e-mail that a person requested (confirmation, reset, code, invitation), or that reports an event to administrators or a student. It names the recipient; the text is created when it is sent. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { mailStatuses, type MailStatus, type MailTemplate } from './values.ts';
@@ -17,7 +17,7 @@ import { oneOf } from '../one-of.ts';
 @Check('transactional_mails_recipient', 'num_nonnulls(student_id, administrator_id, invitation_id) <= 1')
 @Index('transactional_mails_address', ['addressKey', 'template', 'createdAt'])
 @Index('transactional_mails_session', ['sessionId', 'template', 'sessionSequence'], { unique: true })
-/** Of sealed values: made by its migration. */
+/** The migration creates the index of sealed values. */
 @Index('transactional_mails_address_seal_key', { synchronize: false })
 @Index('transactional_mails_overdue', ['nextAttemptAt'], { where: `status = 'pending'` })
 export class TransactionalMail {
@@ -42,15 +42,15 @@ export class TransactionalMail {
   @Index('transactional_mails_invitation')
   invitationId: string | null;
 
-  /** Keyed hash of the address, by which its mails are counted, whatever account they belong to. Empty once its student is removed. */
+  /** Keyed hash of the address, by which its mails are counted across accounts. Empty once its student is removed. */
   @Column({ type: 'bytea' })
   addressKey: Buffer;
 
-  /** The address itself, sealed, where it is no longer the recipient's own; gone once the mail is sent or given up. */
+  /** The sealed address, if it is no longer the recipient's own; deleted once the mail is sent or abandoned. */
   @Column({ type: 'bytea', nullable: true })
   sealedAddress: Buffer | null;
 
-  /** The token that the mail carries, if it carries one: without it (spent, expired) there is nothing to send. */
+  /** The token in the mail, if it has one. If the token is spent or expired, nothing is sent. */
   @Column({ type: 'uuid', nullable: true })
   @Index('transactional_mails_token')
   tokenId: string | null;
@@ -59,7 +59,7 @@ export class TransactionalMail {
   @Column({ type: 'uuid', nullable: true })
   endpointId: string | null;
 
-  /** The review that it tells of: each is told once. */
+  /** The review that it announces, once. */
   @Column({ type: 'uuid', nullable: true })
   @Index('transactional_mails_review', { unique: true })
   reviewId: string | null;
@@ -68,23 +68,23 @@ export class TransactionalMail {
   @Column({ type: 'uuid', nullable: true })
   sessionId: string | null;
 
-  /** Which time of the session: each kind of mail is asked for once for each (MENT-11). */
+  /** The version of the session's time: each kind of mail is requested once per version (MENT-11). */
   @Column({ type: 'integer', nullable: true })
   sessionSequence: number | null;
 
-  /** When the session was to begin before it moved to another mentor, where that is what the mail is about; else null. */
+  /** The session's earlier begin, for a mail about its move to another mentor; else null. */
   @Column({ type: 'timestamptz', nullable: true })
   formerStartsAt: Date | null;
 
-  /** When it was to end. */
+  /** The session's earlier end. */
   @Column({ type: 'timestamptz', nullable: true })
   formerEndsAt: Date | null;
 
-  /** How urgent it is: decides its run's task queue, too. */
+  /** Its priority, which also decides the run's task queue. */
   @Column({ type: 'smallint', default: 1 })
   priority: Priority;
 
-  /** The day (UTC) in which it has a place among the club's mails; null while it has none, or needs none (DEC-65). */
+  /** The day (UTC) whose allowance it uses; null if it uses none or has none yet (DEC-65). */
   @Column({ type: 'date', nullable: true })
   placedOn: string | null;
 
@@ -100,7 +100,7 @@ export class TransactionalMail {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** Until when the one who claimed the row works on it, by the database's clock. */
+  /** The end of the claim, by the database's clock. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 

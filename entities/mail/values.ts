@@ -45,19 +45,19 @@ export type TokenPurpose = (typeof tokenPurposes)[number];
 export const mailStatuses = ['pending', 'sent', 'failed', 'canceled'] as const;
 export type MailStatus = (typeof mailStatuses)[number];
 
-/** What a club wants to know of the mails of its campaigns and automations. */
+/** The events that a club tracks for the mails of its campaigns and automations. */
 export const trackings = ['all', 'clicks', 'none'] as const;
 export type Tracking = (typeof trackings)[number];
 
-/** Whether DNS says that a mail domain is the club's. */
+/** Whether DNS proves that a mail domain is the club's. */
 export const domainStatuses = ['unproven', 'proven', 'lapsed'] as const;
 export type DomainStatus = (typeof domainStatuses)[number];
 
-/** Why nothing goes to an address any more. */
+/** Why no mail is sent to an address any more. */
 export const suppressionReasons = ['bounce', 'complaint', 'manual'] as const;
 export type SuppressionReason = (typeof suppressionReasons)[number];
 
-/** How far the mail to one recipient is. */
+/** The status of the mail to one recipient. */
 export const recipientStatuses = ['pending', 'sending', 'sent', 'skipped', 'failed'] as const;
 export type RecipientStatus = (typeof recipientStatuses)[number];
 

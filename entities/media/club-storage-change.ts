@@ -1,4 +1,4 @@
-/** By how much a club's storage changed: only ever added, by triggers on `media`, so that nobody who erases files waits for others. */
+/** A change of a club's storage. Triggers on `media` only add rows, so that erasures of files never wait for one another. */
 import { Check, Column, Entity, Generated, PrimaryColumn } from 'typeorm';
 import { oneOf } from '../one-of.ts';
 import { mediaKinds, type MediaKind } from './values.ts';

@@ -1,9 +1,9 @@
-/** What a club's files of a kind take (MED-20): kept by triggers on `media`, and exact only with the changes not yet rolled up. */
+/** The storage of a club's files by kind (MED-20). Triggers on `media` maintain it; it is exact only with the changes not yet merged. */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import { oneOf } from '../one-of.ts';
 import { mediaKinds, type MediaKind } from './values.ts';
 
-/** Without a reference to the club: its removal is counted too. The additions of a club hold one of its rows until the commit. */
+/** No reference to the club: the removal of the club is counted too. Additions lock one of the club's rows until the commit. */
 @Entity('club_storage')
 @Check('club_storage_kind', oneOf('kind', mediaKinds))
 export class ClubStorage {
@@ -13,11 +13,11 @@ export class ClubStorage {
   @PrimaryColumn({ type: 'text' })
   kind: MediaKind;
 
-  /** Of originals that are complete and not erased. */
+  /** Bytes of complete originals that are not erased. */
   @Column({ type: 'bigint', default: 0 })
   bytes: string;
 
-  /** How many originals those are. */
+  /** The number of these originals. */
   @Column({ type: 'bigint', default: 0 })
   files: string;
 

@@ -1,11 +1,11 @@
-/** What is still in the store, and no file has it any more: it is erased when nobody can be reading it (MED-27). */
+/** An object in the store that no file uses any more. It is erased when no reader can be using it (MED-27). */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** Without a reference to club or file: what they leave is erased, too. */
+/** No reference to club or file: their leftovers are erased, too. */
 @Entity('leftover_objects')
 @Index('leftover_objects_erases_at', ['erasesAt'])
 export class LeftoverObject {
-  /** The renditions stand beside it. */
+  /** The key of the object; its renditions are stored beside it. */
   @PrimaryColumn({ type: 'text' })
   objectKey: string;
 
@@ -15,7 +15,7 @@ export class LeftoverObject {
   @Column({ type: 'timestamptz' })
   erasesAt: Date;
 
-  /** An upload may arrive there until then, so it is erased once more; null: none can. */
+  /** Until this time an upload may still arrive, so it is erased once more afterwards; null if no upload can arrive. */
   @Column({ type: 'timestamptz', nullable: true })
   arrivesUntil: Date | null;
 }

@@ -1,4 +1,4 @@
-/** That an administrator marked a file of the library (MED-11). */
+/** An administrator's mark on a file of the library (MED-11). */
 import { Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Administrator } from '../identity/administrator.ts';

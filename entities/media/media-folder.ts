@@ -1,4 +1,4 @@
-/** A folder of a club's library (MED-15). A folder that holds something cannot be deleted: the keys of what it holds refuse it. */
+/** A folder of a club's library (MED-15). Foreign keys prevent the deletion of a folder with content. */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';
@@ -22,7 +22,7 @@ export class MediaFolder {
   @Column({ type: 'text' })
   name: string;
 
-  /** The name without regard to case: unique in its parent. */
+  /** The name without case: unique in its parent. */
   @Column({ type: 'text' })
   foldedName: string;
 

@@ -1,4 +1,4 @@
-/** That a file is to change its bucket: its publication, or the end of it (MED-25). The row goes when the file has moved. */
+/** A file's pending move to another bucket, for its publication or the end of it (MED-25). The row is deleted when the file has moved. */
 import { Check, Column, Entity, Index, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { oneOf } from '../one-of.ts';
@@ -9,22 +9,22 @@ import { mediaVisibilities, type MediaVisibility } from './values.ts';
 @Check('media_moves_visibility', oneOf('visibility', mediaVisibilities))
 @Index('media_moves_looks_at', ['looksAt'])
 export class MediaMove {
-  /** The file's: it has one move at a time. */
+  /** The file: it has one move at a time. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** What the file is to become; it may change while the file moves. */
+  /** The target state of the file; it may change during the move. */
   @Column({ type: 'text' })
   visibility: MediaVisibility;
 
-  /** Where the claim copies the file to; a later claim copies to another key. */
+  /** The key to which the claim copies the file; a later claim copies to another key. */
   @Column({ type: 'text', nullable: true })
   targetKey: string | null;
 
-  /** When its run must have looked. */
+  /** The latest time at which its run must look at it. */
   @Column({ type: 'timestamptz' })
   looksAt: Date;
 
@@ -32,7 +32,7 @@ export class MediaMove {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** Until when a worker moves it, unless it renews the lease. */
+  /** The end of the lease, unless the worker renews it. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 

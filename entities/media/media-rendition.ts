@@ -1,4 +1,4 @@
-/** What was made of a file for screens: a smaller picture of it (MED-22). */
+/** A version of a file for screens, such as a smaller picture (MED-22). */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { oneOf } from '../one-of.ts';
@@ -11,14 +11,14 @@ export class MediaRendition {
   @PrimaryColumn({ type: 'uuid' })
   mediaId: string;
 
-  /** Of the rules by which it was made: a later one replaces it. */
+  /** The version of the rules that made it: a later version replaces it. */
   @PrimaryColumn({ type: 'smallint' })
   version: number;
 
   @PrimaryColumn({ type: 'text' })
   role: RenditionRole;
 
-  /** Where it stands in the bucket of its file: under the file's own key, with the fence of the claim that made it. */
+  /** Its key in the bucket of its file: the file's own key plus the fencing token of the claim that made it. */
   @Column({ type: 'text' })
   objectKey: string;
 
@@ -34,7 +34,7 @@ export class MediaRendition {
   @Column({ type: 'integer' })
   height: number;
 
-  /** Of a picture for e-mails: whether it shows only the first picture of an animation (DEC-157). */
+  /** For a picture for e-mails: whether it shows only the first frame of an animation (DEC-157). */
   @Column({ type: 'boolean', default: false })
   standsStill: boolean;
 

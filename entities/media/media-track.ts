@@ -1,11 +1,11 @@
-/** Subtitles of a video or sound of the library, one for each language (MED-33). */
+/** Subtitles of a video or sound of the library, one per language (MED-33). */
 import { Check, Column, Entity, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { oneOf } from '../one-of.ts';
 import { Media } from './media.ts';
 import { trackKinds, trackMakers, type TrackKind, type TrackMaker } from './values.ts';
 
-/** A row that goes, or gets another object, leaves its object to be erased: a trigger writes it to `leftover_objects`. */
+/** When a row is deleted or gets another object, a trigger writes its old object to `leftover_objects` for erasure. */
 @Entity('media_tracks')
 @Check('media_tracks_kind', oneOf('kind', trackKinds))
 @Check('media_tracks_made_by', oneOf('made_by', trackMakers))
@@ -20,21 +20,21 @@ export class MediaTrack {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** What players call it. */
+  /** Its name in players. */
   @Column({ type: 'text' })
   label: string;
 
   @Column({ type: 'text' })
   kind: TrackKind;
 
-  /** Where its WebVTT stands in the private bucket. */
+  /** The key of its WebVTT file in the private bucket. */
   @Column({ type: 'text' })
   objectKey: string;
 
   @Column({ type: 'integer' })
   sizeBytes: number;
 
-  /** Whether somebody has uploaded it, or a command has made it of the speech. A trigger keeps an uploaded one from the latter (MED-34). */
+  /** Whether a person uploaded it or a command transcribed it. A trigger prevents a transcription from replacing an upload (MED-34). */
   @Column({ type: 'text', default: 'upload' })
   madeBy: TrackMaker;
 

@@ -1,4 +1,4 @@
-/** That subtitles are to be made of a video's or sound's speech (MED-34). The row goes when they are made; one that failed says why. */
+/** A request to make subtitles from a video's or sound's speech (MED-34). The row is deleted on success; after a failure it has an error code. */
 import { Check, Column, Entity, Index, JoinColumn, OneToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Media } from './media.ts';
@@ -7,7 +7,7 @@ import { Media } from './media.ts';
 @Check('media_transcriptions_ended', '(error_code IS NULL) = (looks_at IS NOT NULL)')
 @Index('media_transcriptions_looks_at', ['looksAt'], { where: 'looks_at IS NOT NULL' })
 export class MediaTranscription {
-  /** The file's: subtitles of one language at a time are made of it. */
+  /** The file: it has one transcription at a time. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
@@ -18,15 +18,15 @@ export class MediaTranscription {
   @Column({ type: 'text' })
   language: string;
 
-  /** When its run must have looked; null once it has failed. */
+  /** The latest time at which its run must look at it; null once it has failed. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 
-  /** Claims that were not given back. */
+  /** Claims that were not released. */
   @Column({ type: 'integer', default: 0 })
   attempts: number;
 
-  /** Why no subtitles were made: a code. */
+  /** The error code of a failed transcription. */
   @Column({ type: 'text', nullable: true })
   errorCode: string | null;
 
@@ -34,7 +34,7 @@ export class MediaTranscription {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** Until when a worker makes them, unless it renews the lease. */
+  /** The end of the lease, unless the worker renews it. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 

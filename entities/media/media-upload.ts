@@ -1,6 +1,6 @@
 /**
- * An upload through our listener that is open: who writes it, and where the parts of a resumable one are (MED-26, MED-29). It goes when
- * the file has arrived or is erased.
+ * An open upload through our listener: its lock, and the parts of a resumable upload (MED-26, MED-29). The row is deleted when the file has
+ * arrived or is erased.
  */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
@@ -9,14 +9,14 @@ import { Media } from './media.ts';
 @Entity('media_uploads')
 @Index('media_uploads_club', ['clubId'])
 export class MediaUpload {
-  /** The file's. */
+  /** The id of the file. */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** The name that the store gave the upload; null until a client has begun it, and once a client has given it up. */
+  /** The store's id of the upload; null until a client has begun it, and after a client has abandoned it. */
   @Column({ type: 'text', nullable: true })
   multipartId: string | null;
 
@@ -24,7 +24,7 @@ export class MediaUpload {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** Until when somebody holds its lock, unless they renew the lease. */
+  /** The end of the lock's lease, unless its holder renews it. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 

@@ -1,4 +1,4 @@
-/** That a place names a file of the library: written in the transaction that writes the place (MED-14). */
+/** A use of a library file, written in the transaction that writes the using record (MED-14). */
 import { Check, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { oneOf } from '../one-of.ts';
@@ -15,7 +15,7 @@ export class MediaUse {
   @PrimaryColumn({ type: 'text' })
   kind: MediaUseKind;
 
-  /** The lesson, course, agent, campaign, automation, version, assignment, review, repository, space or post. */
+  /** The id of the lesson, course, agent, campaign, automation, version, assignment, review, repository, space or post. */
   @PrimaryColumn({ type: 'uuid' })
   placeId: string;
 

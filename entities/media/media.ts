@@ -1,4 +1,4 @@
-/** A file: of a club's library, or of one of its students (MED-1). */
+/** A file of a club's library or of one of its students (MED-1). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import {
@@ -86,11 +86,11 @@ export class Media {
   @Column({ type: 'uuid' })
   clubId: string;
 
-  /** What it is for: `library` is the club's, of the others a student is the owner. */
+  /** The purpose: `library` files belong to the club, all others to a student. */
   @Column({ type: 'text' })
   purpose: MediaPurpose;
 
-  /** The student whose it is; null for the club's own. */
+  /** The student who owns it; null for the club's own files. */
   @Column({ type: 'uuid', nullable: true })
   ownerId: string | null;
 
@@ -100,7 +100,7 @@ export class Media {
   @Column({ type: 'text' })
   title: string;
 
-  /** Its usual spelling (docs/adr/0061-search-in-every-script.md), where that is not the same in small letters; a trigger writes it. */
+  /** The folded text (docs/adr/0061-search-in-every-script.md); null if it equals the lower-case text. A trigger writes it. */
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
   titleFolded: string | null;
 
@@ -119,25 +119,25 @@ export class Media {
   @Column({ type: 'text', nullable: true })
   fileName: string | null;
 
-  /** Its usual spelling (docs/adr/0061-search-in-every-script.md), where that is not the same in small letters; a trigger writes it. */
+  /** The folded text (docs/adr/0061-search-in-every-script.md); null if it equals the lower-case text. A trigger writes it. */
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
   fileNameFolded: string | null;
 
-  /** As announced, until the file has arrived; then by its content. */
+  /** The announced type until the file has arrived; then the type of its content. */
   @Column({ type: 'text', nullable: true })
   mime: string | null;
 
-  /** Null until its size is settled: from then on, and until it is erased, the club's storage counts it (MED-20). */
+  /** Null until the size is settled. From then until its erasure the club's storage counts it (MED-20). */
   @Column({ type: 'bigint', nullable: true })
   sizeBytes: string | null;
 
-  /** What its reservation holds of the club's storage until the size is settled (MED-21); null where nothing is held. */
+  /** The bytes that its reservation holds in the club's storage until the size is settled (MED-21); null without a reservation. */
   @Column({ type: 'bigint', nullable: true })
   heldBytes: string | null;
 
   /**
-   * How many bytes the signed address of its upload takes: where the file is gone, the club's storage holds them until the address has
-   * ended. Null where the bytes pass our listener, which refuses them with the file, and once the address has ended.
+   * The bytes that the signed address of its upload accepts. If the file is deleted, the club's storage holds them until the address expires.
+   * Null after that, and if the bytes pass our listener, which refuses them when the file is deleted.
    */
   @Column({ type: 'bigint', nullable: true })
   addressBytes: string | null;
@@ -148,15 +148,15 @@ export class Media {
   @Column({ type: 'integer', nullable: true })
   height: number | null;
 
-  /** Why it failed: a code. */
+  /** The error code of a failed file. */
   @Column({ type: 'text', nullable: true })
   error: string | null;
 
-  /** Of a reference: its id at the provider, or its address. */
+  /** For a reference: its id at the provider, or its address. */
   @Column({ type: 'text', nullable: true })
   externalId: string | null;
 
-  /** Derived by Postgres, so that lists can be filtered by it. */
+  /** Computed by Postgres, so that lists can filter by it. */
   @Column({
     type: 'text',
     nullable: true,
@@ -171,34 +171,34 @@ export class Media {
   @Column({ type: 'uuid', nullable: true })
   folderId: string | null;
 
-  /** When a recording is removed that the plan does not keep; null for what stays. */
+  /** When a recording is removed because the plan does not keep it; null for files that stay. */
   @Column({ type: 'timestamptz', nullable: true })
   expiresAt: Date | null;
 
-  /** Where it stands; the key names the bucket (MED-5). Null once it is erased there, and for a reference. */
+  /** Its object key, which names the bucket (MED-5). Null once it is erased, and for a reference. */
   @Column({ type: 'text', nullable: true })
   objectKey: string | null;
 
   /**
-   * When the bucket must be asked to erase it: what never arrived, has failed or is removed, an image that no question shows, work that nobody sent.
-   * Null while the file stays, and once nothing of it can be there any more.
+   * When the bucket must erase it: a file that never arrived, has failed or is removed, an image that no question shows, or work that was
+   * not handed in. Null while the file stays, and once nothing of it can be in the bucket any more.
    */
   @Column({ type: 'timestamptz', nullable: true })
   erasesAt: Date | null;
 
-  /** When the bucket first said that it is gone. The key may outlive it, for further rounds after the end of the upload's address. */
+  /** When the bucket first confirmed the erasure. The key may stay longer, for further rounds after the end of the upload's address. */
   @Column({ type: 'timestamptz', nullable: true })
   erasedAt: Date | null;
 
-  /** When the run of its end looks at it: to warn, then to remove it. Null for what stays (MED-10). */
+  /** When the run of its end looks at it, to warn and then to remove it. Null for files that stay (MED-10). */
   @Column({ type: 'timestamptz', nullable: true })
   expiryLooksAt: Date | null;
 
-  /** When the administrators were told that it ends. */
+  /** When the administrators were notified of its end. */
   @Column({ type: 'timestamptz', nullable: true })
   expiryWarnedAt: Date | null;
 
-  /** When its processing must have looked; null when nothing is left to do. */
+  /** The latest time at which its processing must look at it; null if nothing is left to do. */
   @Column({ type: 'timestamptz', nullable: true })
   looksAt: Date | null;
 
@@ -206,43 +206,43 @@ export class Media {
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** Until when a worker processes it, unless it renews the lease. */
+  /** The end of the processing lease, unless the worker renews it. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
-  /** Faults of ours since the last step that succeeded: claims that ended with their process, and failures of the work itself. */
+  /** Errors since the last successful step: claims that ended with their process, and failures of the work itself. */
   @Column({ type: 'smallint', default: 0 })
   faultCount: number;
 
-  /** When its processing ended; null for a file that has never been processed in full. */
+  /** When its processing ended; null if the file was never processed in full. */
   @Column({ type: 'timestamptz', nullable: true })
   processedAt: Date | null;
 
-  /** Version of the rules by which it was examined in full (MED-30); 0 for a file of before, and until its processing has ended. */
+  /** The version of the rules of its last full examination (MED-30); 0 for older files, and before its processing has ended. */
   @Column({ type: 'smallint', default: 0 })
   examined: number;
 
-  /** When it is tried again to make renditions that a ready file lacks; null where none is lacking, or none can be made. */
+  /** When the missing renditions of a ready file are tried again; null if none is missing or none can be made. */
   @Column({ type: 'timestamptz', nullable: true })
   renditionsDueAt: Date | null;
 
-  /** Of an image of the library: whether it has a picture for e-mails, or why there is none; null until it is known (DEC-157). */
+  /** For an image of the library: whether it has a picture for e-mails, or why not; null until this is known (DEC-157). */
   @Column({ type: 'text', nullable: true })
   mailPicture: MailPictureState | null;
 
-  /** Of the whole content; null until it is known. */
+  /** The digest of the whole content; null until it is known. */
   @Column({ type: 'bytea', nullable: true })
   sha256: Buffer | null;
 
-  /** Of the whole content, unsigned, as ZIP archives state it; null until it is known. */
+  /** The CRC-32 of the whole content, unsigned, as in ZIP archives; null until it is known. */
   @Column({ type: 'bigint', nullable: true })
   crc32: string | null;
 
-  /** Of audio and video; null while it is not known. */
+  /** The duration of audio or video; null until it is known. */
   @Column({ type: 'integer', nullable: true })
   durationMs: number | null;
 
-  /** Until when the address of its upload is good. */
+  /** When the address of its upload expires. */
   @Column({ type: 'timestamptz', nullable: true })
   uploadExpiresAt: Date | null;
 

@@ -1,21 +1,21 @@
 /** The values that columns of media may hold (MED-2 to MED-4). */
 
 export const mediaKinds = ['video', 'audio', 'image', 'document'] as const;
-/** A label for screens; it grants nothing. */
+/** A label for screens; it has no effect on permissions. */
 export type MediaKind = (typeof mediaKinds)[number];
 
-/** Content elsewhere, which an `external_id` names. */
+/** Content at another provider, named by an `external_id`. */
 export const referenceProviders = ['videosite1', 'videosite2', 'external', 'protectedvideo'] as const;
 export type ReferenceProvider = (typeof referenceProviders)[number];
 
-/** The first two are files on our side. */
+/** The first two store files on our side. */
 export const mediaProviders = ['hostedvideo_stream', 'objstore', ...referenceProviders] as const;
 export type MediaProvider = (typeof mediaProviders)[number];
 
 export const screenTypes = ['video', 'image', 'audio', 'pdf', 'file', 'embed'] as const;
 export type ScreenType = (typeof screenTypes)[number];
 
-/** The screen type as Postgres derives it from provider, kind, type and extension (MED-4). */
+/** The screen type that Postgres derives from provider, kind, type and extension (MED-4). */
 export const screenTypeExpression = `CASE WHEN provider IN ('videosite1', 'videosite2', 'external') THEN 'embed' WHEN provider IN ('hostedvideo_stream', 'protectedvideo') THEN 'video' WHEN kind <> 'document' THEN kind WHEN mime = 'application/pdf' OR (coalesce(mime, 'application/octet-stream') = 'application/octet-stream' AND lower(right(file_name, 4)) = '.pdf') THEN 'pdf' ELSE 'file' END`;
 
 export const mediaStatuses = ['uploading', 'processing', 'ready', 'failed'] as const;
@@ -25,12 +25,12 @@ export const mediaVisibilities = ['private', 'public'] as const;
 export type MediaVisibility = (typeof mediaVisibilities)[number];
 
 /**
- * What a file is for: the club's library, a picture that a student shows an agent, work that a student hands in, a student's post, or the
- * picture of the student.
+ * The purpose of a file: the club's library, a student's picture for an agent, a student's submission or post, or the student's own
+ * picture.
  */
 export type MediaPurpose = 'library' | 'agent_image' | 'assignment' | 'post' | 'avatar';
 
-/** What can use a file of the library: the kind of the place that names it (MED-14). */
+/** The kinds of records that can use a file of the library (MED-14). */
 export const mediaUseKinds = [
   'lesson',
   'course',
@@ -47,11 +47,11 @@ export const mediaUseKinds = [
 ] as const;
 export type MediaUseKind = (typeof mediaUseKinds)[number];
 
-/** What is made of a file for screens (MED-22), and for e-mails (DEC-157). */
+/** The renditions of a file for screens (MED-22), and for e-mails (DEC-157). */
 export const renditionRoles = ['preview', 'thumbnail', 'video', 'mail'] as const;
 export type RenditionRole = (typeof renditionRoles)[number];
 
-/** Of a track: the words alone, or also what is to be heard beside them. */
+/** The content of a track: only the words, or also a description of sounds. */
 export const trackKinds = ['subtitles', 'captions'] as const;
 export type TrackKind = (typeof trackKinds)[number];
 
@@ -62,6 +62,6 @@ export type TrackMaker = (typeof trackMakers)[number];
 const mailPictureProblems = ['image_unreadable', 'image_too_large', 'image_too_heavy'] as const;
 export type MailPictureProblem = (typeof mailPictureProblems)[number];
 
-/** What is known of the picture of an image for e-mails. */
+/** The state of an image's picture for e-mails. */
 export const mailPictureStates = ['made', ...mailPictureProblems] as const;
 export type MailPictureState = (typeof mailPictureStates)[number];

@@ -39,7 +39,7 @@ const notSealed: Readonly<Record<string, string>> = {
 const [before, now] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
 
 describe('the columns of sealed values', () => {
-  it('are all columns of bytes but those that are known to hold something else', async () => {
+  it('are all columns of bytes except columns that are known to hold something else', async () => {
     const { entityMetadatas } = await testDatabase();
     const bytes = entityMetadatas.flatMap(({ tableName, columns }) =>
       columns.filter(({ type }) => type === 'bytea').map(({ databaseName }) => `${tableName}.${databaseName}`),
@@ -125,7 +125,7 @@ describe('the command reseal', () => {
     ]);
   });
 
-  it('seals nothing where no key is kept, and those that are given did not hash the addresses', async () => {
+  it('seals nothing if no key is stored, and the given keys did not hash the addresses', async () => {
     const { db } = await testDeps();
     await buildSealedValues(createVault(before));
     const { email, id } = await buildStudent((await buildClub()).id);

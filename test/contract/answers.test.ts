@@ -10,7 +10,7 @@ const named = ({ operationId }: ContractOperation) => operationId;
 
 function successOf({ responses: own, successStatus }: ContractOperation): SchemaObject | undefined {
   const response = own[successStatus];
-  if (!response) throw new Error('An operation has a successful response.');
+  if (!response) throw new Error('The operation has no successful response');
   const { content = {} } = dereference(response, responses);
   const [media] = Object.values(content) as { schema: SchemaObject }[];
   return media?.schema;
@@ -27,7 +27,7 @@ describe('statuses of success, as docs/reference/http-status-codes.md chooses th
   const others: Readonly<Record<string, number>> = {
     askAgent: 200, // the status stays 200 (AGT-17)
     createMediaTrack: 202, // a run makes it later
-    enrollInAutomation: 202, // runs begin later, and not for everybody
+    enrollInAutomation: 202, // runs begin later, and not for all students
     followMailLink: 302, // it leads elsewhere
     importStudents: 202, // the file is taken; its rows become students later
     openPublicMedia: 302, // it leads to where the file is now
@@ -45,7 +45,7 @@ describe('statuses of success, as docs/reference/http-status-codes.md chooses th
     });
   }
 
-  it('204 is answered where there is nothing to return, and only there', () => {
+  it('answers 204 exactly if there is nothing to return', () => {
     const empty = operations.filter(
       (operation) => successOf(operation) === undefined && operation.successStatus !== 302,
     );
@@ -53,11 +53,13 @@ describe('statuses of success, as docs/reference/http-status-codes.md chooses th
     expect(operations.filter(({ successStatus }) => successStatus === 204).map(named)).to.deep.equal(empty.map(named));
   });
 
-  it('202 is answered where nothing but the acceptance is told', () => {
+  it('answers 202 if only the acceptance is reported', () => {
     const accepted = { $ref: '#/components/schemas/Accepted' };
-    const told = operations.filter((operation) => JSON.stringify(successOf(operation)) === JSON.stringify(accepted));
-    expect(told).to.have.length.above(5);
-    for (const { operationId, successStatus } of told) expect(successStatus, operationId).to.equal(202);
+    const acceptedOperations = operations.filter(
+      (operation) => JSON.stringify(successOf(operation)) === JSON.stringify(accepted),
+    );
+    expect(acceptedOperations).to.have.length.above(5);
+    for (const { operationId, successStatus } of acceptedOperations) expect(successStatus, operationId).to.equal(202);
   });
 
   it('each of the exceptions is an operation that posts to a collection', () => {
@@ -99,7 +101,7 @@ describe('shapes of success (OP-2 to OP-15)', () => {
     }
     if (schema.type === 'array') return `[${shapeOf(schema['items'] as SchemaObject)}]`;
     if (schema.type !== 'object') return schema.format === 'date-time' ? 'datetime' : String(schema.type);
-    // A page that had to be shortened says so (REC-10); the specification's shapes are those of pages that have not.
+    // A shortened page says so (REC-10); the specification's shapes belong to complete pages.
     const { shortened: _, ...properties } = propertiesOf(schema);
     const fields = Object.entries(properties).map(([name, field]) =>
       name === 'total' || name === 'counts' ? name : `${name}: ${shapeOf(field)}`,
@@ -143,7 +145,7 @@ describe('lists', () => {
       const fields = Object.keys(propertiesOf((body['data']?.['items'] ?? {}) as SchemaObject));
       expect(fields).not.to.deep.equal([]);
       for (const { name } of filtersOf(operation)) {
-        if (['q', 'since', 'until'].includes(name)) continue; // a search, and a range of the records' times
+        if (['q', 'since', 'until'].includes(name)) continue; // A field may hold the whole record of the filter, or a time. A filter may take several values, and a field may hold several.
         // A record may hold another one whole, or say by a time what the filter asks for; a filter may take several values, a field hold them.
         const possible = [name, name.replace(/_id$/, ''), name.replace(/s$/, ''), `${name}s`, `${name}_at`];
         expect(fields, name).to.include.oneOf(possible);
@@ -151,7 +153,7 @@ describe('lists', () => {
     });
   }
 
-  /** How many filters OP-5 to OP-7 have, and which values they take. */
+  /** The number of filters of OP-5 to OP-7, and their values. */
   const filters: Readonly<Record<string, readonly object[]>> = {
     listAssignmentSubmissions: [
       { enum: ['submitted', 'approved', 'changes_requested'] },
@@ -168,9 +170,9 @@ describe('lists', () => {
   for (const [operationId, given] of Object.entries(filters)) {
     it(`${operationId} takes the filters of OP-5 to OP-7, and a page size of 1 to 100 (REC-6)`, () => {
       const operation = operations.find((one) => one.operationId === operationId);
-      const taken = operation ? filtersOf(operation) : [];
-      expect(taken).to.have.length(given.length);
-      for (const [place, schema] of given.entries()) expect(taken[place]?.schema).to.deep.include(schema);
+      const acceptedFilters = operation ? filtersOf(operation) : [];
+      expect(acceptedFilters).to.have.length(given.length);
+      for (const [place, schema] of given.entries()) expect(acceptedFilters[place]?.schema).to.deep.include(schema);
       const sizes = operation?.parameters.find(({ name }) => name === 'page_size')?.schema;
       expect(sizes).to.include({ type: 'integer', minimum: 1, maximum: 100 });
       expect(operation?.parameters.find(({ name }) => name === 'page')?.schema).to.include({ minimum: 1 });

@@ -1,4 +1,4 @@
-/** What events may say at all: only declared fields (DEL-14), and never a national tax document (DEL-17). */
+/** The content of events: only declared fields (DEL-14), and never a national tax document (DEL-17). */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { contractDocument } from '../../contract/document.ts';
@@ -34,7 +34,7 @@ const unknownWords = [
 
 /** The schema itself and all that it takes in, by reference or `allOf`. */
 function together(schema: unknown): JsonObject[] {
-  if (!isObject(schema)) throw new TypeError('A schema is an object.');
+  if (!isObject(schema)) throw new TypeError('The schema is not an object');
   for (const word of unknownWords) if (word in schema) throw new TypeError(`${word} is not looked into.`);
   const target = isReference(schema) ? closed.components.schemas[schema.$ref.split('/').at(-1) ?? ''] : undefined;
   const parts = Array.isArray(schema['allOf']) ? schema['allOf'] : [];

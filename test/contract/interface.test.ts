@@ -80,7 +80,7 @@ const bodies = rowsOf(`
   15 event_types     [WebhookEventType] required
   15 description     string             optional maxLength=200`);
 
-/** Operation, parameter, where it stands, and its bounds. */
+/** Operation, parameter, its location, and its bounds. */
 const parameters = rowsOf(`
   1  clubId    path  format=uuid
   1  publicId  path  minLength=1 maxLength=32
@@ -113,7 +113,7 @@ const parameters = rowsOf(`
   11 spaceId   path format=uuid
   12 code      path maxLength=64`);
 
-/** Status, code, and the operation that says so; 0 where it is no single one. */
+/** Status, code, and the operation that answers it; 0 if it is no single operation. */
 const codes = rowsOf(`
   402 feature_not_in_plan    0
   402 limit_reached          0

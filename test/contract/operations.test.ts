@@ -1,4 +1,4 @@
-/** The operations of the contract against each other; interface.test.ts has those whose form is fixed. */
+/** Compares the operations of the contract with each other; interface.test.ts has the operations whose form is fixed. */
 import { expect } from 'chai';
 import { contractOperations, type ContractOperation } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
@@ -63,7 +63,7 @@ describe('roles of the contract', () => {
 describe('error codes', () => {
   const table = contractDocument.components.schemas.ErrorCode;
 
-  it('the table of the contract and that of the service are the same', () => {
+  it('are the same in the tables of the contract and the service', () => {
     const ofContract = Object.fromEntries(Object.entries(table['x-codes']).map(([code, { status }]) => [code, status]));
     expect(ofContract).to.deep.equal(errorStatus);
     expect(table['x-extensible-enum']).to.deep.equal(Object.keys(errorStatus));

@@ -157,8 +157,8 @@ describe('the published contract', () => {
       'that an administrator has chosen': /^a-key-of-your-own$/,
     };
     const text = JSON.stringify(contractDocument);
-    const shown = [...text.matchAll(/"(?:token|secret)":"([^"]*)"/g)].map(([, token = '']) => token);
-    const met = shown.map((token) => Object.keys(forms).find((name) => forms[name]?.test(token)) ?? token);
+    const exampleSecrets = [...text.matchAll(/"(?:token|secret)":"([^"]*)"/g)].map(([, token = '']) => token);
+    const met = exampleSecrets.map((token) => Object.keys(forms).find((name) => forms[name]?.test(token)) ?? token);
     expect([...new Set(met)]).to.have.members(Object.keys(forms));
     const codes = [...text.matchAll(/"code_id":"[^"]*","code":"([^"]*)"/g)].map(([, code]) => code);
     expect(codes).to.have.length.above(0);

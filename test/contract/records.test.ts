@@ -7,12 +7,12 @@ import { eventTypes } from '../../platform/core/event-types.ts';
 import { roles } from '../../entities/clubs/values.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-/** As closed as the sources: the published document is open in answers (VER-4). */
+/** The sources are closed too; in the published document answers are open (VER-4). */
 const { schemas } = closedDocument(contractDocument).components;
 
 /**
- * The records of the rules, `field type`, with `!` after a field that is always there. `[T]` is an array of T. Where
- * the rules leave open which fields are always there, this table and the descriptions of the records decide.
+ * The records of the rules, `field type`, with `!` after a field that is always present. `[T]` is an array of T. If the rules do not
+ * say which fields are always present, this table and the descriptions of the records decide.
  */
 const records: Readonly<Record<string, string>> = {
   Student:
@@ -214,7 +214,7 @@ describe('outbound events', () => {
     'club_id! uuid',
     'data! object',
   ];
-  /** What `data` holds for each type; `?` after what can be absent. */
+  /** The content of `data` for each type; `?` after fields that can be absent. */
   const data: Readonly<Record<string, string>> = {
     'student.created': 'student',
     'student.updated': 'student',
@@ -238,7 +238,7 @@ describe('outbound events', () => {
     'webhook.test': 'endpoint',
   };
 
-  it('are those of registration and webhook.test, each an operation of its own', async () => {
+  it('belong to registration and webhook.test, each with a separate operation', async () => {
     expect(Object.keys(contractDocument.webhooks)).to.have.members([...registrationTypes, 'webhook.test']);
     await eachCase(Object.entries(contractDocument.webhooks), ([type, { post }]) =>
       expect(post.operationId).to.equal(type),

@@ -1,4 +1,4 @@
-/** What the compiled checks of an operation say of a request: accepted, 400 (`malformed`) or 422 (`invalid`), and which field. */
+/** The verdict of an operation's compiled checks on a request: accepted, 400 (`malformed`) or 422 (`invalid`), and the field. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {
@@ -47,7 +47,7 @@ function characters(count: number): string {
   return '😀'.repeat(count);
 }
 
-/** Where a request may hold a time whose year has no bounds, as `operation: way`. */
+/** Requests that may hold a time whose year has no bounds, as `operation: path`. */
 function unboundedTimes(): string[] {
   const walk = (schema: unknown, place: string, within: readonly string[] = []): string[] => {
     if (!isObject(schema)) return [];
@@ -409,7 +409,7 @@ describe('checks as a whole', () => {
     }
   });
 
-  it('judge a body with alternatives by the one that its discriminator names', () => {
+  it('judge a body with alternatives by the alternative that its discriminator names', () => {
     const faultOf = (opens: unknown) => {
       const checked = validatorsOf('createDelivery').body({ name: 'Knots', opens });
       return 'problem' in checked ? `${checked.problem.kind}: ${checked.problem.message}` : 'good';

@@ -1,4 +1,4 @@
-/** The types that handlers are written against. What is asserted here is asserted by the compiler: a wrong type fails the type check. */
+/** The types that handlers are written against. The compiler makes these assertions: a wrong type fails the type check. */
 import { expect } from 'chai';
 import type { BodyOf, EventBodyOf, ParamsOf, QueryOf, RecordOf, ResponseOf } from '../../contract/contract.ts';
 

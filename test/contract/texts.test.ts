@@ -16,13 +16,13 @@ const noProse = /\/(?:url|external_id|step_id|id|note|secret|message_id|provider
 /** @returns the paths of long texts without `x-text`, below the bodies of requests */
 function unmarkedTexts(): string[] {
   const unmarked = new Set<string>();
-  const seen = new Set<string>();
+  const visitedTexts = new Set<string>();
   const walk = (part: unknown, path: string): void => {
     if (!isObject(part)) return;
     if (isReference(part)) {
       const name = part.$ref.replace('#/components/schemas/', '');
-      if (seen.has(name)) return;
-      seen.add(name);
+      if (visitedTexts.has(name)) return;
+      visitedTexts.add(name);
       walk(contractDocument.components.schemas[name], name);
       return;
     }

@@ -30,7 +30,7 @@ describe('deploy/compose.yaml', () => {
     expect(new Set(ports)).to.deep.equal(new Set(['${CLUB_LEARNING_BIND:-127.0.0.1}:']));
   });
 
-  it('gives the root key of the store to the store and to what makes its buckets alone', () => {
+  it('gives the root key of the store only to the store and the service that makes its buckets', () => {
     const holders = [...compose.matchAll(/^ {4}secrets: .*s3-root-secret-access-key/gm)];
     expect(holders).to.have.lengthOf(2);
     expect(compose).to.match(/S3_SECRET_ACCESS_KEY_FILE: \/run\/secrets\/s3-secret-access-key/);
@@ -52,13 +52,13 @@ describe('deploy/compose/make-secrets.sh', () => {
 
   it('makes what compose.yaml names, for the eyes of containers alone, and keeps what is there', () => {
     run();
-    const made = all();
+    const secretFiles = all();
     const named = [...compose.matchAll(/^ {2}[\w-]+: \{ file: secrets\/([\w-]+) \}$/gm)].map(([, name]) => name);
-    expect(Object.keys(made)).to.have.members(named);
+    expect(Object.keys(secretFiles)).to.have.members(named);
     expect(statSync(directory).mode & 0o777).to.equal(0o700);
     expect(statSync(path.join(directory, 'master-key')).mode & 0o777).to.equal(0o644);
     run();
-    expect(all()).to.deep.equal(made);
+    expect(all()).to.deep.equal(secretFiles);
   });
 
   it('makes secrets that the service accepts', () => {

@@ -12,7 +12,7 @@ const read = (file: string) => readFileSync(path.join(projectDirectory, file), '
 const dockerfile = read('deploy/Dockerfile');
 
 describe('deploy/Dockerfile', () => {
-  it('sets the place of what is written, addresses, and the allocator’s variables', () => {
+  it('sets the directory for files, addresses, and the allocator’s variables', () => {
     const [, lines = ''] = /^ENV ((?:.*\\\n)*.*)$/m.exec(dockerfile) ?? [];
     const set = Object.fromEntries([...lines.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]));
     const { NODE_ENV, API_HOST, WORKER_HOST, MEDIA_WORK_DIRECTORY, TMPDIR, HOME, ...others } = set;

@@ -156,7 +156,7 @@ describe('the store of deploy/compose.yaml', function () {
     }
   });
 
-  it('lets everybody read public objects alone, and list nothing', async () => {
+  it('lets the public read only public objects, and list nothing', async () => {
     for (const Bucket of Object.values(buckets))
       await client.send(new PutObjectCommand({ Bucket, Key: 'object', Body: 'content' }));
     const statuses: number[] = [];
@@ -178,10 +178,10 @@ describe('the store of deploy/compose.yaml', function () {
 
   it('refuses to take the root key for the key of the service', async () => {
     writeFileSync(path.join(secrets, 's3-access-key-id'), secret('s3-root-access-key-id'));
-    const said = await makeBuckets().then(
+    const errorOutput = await makeBuckets().then(
       () => 'nothing',
       (error: Error) => error.message,
     );
-    expect(said).to.contain('The key of the service has the id of the root key of the store');
+    expect(errorOutput).to.contain('The key of the service has the id of the root key of the store');
   });
 });

@@ -10,7 +10,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const page = readFileSync(new URL('../../docs/reference/events.md', import.meta.url), 'utf8');
 
-/** What the page says of each type, by its heading. */
+/** The page's text about each type, by its heading. */
 const sections = new Map(
   page
     .split(/^### /m)

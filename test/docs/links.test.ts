@@ -12,7 +12,7 @@ const pages = [
 const placeOf = (file: string) => path.join(projectDirectory, file);
 const withoutCode = (text: string) => text.replace(/^ *```[\s\S]*?^ *```/gm, '').replace(/`[^`\n]*`/g, 'code');
 
-/** As GitHub makes them: small letters, hyphens for spaces, no other marks; a number behind one that is there already. */
+/** Anchors in GitHub's form: lower case, hyphens for spaces, no other marks; a number after a repeated anchor. */
 function anchorsOf(file: string): Set<string> {
   const text = readFileSync(placeOf(file), 'utf8').replace(/^ *```[\s\S]*?^ *```/gm, '');
   const anchors = new Set<string>();

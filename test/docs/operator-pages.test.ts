@@ -12,7 +12,7 @@ const [deploy, operate, findRun] = ['deploy', 'operate', 'find-a-run'].map((page
   read(`docs/how-to/${page}.md`),
 ) as [string, string, string];
 
-/** Of each command of S3's client: what the key must be permitted. */
+/** The permission that each command of S3's client needs. */
 const permissions: Readonly<Record<string, readonly string[]>> = {
   GetObjectCommand: ['s3:GetObject', 's3:ListBucket'],
   HeadObjectCommand: ['s3:GetObject', 's3:ListBucket'],
@@ -46,8 +46,8 @@ describe('the pages for operators', () => {
 
   it('deploy: gives the key of the buckets a permission for every command that the service sends', () => {
     const stores = ['platform/infra/object-store.ts', 'platform/infra/part-store.ts'].map(read).join('\n');
-    const sent = new Set(stores.match(/\b[A-Z]\w+Command\b/g));
-    expect(Object.keys(permissions)).to.have.members([...sent]);
+    const sentCommands = new Set(stores.match(/\b[A-Z]\w+Command\b/g));
+    expect(Object.keys(permissions)).to.have.members([...sentCommands]);
     const row = /^\| private and public \|.+$/m.exec(deploy)?.[0] ?? '';
     expect([...row.matchAll(/`(s3:\w+)`/g)].map(([, name]) => name)).to.have.members([
       ...new Set(Object.values(permissions).flat()),

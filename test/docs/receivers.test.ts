@@ -59,7 +59,7 @@ for (const example of examples) {
     });
     const send = ({ id, body }: { id: string; body: string }, secrets = [secret], at = Date.now()) =>
       post(body, sign(id, body, secrets, at));
-    /** How often a message was handled, once everything that came before now has been. */
+    /** The number of times that a message was handled, once all earlier messages were handled. */
     const timesHandled = async (id: string): Promise<number> => {
       const last = message();
       expect(await send(last)).to.equal(204);
@@ -72,9 +72,9 @@ for (const example of examples) {
     };
 
     it('accepts a genuine message and handles it', async () => {
-      const sent = message();
-      expect(await send(sent)).to.equal(204);
-      await receiver.untilHandled(sent.id);
+      const posted = message();
+      expect(await send(posted)).to.equal(204);
+      await receiver.untilHandled(posted.id);
     });
 
     it('accepts what the library of Standard Webhooks signs', async () => {
@@ -104,10 +104,10 @@ for (const example of examples) {
     });
 
     it('answers a duplicate with 2xx and handles it once, also at the same time', async () => {
-      const sent = message();
-      expect(await send(sent)).to.equal(204);
-      expect(await send(sent, [secret], Date.now() + 1_000)).to.equal(204);
-      expect(await timesHandled(sent.id)).to.equal(1);
+      const posted = message();
+      expect(await send(posted)).to.equal(204);
+      expect(await send(posted, [secret], Date.now() + 1_000)).to.equal(204);
+      expect(await timesHandled(posted.id)).to.equal(1);
       const doubled = message();
       const statuses = await Promise.all(Array.from({ length: 8 }, () => send(doubled)));
       expect(statuses).to.deep.equal(Array.from({ length: 8 }, () => 204));
@@ -140,14 +140,14 @@ for (const example of examples) {
     });
 
     it('refuses a message that is signed with another secret', async () => {
-      const sent = message();
-      await expectRefused(await send(sent, [newSecret()]), sent.id);
+      const posted = message();
+      await expectRefused(await send(posted, [newSecret()]), posted.id);
     });
 
     it('refuses a timestamp more than 5 minutes from its clock, in either direction', async () => {
       await eachCase([-6 * minute, 6 * minute], async (away) => {
-        const sent = message();
-        await expectRefused(await send(sent, [secret], Date.now() + away), sent.id);
+        const posted = message();
+        await expectRefused(await send(posted, [secret], Date.now() + away), posted.id);
       });
       await eachCase([-4 * minute, 4 * minute], async (away) =>
         expect(await send(message(), [secret], Date.now() + away)).to.equal(204),
@@ -184,10 +184,10 @@ for (const example of examples) {
     });
 
     it('accepts the genuine message after a refused one with its id', async () => {
-      const sent = message();
-      await expectRefused(await send(sent, [newSecret()]), sent.id);
-      expect(await send(sent)).to.equal(204);
-      expect(await timesHandled(sent.id)).to.equal(1);
+      const posted = message();
+      await expectRefused(await send(posted, [newSecret()]), posted.id);
+      expect(await send(posted)).to.equal(204);
+      expect(await timesHandled(posted.id)).to.equal(1);
     });
 
     it('refuses invalid JSON and other methods than POST, and goes on', async () => {
@@ -198,13 +198,13 @@ for (const example of examples) {
     });
 
     it('refuses a body over 1 MB, and goes on', async () => {
-      const sent = message({ name: 'x'.repeat(1_100_000) });
+      const posted = message({ name: 'x'.repeat(1_100_000) });
       // A receiver that stops reading may cut the connection before its answer is read.
-      const status = await send(sent).catch((error: Error & { cause?: { code?: string } }) => {
+      const status = await send(posted).catch((error: Error & { cause?: { code?: string } }) => {
         expect(error.cause?.code).to.be.oneOf(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
         return 413;
       });
-      await expectRefused(status, sent.id);
+      await expectRefused(status, posted.id);
       expect(await send(message())).to.equal(204);
     });
 

@@ -10,10 +10,10 @@ const ofSecrets = variables.flatMap(({ name, isSecret }) => (isSecret ? [fileOf(
 
 /** The names of all variables that a process reads. */
 function variablesRead(): string[] {
-  const asked = new Set<string>();
-  const env = new Proxy<Record<string, string>>({}, { get: (_, name) => void asked.add(String(name)) });
+  const readVariables = new Set<string>();
+  const env = new Proxy<Record<string, string>>({}, { get: (_, name) => void readVariables.add(String(name)) });
   expect(() => readConfig(env)).to.throw('The configuration has');
-  return [...asked].toSorted();
+  return [...readVariables].toSorted();
 }
 
 const few = {
@@ -34,7 +34,7 @@ describe('docs/reference/configuration.md', () => {
     expect(new Set([...names, ...ofSecrets]).size).to.equal(names.length + ofSecrets.length);
   });
 
-  it('marks exactly those that must be set', () => {
+  it('marks exactly the required variables', () => {
     const required = variables.filter(({ isRequired }) => isRequired).map(({ name }) => name);
     expect(() => readConfig({})).to.throw(`has ${required.length} mistake(s)`);
     const marked = configurationPage(declarations).matchAll(/^\| `(\w+)` \| [^|]+ \| \*\*must be set\*\* \|/gm);
@@ -82,7 +82,7 @@ describe('.env.example', () => {
     expect(Object.fromEntries(lines)).to.deep.equal(uncommented(example));
   });
 
-  it('is a configuration once what must be set is filled in, the same as without the defaults', () => {
+  it('is a configuration once the required variables are set, with or without the defaults', () => {
     const required = {
       DATABASE_URL: 'postgres://db.example.com/club',
       SMTP_URL: 'smtp://mail.example.com',

@@ -15,7 +15,7 @@ const examples = examplesOf(page);
 const noticeToken = 'the-token-of-the-operator';
 
 describe('docs/how-to/send-mail.md', () => {
-  /** What the club has published. */
+  /** The published items of the club. */
   const zone = new Map<string, string>();
   let names: NameServer;
   let served: ServedApp;
@@ -54,7 +54,7 @@ describe('docs/how-to/send-mail.md', () => {
       });
     };
     const answers = new Map<string, Answer>();
-    const told: string[] = [];
+    const acceptances: string[] = [];
     for (const example of examples) {
       const at = `${example.method} ${example.path.replace('/v1/clubs/{clubId}', '')}`;
       const answer = await send(example);
@@ -64,9 +64,9 @@ describe('docs/how-to/send-mail.md', () => {
       if (at.startsWith('GET /mail/suppressions')) known.set('suppressionId', data[0]?.id);
       if (at === 'PUT /mail/domain')
         for (const { name, value } of data.records as { name: string; value: string }[]) zone.set(name, value);
-      told.push(`${at} ${answer.status < 300 ? 'accepted' : answer.text}`);
+      acceptances.push(`${at} ${answer.status < 300 ? 'accepted' : answer.text}`);
     }
-    expect(told).to.deep.equal([...answers.keys()].map((at) => `${at} accepted`));
+    expect(acceptances).to.deep.equal([...answers.keys()].map((at) => `${at} accepted`));
     expect(examples).to.have.length.above(20);
     const dataOf = (at: string) => answers.get(at)?.body.data;
     const kinds = [...page.matchAll(/^\| `(dkim|spf|dmarc)` \|/gm)].map(([, kind]) => kind);

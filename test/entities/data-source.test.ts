@@ -18,7 +18,7 @@ import { Database } from '../../platform/infra/postgres/database.ts';
 import { createLogger } from '../../platform/infra/process.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 
-/** What a server says, in Postgres' words, that is killed in the moment in which it has let somebody in. */
+/** A server's last words in Postgres' protocol, if it is killed at the moment in which it has accepted a connection. */
 const welcomeAndFarewell = Buffer.concat([
   message('R', Buffer.alloc(4)), // AuthenticationOk
   message('Z', Buffer.from('I')), // ReadyForQuery
@@ -58,8 +58,8 @@ describe('a connection to Postgres', () => {
     pool.options.connectionTimeoutMillis = 100; // only now: on a busy machine the first connection takes longer
     const runner = source.createQueryRunner();
     await runner.connect();
-    const asked = source.query('SELECT 1').catch((error: Error) => error.message);
-    expect(await asked).to.equal('timeout exceeded when trying to connect');
+    const answer = source.query('SELECT 1').catch((error: Error) => error.message);
+    expect(await answer).to.equal('timeout exceeded when trying to connect');
     await runner.release();
     await source.destroy();
   });
@@ -82,7 +82,7 @@ describe('a connection to Postgres', () => {
     const ask = () => source.query('SELECT 1 AS one');
     const answered = [{ one: 1 }];
 
-    it('is taken by records alone where it is reserved for them (ENG-18)', async () => {
+    it('is taken only by records if it is reserved for them (ENG-18)', async () => {
       const release = await hold(3);
       let isServed = false;
       const more = ask().then(() => (isServed = true));
@@ -98,7 +98,7 @@ describe('a connection to Postgres', () => {
         stepsForClubs({ info: { priority: { fairnessKey } } }).inbound?.execute?.({} as never, ask);
       const release = await forClub(club, () => hold(2));
       let served = 0;
-      const waiting = [forClub(club, ask), step(club)].map((asked) => asked.then(() => (served += 1)));
+      const waiting = [forClub(club, ask), step(club)].map((request) => request.then(() => (served += 1)));
       expect(await forClub(other, ask)).to.deep.equal(answered);
       expect(await step(other)).to.deep.equal(answered);
       expect(await ask()).to.deep.equal(answered);

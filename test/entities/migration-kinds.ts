@@ -1,4 +1,4 @@
-/** What a migration does to the version that runs beside it: nothing that it would notice, or which statement it would. */
+/** The effect of a migration on the version that runs beside it: none, or the statement that it would notice. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** @returns the statements of a migration that older processes would notice, each with the reason; none: it expands */
@@ -12,13 +12,13 @@ export async function noticed(migration: MigrationInterface & { transaction?: bo
   };
   await migration.up(recorder as unknown as QueryRunner);
   const created = new Set<string>();
-  /** Made anew, where an interrupted run has left it unfinished. */
+  /** Created again, if an interrupted run has left it unfinished. */
   const indexes = statements.map((statement) => nameIn(statement, /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\S+)/i));
   const isMadeAnew = (statement: string) => {
     const index = nameIn(statement, /^DROP INDEX CONCURRENTLY IF EXISTS (\S+)$/i);
     return index !== undefined && indexes.includes(index);
   };
-  /** Dropped, because a check of the same name takes its place. Its author makes sure that it allows all that the former one did. */
+  /** Dropped, because a check of the same name replaces it. Its author ensures that it allows everything that the former check did. */
   const checks = statements.map((statement) =>
     nameIn(statement, /^ALTER TABLE \S+ ADD CONSTRAINT (\S+) CHECK .* NOT VALID$/i),
   );
@@ -51,7 +51,7 @@ function split(text: string): string[] {
 const nameIn = (statement: string, pattern: RegExp): string | undefined =>
   pattern.exec(statement)?.[1]?.replaceAll('"', '').replace(/\($/, '').toLowerCase();
 
-/** What older processes never notice, whichever table it is about. */
+/** Statements that older processes never notice, whatever the table. */
 const harmless = [
   /^CREATE (UNLOGGED )?TABLE /i,
   /^CREATE (OR REPLACE )?(FUNCTION|TRIGGER|VIEW) /i,
@@ -63,7 +63,7 @@ const harmless = [
   /^ALTER SEQUENCE \S+ OWNED BY /i,
 ];
 
-/** Parts of ALTER TABLE that hold nobody up. */
+/** Parts of ALTER TABLE that block no transaction. */
 const harmlessAlterations = [
   /^ALTER (COLUMN )?\S+ (SET DEFAULT|DROP NOT NULL|SET STATISTICS|SET COMPRESSION|SET STORAGE) ?/i,
   /^ADD CONSTRAINT .* NOT VALID$/i,

@@ -13,7 +13,7 @@ class AddsPlace1799000000000 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
-describe('a migration beside somebody who reads its table for long', () => {
+describe('a migration beside a long read of its table', () => {
   let source: DataSource;
   let patient: DataSource;
   before('a database of our own, and a migration that is still to run', async () => {
@@ -34,7 +34,7 @@ describe('a migration beside somebody who reads its table for long', () => {
     return rows.length > 0;
   };
 
-  it('holds up nobody behind it for longer than its own short wait, and runs once it can', async () => {
+  it('blocks no transaction for longer than its own short wait, and runs once it can', async () => {
     const reader = source.createQueryRunner();
     await reader.query('BEGIN');
     await reader.query('SELECT FROM clubs');

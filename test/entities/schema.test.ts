@@ -50,9 +50,9 @@ describe('entities/migrations', () => {
     expect(await migrate(source)).to.have.length(source.migrations.length);
   });
 
-  it('run once when three calls run at once', async () => {
+  it('run once when three calls run at the same time', async () => {
     for (const _ of source.migrations) await source.undoLastMigration();
-    const done = await Promise.all([migrate(source), migrate(source), migrate(source)]);
-    expect(done.flat()).to.have.length(source.migrations.length);
+    const migrationNames = await Promise.all([migrate(source), migrate(source), migrate(source)]);
+    expect(migrationNames.flat()).to.have.length(source.migrations.length);
   });
 });

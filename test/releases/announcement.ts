@@ -1,4 +1,4 @@
-/** What a release changes beside its recording: the version, wherever it stands, and the changelog. */
+/** The changes of a release besides its recording: the version in all files, and the changelog. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Problem } from '../../dev/problem.ts';
@@ -9,13 +9,13 @@ interface Change {
   text: string;
 }
 
-/** Of the changelog: what is new stands below it until it is released. */
+/** The heading of the changelog below which new entries stand until their release. */
 const unreleased = '## Unreleased\n';
 
 /**
  * Changes nothing yet.
  * @param directory the checkout @param version such as 1.2.3 @param today such as 2026-11-26
- * @throws Problem where the version is older than that of package.json, or the changelog has nothing about it
+ * @throws Problem if the version is older than in package.json, or the changelog has nothing about it
  */
 export function announcement(directory: string, version: string, today: string): Change[] {
   const read = (file: string) => readFileSync(path.join(directory, file), 'utf8');

@@ -10,13 +10,13 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { Dump } from './dump.ts';
 
 export const releasesDirectory = path.join(projectDirectory, 'test', 'releases');
-/** Of all files of a release, in bytes. */
+/** The most bytes of all files of a release. */
 const largest = 2 * 1024 * 1024;
 
 /** Seals what is sealed in every recorded release. It protects nothing: a release has nothing but what our builders made up. */
 export const releaseKey = createHash('sha256').update('the key of recorded releases').digest('base64');
 
-/** A read of the API: who asked for what, and the answer. */
+/** A read of the API: the caller, the request, and the answer. */
 export interface Read {
   readonly operation: string;
   readonly path: string;
@@ -47,14 +47,14 @@ export interface Summary {
 export interface Release {
   readonly summary: Summary;
   readonly database: Dump;
-  /** By `type/scenario`: JSON of a history, as protobufjs has it. */
+  /** JSON of each history, as protobufjs has it; the key is `type/scenario`. */
   readonly histories: Readonly<Record<string, object>>;
   readonly contract: object;
   readonly reads: readonly Read[];
   readonly objects: readonly StoredObject[];
 }
 
-/** How many open runs of a release end how: `type outcome`. */
+/** The number of open runs of a release by their end: `type outcome`. */
 export type Ends = Readonly<Record<string, number>>;
 
 const parts = ['database', 'histories', 'contract', 'reads', 'objects'] as const;
@@ -83,7 +83,7 @@ export function readRelease(version: string, directory = path.join(releasesDirec
 
 /**
  * @param directory an empty one, or none yet
- * @throws Error where the files would be too large, or name the machine that they were recorded on
+ * @throws Error if the files would be too large, or name the machine that recorded them
  */
 export function writeRelease(directory: string, release: Release): void {
   const texts = parts.map((part) => [part, JSON.stringify(release[part])] as const);

@@ -99,7 +99,7 @@ describe('terms of a contract that a later one breaks', () => {
     ['a new role', document({ operation: { 'x-roles': ['owner', 'admin', 'editor'] } })],
     ['an operation for every role', document({ operation: { 'x-roles': undefined } })],
     ['a new kind of caller', document({ operation: { security: [{ student: [] }, { admin: [] }, { key: [] }] } })],
-    ['an operation for everybody', document({ operation: { security: [] } })],
+    ['an operation without authentication', document({ operation: { security: [] } })],
     ['a larger body', document({ body: { 'x-max-bytes': 2000 } })],
     ['a new status', document({ responses: { 200: { $ref: '#/components/responses/Thing' }, 404: {} } })],
     ['a new variant of what is sent', sent({ how: { oneOf: [{ type: 'null' }, byMail, byPost] } })],

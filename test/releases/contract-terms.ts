@@ -1,6 +1,6 @@
 /**
- * Compares two versions of the contract: lists what the later one takes from callers of the earlier one.
- * A later contract may give more and ask less. Schemas are compared by what their `$ref` leads to, not by their names.
+ * Compares two versions of the contract. Lists everything that the later version takes from callers of the earlier version.
+ * A later contract may give more and ask less. Schemas are compared by the targets of their `$ref`, not by their names.
  */
 import { isDeepStrictEqual } from 'node:util';
 
@@ -57,7 +57,7 @@ function withSharedParts(document: object, item: Json, operation: Json): Json {
   };
 }
 
-/** Who may call an operation, and which error codes it may answer. */
+/** The callers of an operation, and its possible error codes. */
 function brokenAccess(before: Json, after: Json, place: string): string[] {
   const broken: string[] = [];
   const alternatives = listAt(after, 'security').map((entry) => Object.keys(entry as Json));
@@ -180,7 +180,7 @@ class SchemaComparison {
     this.later = later;
   }
 
-  /** @param place where the schemas stand, unless the earlier one has a name */
+  /** @param place the location of the schemas, unless the earlier schema has a name */
   compare(before: unknown, after: unknown, place: string, direction: Direction): string[] {
     if (!isRecord(before)) return [];
     const name = before['$ref'];
@@ -221,7 +221,7 @@ class SchemaComparison {
     return broken;
   }
 
-  /** Each earlier variant needs a later one that breaks nothing. If there is none, the closest one tells the breaks. */
+  /** Each earlier variant needs a later variant without breaks. If there is none, the closest variant reports the breaks. */
   private compareVariants(before: Json, after: Json, at: string, direction: Direction): string[] {
     const [variants, later] = [variantsOf(before), variantsOf(after)];
     if (!variants && !later) return [];
@@ -267,7 +267,7 @@ function brokenValues(before: Json, after: Json, at: string, direction: Directio
   return broken;
 }
 
-/** Bounds of what callers send: a later contract may widen or drop them. */
+/** Bounds of the callers' input: a later contract may widen or drop them. */
 function brokenBounds(before: Json, after: Json, at: string): string[] {
   const isNarrower = (word: string) => {
     const [bound, later] = [before[word], after[word]];

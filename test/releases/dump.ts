@@ -18,7 +18,7 @@ export interface RecordedTable {
 export interface Dump {
   /** In the order of their running; the transactions around them are among them. */
   readonly schema: readonly string[];
-  /** Each after those that it refers to. */
+  /** Each table comes after the tables to which it refers. */
   readonly tables: readonly RecordedTable[];
   readonly sequences: readonly { readonly name: string; readonly value: string }[];
 }
@@ -26,7 +26,7 @@ export interface Dump {
 /**
  * Runs every migration in an empty database.
  * @returns the statements that changed something
- * @throws Error where one has parameters: its text alone would not say what it did
+ * @throws Error if a statement has parameters: its text alone would not show its effect
  */
 export async function recordSchema(empty: DataSource): Promise<string[]> {
   const statements: string[] = [];
@@ -65,7 +65,7 @@ export async function recordRows(source: DataSource): Promise<Omit<Dump, 'schema
 /** @returns the rows as they are recorded, with these columns alone */
 async function rowsOf(source: DataSource, { name, columns }: Omit<RecordedTable, 'rows'>): Promise<string[]> {
   const names = columns.map((column) => `'${column.name}', "${column.name}"`);
-  // By bytes, whatever language the server sorts by.
+  // Sorted by bytes, whatever the server's collation.
   const rows = await source.query<{ row: string }[]>(
     `SELECT (${joined(names)})::text COLLATE "C" AS row FROM "${name}" ORDER BY 1`,
   );
@@ -78,18 +78,22 @@ export async function lostPlaces(source: DataSource, { name, columns, rows }: Re
     `SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`,
     [`public."${name}"`],
   );
-  const left = new Set(today.map((column) => column.name));
-  const lost = columns.filter((column) => !left.has(column.name)).map((column) => `${name}.${column.name}`);
-  const kept = columns.filter((column) => left.has(column.name));
-  if (rows.length === 0 || kept.length === 0) return lost;
-  const now = await rowsOf(source, { name, columns: kept });
+  const currentNames = new Set(today.map((column) => column.name));
+  const droppedColumns = columns
+    .filter((column) => !currentNames.has(column.name))
+    .map((column) => `${name}.${column.name}`);
+  const remainingColumns = columns.filter((column) => currentNames.has(column.name));
+  if (rows.length === 0 || remainingColumns.length === 0) return droppedColumns;
+  const now = await rowsOf(source, { name, columns: remainingColumns });
   // Further rows are no loss: a migration may add some.
   const nowSet = new Set(now);
-  if (lost.length === 0 && rows.every((row) => nowSet.has(row))) return lost;
+  if (droppedColumns.length === 0 && rows.every((row) => nowSet.has(row))) return droppedColumns;
   const values = (texts: readonly string[], column: string) =>
     texts.map((text) => JSON.stringify((JSON.parse(text) as Record<string, unknown>)[column])).toSorted();
-  const changed = kept.filter(({ name: column }) => String(values(rows, column)) !== String(values(now, column)));
-  return [...lost, ...changed.map((column) => `${name}.${column.name}`)];
+  const changed = remainingColumns.filter(
+    ({ name: column }) => String(values(rows, column)) !== String(values(now, column)),
+  );
+  return [...droppedColumns, ...changed.map((column) => `${name}.${column.name}`)];
 }
 
 /**
@@ -126,7 +130,7 @@ function joined(pairs: readonly string[]): string {
 }
 
 /**
- * Tables after those that they refer to. A table may refer to itself. `typeorm_metadata` is part of the schema: it names the
+ * The tables, each after the tables to which it refers. A table may refer to itself. `typeorm_metadata` is part of the schema: it names the
  * database, and migrations write it.
  */
 async function tablesOf(source: DataSource): Promise<Omit<RecordedTable, 'rows'>[]> {
@@ -141,13 +145,16 @@ async function tablesOf(source: DataSource): Promise<Omit<RecordedTable, 'rows'>
        JOIN pg_class one ON one.oid = conrelid JOIN pg_class other ON other.oid = confrelid
       WHERE contype = 'f' AND conrelid <> confrelid`,
   );
-  const left = Map.groupBy(columns, ({ table }) => table);
+  const columnsByTable = Map.groupBy(columns, ({ table }) => table);
   const ordered: Omit<RecordedTable, 'rows'>[] = [];
-  while (left.size > 0) {
-    const free = [...left].filter(([table]) => !references.some(({ from, to }) => from === table && left.has(to)));
-    if (free.length === 0) throw new Error(`These tables refer to each other in a circle: ${[...left.keys()].join()}.`);
+  while (columnsByTable.size > 0) {
+    const free = [...columnsByTable].filter(
+      ([table]) => !references.some(({ from, to }) => from === table && columnsByTable.has(to)),
+    );
+    if (free.length === 0)
+      throw new Error(`These tables refer to each other in a circle: ${[...columnsByTable.keys()].join()}.`);
     for (const [name, of] of free) {
-      left.delete(name);
+      columnsByTable.delete(name);
       ordered.push({ name, columns: of.map((column) => ({ name: column.name, type: column.type })) });
     }
   }

@@ -1,4 +1,4 @@
-/** Rows for what no scenario leaves behind: one in every table, and one with each value that a CHECK lists. */
+/** Rows that no scenario leaves behind: one in every table, and one with each value of a CHECK. */
 import type { DataSource } from 'typeorm';
 import { coverageOf } from './states.ts';
 
@@ -29,7 +29,7 @@ const firstRows: readonly string[] = [
   `INSERT INTO student_levels SELECT student.id, level.id, now() FROM levels level JOIN students student USING (club_id) LIMIT 1`,
 ];
 
-/** The same, once there is one with each value. */
+/** The missing values, once there is a row with each value. */
 const lastRows: readonly string[] = [
   `INSERT INTO media_uploads (id, club_id) SELECT id, club_id FROM media WHERE status = 'uploading' LIMIT 1`,
 ];
@@ -44,7 +44,7 @@ const freeClub = (table: string) =>
   `(SELECT id FROM clubs WHERE NOT EXISTS (SELECT FROM ${table} taken WHERE taken.club_id = clubs.id) LIMIT 1)`;
 const later = `now() + interval '1 day'`;
 
-/** A mail of the same campaign to somebody else. */
+/** A mail of the same campaign to another student. */
 const ofCampaign = {
   campaign_id: 'one.campaign_id',
   student_id: `(SELECT id FROM students WHERE NOT EXISTS (
@@ -54,7 +54,7 @@ const ofCampaign = {
   digest_id: 'NULL',
 };
 
-/** By `table.column: value`, `table.column`, or `table`. */
+/** The keys are `table.column: value`, `table.column`, or `table`. */
 const copies: Readonly<Record<string, Copy>> = {
   agent_answers: {
     where: `status = 'failed' OR status = 'complete'`,
@@ -181,7 +181,7 @@ async function copyOne(
   if (copied.length === 0) throw new Error('no row to copy');
 }
 
-/** @returns those that are not generated */
+/** @returns the columns that are not generated */
 async function columnsOf(source: DataSource, table: string): Promise<string[]> {
   const columns = await source.query<{ name: string }[]>(
     `SELECT attname AS name FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,
@@ -190,7 +190,7 @@ async function columnsOf(source: DataSource, table: string): Promise<string[]> {
   return columns.map(({ name }) => name);
 }
 
-/** New values for what must differ from the copied row's, where it leads nowhere: ids, codes, and keys of objects. */
+/** New values for columns that must differ from the copied row's and are not references: ids, codes, and object keys. */
 async function keysOf(source: DataSource, table: string): Promise<Record<string, string>> {
   const columns = await source.query<{ name: string; type: string }[]>(
     `SELECT DISTINCT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_index

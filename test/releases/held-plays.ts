@@ -7,14 +7,14 @@ class Held extends Error {
 
 const hold = (): Promise<never> => Promise.reject(new Held());
 
-/** Nobody listens there; the address is made up. */
+/** An invented address without a listener. */
 const receiver = { url: 'https://receiver.example.com/hooks' } as Awaited<
   ReturnType<Recorder['delivering']['receiver']>
 >;
 
 const relay = { serve() {}, carry: hold, carryingAfterEach: <T extends object>(activities: T) => activities };
 
-/** What a scenario gets in place of servers. */
+/** The replacements of servers for a scenario. */
 const holding: Recorder = {
   temporal: { start: hold } as unknown as Recorder['temporal'],
   by: { start: hold, signalWithStart: hold, startOrSignal: hold },

@@ -1,6 +1,6 @@
 /**
- * Every row that waits for its run goes on to its end: the real workflows and activities over a Temporal without a network
- * (test/proofs/simulation), whose time passes as soon as nobody has anything to do.
+ * Every row that waits for its run continues to its end: the real workflows and activities on a Temporal without a network
+ * (test/proofs/simulation). Its time passes as soon as no task is left.
  */
 import { startsOf } from '../toolkit/drive/facts.ts';
 import { mock } from 'node:test';
@@ -30,11 +30,11 @@ import { closeStorage, testBucket } from '../toolkit/stack/storage.ts';
 import type { Ends, Release } from './archive.ts';
 
 const dayMs = 86_400_000;
-/** Runs of rows that are due so soon start together. The next ones, such as those of scenarios with skipped time, are due decades later. */
+/** Rows whose due times are this close start together. The next ones, such as rows of scenarios with skipped time, are due decades later. */
 const togetherMs = 30 * dayMs;
 /** A step that fails is tried again for ever: after so many failures the rest is not waited for. */
 const mostFailures = 30;
-/** Who waits for longer than this waits for ever. */
+/** A run that waits longer than this waits forever. */
 const patienceMs = 400 * dayMs;
 /** A run goes on as new after so many steps. */
 const stepsOfARun = 100;
@@ -76,7 +76,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
   const time = new VirtualTime(from.getTime());
   const worker: SimulatedProcess = { name: 'worker', alive: true, standsUntil: 0, skewMs: 0 };
   const underWay = new Set<Promise<unknown>>();
-  /** By the id of the workflow. */
+  /** The keys are ids of workflows. */
   const ended = new Map<string, string>();
   const failures: string[] = [];
 
@@ -88,9 +88,9 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
     isGivenTwice: () => false,
     onFailedRun: (workflowId, error) => failures.push(`${workflowId}: ${String(error)}`),
     perform(_, task) {
-      const done = perform(task);
-      underWay.add(done);
-      return done;
+      const performance = perform(task);
+      underWay.add(performance);
+      return performance;
     },
   });
 
@@ -105,7 +105,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
     return result;
   }
 
-  /** As the relay: facts first, because wakes follow from them. */
+  /** Like the relay: facts first, because wakes follow from them. */
   async function carry(): Promise<void> {
     for (
       let facts = await claimFacts(source, roomFor(100));
@@ -133,7 +133,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
     return found;
   };
 
-  /** @returns when the first row is due; undefined where none is any more */
+  /** @returns the time when the first row is due; undefined if none is */
   async function firstDue(): Promise<number | undefined> {
     const times: number[] = [];
     for (const { at, from: rows, condition } of workflowTypeNames.flatMap((type) => dueRowsOf(source, type))) {
@@ -143,7 +143,7 @@ async function letAllEnd(from: Date, activities: Activities): Promise<Ends> {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** What would wait for people for ever: a mail domain, a paused endpoint and a paused campaign are looked at while they are there. */
+  /** Runs that would wait for people forever: a mail domain, a paused endpoint and a paused campaign are checked while they exist. */
   async function decideAsPeople(): Promise<void> {
     const ofClubs = (table: string) =>
       source.query<{ id: Id; clubId: Id }[]>(`SELECT id, club_id AS "clubId" FROM ${table} ORDER BY id`);

@@ -1,4 +1,4 @@
-/** What callers see: every read that the contract has, of a furnished club, as its owner, its student and nobody. */
+/** The callers' view: every read in the contract, of a furnished club, as its owner, its student and an anonymous caller. */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { openSession } from '../../domain/identity/sessions.ts';
 import type { FurnishedClub } from '../toolkit/builders/furnished-club.ts';
@@ -60,8 +60,8 @@ function steady(value: unknown): unknown {
 }
 
 /**
- * @returns where the second value is not what the first was: a property more is no difference, because callers have to pass
- *   over what they do not know. `at` is like `/data/0/title`
+ * @returns the differences of the second value. An additional property is no difference, because callers must ignore unknown
+ *   properties. `at` is a path like `/data/0/title`
  */
 export function differences(recorded: unknown, today: unknown, at = ''): { at: string; was: unknown; is: unknown }[] {
   if (Array.isArray(recorded) && Array.isArray(today) && recorded.length === today.length)

@@ -114,7 +114,7 @@ describe('recording a release', function () {
   });
 });
 
-/** @throws Error where what was recorded does not load, or is not the same afterwards */
+/** @throws Error if the recording does not load, or differs after loading */
 async function recordDatabase(): Promise<Dump> {
   const [source, empty, loaded] = [await testDatabase(), await scratchDatabase(), await scratchDatabase()];
   try {

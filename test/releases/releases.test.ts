@@ -20,10 +20,10 @@ import { loadDump, lostPlaces, schemaOf, type Dump } from './dump.ts';
 import { useOpenRuns } from './open-runs.ts';
 import { ask, differences } from './reads.ts';
 
-const noticeBound = 'anybody may post a notice: 1 MiB cost more of the thread than a stranger may take (SALE-4)';
+const noticeBound = 'any stranger may post a notice: 1 MiB cost too much time of the thread (SALE-4)';
 
 const mailDirection = 'e-mails have the language and direction of their club, and text begins where it begins (ADR 59)';
-/** What today's code changes on purpose in rows and answers of older releases: `table.column`, `operation /place` or a line about the contract, and why. */
+/** Intended changes of today's code in rows and answers of older releases, with the reason: `table.column`, `operation /place` or a line about the contract. */
 const intended: Readonly<Record<string, string>> = {
   'asked now: post /webhooks/billing body application/json x-max-bytes 262144': noticeBound,
   'asked now: post /webhooks/mail/{token} body application/json x-max-bytes 262144': noticeBound,
@@ -104,11 +104,11 @@ describe('recorded releases', function () {
 
       it('keeps every row, and every value of every column', async () => {
         const source = await testDatabase();
-        const lost: string[] = [];
+        const lostRows: string[] = [];
         for (const table of recorded().database.tables) {
-          lost.push(...(await lostPlaces(source, table)));
+          lostRows.push(...(await lostPlaces(source, table)));
         }
-        expect(lost.filter((place) => !(place in intended))).to.deep.equal([]);
+        expect(lostRows.filter((place) => !(place in intended))).to.deep.equal([]);
       });
 
       it('keeps what its contract promised, and asks for nothing more', () => {

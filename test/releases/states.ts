@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import type { Summary } from './archive.ts';
 import type { RecordedTable } from './dump.ts';
 
-/** A column whose values a CHECK lists; those of a partition are its table's: `CHECK ((status = ANY (ARRAY['draft'::text, …])))`. */
+/** A column whose values a CHECK lists; a partition's CHECK belongs to its table: `CHECK ((status = ANY (ARRAY['draft'::text, …])))`. */
 const listing = /^CHECK \(\((\w+) = ANY \(ARRAY\[(.*)\]\)\)\)$/;
 
 export async function coverageOf(
@@ -20,9 +20,9 @@ export async function coverageOf(
     const [, column = '', list = ''] = listing.exec(definition) ?? [];
     if (column === '') continue;
     const found = await source.query<{ value: string }[]>(`SELECT DISTINCT ${column}::text AS value FROM ${table}`);
-    const seen = new Set(found.map(({ value }) => value));
+    const presentValues = new Set(found.map(({ value }) => value));
     const values = [...list.matchAll(/'([^']*)'::text/g)].map(([, value = '']) => value);
-    for (const value of values) if (!seen.has(value)) missingStates.push(`${table}.${column}: ${value}`);
+    for (const value of values) if (!presentValues.has(value)) missingStates.push(`${table}.${column}: ${value}`);
   }
   const named = tables.toSorted((one, other) => one.name.localeCompare(other.name));
   return {

@@ -1,9 +1,9 @@
 /**
  * Records the histories that replay.test.ts replays: `npm exec mocha test/replay/record.ts`, then `npm run format`.
  *
- * Only scenarios without a file are recorded. A committed history stands for runs that are waiting somewhere, so it must go
- * on replaying, for as long as a run can last (30 days for a delivery). After a change of a workflow that needs new
- * histories, rename the old file (`failure-then-success-until-<date>.json`) and record the scenario again beside it.
+ * Records only scenarios without a file. A committed history represents runs that wait somewhere. It must replay for as long as a run
+ * can last (30 days for a delivery). If a change of a workflow needs new histories, rename the old file
+ * (`failure-then-success-until-<date>.json`) and record the scenario again beside it.
  */
 import { commitHistory, isCommitted } from '../toolkit/drive/replay.ts';
 import { useRecorder } from './recorder.ts';

@@ -1,4 +1,4 @@
-/** What plays scenarios for record.ts: a worker for every task queue on the server of the stack, and on one that skips time. */
+/** Plays scenarios for record.ts: with a worker for every task queue on the stack's server, and on a time-skipping server. */
 import { Client, type WorkflowClient as TemporalClient, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { activities as all, type ActivityDeps } from '../../activities/index.ts';
@@ -53,20 +53,20 @@ export interface Recorder {
     now(): Promise<Date>;
     start(type: WorkflowType, taskQueue: string, id: Id, ...further: unknown[]): Promise<WorkflowHandle>;
   };
-  /** Of each server, for the clubs whose wakes it carries. */
+  /** The relay of each server, for the clubs whose wakes it carries. */
   relays: { real: RelayHere; skipped: RelayHere };
   delivering: Delivering;
   model(): FakeModel;
-  /** What scenarios change. */
+  /** The behaviour that scenarios change. */
   injected: {
     processor: PaymentProcessor;
-    /** What happens when the next source is read out. */
+    /** Called when the next source is read. */
     onSourceRead: () => Promise<void>;
-    /** How often the next notices of sales fail by a fault of ours. */
+    /** The number of coming notices of sales whose processing fails unexpectedly. */
     noticeFaults: number;
-    /** How often the next steps of files fail by a fault of ours. */
+    /** The number of coming file steps that fail unexpectedly. */
     fileFaults: number;
-    /** What name servers say of mail domains. */
+    /** The name servers' answers about mail domains. */
     resolveText: ResolveText;
   };
 }
@@ -74,7 +74,7 @@ export interface Recorder {
 /** Brings a run about. @returns it; its history is recorded when it has ended */
 export type Play = (recorder: Recorder) => Promise<WorkflowHandle>;
 
-/** By the type of the workflow, which is the folder of its histories, and by the name of the scenario, which is the file's. */
+/** Scenarios by the workflow's type, which names the folder of its histories, and by their name, which names the file. */
 export type Scenarios = Partial<
   Record<WorkflowType | 'beginDigests' | 'sweep' | 'retention', Readonly<Record<string, Play>>>
 >;
@@ -106,7 +106,7 @@ export function useRecorder(): () => Recorder {
         await workflows[way](run, further);
         return runOf(workflowType, id);
       };
-    const made: Recorder = {
+    const playing: Recorder = {
       temporal,
       by: { start: by('start'), signalWithStart: by('signalWithStart'), startOrSignal: by('startOrSignal') },
       runOf,
@@ -127,16 +127,16 @@ export function useRecorder(): () => Recorder {
       model: answering.model,
       injected: nothingInjected(),
     };
-    recorder = made;
+    recorder = playing;
     const answers = await answering.deps();
-    for (const [taskQueue, activities] of Object.entries(await activitiesOf(made, made.relays.real, answers)))
+    for (const [taskQueue, activities] of Object.entries(await activitiesOf(playing, playing.relays.real, answers)))
       workers.push(await runWorkerHere(connection, { taskQueue, namespace, identity, activities }));
-    for (const [taskQueue, activities] of Object.entries(await activitiesOf(made, made.relays.skipped, answers)))
+    for (const [taskQueue, activities] of Object.entries(await activitiesOf(playing, playing.relays.skipped, answers)))
       workers.push(await runWorkerHere(skipping.nativeConnection, { taskQueue, identity, activities }));
   });
 
   return () => {
-    if (recorder === undefined) throw new Error('The recorder is there only while scenarios are played.');
+    if (recorder === undefined) throw new Error('The recorder exists only while scenarios are played');
     return recorder;
   };
 }

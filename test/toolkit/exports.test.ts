@@ -1,10 +1,10 @@
-/** What the files under test/ give one another: each name once, none for nobody, and each in the folder that its prefix says. */
+/** The exports under test/: each name exists once, is used, and stands in the folder of its prefix. */
 import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 
-/** Names that something other than an import finds. */
+/** Names that are found without an import. */
 const foundWithoutImport = new Set([
   'test/run/hooks.ts mochaGlobalSetup', // by mocha, as the next two
   'test/run/hooks.ts mochaGlobalTeardown',
@@ -21,7 +21,7 @@ const foundWithoutImport = new Set([
   'test/proofs/simulation/temporal/workflow.ts continueAsNew',
 ]);
 
-/** Where a name with this prefix may stand in the toolkit. `expectError` answers for the API that it calls. */
+/** The folders of the toolkit in which a name with this prefix may stand. `expectError` checks answers of the API that it calls. */
 const folders: readonly { prefix: RegExp; allowed: readonly string[] }[] = [
   { prefix: /^build[A-Z]/, allowed: ['builders'] },
   { prefix: /^start[A-Z]/, allowed: ['stack', 'fakes'] },
@@ -46,7 +46,7 @@ const exportsOf = ({ text }: TestSourceFile): string[] =>
     .map(([, name = '']) => name)
     .filter((name, index, names) => names.indexOf(name) === index); // an overload has the name of its function
 
-/** `file name` of what is imported from other files under test/. */
+/** `file name` of each import from other files under test/. */
 const importsOf = ({ file, text }: TestSourceFile): string[] =>
   [
     ...text.matchAll(/^import (?:type )?\{([^}]*)\} from '(\.[^']*)';/gm),
@@ -62,7 +62,7 @@ const importsOf = ({ file, text }: TestSourceFile): string[] =>
 describe('the exports of files under test/', () => {
   const exported = files.flatMap((source) => exportsOf(source).map((name) => ({ file: source.file, name })));
 
-  it('are declarations with a name, so that this test sees every one of them', () => {
+  it('are named declarations, so that this test sees all of them', () => {
     const others = files.filter(({ text }) =>
       /^export (?!(async )?(function|const|class|interface|type) \w)/m.test(text),
     );
@@ -76,7 +76,7 @@ describe('the exports of files under test/', () => {
     expect(doubles.map(([name, at]) => `${name}: ${at.map(({ file }) => file).join(', ')}`)).to.deep.equal([]);
   });
 
-  it('are not in files of tests', () => {
+  it('are not in test files', () => {
     expect(exported.filter(({ file }) => file.endsWith('.test.ts'))).to.deep.equal([]);
   });
 

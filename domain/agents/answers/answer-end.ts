@@ -1,4 +1,4 @@
-/** The end of an answer: last words, whole text, citations, the call and the charge in one transaction, once. */
+/** Ends an answer once: one transaction writes the last words, the whole text, the citations, the call and the charge. */
 import { IsNull } from 'typeorm';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
@@ -22,7 +22,7 @@ interface Ended {
   errorCode?: AnswerError | undefined;
 }
 
-/** The result of the model's stream, also of one that broke off. */
+/** The result of the model's stream, even if the stream broke off. */
 export interface StreamResult extends Ended {
   answerId: Id;
   callNo: number;
@@ -30,30 +30,30 @@ export interface StreamResult extends Ended {
   /** The size cap of the answer. */
   maxTokens: number;
   text: string;
-  /** The words of the text that are not in the log. */
+  /** The words of the text that are not in the log yet. */
   rest: Delta;
   citations: readonly Citation[];
   use: TokenUse;
-  /** The stream ended before the model had counted what it brought out. */
+  /** The stream ended before the model had counted its output. */
   isCut: boolean;
 }
 
-/** What is known of a stream whose answer somebody else has ended. */
+/** The data of a stream whose answer another transaction has ended. */
 export interface StreamedText {
   text: string;
-  /** What the model has reported of its use; absent where its stream has not begun. */
+  /** The tokens that the model has reported; absent if its stream has not begun. */
   use?: TokenUse;
   /** The model has counted the answer too, not only the prompt. */
   isCounted: boolean;
 }
 
-/** Nothing is known but the call's row. */
+/** For an answer of which only the call's row is known. */
 export const nothingStreamed: StreamedText = { text: '', isCounted: false };
 
-/** An answer whose stream was cut off from us. */
+/** An answer whose stream broke off on our side. */
 type Cut = Pick<AnswerRow, 'id' | 'callNo' | 'model' | 'maxTokens'>;
 
-/** Locks an answer that this call still has to end. @returns false if it has ended, or another call is made for it */
+/** Locks an answer that this call must still end. @returns false if the answer has ended or has a newer call */
 async function lockAnswer(tx: Transaction, answerId: Id, callNo: number): Promise<boolean> {
   const rows = await tx.rows(
     sql`SELECT 1 FROM agent_answers WHERE id = ${answerId} AND call_no = ${callNo} AND status = 'generating' FOR NO KEY UPDATE`,
@@ -61,7 +61,7 @@ async function lockAnswer(tx: Transaction, answerId: Id, callNo: number): Promis
   return rows.length === 1;
 }
 
-/** @returns false where the answer was ended by somebody else, whose end stands */
+/** @returns false if another transaction has ended the answer; that end stays */
 export async function endStreamed(db: Database, result: StreamResult, now: Date): Promise<boolean> {
   return db.transaction(async (tx) => {
     const { answerId, callNo, rest } = result;
@@ -80,8 +80,8 @@ export async function endStreamed(db: Database, result: StreamResult, now: Date)
 }
 
 /**
- * An answer whose worker died after its stream had begun: it keeps the words of its log, and the club is charged for what the
- * prompt used and what the words must have used.
+ * Ends an answer whose worker died after the stream had begun. The answer keeps the words of its log.
+ * The club is charged for the tokens of the prompt and for an estimate of the words.
  */
 export async function endInterrupted(db: Database, answer: Cut, now: Date): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -93,7 +93,7 @@ export async function endInterrupted(db: Database, answer: Cut, now: Date): Prom
   });
 }
 
-/** Fails an answer whose stream has not begun. The club is charged nothing. */
+/** Fails an answer whose stream has not begun. The club pays nothing. */
 export async function failUnbegun(
   tx: Transaction,
   answer: { id: Id; callNo: number },
@@ -108,13 +108,13 @@ export async function failUnbegun(
 }
 
 /**
- * Settles an answer that somebody else has ended (its student was removed, its conversation deleted; ANS-4): the club pays its last call
- * all the same, because the model may have read the prompt. The cost is what the model reported, else the estimate in the call's row.
- * A call that the model refused costs nothing. Once; later calls change nothing.
+ * Settles an answer that another transaction has ended: its student was removed or its conversation deleted (ANS-4).
+ * The club still pays for the last call, because the model may have read the prompt. The cost is the use that the model reported,
+ * or else the estimate in the call's row. A call that the model refused costs nothing. Later calls change nothing.
  */
 export async function settleEnded(db: Database, answer: Cut, streamed: StreamedText, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
-    // Only the last call: the process that made an earlier one does not know what the last one costs.
+    // Only the last call is settled: the process of an earlier call does not know the cost of the last one.
     const ended = await tx.one<{ errorCode: AnswerError | null }>(
       sql`SELECT ${columns(AgentAnswer, ['errorCode'])} FROM agent_answers
            WHERE id = ${answer.id} AND call_no = ${answer.callNo} AND status <> 'generating' FOR NO KEY UPDATE`,
@@ -123,7 +123,7 @@ export async function settleEnded(db: Database, answer: Cut, streamed: StreamedT
   });
 }
 
-/** Marks an open call as abandoned. Its row keeps its possible cost, which the club does not pay. */
+/** Marks an open call as abandoned. Its row keeps the possible cost, which the club does not pay. */
 async function abandonCall(tx: Transaction, answer: { id: Id; callNo: number }, now: Date): Promise<void> {
   const open = { answerId: answer.id, callNo: answer.callNo, outcome: IsNull() };
   await tx.manager.update(AgentCall, open, { outcome: 'abandoned', endedAt: now });
@@ -144,7 +144,7 @@ async function end(tx: Transaction, answerId: Id, ended: Ended, text: string, no
   );
 }
 
-/** A source that has left the index meanwhile is not linked any more; the lock keeps one that is leaving until then. */
+/** Does not link a source that has left the index. The lock keeps a source in the index until the citations are written. */
 async function cite(tx: Transaction, answerId: Id, citations: readonly Citation[]): Promise<void> {
   if (citations.length === 0) return;
   const cited = JSON.stringify(citations.map((citation, position) => ({ position, ...citation })));
@@ -196,7 +196,7 @@ const tokenUse = columns(AgentCall, {
   cacheRead: 'cacheReadTokens',
 });
 
-/** By what the model reported, or what the call's row holds: an estimate until its stream began, then what the prompt used. */
+/** Settles by the use that the model reported, or else by the call's row. The row holds an estimate until the stream begins. */
 async function settleCut(
   tx: Transaction,
   answer: Cut,
@@ -218,7 +218,7 @@ async function settleCut(
   );
 }
 
-/** An estimate, but no more than the request allowed, and no less than was counted. */
+/** Estimates the tokens of the output: at most the request's limit, at least the counted tokens. */
 function outputOf(text: string, { use, model, maxTokens }: Pick<StreamResult, 'use' | 'model' | 'maxTokens'>): number {
   return Math.max(use.output, Math.min(estimatedTokens(charactersOf(text)), maxOutputTokens(model, maxTokens)));
 }

@@ -1,4 +1,4 @@
-/** An answer as the events of a stream: its text as it grows, then its end (AGT-15 to AGT-17). */
+/** An answer as the events of a stream: the growing text, then the end (AGT-15 to AGT-17). */
 import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -11,15 +11,15 @@ import { findAnswer, type Message } from '../conversations/messages.ts';
 
 export type AnswerEvent = RecordOf<'AgentStreamEvent'>;
 
-/** Before the final answer is looked for again, when Postgres was away. */
+/** The pause before the next look for the final answer, after Postgres was away. */
 const againMs = 500;
 
 /**
- * @param from characters (code points) that the receiver has already
+ * @param from characters (code points) that the receiver already has
  * @param wording of the receiver
- * @param closed says that nobody receives any more
- * @returns `delta`s, and once the answer has ended `done` or `error`; without one of these where the process stops before: the
- *   receiver takes up the answer elsewhere
+ * @param closed aborted when the receiver has gone
+ * @returns `delta` events, then `done` or `error` when the answer has ended. If the process stops first, the last event is
+ *   missing, and the receiver reconnects to another process
  */
 export async function* answerEvents(
   { source, feed }: { source: DataSource; feed: AnswerFeed },
@@ -42,7 +42,7 @@ function endOf(answer: Message, wording: Wording): AnswerEvent {
   return { event: 'error', data: { error: { code, message }, answer } };
 }
 
-/** @returns undefined where nobody waits for it any more, or the club is gone */
+/** @returns undefined if the receiver has gone or the club was deleted */
 async function finalAnswer(source: DataSource, answerId: Id, closed: AbortSignal): Promise<Message | undefined> {
   while (!closed.aborted) {
     try {

@@ -1,8 +1,7 @@
 /**
- * The text of answers as it grows: workers write it to Postgres, this reads it for everybody in the process who follows an
- * answer, with one query a look, however many they are. A NOTIFY names the answers that have grown, so that a process looks for
- * its own followers alone. A follower has a cursor and is given more only when it asks, so that a slow one holds nothing but its
- * place.
+ * Feeds the growing text of answers to all followers in this process. Workers write the text to Postgres.
+ * Each look is one query for all followers. A NOTIFY names the answers that have grown, so that a process looks only for its own
+ * followers. A follower has a cursor and gets more text only when it asks, so that a slow follower occupies no memory.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -11,45 +10,45 @@ import { listen } from '../../../platform/infra/postgres/notifications.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import { answersChannel, tagOf, tagsIn } from './answers-channel.ts';
 
-/** How often it looks without being called: what a lost NOTIFY costs at most. */
+/** Milliseconds between looks without a NOTIFY: the longest delay after a lost NOTIFY. */
 const pollMs = 1_000;
 /**
- * Between two looks for followers who have words already: workers write at different moments, and each NOTIFY would be a look.
- * Who waits for first words, or for more than one look brings, is not kept waiting.
+ * The pause between two looks for followers that already have words: workers write at different moments, and each NOTIFY would
+ * cause a look. A follower that waits for its first words, or for the rest of a long text, does not pause.
  */
 const pauseMs = 50;
-/** Characters of an ended answer, and entries of the log of one under way, that a follower is given at a time. */
+/** The most that a follower gets in one part: characters of an ended answer, or log entries of a running answer. */
 const maxCharacters = 16_384;
 const maxEntries = 64;
 
 export interface FeedDeps {
   source: DataSource;
-  /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
+  /** A direct connection without transaction pooling: LISTEN needs its own connection. */
   databaseUrl: string;
-  /** Called with a look or a connection that failed; it is tried again. */
+  /** Called when a look or a connection fails. The feed then tries again. */
   onFailure: (error: unknown) => void;
 }
 
 export interface AnswerFeed {
   /**
-   * Follows an answer to its end. What is yielded continues what was yielded before: no gap, no repeat.
-   * @param from characters (code points) that the follower has already, no more than there are
-   * @param left says that the follower wants no more
-   * @returns whether the answer has ended and all of it was yielded; false where the follower left or the feed was stopped
+   * Follows an answer to its end. Each part continues the part before: no gap, no repeat.
+   * @param from characters (code points) that the follower already has, at most the answer's length
+   * @param departure aborted when the follower wants no more
+   * @returns true if the answer has ended and all of it was yielded; false if the follower left or the feed stopped
    */
-  follow(answerId: Id, from: number, left: AbortSignal): AsyncGenerator<string, boolean>;
+  follow(answerId: Id, from: number, departure: AbortSignal): AsyncGenerator<string, boolean>;
   stop(): Promise<void>;
 }
 
 interface Follower {
   answerId: Id;
-  /** Characters that it has. */
+  /** Characters that the follower already has. */
   cursor: number;
-  /** It has been given none yet. */
+  /** The follower has no words yet. */
   isFirst: boolean;
-  /** There may be more than it has: counts the reasons to think so. */
+  /** Counts the signals that the answer may have grown. */
   called: number;
-  /** The value of `called` after which it had read everything; -1 while there may be more. */
+  /** The value of `called` after which the follower had read everything; -1 while more text may exist. */
   seen: number;
   take: (part: Part | undefined) => void;
 }
@@ -58,14 +57,14 @@ interface Part {
   text: string;
   /** The answer does not change any more. */
   over: boolean;
-  /** There is more already than is given at a time. */
+  /** More text exists than fits into this part. */
   more: boolean;
 }
 
 export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): AnswerFeed {
-  /** Everybody, by the tag of their answer. */
+  /** All followers, by the tag of their answer. */
   const followers = new Map<string, Set<Follower>>();
-  /** Of these, who have asked for more and not got it. */
+  /** The followers that have asked for more and wait for it. */
   const waiting = new Set<Follower>();
   let stopped = false;
   let wakeUp = () => {};
@@ -83,8 +82,8 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   };
   const listener = listen({ databaseUrl, source, name: 'club-answers', channel: answersChannel, onNotify, onFailure });
   const poll = setInterval(() => call(waiting), pollMs);
-  const isDue = ({ seen, called }: Follower) => seen < called;
-  const isUrgent = ({ isFirst, seen }: Follower) => isFirst || seen < 0;
+  const isDue = (follower: Follower) => follower.seen < follower.called;
+  const isUrgent = (follower: Follower) => follower.isFirst || follower.seen < 0;
 
   async function run(): Promise<void> {
     let lookedAt = -pauseMs;
@@ -126,14 +125,14 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
     }
   }
 
-  /** @returns undefined where the follower left or the feed was stopped */
-  function next(follower: Follower, left: AbortSignal): Promise<Part | undefined> {
+  /** @returns undefined if the follower left or the feed stopped */
+  function next(follower: Follower, departure: AbortSignal): Promise<Part | undefined> {
     return new Promise((resolve) => {
-      if (stopped || left.aborted) return resolve(undefined);
+      if (stopped || departure.aborted) return resolve(undefined);
       const leave = () => follower.take(undefined);
-      left.addEventListener('abort', leave);
+      departure.addEventListener('abort', leave);
       follower.take = (part) => {
-        left.removeEventListener('abort', leave);
+        departure.removeEventListener('abort', leave);
         waiting.delete(follower);
         resolve(part);
       };
@@ -144,14 +143,14 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
 
   const running = run();
   return {
-    async *follow(answerId, from, left) {
+    async *follow(answerId, from, departure) {
       const follower: Follower = { answerId, cursor: from, isFirst: true, called: 0, seen: -1, take: () => {} };
       const tag = tagOf(answerId);
       const alike = followers.get(tag) ?? new Set();
       followers.set(tag, alike.add(follower));
       try {
         for (;;) {
-          const part = await next(follower, left);
+          const part = await next(follower, departure);
           if (!part) return false;
           follower.cursor += lengthOf(part.text);
           follower.isFirst &&= part.text === '';
@@ -174,7 +173,7 @@ export function createAnswerFeed({ source, databaseUrl, onFailure }: FeedDeps): 
   };
 }
 
-/** In code points, as Postgres counts. */
+/** Counts code points, as Postgres does. */
 function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length++;
@@ -182,8 +181,8 @@ function lengthOf(text: string): number {
 }
 
 /**
- * What each follower lacks, of one moment for all. An answer under way is read from its log, from the entry on in which the
- * cursor stands; an ended one from its content, because the log is removed after a while.
+ * The missing text of each follower, all from one snapshot. A running answer is read from its log, from the entry that holds the
+ * cursor. An ended answer is read from its content, because its log is removed after a while.
  */
 const readParts = prepared<Part>(
   'answer_parts',

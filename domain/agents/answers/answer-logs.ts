@@ -1,12 +1,12 @@
-/** Deletes the delta logs of ended answers: the content holds their words, and nobody reattaches any more. */
+/** Deletes the delta logs of ended answers: the content holds their words, and readers do not reattach any more. */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { answerRules } from './answers.policy.ts';
 
-/** Answers a round. */
+/** Answers per round. */
 const deletedPerRound = 500;
 
-/** Removes the logs of answers that ended long enough ago, a batch of them. @returns how many answers */
+/** Removes the logs of a batch of answers that ended long enough ago. @returns the number of answers */
 export async function deleteEndedAnswerLogs(db: Queries, now: Date): Promise<number> {
   const endedBefore = new Date(now.getTime() - answerRules.logMs);
   return db.run(

@@ -1,4 +1,4 @@
-/** An answer's row as its run sees it: looking, claiming a call, saying that the stream began, letting go. */
+/** An answer's row as its run sees it: read the state, claim a call, record the begin of the stream, release. */
 import { IsNull } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { AgentAnswer } from '../../../entities/agents/agent-answer.ts';
@@ -25,9 +25,9 @@ export interface AnswerRow {
   begunAt: Date | null;
   looksAt: Date;
   createdAt: Date;
-  /** Milliseconds that somebody's lease still lasts; 0 for none. */
+  /** Milliseconds until the current lease ends; 0 if no worker holds a lease. */
   leaseMs: number;
-  /** What the last call failed with. */
+  /** The error of the last call. */
   lastError: AnswerError | null;
   isSettled: boolean;
   agentName: string;
@@ -57,7 +57,7 @@ export async function readAnswerState(db: Queries, questionId: Id): Promise<Answ
   return row;
 }
 
-/** Of a row that was looked at: a claim that comes after the look gets it, and we do not. */
+/** Claims the next call of a row that was read before. If another worker claimed it after that read, this claim gets no row. */
 const claim = prepared<{ callNo: number }>(
   'claim_answer_call',
   `WITH claimed AS (
@@ -75,9 +75,9 @@ const claim = prepared<{ callNo: number }>(
 );
 
 /**
- * Takes the answer's next call, committed before the request is made. A call without a recorded outcome is marked abandoned.
- * @param estimate of what the request costs if no worker records its outcome
- * @returns the call's number, or undefined where somebody else was quicker or the answer has ended
+ * Claims the answer's next call and commits before the request is made. A call without a recorded outcome is marked abandoned.
+ * @param estimate the cost of the request if no worker records its outcome
+ * @returns the call's number, or undefined if another worker was faster or the answer has ended
  */
 export async function claimCall(
   db: Queries,
@@ -102,9 +102,9 @@ const begin = prepared<object>(
 );
 
 /**
- * The model's stream has begun: from here on this answer is never asked again. What the prompt used stands in the call, so
- * that it can be charged whatever happens.
- * @returns false where the answer is not ours any more
+ * Records that the model's stream has begun: from now on this answer is never asked again. The call's row holds the use of the
+ * prompt, so that the club can be charged in any case.
+ * @returns false if another call owns the answer
  */
 export async function beginAnswer(
   db: Queries,
@@ -123,7 +123,7 @@ export interface CallEnd {
   requestId: string | null;
 }
 
-/** The call has ended before its stream began. What it may have cost nobody knows of one that was abandoned: the estimate stays. */
+/** Ends a call before its stream began. The cost of an abandoned call is unknown: the estimate stays. */
 export async function endUnbegunCall(
   tx: Transaction,
   { id }: AnswerRow,
@@ -132,7 +132,7 @@ export async function endUnbegunCall(
   now: Date,
 ): Promise<void> {
   const estimated = outcome === 'abandoned';
-  // An erasure that was first has ended the answer, and leaves no id by which the service finds its words.
+  // An erasure may have ended the answer first. Then the row must not keep the id by which the model's service finds the words.
   const isOpen = await tx.one(
     sql`SELECT FROM agent_answers WHERE id = ${id} AND status = 'generating' FOR NO KEY UPDATE`,
   );
@@ -156,7 +156,7 @@ export async function releaseAnswer(tx: Transaction, { id }: AnswerRow, callNo: 
   await tx.manager.update(AgentAnswer, unbegun, { leaseUntil: null, looksAt: at });
 }
 
-/** What an operator reads of a run that has ended: numbers and codes, no text. */
+/** The report for operators about an ended run: numbers and codes, no text. */
 export interface AnswerReport {
   status: AnswerStatus;
   error_code?: AnswerError;
@@ -166,13 +166,13 @@ export interface AnswerReport {
   output_tokens: number;
   cache_write_tokens: number;
   cache_read_tokens: number;
-  /** What the club is charged, in millionths of a US dollar. */
+  /** The charge to the club, in millionths of a US dollar. */
   cost_micros: number;
-  /** What calls cost that the club is not charged for. */
+  /** The cost of calls that the club does not pay. */
   abandoned_micros: number;
 }
 
-/** @returns undefined where the answer is gone with its club */
+/** @returns undefined if the answer was deleted with its club */
 export async function reportOn(db: Queries, id: Id): Promise<AnswerReport | undefined> {
   const row = await db.one<Omit<AnswerReport, 'error_code'> & { error_code: AnswerError | null }>(
     sql`SELECT answer.status, answer.error_code, answer.model, answer.call_no::integer AS calls,

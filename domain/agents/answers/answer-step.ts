@@ -24,32 +24,32 @@ import type { PromptsAhead } from '../prompt/prompts-ahead.ts';
 export interface AnswerDeps {
   db: Database;
   prompt: PromptDeps;
-  /** Absent where none is prepared while its run starts. */
+  /** Absent if no prompts are prepared in advance. */
   promptsAhead?: PromptsAhead;
-  /** Absent where no model is configured. */
+  /** Absent if no model is configured. */
   askModel: AskModel | undefined;
   log: DeltaLog;
-  /** Tells the API's processes that answers have ended; after the commit. */
+  /** Notifies the API's processes that answers have ended. Called after the commit. */
   notify: (answerIds: readonly Id[]) => void;
-  /** Called once with how an answer ended. */
+  /** Called once with the report of an ended answer. */
   onEnd: (report: AnswerReport) => void;
-  /** Called when the first words of an answer stand in the log: milliseconds since its question was accepted. */
+  /** Called when the first words of an answer stand in the log, with the milliseconds since its question was accepted. */
   onFirstWords: (ms: number) => void;
   logger: Logger;
-  /** A place where tests stop the process. */
+  /** A point at which tests stop the process. */
   failpoint: (name: AnswerFailpoint) => Promise<void>;
 }
 export type AnswerFailpoint = 'answer_claimed' | 'answer_called' | 'answer_begun' | 'answer_ending' | 'answer_ended';
 
-/** How the answer ended; or when to look again, in Unix milliseconds, and what for. */
+/** The end of the answer; or the time of the next look in Unix milliseconds, and the reason to wait. */
 export type AnswerStep =
   | { done: true; outcome: AnswerReport | { status: 'gone' } }
   | { done: false; at: number; waitingFor: 'call' | 'lease'; call: number };
 
 /**
- * Takes the answer one step further. Asks the model at most once, and never an answer whose stream has begun.
+ * Takes the answer one step further. It asks the model at most once, and never after the answer's stream has begun.
  * @param now Unix milliseconds
- * @param signal the worker stops: what is under way ends, as well as it can
+ * @param signal aborted when the worker stops: the step then ends as early as it can
  */
 export async function stepAnswer(
   deps: AnswerDeps,
@@ -60,7 +60,7 @@ export async function stepAnswer(
   const answer = await readAnswerState(deps.db, questionId);
   if (!answer) return { done: true, outcome: { status: 'gone' } };
   if (answer.status !== 'generating') {
-    // Whoever has the lease may still hear from the model what the call cost.
+    // The worker with the lease may still learn the cost of the call from the model.
     if (!answer.isSettled && answer.leaseMs > 0) return untilLeaseEnds(answer, now);
     if (!answer.isSettled) await settleEnded(deps.db, answer, nothingStreamed, new Date(now));
     return ended(deps, answer, false);
@@ -110,7 +110,7 @@ async function ask(deps: AnswerDeps, answer: AnswerRow, now: number, signal: Abo
   }
 }
 
-/** The call failed before its stream began: it is recorded, and another is made in a while, or none. */
+/** Records a call that failed before its stream began, and releases the answer for the next call or fails it. */
 async function afterUnbegun(
   deps: AnswerDeps,
   answer: AnswerRow,
@@ -121,7 +121,7 @@ async function afterUnbegun(
   const stopped = failure === 'stopped';
   const errorCode = stopped ? null : errorsBeforeBegin[failure.kind];
   if (!stopped) {
-    // A refused request will be refused again: somebody must look at the key, the model's name or the prompt.
+    // The model will refuse a refused request again. An operator must check the key, the model's name or the prompt.
     const level = failure.kind === 'rejected' ? 'error' : 'warn';
     deps.logger[level]({ answerId: answer.id, call: callNo, code: failure.code }, 'the model did not begin to answer');
   }
@@ -160,7 +160,7 @@ async function fail(
   return ended(deps, answer, failed);
 }
 
-/** @param byUs this step has ended it: the readers that wait for it are notified, and it is counted */
+/** @param byUs true if this step has ended the answer: it notifies the waiting readers and counts the answer */
 async function ended(deps: AnswerDeps, { id }: AnswerRow, byUs: boolean): Promise<AnswerStep> {
   if (byUs) deps.notify([id]);
   const report = await reportOn(deps.db, id);

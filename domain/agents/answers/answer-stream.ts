@@ -1,4 +1,4 @@
-/** Reads the model's stream: its text goes into the log, its end into the row. */
+/** Reads the model's stream: writes its text into the log and its end into the row. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -31,33 +31,33 @@ export interface Call {
   callNo: number;
   prompt: Prompt;
   log: AnswerLog;
-  /** The worker stops. */
+  /** Aborted when the worker stops. */
   signal: AbortSignal;
   clock: () => Date;
 }
 
-/** Before a statement is tried again that Postgres did not take, while the lease lasts. */
+/** The pause before a failed statement is tried again, while the lease lasts. */
 const tryAgainMs = 200;
 
 export type StreamOutcome =
-  /** The stream had begun, or the answer was lost. `ended`: whether this call ended the answer. */
+  /** The stream had begun, or the answer was lost. `ended` tells whether this call ended the answer. */
   | { ended: boolean; streamed: StreamedText }
-  /** It had not. */
+  /** The stream had not begun. */
   | { ended?: undefined; failure: ModelFailure | 'stopped' };
 
 interface StreamState {
   begun: boolean;
   text: string[];
   cited: ModelCitation[];
-  /** Undefined until the model reports it, as its stream begins. */
+  /** Undefined until the model reports its use at the begin of the stream. */
   use: TokenUse | undefined;
   stopReason: string | null;
-  /** The model has counted what it brought out. */
+  /** The model has counted its output. */
   isCounted: boolean;
   isWhole: boolean;
 }
 
-/** Makes the request and reads its stream to the end, however it ends. */
+/** Makes the request and reads its stream to the end or to its failure. */
 export async function readStream(deps: StreamDeps, call: Call): Promise<StreamOutcome> {
   const stream: StreamState = {
     begun: false,
@@ -86,14 +86,14 @@ export async function readStream(deps: StreamDeps, call: Call): Promise<StreamOu
   }
 }
 
-/** @returns what kept the stream from its last word, if something did */
+/** @returns the problem that broke the stream off, or undefined if it ended well */
 async function follow(deps: StreamDeps, call: Call, stream: StreamState): Promise<unknown> {
   const { answer, log, prompt, signal, clock } = call;
   const cleaner = createAnswerText();
   const tooLate = new AbortController();
   const late = new ModelFailure('silent', 'not_begun_in_time');
-  const left = answer.createdAt.getTime() + answerRules.beginWithinMs - clock().getTime();
-  const untilBegun = setTimeout(() => tooLate.abort(late), left);
+  const remainingMs = answer.createdAt.getTime() + answerRules.beginWithinMs - clock().getTime();
+  const untilBegun = setTimeout(() => tooLate.abort(late), remainingMs);
   const signals = AbortSignal.any([signal, log.lost, tooLate.signal]);
   const write = async (text: string) => {
     stream.text.push(text);
@@ -118,8 +118,8 @@ async function follow(deps: StreamDeps, call: Call, stream: StreamState): Promis
     return signal.aborted ? 'stopped' : error;
   } finally {
     clearTimeout(untilBegun);
-    const held = cleaner.end();
-    if (held !== '') await write(held).catch(() => {}); // the end writes what the log did not take
+    const heldBack = cleaner.end();
+    if (heldBack !== '') await write(heldBack).catch(() => {}); // if the log refuses these words, the end of the answer writes them
   }
 }
 
@@ -132,7 +132,7 @@ async function begin(
   await deps.failpoint('answer_called');
   stream.use = event.use;
   const mine = await whileOurs(log, () => beginAnswer(deps.db, answer, callNo, event, clock()));
-  if (!mine) throw new AnswerLost('The answer is not ours any more');
+  if (!mine) throw new AnswerLost('The answer belongs to another call, or it has ended');
   stream.begun = true;
   await deps.failpoint('answer_begun');
 }
@@ -147,7 +147,7 @@ function endOfStream(
   const where = { answerId: answer.id, call: callNo };
   if (problem === 'stopped') return { status: 'failed', errorCode: 'interrupted' };
   if (problem instanceof ModelFailure) {
-    logger.warn({ ...where, code: problem.code }, 'the stream of the model broke off');
+    logger.warn({ ...where, code: problem.code }, "the model's stream broke off");
     return { status: 'failed', errorCode: errorAfterBegin(problem.kind) };
   }
   logger.error({ ...where, error: describeError(problem) }, 'an answer could not be finished');
@@ -160,7 +160,8 @@ async function record(
   stream: Omit<StreamState, 'text' | 'use'> & Pick<StreamResult, 'status' | 'errorCode' | 'text' | 'use'>,
 ): Promise<boolean> {
   const { citations, dropped } = citationsOf(stream.cited, prompt.sent);
-  if (dropped > 0) deps.logger.warn({ answerId: answer.id, dropped }, 'the model cited what it was not sent');
+  if (dropped > 0)
+    deps.logger.warn({ answerId: answer.id, dropped }, 'the model cited passages that the prompt does not hold');
   const rest = await log.rest();
   await deps.failpoint('answer_ending');
   const { status, errorCode, text, use, isCounted } = stream;
@@ -181,14 +182,14 @@ async function record(
   return whileOurs(log, () => endStreamed(deps.db, end, clock()));
 }
 
-/** What the model said is worth waiting for Postgres: tried again until the answer is lost. @throws AnswerLost */
+/** Tries again until the answer is lost: the words of the model are worth a wait for Postgres. @throws AnswerLost */
 async function whileOurs<T>(log: AnswerLog, work: () => Promise<T>): Promise<T> {
   for (let waited = 0; ; waited += tryAgainMs) {
     try {
       return await work();
     } catch (error) {
       log.lost.throwIfAborted();
-      if (waited > answerRules.leaseMs) throw error; // no outage, for the lease is renewed: a fault of ours
+      if (waited > answerRules.leaseMs) throw error; // not an outage, because the lease was renewed: a defect in our code
       await sleep(tryAgainMs);
     }
   }

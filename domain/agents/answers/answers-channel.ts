@@ -1,4 +1,4 @@
-/** Where workers tell API processes which answers have grown or ended: a NOTIFY after the commit, coalesced (ANS-8). */
+/** The channel on which workers tell API processes that answers have grown or ended: a coalesced NOTIFY after the commit (ANS-8). */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
@@ -6,29 +6,29 @@ import { forAllClubs } from '../../../platform/infra/postgres/shared-pool.ts';
 
 export const answersChannel = 'agent_answers';
 
-/** Enough to tell answers apart: two with the same end of their ids cost a look for nothing. */
+/** Long enough to distinguish answers. Two answers with the same tag cost one unneeded look. */
 const tagLength = 8;
-/** Of a NOTIFY: its payload has fewer than 8,000 bytes. */
+/** The most tags in one NOTIFY: its payload must have fewer than 8,000 bytes. */
 const maxTags = 800;
 
-/** @returns what stands for an answer in a payload: the end of its id, which is random */
+/** @returns the tag of an answer in a payload: the end of its random id */
 export function tagOf(answerId: Id): string {
   return answerId.slice(-tagLength);
 }
 
-/** @returns the tags of the answers that a payload names; undefined where it may mean any answer */
+/** @returns the tags of the answers that a payload names; undefined if the payload may mean any answer */
 export function tagsIn(payload: string): string[] | undefined {
   return payload === '' ? undefined : payload.split(',');
 }
 
 export interface AnswersNotifier {
-  /** Tells that these have grown or ended. A NOTIFY that is lost costs a follower's poll interval. */
+  /** Announces that these answers have grown or ended. A lost NOTIFY delays a follower by its poll interval. */
   notify(answerIds: readonly Id[]): void;
 }
 
 /**
- * Sends one statement at a time; what is announced meanwhile goes out with the next one.
- * @param onError called with a NOTIFY that failed
+ * Sends one statement at a time. Announcements that arrive meanwhile go out with the next statement.
+ * @param onError called when a NOTIFY fails
  */
 export function createAnswersNotifier(source: DataSource, onError: (error: unknown) => void): AnswersNotifier {
   const waiting = new Set<string>();

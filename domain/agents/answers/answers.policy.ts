@@ -1,4 +1,4 @@
-/** The rules of an answer's run: how often and how long to ask the model, and what each end means (ANS-1, ANS-6). */
+/** The rules of an answer's run: how often and how long the model is asked, and the meaning of each end (ANS-1, ANS-6). */
 import type { AnswerStatus } from '../../../entities/agents/values.ts';
 import type { FailureKind } from '../../../platform/infra/model/failures.policy.ts';
 import type { AnswerError } from '../agents.policy.ts';
@@ -6,25 +6,28 @@ import type { AnswerError } from '../agents.policy.ts';
 const second = 1_000;
 
 export const answerRules = {
-  /** An answer whose stream has not begun by then fails, unasked if need be. */
+  /** An answer whose stream has not begun by then fails, even if the model was never asked. */
   beginWithinMs: 120 * second,
-  /** Requests to the model, at most. */
+  /** The most requests to the model. */
   calls: 3,
-  /** Before the second and the third request; none before a fourth, so none is made. */
+  /** The pauses before the second and the third request. No pause is listed for a fourth request, so none is made. */
   waitsMs: [1 * second, 4 * second],
-  /** Who asks has the answer to itself for so long, and renews it; a dead worker's is free after it. By the database's clock. */
+  /**
+   * The length of the lease of a worker that asks the model and renews it, by the database's clock.
+   * After it, the answer of a dead worker is free.
+   */
   leaseMs: 20 * second,
-  /** Of a stream from which not even a ping comes. */
+  /** The longest silence of a stream, pings included. */
   silenceMs: 60 * second,
-  /** Of a stream from which nothing comes but pings: the connection lives, and the model may be thinking; not for ever. */
+  /** The longest time in which a stream sends only pings. The connection is alive and the model may be thinking, but not forever. */
   pingsMs: 180 * second,
-  /** A request altogether. Below the time limit of the activity, so that the answer is ended and not repeated. */
+  /** The longest duration of a request. It is shorter than the activity's timeout, so that the answer is ended and not repeated. */
   requestMs: 13 * 60 * second,
-  /** How long the log of an answer that has ended is kept for those who reattach by position. */
+  /** The time for which the log of an ended answer is kept for readers who reattach by position. */
   logMs: 3_600 * second,
 } as const;
 
-/** What an answer fails with if the last of its calls has failed like this before its stream began. */
+/** The error of an answer whose last call failed in this way before its stream began. */
 export const errorsBeforeBegin = {
   unavailable: 'model_unavailable',
   overloaded: 'model_overloaded',
@@ -32,7 +35,7 @@ export const errorsBeforeBegin = {
   silent: 'model_unavailable',
 } as const satisfies Record<FailureKind, AnswerError>;
 
-/** What an answer fails with whose stream ends like this before its end. */
+/** The error of an answer whose stream broke off in this way. */
 export function errorAfterBegin(kind: FailureKind): AnswerError {
   return kind === 'silent' ? 'model_silent' : 'interrupted';
 }
@@ -47,17 +50,17 @@ const ends: ReadonlyMap<string | null, End> = new Map([
   ['refusal', { status: 'refused' }],
 ]);
 
-/** @returns what the answer is by the model's own word, and an error code where that is no end that we know */
+/** @returns the end that the model's stop reason means; a failed end for an unknown stop reason */
 export function endOf(stopReason: string | null): End {
   return ends.get(stopReason) ?? { status: 'failed', errorCode: 'internal_error' };
 }
 
 /**
- * When the next request is due after one that failed before its stream began.
- * @param call the number of the failed one, from 1
+ * The time of the next request after a call that failed before its stream began.
+ * @param call the number of the failed call, from 1
  * @param acceptedAt Unix milliseconds, like `now`
- * @param retryAfterMs what the model's service asked for: lengthens the wait, never shortens it
- * @returns Unix milliseconds; undefined where no further request is to be made
+ * @param retryAfterMs the wait that the model's service asked for; it lengthens the wait and never shortens it
+ * @returns Unix milliseconds; undefined if no further request may be made
  */
 export function nextCallAt(call: number, acceptedAt: number, now: number, retryAfterMs = 0): number | undefined {
   const wait = answerRules.waitsMs[call - 1] ?? Infinity;
@@ -65,10 +68,10 @@ export function nextCallAt(call: number, acceptedAt: number, now: number, retryA
   return at < acceptedAt + answerRules.beginWithinMs ? at : undefined;
 }
 
-/** Characters a token, on the low side of what models make of prose: an estimate must not be too small. */
+/** Characters per token, lower than in usual prose: an estimate must not be too small. */
 const charactersAToken = 3;
 
-/** @returns tokens, where the model did not come to count them */
+/** @returns estimated tokens, for an answer that the model did not count */
 export function estimatedTokens(characters: number): number {
   return Math.ceil(characters / charactersAToken);
 }

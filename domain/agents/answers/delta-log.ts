@@ -1,7 +1,7 @@
 /**
- * The writer of answers' logs, one a process: the first words of an answer are written at once, later ones of all answers
- * together some ten times a second, in one statement that holds each against its fence. It also renews the leases of what it
- * writes. A reader of a stream waits where Postgres does not keep up, so that no answer's memory grows and nothing is lost.
+ * The writer of answers' logs, one per process. It writes the first words of an answer immediately. Later words of all answers go
+ * together in one statement, about ten times a second, which checks each answer against its fencing token. The writer also renews
+ * the leases of these answers. If Postgres is too slow, a reader of a stream waits, so that memory stays bounded and no words are lost.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -11,22 +11,22 @@ import { answerRules } from './answers.policy.ts';
 import { deltaStatements, type DeltaStatements } from './delta-statements.ts';
 import { charactersOf } from './delta-text.policy.ts';
 
-/** Between two writes of what has come. */
+/** The pause between two batches. */
 const batchMs = 100;
-/** Before a write is tried again that Postgres did not take. */
+/** The pause before a failed write is tried again. */
 const tryAgainMs = 200;
-/** Well below the lease. */
+/** Much shorter than the lease. */
 const renewEveryMs = 5_000;
-/** Characters of one answer that wait to be written; its stream is not read on before they are. */
+/** The most characters of one answer that wait for a write. Its stream is not read further before they are written. */
 const maxWaiting = 4_096;
 
-/** The answer is not ours any more: it was ended by somebody else, or Postgres was away for as long as the lease lasts. */
+/** This call lost the answer: another transaction ended it, or Postgres was away for longer than the lease. */
 export class AnswerLost extends Error {
   override name = 'AnswerLost';
   code = 'answer_lost';
 }
 
-/** Words whose place in the answer is fixed. */
+/** Words at a fixed position in the answer. */
 export interface Delta {
   startsAt: number;
   text: string;
@@ -35,32 +35,32 @@ export interface Delta {
 export interface AnswerLog {
   /** Aborted with AnswerLost. */
   readonly lost: AbortSignal;
-  /** Takes words that follow those before. @returns when there is room for more @throws AnswerLost */
+  /** Adds words after the words before. @returns when there is room for more @throws AnswerLost */
   append(text: string): Promise<void>;
-  /** Takes no more, and waits for what is being written. @returns the words that are not in the log yet @throws AnswerLost */
+  /** Accepts no more words and waits for the running write. @returns the words that are not in the log yet @throws AnswerLost */
   rest(): Promise<Delta>;
-  /** The lease is not renewed any more; always called. */
+  /** Stops the renewal of the lease. The caller must always call it. */
   release(): void;
 }
 
 export interface DeltaLog {
   /**
-   * @param callNo the fence: the call whose words these are, claimed just now
-   * @param onFirstWords called when the first of them stand in the log
+   * @param callNo the fencing token: the call that produces these words, claimed just now
+   * @param onFirstWords called when the first words stand in the log
    */
   open(answerId: Id, callNo: number, onFirstWords: () => void): AnswerLog;
-  /** Ends the timers; what is open is lost. */
+  /** Ends the timers. Open answers are lost. */
   close(): void;
 }
 
 export interface DeltaLogDeps {
   source: DataSource;
-  /** Tells the API's processes which answers' logs have grown; after the commit. */
+  /** Notifies the API's processes that answers' logs have grown. Called after the commit. */
   notify: (answerIds: readonly Id[]) => void;
   onError: (error: unknown) => void;
-  /** A place where tests stop the process. */
+  /** A point at which tests stop the process. */
   failpoint: (name: 'answer_delta') => Promise<void>;
-  /** Tests are in a hurry. */
+  /** Tests shorten it. */
   leaseMs?: number;
   statements?: DeltaStatements;
 }
@@ -68,19 +68,19 @@ export interface DeltaLogDeps {
 interface Entry {
   answerId: Id;
   callNo: number;
-  /** Being written: as it was sent the first time, so that a repetition writes the same. */
+  /** The words of the running write. A repetition sends exactly these words again. */
   sent: Delta | undefined;
   waiting: string[];
   waitingCharacters: number;
-  /** Where the waiting words begin. */
+  /** The position at which the waiting words begin. */
   startsAt: number;
   isFirst: boolean;
   onFirstWords: () => void;
   isClosed: boolean;
-  /** By this process's own clock; before it nobody else may have the lease. */
+  /** The end of the lease by this process's own clock. Before it no other worker can hold the lease. */
   leaseEnds: number;
   lost: AbortController;
-  /** Resolved whenever something was written, or the answer lost. */
+  /** Resolved when words were written or the answer was lost. */
   changed: PromiseWithResolvers<void>;
 }
 
@@ -95,12 +95,12 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
     entry.changed = Promise.withResolvers();
   };
   const lose = (entry: Entry) => {
-    entry.lost.abort(new AnswerLost('The answer is not ours any more'));
+    entry.lost.abort(new AnswerLost('The answer belongs to another call, or it has ended'));
     entries.delete(entry);
     wake(entry);
   };
 
-  /** Something waits: it is written at once if it is an answer's first, else with the next batch. */
+  /** Writes waiting words: the first words of an answer immediately, later words with the next batch. */
   const schedule = () => {
     if (writing) return;
     const due = [...entries].filter(isDue);
@@ -111,7 +111,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
     } else if (due.length > 0) timer ??= setTimeout(() => ((timer = undefined), void forAllClubs(write)), batchMs);
   };
 
-  /** One batch, as often as it takes. What was sent once stays as it is: nobody knows whether Postgres has it. */
+  /** Writes one batch. Words that were sent once stay unchanged until a write succeeds, because Postgres may already have them. */
   async function write(): Promise<void> {
     writing = true;
     try {
@@ -119,7 +119,11 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
       for (const entry of batch) entry.sent ??= take(entry);
       const outcomes = await statements.write(
         source,
-        batch.map(({ answerId, callNo, sent }) => ({ answerId, callNo, ...(sent ?? { startsAt: 0, text: '' }) })),
+        batch.map(({ answerId, callNo, sent }) => ({
+          answerId,
+          callNo,
+          ...(sent ?? { startsAt: 0, text: '' }),
+        })),
       );
       await deps.failpoint('answer_delta');
       const grown: Id[] = [];
@@ -132,7 +136,7 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
           entry.isFirst = false;
           wake(entry);
         } else if (outcome === 'lost') lose(entry);
-        // Otherwise its row is held by somebody: it is tried again with the next batch.
+        // Otherwise another transaction has locked the row: the words go with the next batch.
       }
       if (grown.length > 0) deps.notify(grown);
     } catch (error) {
@@ -152,10 +156,10 @@ export function createDeltaLog(deps: DeltaLogDeps): DeltaLog {
     if (isRenewing || entries.size === 0) return;
     isRenewing = true;
     const began = performance.now();
-    const held = [...entries];
+    const openEntries = [...entries];
     try {
-      const outcomes = await statements.renew(source, held, leaseMs);
-      for (const [place, entry] of held.entries()) {
+      const outcomes = await statements.renew(source, openEntries, leaseMs);
+      for (const [place, entry] of openEntries.entries()) {
         if (outcomes[place] === 'written') entry.leaseEnds = began + leaseMs;
         else if (outcomes[place] === 'lost') lose(entry);
       }
@@ -219,7 +223,7 @@ function isDue(entry: Entry): boolean {
   return entry.sent !== undefined || (entry.waitingCharacters > 0 && !entry.isClosed);
 }
 
-/** All that waits, with its place. */
+/** All waiting words, with their position. */
 function take(entry: Entry): Delta {
   const delta = { startsAt: entry.startsAt, text: entry.waiting.join('') };
   entry.startsAt += entry.waitingCharacters;

@@ -1,9 +1,9 @@
-/** What the writer of logs says to Postgres: each statement holds every answer against its fence, and says of each what became of it. */
+/** The statements of the log writer. Each checks every answer against its fencing token and returns an outcome per answer. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 
-/** `held`: somebody has the answer's row locked just now. `lost`: it has ended, or another call is made for it. */
+/** `held`: another transaction has locked the answer's row. `lost`: the answer has ended, or a newer call owns it. */
 export type Outcome = 'written' | 'held' | 'lost';
 
 interface Fenced {
@@ -12,15 +12,15 @@ interface Fenced {
 }
 
 export interface DeltaStatements {
-  /** @returns an outcome a delta, in their order */
+  /** @returns one outcome per delta, in their order */
   write(source: DataSource, deltas: readonly (Fenced & { startsAt: number; text: string })[]): Promise<Outcome[]>;
-  /** @returns an outcome an answer, in their order */
+  /** @returns one outcome per answer, in their order */
   renew(source: DataSource, answers: readonly Fenced[], leaseMs: number): Promise<Outcome[]>;
 }
 
 /**
- * Rows that somebody else holds are passed over, so that one answer cannot keep the others waiting; a read without a lock
- * then distinguishes rows that were passed over from rows that were lost.
+ * Skips rows that another transaction has locked, so that one answer does not block the others. A read without a lock then
+ * distinguishes locked rows from lost rows.
  */
 const outcome = `
   CASE WHEN done.id IS NOT NULL THEN 'written'
@@ -33,7 +33,7 @@ const mine = (lock: 'SHARE' | 'NO KEY UPDATE') => `
    WHERE answer.call_no = given.call_no AND answer.status = 'generating'
    ORDER BY answer.id FOR ${lock} OF answer SKIP LOCKED`;
 
-/** The lock keeps the answer from being ended before these words of it are committed. A repetition finds its own words. */
+/** The lock keeps the answer from its end until these words are committed. A repeated write finds its own words. */
 const writeDeltas = prepared<{ outcome: Outcome }>(
   'write_answer_deltas',
   `WITH given AS (

@@ -1,6 +1,6 @@
 /**
- * The model's text in the form that Postgres holds: no NUL, no half of a character. A stream may cut a character of two halves
- * in two; the first half is held back until the next chunk brings the second.
+ * Brings the model's text into a form that Postgres stores: no NUL, no half of a surrogate pair. A stream may split a pair between
+ * two chunks. The first half is held back until the next chunk brings the second half.
  */
 
 import { createMarkdownStripper } from '../../../platform/core/safe-markdown.policy.ts';
@@ -8,9 +8,9 @@ import { createMarkdownStripper } from '../../../platform/core/safe-markdown.pol
 const replacement = '\uFFFD';
 
 export interface TextCleaner {
-  /** @returns what of the text so far can be written now; may be empty */
+  /** @returns the part of the text that can be written now; may be empty */
   push(chunk: string): string;
-  /** The stream is over. @returns what was held back */
+  /** Ends the stream. @returns the text that was held back */
   end(): string;
 }
 
@@ -48,7 +48,7 @@ export function createAnswerText(): TextCleaner {
   };
 }
 
-/** @returns how many characters: code points, as positions in answers are counted */
+/** @returns the number of characters: code points, like the positions in answers */
 export function charactersOf(text: string): number {
   let count = 0;
   for (const _ of text) count++;

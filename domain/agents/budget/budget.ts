@@ -1,6 +1,6 @@
 /**
- * A club's AI budget of a month in its own time zone: what an answer may cost is reserved with its question and settled once with
- * the answer. Money in millionths of a US dollar. The row of the month is the last that a transaction locks
+ * A club's AI budget of a month in the club's time zone. The possible cost of an answer is reserved with its question, and settled
+ * once with the answer. Amounts are millionths of a US dollar. A transaction locks the month's row last
  * (ENG-6, docs/explanation/architecture.md#locks).
  */
 import { AgentCharge } from '../../../entities/agents/agent-charge.ts';
@@ -17,13 +17,13 @@ const microsACent = 10_000n;
 export interface Budget {
   /** First day of the month in the club's time zone, as `2026-03-01`. */
   month: string;
-  /** When the month turns. */
+  /** The end of the month. */
   turnsAt: Date;
-  /** The plan's allowance with what was bought for the month, in cents. */
+  /** The plan's allowance plus the add-ons bought for the month, in cents. */
   allowed: number;
-  /** What the club has set below it, in cents. */
+  /** The club's own lower limit, in cents. */
   own: number | null;
-  /** The lower of the two. */
+  /** The lower of the two limits. */
   limitMicros: bigint;
   spentMicros: bigint;
   reservedMicros: bigint;
@@ -59,21 +59,21 @@ export async function budgetOf(db: Queries, clubId: Id, now: Date): Promise<Budg
   };
 }
 
-/** Reserves of answers under way fill what is left of a budget that is not spent: some of it comes back as they settle. */
+/** Reserves of running answers fill the rest of the budget. Part of it comes back when the answers settle. */
 export class BudgetReserved extends Error {
   override name = 'BudgetReserved';
   code = 'budget_reserved';
 }
 
-/** @returns whether the budget is spent: then nobody can ask until the month turns (AGT-26) */
+/** @returns whether the budget is spent. No student can ask before the next month then (AGT-26) */
 export function isSpent({ spentMicros, limitMicros }: Pick<Budget, 'spentMicros' | 'limitMicros'>): boolean {
   return spentMicros >= limitMicros;
 }
 
 /**
- * Reserves what an answer may cost, for the transaction that accepts its question. A question is accepted while less than the
- * budget is spent and reserved, so the last answer alone may exceed it (ANS-5).
- * @throws DomainError club_budget_exhausted once it is spent @throws BudgetReserved
+ * Reserves the possible cost of an answer in the transaction that accepts its question. A question is accepted while the spent and
+ * reserved amounts are below the budget, so only the last answer can exceed it (ANS-5).
+ * @throws DomainError club_budget_exhausted if the budget is spent @throws BudgetReserved
  */
 export async function reserveBudget(
   tx: Transaction,
@@ -83,7 +83,7 @@ export async function reserveBudget(
   const budget = await budgetOf(tx, clubId, now);
   const { month, limitMicros } = budget;
   await tx.run(sql`INSERT INTO club_ai_months (club_id, month) VALUES (${clubId}, ${month}) ON CONFLICT DO NOTHING`);
-  // One conditional statement: two who want the last of it come one after the other.
+  // One conditional statement: two transactions that want the rest of the budget run one after the other.
   const row = await tx.one<{ spent: string; reserved: string }>(
     sql`UPDATE club_ai_months SET reserved_micros = reserved_micros + ${String(micros)}
          WHERE club_id = ${clubId} AND month = ${month} AND spent_micros + reserved_micros < ${String(limitMicros)}
@@ -102,8 +102,8 @@ function whyNotReserved(budget: Budget): Error {
 }
 
 /**
- * Settles an answer, once: later calls change nothing. The month is that of the question. To be called after the end
- * of the answer and of its last call were written in the same transaction: the agent's month counts them.
+ * Settles an answer once; later calls change nothing. The charge counts in the question's month. Call it after the same transaction
+ * has written the end of the answer and of its last call, because the agent's month counts them.
  */
 export async function settleBudget(tx: Transaction, answerId: Id, costMicros: bigint, now: Date): Promise<void> {
   const charge = await tx.one<{

@@ -1,4 +1,4 @@
-/** What a club's agents use and cost, by month of its time zone, and the limit that the club sets itself. */
+/** The use and cost of a club's agents per month in the club's time zone, and the club's own limit. */
 import { Agent } from '../../../entities/agents/agent.ts';
 import { AgentMonth } from '../../../entities/agents/agent-month.ts';
 import { Club } from '../../../entities/clubs/club.ts';
@@ -28,7 +28,7 @@ export async function readAiBudget(db: Queries, clubId: Id, now: Date): Promise<
   };
 }
 
-/** @param cents what the club lets its agents cost in a month; null for all that its plan allows */
+/** @param cents the club's own limit of a month; null for the plan's whole allowance */
 export async function setOwnLimit(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -87,7 +87,7 @@ export async function listAgentUsage(
   return listUsage(db, sql`used.agent_id = ${agentId}`, sql`used.month DESC`, page);
 }
 
-/** @param filter.month as `2026-03`; absent for the one that `now` is in @returns a page of what each agent used in it, the dearest first */
+/** @param filter.month as `2026-03`; the current month if absent @returns a page of each agent's use in the month, highest cost first */
 export async function listClubUsage(
   db: Queries,
   clubId: Id,

@@ -1,26 +1,26 @@
-/** Waiting for reserves to settle: while they alone fill a club's budget, it is not spent, and a question is not refused at once (ANS-5). */
+/** Waits for reserves to settle. If only reserves fill a club's budget, the budget is not spent and the question waits (ANS-5). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../platform/core/ids.ts';
 import { BudgetReserved } from './budget.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
 export interface Patience {
-  /** So long a question waits. */
+  /** The longest wait of a question. */
   waitMs: number;
-  /** Between two tries. */
+  /** The pause between two tries. */
   everyMs: number;
 }
 
-/** Most answers take less; a client's and a proxy's patience last longer. */
+/** Most answers take less time; clients and proxies wait longer. */
 const usualPatience: Patience = { waitMs: 10_000, everyMs: 250 };
 
-/** The last in the line of each club in this process: one question of a club tries at a time, the others wait behind it. */
+/** The last question in each club's line in this process. One question of a club tries at a time; the others wait behind it. */
 const lines = new Map<Id, Promise<unknown>>();
 
 /**
- * Tries at once, then as often and as long as `patience` says while reserves fill the budget.
- * @param attempt a transaction that leaves nothing behind where it throws
- * @throws DomainError rate_limited when the time is over; what `attempt` throws otherwise
+ * Tries immediately. While reserves fill the budget, it tries again as `patience` says.
+ * @param attempt a transaction that leaves nothing behind if it throws
+ * @throws DomainError rate_limited when the time is over; any other error of `attempt`
  */
 export async function whileBudgetIsReserved<T>(
   clubId: Id,
@@ -46,9 +46,9 @@ export async function whileBudgetIsReserved<T>(
 
 async function tryUntil<T>(deadline: number, attempt: () => Promise<T>, { waitMs, everyMs }: Patience): Promise<T> {
   for (;;) {
-    const left = deadline - performance.now();
-    if (left <= 0) break;
-    await sleep(Math.min(everyMs, left));
+    const remainingMs = deadline - performance.now();
+    if (remainingMs <= 0) break;
+    await sleep(Math.min(everyMs, remainingMs));
     try {
       return await attempt();
     } catch (error) {

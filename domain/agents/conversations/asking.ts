@@ -1,7 +1,7 @@
 /**
- * Accepting a question (OP-1): one transaction makes every check that can fail before generation, in the order of
- * AGT-6 to AGT-12, and a refusal leaves nothing behind. That an id is used once, and that a
- * conversation answers one question at a time, is held by constraints.
+ * Accepts a question (OP-1). One transaction makes every check that can fail before generation, in the order of AGT-6 to AGT-12,
+ * and a refusal leaves nothing behind. Constraints ensure that an id is used once and that a conversation answers one question at a
+ * time.
  */
 import { Agent } from '../../../entities/agents/agent.ts';
 import { AgentQuestionImage } from '../../../entities/agents/agent-question-image.ts';
@@ -34,17 +34,17 @@ export interface AskingDeps {
 
 /** The model of this environment. */
 export interface AskedModel {
-  /** Without it no question is accepted. */
+  /** If false, no question is accepted. */
   configured: boolean;
-  /** Of agents that name none of their own. */
+  /** The model of agents that name no model. */
   defaultModel: string;
 }
 
 export type Accepted = RecordOf<'AgentStreamAccepted'>['data'];
 
 /**
- * While reserves alone fill the club's budget, it waits for one to settle (ANS-5).
- * @returns what the `accepted` event says; the answer's run is woken
+ * While only reserves fill the club's budget, it waits until one settles (ANS-5). It wakes the answer's run.
+ * @returns the data of the `accepted` event
  * @throws DomainError not_found (agent or conversation), feature_not_in_plan, not_entitled, message_exists,
  *   generation_in_progress, invalid_image, daily_limit_reached, club_budget_exhausted, rate_limited (reserves fill the budget), not_configured
  */
@@ -52,22 +52,22 @@ export async function askAgent(
   deps: AskingDeps,
   student: Reader,
   publicId: string,
-  asked: RecordOf<'AgentMessageCreation'>,
+  input: RecordOf<'AgentMessageCreation'>,
   now: Date,
   patience?: Patience,
 ): Promise<Accepted> {
-  return whileBudgetIsReserved(student.clubId, () => accept(deps, student, publicId, asked, now), patience);
+  return whileBudgetIsReserved(student.clubId, () => accept(deps, student, publicId, input, now), patience);
 }
 
-/** @throws BudgetReserved beside what {@link askAgent} throws */
+/** @throws BudgetReserved, and the errors of {@link askAgent} */
 async function accept(
   { db, storage, model }: AskingDeps,
   student: Reader,
   publicId: string,
-  asked: RecordOf<'AgentMessageCreation'>,
+  input: RecordOf<'AgentMessageCreation'>,
   now: Date,
 ): Promise<Accepted> {
-  const questionId = asked.id.toLowerCase();
+  const questionId = input.id.toLowerCase();
   return db.transaction(async (tx) => {
     await lockStudent(tx, student.clubId, student.id);
     const agent = await findOpenAgent(tx, student.clubId, publicId, model);
@@ -79,28 +79,28 @@ async function accept(
       clubId: student.clubId,
       agentId: agent.id,
       studentId: student.id,
-      content: asked.content,
+      content: input.content,
     };
-    const conversation = asked.conversation_id
-      ? await continueConversation(tx, turn, asked.conversation_id, now)
+    const conversation = input.conversation_id
+      ? await continueConversation(tx, turn, input.conversation_id, now)
       : await openConversation(tx, turn, now);
     await insertQuestion(tx, turn, conversation.id, now);
     await insertAnswer(tx, turn, conversation.id, agent, now);
     const images = await requireOwnImages(tx, {
       clubId: student.clubId,
       studentId: student.id,
-      imageIds: asked.image_ids ?? [],
+      imageIds: input.image_ids ?? [],
     });
     for (const [position, { id }] of images.entries())
       await tx.manager.insert(AgentQuestionImage, { questionId, position, mediaId: id });
     const used = await countQuestions(tx, turn, now);
     await requireWithinLimit(tx, agent, student.id, used, now);
-    const history = asked.conversation_id ? await historyOf(tx, conversation.id) : [];
-    const micros = reserveFor(agent, { history, question: asked.content, images: images.length }, now);
+    const history = input.conversation_id ? await historyOf(tx, conversation.id) : [];
+    const micros = reserveFor(agent, { history, question: input.content, images: images.length }, now);
     await wake(tx, 'agentAnswer', [turn], now);
     const [question, answer] = await presentTurns(tx, storage, [{ ...turn, id: questionId, askedAt: now }]);
     if (!question || !answer) throw new Error('A question vanished inside the transaction that wrote it');
-    // The month's row is the last that is locked: everybody of the club who asks wants it.
+    // The month's row is locked last, because every question of the club needs it.
     const budget = await reserveBudget(tx, { ...turn, micros }, now);
     if (!model.configured)
       throw new RefusalToPerson('not_configured', 'refusal.not_offered', {
@@ -124,7 +124,7 @@ interface NewTurn {
   content: string;
 }
 
-/** An agent that can be asked, as it is now. */
+/** The current state of an agent that students can ask. */
 export interface OpenAgent extends AgentTerms {
   publicId: string;
   name: string;
@@ -141,7 +141,7 @@ const openAgentColumns = columns(Agent, [
   'answerMaxTokens',
 ]);
 
-/** @throws DomainError not_found, alike for an unknown agent, one of another club and one that is not published */
+/** @throws DomainError not_found: the same answer for an unknown agent, another club's agent and an unpublished agent */
 export async function findOpenAgent(
   db: Queries,
   clubId: Id,
@@ -175,7 +175,7 @@ async function openConversation(tx: Transaction, turn: NewTurn, now: Date): Prom
   return conversation;
 }
 
-/** @throws DomainError not_found, alike for one of another agent, of another student, a deleted and an unknown one */
+/** @throws DomainError not_found: the same answer for an unknown or deleted conversation, and for another agent's or student's */
 async function continueConversation(
   tx: Transaction,
   turn: NewTurn,
@@ -189,7 +189,7 @@ async function continueConversation(
   return conversation;
 }
 
-/** A request with the same id at the same moment waits here, and then gets the error. @throws DomainError message_exists */
+/** A simultaneous request with the same id waits here and then gets the error. @throws DomainError message_exists */
 async function insertQuestion(tx: Transaction, turn: NewTurn, conversationId: Id, now: Date): Promise<void> {
   const fresh =
     await tx.rows(sql`INSERT INTO agent_questions (id, club_id, agent_id, student_id, conversation_id, content, asked_at)
@@ -201,7 +201,7 @@ async function insertQuestion(tx: Transaction, turn: NewTurn, conversationId: Id
   });
 }
 
-/** @returns the path of the conversation that holds the student's own question; undefined for another's, and once it is deleted */
+/** @returns the path of the conversation that holds the student's own question; undefined if another student asked it or the conversation is deleted */
 async function findPathOf(db: Queries, { questionId, clubId, studentId }: NewTurn): Promise<string | undefined> {
   const conversation = await db.one<{ id: Id }>(sql`SELECT conversation.id FROM agent_questions question
        JOIN agent_conversations conversation ON conversation.id = question.conversation_id AND conversation.deleted_at IS NULL
@@ -209,7 +209,7 @@ async function findPathOf(db: Queries, { questionId, clubId, studentId }: NewTur
   return conversation && `/v1/clubs/${clubId}/classroom/conversations/${conversation.id}`;
 }
 
-/** The same for who asks in a conversation that is answering. @throws DomainError generation_in_progress */
+/** A question in a conversation that is answering waits here and then gets the error. @throws DomainError generation_in_progress */
 async function insertAnswer(
   tx: Transaction,
   turn: NewTurn,

@@ -1,4 +1,4 @@
-/** Students' conversations with an agent, as administrators of the club read them. */
+/** Students' conversations with an agent, for the club's administrators. */
 import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -12,7 +12,7 @@ import { conversationColumns, messagesOf, presentConversation } from './messages
 
 type Review = RecordOf<'AgentConversationReview'>;
 
-/** The conversations of a removed student are deleted: each has a name and an address. */
+/** The conversations of a removed student are deleted, so each review has a name and an e-mail address. */
 const reviewed = (clubId: Id, agentId: Id) => sql`
   FROM agent_conversations conversation JOIN students student ON student.id = conversation.student_id
  WHERE conversation.agent_id = ${agentId} AND conversation.club_id = ${clubId} AND conversation.deleted_at IS NULL`;
@@ -42,7 +42,7 @@ export async function listReviews(
   return { rows: rows.map(presentReview), total };
 }
 
-/** @returns the conversation with a page of its messages, and how many there are in all @throws DomainError not_found */
+/** @returns the conversation with a page of its messages, and the total number of messages @throws DomainError not_found */
 export async function readReview(
   db: Queries,
   storage: ObjectStore,

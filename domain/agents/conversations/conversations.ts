@@ -1,4 +1,4 @@
-/** A student's conversations with agents. What was said stays readable when access has ended; asking on does not. */
+/** A student's conversations with agents. They stay readable after access has ended; new questions are refused. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -22,10 +22,10 @@ import {
   type ConversationRow,
 } from './messages.ts';
 
-/** Of `agent_conversations conversation`. */
+/** A condition on `agent_conversations conversation`. */
 const ownedBy = (studentId: Id) => sql`conversation.student_id = ${studentId} AND conversation.deleted_at IS NULL`;
 
-/** @returns the agent and what may still be asked of it @throws DomainError not_found (also not published), not_entitled */
+/** @returns the agent and the student's remaining questions @throws DomainError not_found (also if unpublished), not_entitled */
 export async function openAgent(
   db: Queries,
   student: Reader,
@@ -72,7 +72,7 @@ export async function listConversations(
   return { rows: rows.map(presentConversation), total };
 }
 
-/** @throws DomainError not_found, alike for somebody else's, a deleted and an unknown one */
+/** @throws DomainError not_found: the same answer for another student's, a deleted and an unknown conversation */
 async function findConversation(db: Queries, student: Reader, conversationId: Id): Promise<ConversationRow> {
   const conversation = await db.one<ConversationRow>(
     sql`SELECT ${conversationColumns} FROM agent_conversations conversation
@@ -83,8 +83,8 @@ async function findConversation(db: Queries, student: Reader, conversationId: Id
 }
 
 /**
- * @returns the conversation with a page of its messages: of the first page the newest, on each the oldest first; and how many
- *   messages there are in all
+ * @returns the conversation with a page of its messages, and the total number of messages. The first page holds the newest
+ *   messages; each page starts with its oldest message
  * @throws DomainError not_found
  */
 export async function readConversation(
@@ -115,7 +115,7 @@ export async function renameConversation(
   return presentConversation(conversation);
 }
 
-/** Its words are erased; its questions still count, and their ids stay used. @throws DomainError not_found */
+/** Erases the words of a conversation. Its questions still count, and their ids stay used. @throws DomainError not_found */
 export async function removeConversation(
   { db }: DatabaseDeps,
   student: Reader,
@@ -130,11 +130,11 @@ export async function removeConversation(
 }
 
 /**
- * An answer to be followed from a position on.
- * @param messageId the answer's, or that of the question that it replies to
- * @param from characters (code points) that the caller has
+ * Finds an answer that the caller wants to follow from a position.
+ * @param messageId the id of the answer or of its question
+ * @param from characters (code points) that the caller already has
  * @returns the answer's id
- * @throws DomainError not_found; invalid_request for a position beyond what has been written
+ * @throws DomainError not_found; invalid_request for a position beyond the written text
  */
 export async function findAnswerToFollow(
   db: Queries,

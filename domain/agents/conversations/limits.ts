@@ -1,4 +1,4 @@
-/** How much a student may still ask an agent: the cap of 24 hours and the club's budget (AGT-24, LIM-12, LIM-13). */
+/** A student's remaining questions: the cap of 24 hours and the club's budget (AGT-24, LIM-12, LIM-13). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction, Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -12,24 +12,24 @@ import { RefusalToPerson, type RefusalWords } from '../../language/refusal.ts';
 /** "A per-student cap over 24 hours." */
 const windowMs = 24 * 3_600_000;
 
-/** What an agent costs and allows. */
+/** The cost settings and limits of an agent. */
 export interface AgentTerms {
   id: Id;
   instructions: string;
-  /** The one that is asked: the agent's own or the environment's. */
+  /** The model that answers: the agent's own or the environment's. */
   model: string;
   dailyLimit: number;
   answerMaxTokens: number;
 }
 
 export interface Used {
-  /** Questions in the last 24 hours, including those of deleted conversations. */
+  /** Questions in the last 24 hours, including questions of deleted conversations. */
   questions: number;
-  /** When the oldest of them leaves the window. */
+  /** The time when the oldest of these questions leaves the window. */
   resetsAt: Date | undefined;
 }
 
-/** @returns what the student has asked the agent in the 24 hours before `now` */
+/** @returns the student's questions to the agent in the 24 hours before `now` */
 export async function countQuestions(
   db: Queries,
   { agentId, studentId }: { agentId: Id; studentId: Id },
@@ -45,8 +45,8 @@ export async function countQuestions(
 }
 
 /**
- * @param used with the question that is asked
- * @throws DomainError daily_limit_reached, with the seconds until a slot returns; without them where none ever does
+ * @param used includes the current question
+ * @throws DomainError daily_limit_reached, with the seconds until a question is free; without seconds if the cap is 0
  */
 export async function requireWithinLimit(
   tx: Transaction,
@@ -58,7 +58,7 @@ export async function requireWithinLimit(
   if (questions <= dailyLimit) return;
   const words: RefusalWords = ({ say }) => say('refusal.daily_limit_reached', { count: dailyLimit });
   if (dailyLimit === 0) throw new RefusalToPerson('daily_limit_reached', words);
-  // The cap may have been lowered: as many must leave the window as there are too many.
+  // The cap may have been lowered: all questions above the cap must leave the window first.
   const leaving = await tx.one<{
     at: Date;
   }>(sql`SELECT asked_at AS at FROM agent_questions WHERE agent_id = ${agentId} AND student_id = ${studentId} AND asked_at > ${new Date(now.getTime() - windowMs)}
@@ -68,7 +68,7 @@ export async function requireWithinLimit(
   throw new RefusalToPerson('daily_limit_reached', words, { retryAfterSeconds });
 }
 
-/** @returns the record; the cap can have been lowered below what is used already */
+/** @returns the record; the cap may be lower than the number of used questions */
 export function presentLimits(
   agent: AgentTerms,
   { questions, resetsAt }: Used,
@@ -83,7 +83,7 @@ export function presentLimits(
   };
 }
 
-/** @returns what the answer to such a question may cost, on the high side, in millionths of a US dollar */
+/** @returns the highest likely cost of the answer to this question, in millionths of a US dollar */
 export function reserveFor(
   { instructions, model, answerMaxTokens }: AgentTerms,
   asked: Omit<PromptParts, 'instructions'>,

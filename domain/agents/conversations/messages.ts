@@ -1,4 +1,4 @@
-/** Conversations, questions, answers and citations as callers see them (AGT-19, AGT-20, AGT-22). */
+/** Conversations, questions, answers and citations as API callers see them (AGT-19, AGT-20, AGT-22). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
@@ -15,7 +15,7 @@ import { presentImages } from './images.ts';
 export type Conversation = RecordOf<'AgentConversation'>;
 export type Message = RecordOf<'AgentMessage'>;
 
-/** Of `agent_conversations conversation`. */
+/** The columns of `agent_conversations conversation`. */
 export const conversationColumns = columns(
   AgentConversation,
   ['id', 'title', 'lastMessageAt', 'createdAt'],
@@ -30,12 +30,12 @@ export function presentConversation({ id, title, lastMessageAt, createdAt }: Con
 const questionColumns = columns(AgentQuestion, ['id', 'content', 'askedAt']);
 export type QuestionRow = RowOf<typeof questionColumns>;
 
-/** A question has no lifecycle: it is complete. */
+/** A question has no lifecycle: it is always complete. */
 function presentQuestion({ id, content, askedAt }: QuestionRow, images: Message['images']): Message {
   return { id, role: 'user', content, status: 'complete', images, citations: [], created_at: askedAt.toISOString() };
 }
 
-/** Of `agent_answers answer`: while it is generated, its text is what its log says so far. */
+/** The columns of `agent_answers answer`. While the answer is generated, its text comes from its log. */
 const answerColumns = columns(
   AgentAnswer,
   ['id', 'questionId', 'status', 'errorCode', 'createdAt', 'completedAt'],
@@ -61,7 +61,7 @@ function presentAnswer(row: AnswerRow, citations: Message['citations']): Message
   };
 }
 
-/** @returns these answers by their questions; each with the text so far, and with its citations once it has ended */
+/** @returns the answers by question id: each with its current text, and with citations if it has ended */
 async function answersTo(db: Queries, questionIds: readonly Id[]): Promise<Map<Id, Message>> {
   const rows = await db.rows<AnswerRow>(
     sql`SELECT ${answerColumns} FROM agent_answers answer WHERE answer.question_id = ANY (${questionIds})`,
@@ -73,7 +73,7 @@ async function answersTo(db: Queries, questionIds: readonly Id[]): Promise<Map<I
   return new Map(rows.map((row) => [row.questionId, presentAnswer(row, citations.get(row.id) ?? [])]));
 }
 
-/** @returns the answer as it is now; undefined where there is none */
+/** @returns the current answer; undefined if there is none */
 export async function findAnswer(db: Queries, answerId: Id): Promise<Message | undefined> {
   const row = await db.one<Pick<AgentAnswer, 'questionId'>>(
     sql`SELECT ${columns(AgentAnswer, ['questionId'])} FROM agent_answers WHERE id = ${answerId}`,
@@ -97,8 +97,8 @@ export async function presentTurns(
 }
 
 /**
- * @returns a page of a conversation's messages: of the first page the newest, on each the oldest first; and how many there are
- *   in all
+ * @returns a page of a conversation's messages, and the total number of messages. The first page holds the newest messages;
+ *   each page starts with its oldest message
  */
 export async function messagesOf(
   db: Queries,
@@ -107,7 +107,7 @@ export async function messagesOf(
   page: PageRequest,
 ): Promise<{ messages: Message[]; total: number }> {
   const { limit, offset } = windowOf(page);
-  // Every question has an answer: messages from the end are the pairs from the end, and a page can begin or end inside one.
+  // Every question has an answer, so messages are counted in pairs from the end. A page can begin or end inside a pair.
   const firstPair = Math.floor(offset / 2);
   const pairs = Math.ceil((offset + limit) / 2) - firstPair;
   const questions =

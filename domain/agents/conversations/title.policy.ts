@@ -1,14 +1,14 @@
-/** The title that a conversation has before somebody gives it another. */
+/** The title of a conversation until the student renames it. */
 import { hasVisible, tidyName } from '../../../platform/core/text.policy.ts';
 import { untagged } from '../../../platform/core/written-text.ts';
 
 export const longestTitle = 120;
-/** Of a question without a character that can be seen. */
+/** The title for a question without a visible character. */
 const untitled = '…';
 
 /**
- * "Its title comes from the first line of the question": the first of its lines in which something can be seen, as much of it as a
- * title may have. What people see as one character is not cut through, unless it is longer than a title.
+ * "Its title comes from the first line of the question": the first line with a visible character, cut to the longest title.
+ * A grapheme is not split, unless it is longer than a title.
  */
 export function titleOf(question: string): string {
   const line = question.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/).find(hasVisible) ?? '';

@@ -1,19 +1,19 @@
-/** From what the model cites (a range of blocks of a search result) to what we keep: source, pages and words. */
+/** Turns the model's citations (ranges of blocks of a search result) into stored citations: source, pages and words. */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ModelCitation } from '../../../platform/infra/model/model.ts';
 import type { Seconds } from '../../knowledge/extraction/sections.ts';
 import type { SourceKind } from '../../../entities/knowledge/values.ts';
 
-/** A block of a search result as it was sent. */
+/** A block of a search result in the prompt. */
 export interface SentBlock {
   text: string;
-  /** From 1; null for what has no pages. */
+  /** From 1; null if the source has no pages. */
   page: number | null;
-  /** When it is said, in whole seconds of a video or sound; null for what is none. */
+  /** The time span in whole seconds of a video or sound; null for other sources. */
   seconds: Seconds | null;
 }
 
-/** A search result as it was sent: passages of one source that follow one another. */
+/** A search result in the prompt: consecutive passages of one source. */
 export interface SentResult {
   sourceId: Id;
   sourceKind: SourceKind;
@@ -33,8 +33,8 @@ export interface Citation {
 }
 
 /**
- * The words are always those of the blocks that we sent: what the model repeats of them is not asked.
- * @returns the citations in the order of the text, each range once; `dropped`: how many cite what was never sent
+ * The words always come from the blocks that we sent. The words that the model repeats are not used.
+ * @returns the citations in the order of the text, each range once; `dropped`: the number of citations outside the prompt
  */
 export function citationsOf(
   cited: readonly ModelCitation[],
@@ -48,7 +48,7 @@ export function citationsOf(
       dropped += 1;
       continue;
     }
-    // A range that is cited again keeps its first place.
+    // A range that is cited again keeps its first position.
     citations.set(`${result} ${startBlock} ${endBlock}`, citationOf(from, from.blocks.slice(startBlock, endBlock)));
   }
   return { citations: [...citations.values()], dropped };

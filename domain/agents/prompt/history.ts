@@ -1,4 +1,4 @@
-/** What a conversation brings into the next prompt: the same for who reserves what it may cost and for who builds it. */
+/** The earlier turns that go into the next prompt. The reservation of the cost and the building of the prompt use the same turns. */
 import { usableAnswerStatuses } from '../../../entities/agents/values.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -6,8 +6,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { promptBounds, turnsThatFit, type Turn } from './prompt.policy.ts';
 
 /**
- * Refused and failed turns are left out, and so is what has no words any more.
- * @returns the newest turns that a prompt can hold, oldest first; a turn under way is none
+ * Leaves out refused and failed turns, and turns whose words were erased.
+ * @returns the newest turns that fit into a prompt, oldest first; without a running turn
  */
 export async function historyOf(db: Queries, conversationId: Id): Promise<Turn[]> {
   const newestFirst = await db.rows<Turn>(

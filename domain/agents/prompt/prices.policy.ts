@@ -1,21 +1,21 @@
 /**
- * What models cost, by model and date, in US dollars a million tokens; the figures are those of the provider's price list
- * (platform.claude.com, Pricing). A model without a row cannot be chosen: its answers could not be charged.
+ * The prices of models by date, in US dollars per million tokens, from the provider's price list (platform.claude.com, Pricing).
+ * A model without a row cannot be chosen, because its answers could not be charged.
  */
 import type { TokenUse } from '../../../platform/infra/model/model.ts';
 
 interface Rates {
   input: number;
   output: number;
-  /** Into the cache for five minutes. */
+  /** For writes to the cache that last five minutes. */
   cacheWrite: number;
   cacheRead: number;
 }
 
 interface Price extends Rates {
-  /** Since when, the start of the day in UTC; the latest that is not in the future counts. */
+  /** The first day of the price, in UTC. The latest row that is not in the future counts. */
   since: string;
-  /** For every token of a request whose prompt is longer than this many tokens. */
+  /** For every token of a request whose prompt is longer than `above` tokens. */
   longPrompt?: Rates & { above: number };
 }
 
@@ -52,7 +52,7 @@ export function isPriced(model: string): model is PricedModel {
 }
 
 /**
- * @param at when the request was made
+ * @param at the time of the request
  * @returns millionths of a US dollar, rounded up
  * @throws Error for a model without a price
  */
@@ -63,7 +63,7 @@ export function costOf(model: string, use: TokenUse, at: Date): bigint {
     use.output * rates.output +
     use.cacheWrite * rates.cacheWrite +
     use.cacheRead * rates.cacheRead;
-  return BigInt(Math.ceil(micros - 1e-6)); // dollars a million tokens are millionths of a dollar a token
+  return BigInt(Math.ceil(micros - 1e-6)); // dollars per million tokens equal millionths of a dollar per token
 }
 
 /**
@@ -76,9 +76,9 @@ export function worstCost(model: string, promptTokens: number, maxTokens: number
 }
 
 function ratesOf(model: string, promptTokens: number, at: Date): Rates {
-  if (!isPriced(model)) throw new Error('A model without a price was asked');
+  if (!isPriced(model)) throw new Error(`The model ${model} has no price`);
   const day = at.toISOString().slice(0, 10);
   const price = (prices[model] as readonly Price[]).findLast(({ since }) => since <= day);
-  if (!price) throw new Error('No price was known yet on that day');
+  if (!price) throw new Error(`The model ${model} has no price on ${day}`);
   return price.longPrompt && promptTokens > price.longPrompt.above ? price.longPrompt : price;
 }

@@ -1,6 +1,6 @@
 /**
- * The request to the model, from what was loaded for it. Only the first block of `system` speaks for us, and the second for the
- * club; whatever stands in the material, its titles, a question or an earlier turn is sent as data and nowhere else.
+ * Builds the request to the model. Only the first block of `system` speaks for us, and the second block for the club. The material,
+ * its titles, the question and earlier turns are sent only as data.
  */
 import type {
   MessageCreateParamsNonStreaming,
@@ -14,18 +14,18 @@ import type { SentBlock, SentResult } from './citations.policy.ts';
 import { askingOf, maxOutputTokens } from './models.policy.ts';
 import { promptBounds, type Turn } from './prompt.policy.ts';
 
-/** What a prompt needs of a passage that was found. */
+/** The fields of a found passage that a prompt needs. */
 export interface FoundPassage {
   sourceId: Id;
   sourceKind: SourceKind;
   sourceTitle: string;
-  /** Its place in the source. */
+  /** Its position in the source. */
   position: number;
   page: number | null;
   headings: readonly string[];
-  /** Joined, they are the passage. */
+  /** The blocks; joined, they are the passage. */
   blocks: readonly string[];
-  /** By block, in whole seconds of a video or sound; null for what is none. */
+  /** Per block, in whole seconds of a video or sound; null for other sources. */
   fromSeconds: readonly number[] | null;
   toSeconds: readonly number[] | null;
 }
@@ -50,13 +50,13 @@ export interface PromptContent {
 
 export interface Prompt {
   request: MessageCreateParamsNonStreaming;
-  /** The search results in their order: what a citation's numbers mean. */
+  /** The search results in their order. The numbers in a citation refer to them. */
   sent: SentResult[];
-  /** Of all texts in the request; for an estimate of its tokens. */
+  /** Characters of all texts in the request, for an estimate of its tokens. */
   characters: number;
 }
 
-/** The prefix up to here is the same the next time: it is read from the cache. */
+/** The next request has the same prefix up to here and reads it from the cache. */
 const cached = { cache_control: { type: 'ephemeral' } } as const;
 
 const rules = `You are an assistant of an online club. You answer the questions of its students from the club's material.
@@ -75,12 +75,12 @@ const clubsWords = (name: string, instructions: string) =>
 
 const nothingFound = 'No search result: the material holds nothing that matches this question.';
 
-/** The service refuses a text of nothing but white space. */
+/** The service refuses a text that holds only white space. */
 const orNothing = (text: string) => (text.trim() === '' ? '(nothing)' : text);
 
 export function promptOf(content: PromptContent): Prompt {
   const { model, maxTokens, agentName, instructions, history, question, images } = content;
-  const sent = resultsOf(content.passages.slice(0, promptBounds.passages));
+  const results = resultsOf(content.passages.slice(0, promptBounds.passages));
   const { thinking, output_config: outputConfig } = askingOf(model);
   const system = [
     { type: 'text' as const, text: rules },
@@ -97,7 +97,7 @@ export function promptOf(content: PromptContent): Prompt {
     {
       role: 'user',
       content: [
-        ...(sent.length > 0 ? sent.map(blockOf) : [{ type: 'text' as const, text: nothingFound }]),
+        ...(results.length > 0 ? results.map(blockOf) : [{ type: 'text' as const, text: nothingFound }]),
         ...images.map(({ mediaType, base64 }) => ({
           type: 'image' as const,
           source: { type: 'base64' as const, media_type: mediaType, data: base64 },
@@ -115,11 +115,11 @@ export function promptOf(content: PromptContent): Prompt {
       ...(thinking && { thinking }),
       ...(outputConfig && { output_config: outputConfig }),
     },
-    sent,
+    sent: results,
     characters: [
       ...system.map(({ text }) => text),
       ...history.flatMap((turn) => [turn.question, turn.answer]),
-      ...sent.flatMap(({ sourceTitle, blocks }) => [sourceTitle, ...blocks.map(({ text }) => text)]),
+      ...results.flatMap(({ sourceTitle, blocks }) => [sourceTitle, ...blocks.map(({ text }) => text)]),
       question,
     ].reduce((sum, { length }) => sum + length, 0),
   };
@@ -127,7 +127,7 @@ export function promptOf(content: PromptContent): Prompt {
 
 type Result = SentResult & { headings: readonly string[] };
 
-/** Passages that follow one another in a source, under the same headings, make one result, so that a citation may span them; the best comes first. */
+/** Groups consecutive passages of a source under the same headings into one result, so that a citation may span them. The best result is first. */
 function resultsOf(passages: readonly FoundPassage[]): Result[] {
   const groups: FoundPassage[][] = [];
   for (const passage of passages) {
@@ -147,36 +147,36 @@ function resultsOf(passages: readonly FoundPassage[]): Result[] {
 }
 
 function areNeighbours(one: FoundPassage, other: FoundPassage): boolean {
-  const sameHeadings = one.headings.join('\n') === other.headings.join('\n'); // they stand over the whole result
+  const sameHeadings = one.headings.join('\n') === other.headings.join('\n'); // the headings stand above the whole result
   return one.sourceId === other.sourceId && Math.abs(one.position - other.position) === 1 && sameHeadings;
 }
 
 function resultOf(group: readonly FoundPassage[]): Result {
   const [first] = group;
-  if (!first) throw new Error('A group has a passage');
+  if (!first) throw new Error('A group of passages is empty');
   const { sourceId, sourceKind, sourceTitle, headings } = first;
   return { sourceId, sourceKind, sourceTitle, headings, blocks: group.flatMap(blocksOf) };
 }
 
-/** A block of white space alone would be refused: it goes to the one before it. What is beyond the bound is left out. */
+/** The service refuses a block that holds only white space, so it joins the block before. Blocks beyond the bound are left out. */
 function blocksOf({ blocks, page, fromSeconds, toSeconds }: FoundPassage): SentBlock[] {
-  const sent: SentBlock[] = [];
-  let left: number = promptBounds.passageCharacters;
+  const keptBlocks: SentBlock[] = [];
+  let remainingCharacters: number = promptBounds.passageCharacters;
   for (const [at, text] of blocks.entries()) {
     const [from, to] = [fromSeconds?.[at], toSeconds?.[at]];
     const seconds = from === undefined || to === undefined ? null : { from, to };
-    left -= text.length;
-    const last = sent.at(-1);
+    remainingCharacters -= text.length;
+    const last = keptBlocks.at(-1);
     if (text.trim() === '') {
       if (last) last.text += text;
-    } else if (left >= 0) sent.push({ text, page, seconds });
+    } else if (remainingCharacters >= 0) keptBlocks.push({ text, page, seconds });
     else {
       const cut = text.slice(0, promptBounds.passageCharacters).toWellFormed();
-      if (sent.length === 0) sent.push({ text: cut, page, seconds });
+      if (keptBlocks.length === 0) keptBlocks.push({ text: cut, page, seconds });
       break;
     }
   }
-  return sent;
+  return keptBlocks;
 }
 
 function blockOf({ sourceId, sourceTitle, headings, blocks }: Result): SearchResultBlockParam {

@@ -1,35 +1,34 @@
 /**
- * How much a prompt holds at most, and how many tokens that is likely to be. One set of bounds for who builds prompts and for
- * who reserves what they may cost.
+ * The bounds of a prompt and its likely number of tokens. The building of a prompt and the reservation of its cost use the same bounds.
  */
 
 export const promptBounds = {
-  /** Of earlier questions and answers together: the newest turns that fit whole. */
+  /** Characters of earlier questions and answers together: the newest turns that fit whole. */
   historyCharacters: 24_000,
   historyTurns: 40,
   passages: 12,
   passageCharacters: 800,
-  /** What stands over a passage: its title and headings. */
+  /** Characters of the title and headings above a passage. */
   passageHeadCharacters: 200,
   images: 2,
 } as const;
 
-/** In tokens, on the high side, of what is not known or not text. */
+/** Tokens, on the high side, for parts whose length is unknown or that are not text. */
 const tokens = {
-  /** Our own words around everything, and the agent's name. */
+  /** Our own instructions and the agent's name. */
   frame: 1_500,
-  /** Around a question or an answer: its role. */
+  /** The role of a question or an answer. */
   message: 20,
   image: 5_000,
-  /** Between the blocks of a passage. */
+  /** Separators between the blocks of a passage. */
   passageFrame: 100,
 } as const;
 
-/** On the low side of what models make of prose, so that an estimate of tokens is on the high side. */
+/** Lower than in usual prose, so that an estimate of tokens is on the high side. */
 const charactersAToken = 3;
-/** The same of characters beyond ASCII: two bytes a token, so that a letter with an accent is one, and a Chinese sign one and a half. */
+/** For characters beyond ASCII: two bytes per token. A letter with an accent is then one token, a Chinese character one and a half. */
 const bytesAToken = 2;
-/** Of passages whose language is not known. */
+/** For passages, whose language is unknown. */
 const charactersATokenOfPassages = 2;
 
 /** A question and its answer. */
@@ -38,28 +37,28 @@ export interface Turn {
   answer: string;
 }
 
-/** @param newestFirst as many as {@link promptBounds} allows, or more @returns those that fit, oldest first */
+/** @param newestFirst as many turns as {@link promptBounds} allows, or more @returns the turns that fit, oldest first */
 export function turnsThatFit<T extends Turn>(newestFirst: readonly T[]): T[] {
-  const kept: T[] = [];
-  let left: number = promptBounds.historyCharacters;
+  const fittingTurns: T[] = [];
+  let remainingCharacters: number = promptBounds.historyCharacters;
   for (const turn of newestFirst.slice(0, promptBounds.historyTurns)) {
-    left -= charactersOf(turn.question) + charactersOf(turn.answer);
-    if (left < 0) break;
-    kept.unshift(turn);
+    remainingCharacters -= charactersOf(turn.question) + charactersOf(turn.answer);
+    if (remainingCharacters < 0) break;
+    fittingTurns.unshift(turn);
   }
-  return kept;
+  return fittingTurns;
 }
 
-/** The parts of a prompt whose length is known when its question comes. */
+/** The parts of a prompt whose length is known when its question arrives. */
 export interface PromptParts {
   instructions: string;
   history: readonly Turn[];
   question: string;
-  /** How many. */
+  /** Their number. */
   images: number;
 }
 
-/** @returns how many tokens a prompt of these parts is likely to have, on the high side */
+/** @returns the likely number of tokens of a prompt with these parts, on the high side */
 export function likelyPromptTokens({ instructions, history, question, images }: PromptParts): number {
   const { passages, passageCharacters, passageHeadCharacters } = promptBounds;
   const passage = (passageCharacters + passageHeadCharacters) / charactersATokenOfPassages + tokens.passageFrame;
@@ -75,13 +74,13 @@ export function likelyPromptTokens({ instructions, history, question, images }: 
   );
 }
 
-/** @returns how many tokens a text is likely to have, on the high side */
+/** @returns the likely number of tokens of a text, on the high side */
 export function likelyTokens(text: string): number {
   const ascii = text.replace(/[^\0-\x7f]+/g, '').length;
   return Math.ceil(ascii / charactersAToken + (bytesOf(text) - ascii) / bytesAToken);
 }
 
-/** In code points, as the contract counts. */
+/** Counts code points, like the contract. */
 function charactersOf(text: string): number {
   let count = 0;
   for (const _ of text) count++;

@@ -1,4 +1,4 @@
-/** Loads what a prompt is made of: the conversation so far, the passages that fit the question, its images. */
+/** Loads the parts of a prompt: the conversation so far, the matching passages and the question's images. */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ImageType } from '../../media/media.policy.ts';
@@ -9,12 +9,12 @@ import { promptBounds } from './prompt.policy.ts';
 
 export interface PromptDeps {
   db: Queries;
-  /** Of the agent's material, the best first. */
+  /** Finds passages of the agent's material, the best first. */
   retrieve: (
     db: Queries,
     request: { clubId: Id; agentId: Id; question: string; limit: number },
   ) => Promise<readonly FoundPassage[]>;
-  /** Of a question, in their order; those that are gone are left out. */
+  /** Reads a question's images in their order, without deleted ones. */
   readImages: (questionId: Id) => Promise<readonly { mediaType: ImageType; bytes: Buffer }[]>;
 }
 

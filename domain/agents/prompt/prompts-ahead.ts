@@ -1,6 +1,6 @@
 /**
- * Prompts of first calls that are prepared while the engine starts their runs. The step reads and claims its row as always: what it
- * finds here spares it the wait, and decides nothing.
+ * Prepares the prompts of first calls while the engine starts their runs. The step still reads and claims its row; a prepared prompt
+ * only saves time and decides nothing.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 import { readAnswerState, type AnswerRow } from '../answers/answer-rows.ts';
@@ -8,15 +8,15 @@ import { preparePrompt, type PromptDeps } from './prompt.ts';
 import type { Prompt } from './prompt-blocks.policy.ts';
 
 export interface PromptsAhead {
-  /** The run of the question is about to start in this process. */
+  /** Called when the run of the question is about to start in this process. */
   begin(questionId: Id): void;
-  /** @returns the answer's prompt, if it was begun lately and what it was made of is as it was; once */
+  /** @returns the answer's prepared prompt once, if it is recent and the answer has not changed since */
   take(answer: AnswerRow): Promise<Prompt | undefined>;
 }
 
-/** More wait for their runs only while these are slow to start. */
+/** More prompts would wait only while runs are slow to start. */
 const mostKept = 64;
-/** A run that starts here does so within milliseconds. What is older may tell of what was deleted since. */
+/** A run starts within milliseconds. An older prompt may hold text that was deleted since. */
 const keptMs = 2_000;
 
 interface Prepared {
@@ -25,7 +25,7 @@ interface Prepared {
 }
 
 export function createPromptsAhead(deps: PromptDeps): PromptsAhead {
-  const kept = new Map<Id, Promise<Prepared | undefined>>();
+  const preparedPrompts = new Map<Id, Promise<Prepared | undefined>>();
   const prepare = async (questionId: Id): Promise<Prepared | undefined> => {
     const answer = await readAnswerState(deps.db, questionId);
     if (answer?.status !== 'generating' || answer.callNo > 0) return undefined;
@@ -33,26 +33,26 @@ export function createPromptsAhead(deps: PromptDeps): PromptsAhead {
   };
   return {
     begin(questionId) {
-      if (kept.size >= mostKept || kept.has(questionId)) return;
-      const preparing = prepare(questionId).catch(() => undefined); // the step meets the error itself
-      kept.set(questionId, preparing);
+      if (preparedPrompts.size >= mostKept || preparedPrompts.has(questionId)) return;
+      const preparing = prepare(questionId).catch(() => undefined); // the step gets the same error itself
+      preparedPrompts.set(questionId, preparing);
       const forget = () => {
-        if (kept.get(questionId) === preparing) kept.delete(questionId);
+        if (preparedPrompts.get(questionId) === preparing) preparedPrompts.delete(questionId);
       };
       setTimeout(forget, keptMs).unref();
     },
     async take(answer) {
-      const preparing = kept.get(answer.questionId);
-      kept.delete(answer.questionId);
+      const preparing = preparedPrompts.get(answer.questionId);
+      preparedPrompts.delete(answer.questionId);
       const prepared = await preparing;
       return prepared && isOfSame(prepared.answer, answer) ? prepared.prompt : undefined;
     },
   };
 }
 
-/** Whether a prompt of the one is a prompt of the other. */
+/** Whether a prompt of one row is also right for the other. */
 function isOfSame(one: AnswerRow, other: AnswerRow): boolean {
-  const made = ({ id, callNo, model, maxTokens, agentName, instructions, question }: AnswerRow) =>
+  const inputsOf = ({ id, callNo, model, maxTokens, agentName, instructions, question }: AnswerRow) =>
     JSON.stringify([id, callNo, model, maxTokens, agentName, instructions, question]);
-  return made(one) === made(other);
+  return inputsOf(one) === inputsOf(other);
 }

@@ -1,4 +1,4 @@
-/** The AI agents of a club as its administrators set them up: creating, listing, reading, changing, archiving. */
+/** The administrators' operations on a club's AI agents: creating, listing, reading, changing, archiving. */
 import { Agent } from '../../../entities/agents/agent.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
@@ -53,7 +53,7 @@ export async function createAgent(
   });
 }
 
-/** @returns a page of the club's agents, newest first; without instructions, which may be long */
+/** @returns a page of the club's agents, newest first; without instructions, because they may be long */
 export async function listAgents(
   db: Queries,
   clubId: Id,
@@ -86,16 +86,16 @@ export async function requireAgent(db: Queries, clubId: Id, agentId: Id): Promis
 
 /** Locks the agent's row until the transaction ends: changes of the agent and its material run one at a time. @throws DomainError not_found */
 export async function lockAgent(tx: Transaction, clubId: Id, agentId: Id): Promise<{ status: AgentStatus }> {
-  const held = await tx.one<{ status: AgentStatus }>(
+  const agent = await tx.one<{ status: AgentStatus }>(
     sql`SELECT status FROM agents WHERE id = ${agentId} AND club_id = ${clubId} FOR NO KEY UPDATE`,
   );
-  if (!held) throw notFound('agent');
-  return held;
+  if (!agent) throw notFound('agent');
+  return agent;
 }
 
 /**
- * Changes what is given; what is absent stays. An archived agent's material is in nobody's way: it leaves the index.
- * @param input.model `default` for the environment's own
+ * Changes the given fields. The material of an archived agent leaves the index.
+ * @param input.model `default` for the environment's model
  * @throws DomainError not_found, feature_not_in_plan (when it is published), public_id_taken
  */
 export async function updateAgent(

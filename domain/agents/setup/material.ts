@@ -1,4 +1,4 @@
-/** What an agent answers from, as administrators name it: courses, lessons and files of the club. */
+/** An agent's material: the courses, lessons and files that administrators name for it. */
 import { AgentMaterial } from '../../../entities/agents/agent-material.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -14,7 +14,7 @@ import { syncSources } from '../../knowledge/sources.ts';
 type Material = RecordOf<'AgentMaterial'>;
 type Field = keyof Material;
 
-/** Each field of the material: its column, and which rows of which table can be named by it. */
+/** Each field of the material: its column, and the rows that it can name. */
 const fields: Record<Field, { kind: MaterialKind; noun: string; named: string }> = {
   course_ids: { kind: 'course', noun: 'course', named: 'courses named WHERE true' },
   lesson_ids: { kind: 'lesson', noun: 'lesson', named: 'lessons named WHERE named.removed_at IS NULL' },
@@ -26,7 +26,7 @@ const fields: Record<Field, { kind: MaterialKind; noun: string; named: string }>
 };
 const fieldNames = Object.keys(fields) as Field[];
 
-/** @returns the material in the order in which it was named, without what was removed since @throws DomainError not_found */
+/** @returns the material in the order in which it was named, without removed items @throws DomainError not_found */
 export async function findMaterial(db: Queries, clubId: Id, agentId: Id): Promise<Material> {
   await requireAgent(db, clubId, agentId);
   const idsOf = (field: Field) => {
@@ -43,8 +43,8 @@ export async function findMaterial(db: Queries, clubId: Id, agentId: Id): Promis
 }
 
 /**
- * Replaces the material as a whole, and brings the index in step.
- * @throws DomainError not_found (agent; or what is named, with its field), media_archived (a file that it did not name before)
+ * Replaces the whole material and updates the index.
+ * @throws DomainError not_found (the agent, or a named item with its field), media_archived (a newly named file)
  */
 export async function setMaterial(
   { db }: DatabaseDeps,
@@ -57,7 +57,7 @@ export async function setMaterial(
     await lockAgent(tx, clubId, agentId);
     for (const field of fieldNames) await requireNamed(tx, clubId, field, material[field]);
     await setUses(tx, clubId, { kind: 'agent', id: agentId }, material.media_ids);
-    const gone = await tx.rows<Pick<AgentMaterial, 'courseId' | 'lessonId' | 'mediaId'>>(
+    const removedRows = await tx.rows<Pick<AgentMaterial, 'courseId' | 'lessonId' | 'mediaId'>>(
       sql`DELETE FROM agent_materials WHERE agent_id = ${agentId}
           RETURNING ${columns(AgentMaterial, ['courseId', 'lessonId', 'mediaId'])}`,
     );
@@ -67,9 +67,9 @@ export async function setMaterial(
       tx,
       clubId,
       {
-        courseIds: idsOf([...gone.map(({ courseId }) => courseId), ...material.course_ids]),
-        lessonIds: idsOf([...gone.map(({ lessonId }) => lessonId), ...material.lesson_ids]),
-        mediaIds: idsOf([...gone.map(({ mediaId }) => mediaId), ...material.media_ids]),
+        courseIds: idsOf([...removedRows.map(({ courseId }) => courseId), ...material.course_ids]),
+        lessonIds: idsOf([...removedRows.map(({ lessonId }) => lessonId), ...material.lesson_ids]),
+        mediaIds: idsOf([...removedRows.map(({ mediaId }) => mediaId), ...material.media_ids]),
       },
       now,
     );
@@ -87,7 +87,7 @@ async function requireNamed(tx: Transaction, clubId: Id, field: Field, ids: read
     throw new DomainError('not_found', `${field}/${stranger.place}: there is no such ${noun} in this club.`);
 }
 
-/** The ids of the rows keep the order. One thing in two spellings is named once. */
+/** The ids of the rows keep the order. An id in two spellings is stored once. */
 async function insertNamed(tx: Transaction, agentId: Id, field: Field, ids: readonly Id[]): Promise<void> {
   const named = [...new Set(ids.map((id) => id.toLowerCase()))];
   await tx.run(sql`INSERT INTO agent_materials (id, agent_id, ${raw(fields[field].kind)}_id)

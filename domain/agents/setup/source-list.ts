@@ -1,4 +1,4 @@
-/** What an agent's material comes to in the club's index, as administrators see it, and asking for an indexing once more. */
+/** The sources in the club's index that come from an agent's material: listing them and requesting a new indexing. */
 import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -30,7 +30,7 @@ const sourceColumns = columns(AgentSource, [
 ]);
 type SourceRow = RowOf<typeof sourceColumns>;
 
-/** The ids of the sources that an agent answers from. */
+/** The ids of the sources from which an agent answers. */
 function sourcesOfAgent(agentId: Id): Sql {
   return sql`
     SELECT source.id FROM agent_materials material JOIN agent_sources source ON source.lesson_id = material.lesson_id
@@ -50,7 +50,7 @@ function hasWarning(code: SourceWarningCode | 'any'): Sql {
     : sql`warnings @> jsonb_build_array(jsonb_build_object('code', ${code}::text))`;
 }
 
-/** @returns a page of them, newest first @throws DomainError not_found (agent) */
+/** @returns a page of sources, newest first @throws DomainError not_found (agent) */
 export async function listSources(
   db: Queries,
   clubId: Id,
@@ -70,7 +70,7 @@ export async function listSources(
   return { rows: rows.map(presentSource), total };
 }
 
-/** Has a source read anew; until then what was indexed before is found. @throws DomainError not_found (agent, or a source that is none of its) */
+/** Requests a new indexing of a source. Until it ends, the old passages are found. @throws DomainError not_found (agent, or a source outside its material) */
 export async function reindexSource(
   { db }: DatabaseDeps,
   clubId: Id,

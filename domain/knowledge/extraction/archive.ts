@@ -1,19 +1,19 @@
-/** The archives that DOCX and PPTX files are. Nothing is unpacked that has not been bounded. */
+/** Reads ZIP archives, the container of DOCX and PPTX files. Unpacks nothing without a bound. */
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { decodeXml } from '../../../platform/core/xml.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
 import { BrokenPart, readingTheFile, Unreadable } from './unreadable.ts';
 
 export interface Archive {
-  /** @param name in any case: those of office files are the same then */
+  /** @param name in any case: names in office files ignore case */
   has(name: string): boolean;
-  /** @returns the entry as text; undefined where there is none @throws Unreadable too_large, file_corrupt; BrokenPart */
+  /** @returns the entry as text; undefined if it does not exist @throws Unreadable too_large, file_corrupt; BrokenPart */
   text(name: string): Promise<string | undefined>;
 }
 
 /** @throws Unreadable too_large (many entries), file_corrupt, file_encrypted */
 export async function openArchive(bytes: Uint8Array): Promise<Archive> {
-  // Sizes are checked while entries are unpacked: one that is larger than it says breaks off there.
+  // The sizes of entries are checked during unpacking, which stops when an entry is larger than its declared size.
   const options = { lazyEntries: true, validateEntrySizes: true, autoClose: false };
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { file, entries } = await readingTheFile(async () => {
@@ -43,7 +43,7 @@ export async function openArchive(bytes: Uint8Array): Promise<Archive> {
   };
 }
 
-/** Whether the bytes are none that unpack; a size that is not true is a fault of the whole archive. */
+/** Whether the error comes from unpacking the bytes. A wrong declared size is a fault of the whole archive instead. */
 function isOfPacking(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 }

@@ -1,15 +1,15 @@
-/** Tables as text (CSV): rows of fields between commas, semicolons, tabs or bars. The first row says what stands in the others. */
+/** Tables as text (CSV): fields between commas, semicolons, tabs or bars. The first row is the header of the others. */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { SectionBuilder } from './sections.ts';
 import { TableBuilder } from './table.ts';
 
 const delimiters = [',', ';', '\t', '|'] as const;
-/** So many characters at the beginning show which of them it is. */
+/** Characters at the beginning that show which delimiter the file uses. */
 const sample = 50_000;
 
 /** @throws Unreadable too_large */
 export function readCsv(text: string, into: SectionBuilder): void {
-  const [line = '', said] = /^sep=(.)\r?\n/i.exec(text) ?? []; // how Excel is told the delimiter
+  const [line = '', said] = /^sep=(.)\r?\n/i.exec(text) ?? []; // tells Excel the delimiter
   const content = text.slice(line.length);
   const delimiter = said ?? delimiterOf(content.slice(0, sample));
   const table = new TableBuilder();
@@ -20,7 +20,7 @@ export function readCsv(text: string, into: SectionBuilder): void {
   table.end(into);
 }
 
-/** @returns the one by which most of the first rows have the same number of fields, and most fields */
+/** @returns the delimiter that gives most of the first rows the same number of fields, and the most fields */
 function delimiterOf(head: string): string {
   let best: { delimiter: string; score: number } = { delimiter: ',', score: 0 };
   for (const delimiter of delimiters) {
@@ -34,7 +34,7 @@ function delimiterOf(head: string): string {
   return best.delimiter;
 }
 
-/** A quote that nobody closes would take all rows after it into one field: then quotes are signs like others. */
+/** A quote without an end would take all later rows into one field. In such a text quotes are ordinary characters. */
 function rowsOf(text: string, delimiter: string): string[][] {
   const options = { delimiter, relax_column_count: true, skip_empty_lines: true, bom: true };
   try {

@@ -1,6 +1,6 @@
 /**
- * The thread that reads a source out and cuts it into passages: what it takes, in time and memory, is bounded from outside, and
- * it can be ended anywhere.
+ * The thread that extracts the text of a source and cuts it into passages. The main thread bounds its time and memory, and can end
+ * it at any point.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
 import { serveThread, type Orderer } from '../../../platform/infra/thread-work.ts';
@@ -12,12 +12,12 @@ import type { ReadOut, Scanned } from './sections.ts';
 import { Unreadable } from './unreadable.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 
-/** What is to be read out. */
+/** The source whose text is extracted. */
 export type Source = { language: Language } & (
   | { kind: 'lesson'; markdown: string }
-  /** `says`: its type as announced. `pages`: of a PDF, only these, from 1 and in order. */
+  /** `says`: the announced media type. `pages`: the pages of a PDF to read, from 1 and in order; absent for all. */
   | { kind: 'media'; bytes: Uint8Array; says: string | null; pages?: readonly number[] }
-  /** Of a video or sound: WebVTT. */
+  /** The subtitles of a video or sound, as WebVTT. */
   | { kind: 'subtitles'; bytes: Uint8Array }
 );
 
@@ -33,7 +33,7 @@ const passagesAMessage = 500;
 
 async function extract(source: Source, orderer: Orderer): Promise<ThreadResult> {
   const tell = (message: ThreadMessage) => orderer.tell(message);
-  const onPage = (done: number, total: number) => tell({ tells: 'progress', done, total });
+  const onPage = (pagesRead: number, total: number) => tell({ tells: 'progress', done: pagesRead, total });
   const { sections, ...read } = await readOut(source, onPage);
   let count = 0;
   let passages: SearchedPassage[] = [];

@@ -1,4 +1,4 @@
-/** Reading a source out in a thread of its own, within bounds: no file may block the process, fill its memory or end it. */
+/** Extracts the text of a source in a thread, within bounds: no file may block the process, fill its memory or end it. */
 import { moduleAt } from '../../../platform/core/modules.ts';
 import { createThreads } from '../../../platform/infra/bounded-thread.ts';
 import type { Source, ThreadMessage, ThreadResult } from './extraction-thread.ts';
@@ -7,7 +7,7 @@ import type { SearchedPassage } from '../indexing/passage-words.policy.ts';
 import type { Scanned } from './sections.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 
-/** `scanned`: of a PDF, the pages that are pictures; absent if there are none. */
+/** `scanned`: the pages of a PDF that are pictures; absent if there are none. */
 export type Extraction =
   | {
       result: 'read';
@@ -16,7 +16,7 @@ export type Extraction =
       warnings: SourceWarning[];
       scanned?: Scanned;
     }
-  /** The source itself is why, and would be the next time. */
+  /** The source itself is unreadable; another try would fail again. */
   | {
       result: 'unreadable';
       code: Exclude<IndexingError, 'indexing_failed'>;
@@ -27,11 +27,11 @@ export type Extraction =
 export type ThreadRules = Record<'extractionMs' | 'maxHeapMb' | 'maxBuffersMb', number>;
 
 /**
- * @param source its bytes are given away
- * @param options.onPage called with how many pages are read, and how many there are
+ * @param source its bytes are transferred to the thread
+ * @param options.onPage called with the number of pages read and the number of all pages
  * @param options.signal ends the thread
  * @param options.rules other bounds, for tests
- * @throws the signal's reason; whatever the thread threw that is a fault of ours
+ * @throws the signal's reason; any error in the thread that the source did not cause
  */
 export async function extract(
   source: Source,
@@ -49,8 +49,8 @@ export async function extract(
     data: source,
     transfer: 'bytes' in source ? [source.bytes.buffer as ArrayBuffer] : [],
     signal: options.signal,
-    onTold(told) {
-      const message = told as ThreadMessage;
+    onTold(received) {
+      const message = received as ThreadMessage;
       if (message.tells === 'progress') options.onPage(message.done, message.total);
       else passages.push(...message.passages);
     },

@@ -2,12 +2,12 @@
 import { elementsIn, type HtmlElement } from './html-tree.ts';
 import type { Style } from './html-styles.ts';
 
-/** A list that is open. */
+/** An open list. */
 export interface OpenList {
   /** The number of its next item. */
   next: number;
   step: 1 | -1;
-  /** How its items are numbered; undefined where they are not. */
+  /** The numbering of its items; undefined if they have no numbers. */
   form: ListForm | undefined;
 }
 
@@ -50,7 +50,7 @@ export function openList(list: HtmlElement, style: Style): OpenList {
   };
 }
 
-/** @returns what stands before the item; empty where that is a bullet or nothing */
+/** @returns the mark before the item; empty if it is a bullet or absent */
 export function nextMark(list: OpenList, item: HtmlElement, style: Style): string {
   const number = numberIn(item, 'value') ?? list.next;
   list.next = number + list.step;
@@ -97,11 +97,11 @@ function written(number: number, form: ListForm): string {
   }
 }
 
-/** After the last letter two of them follow; numbers below 1 have none. */
+/** After the last letter come pairs of letters. Numbers below 1 have none. */
 function inLetters(number: number, letters: string): string {
   let text = '';
-  for (let left = number; left > 0; left = Math.floor((left - 1) / letters.length))
-    text = (letters[(left - 1) % letters.length] ?? '') + text;
+  for (let remaining = number; remaining > 0; remaining = Math.floor((remaining - 1) / letters.length))
+    text = (letters[(remaining - 1) % letters.length] ?? '') + text;
   return text === '' ? String(number) : text;
 }
 
@@ -112,8 +112,8 @@ const romans = [
 
 function roman(number: number): string {
   if (number < 1 || number > 3_999) return String(number);
-  let left = number;
+  let remaining = number;
   let text = '';
-  for (const [letters, value] of romans) for (; left >= value; left -= value) text += letters;
+  for (const [letters, value] of romans) for (; remaining >= value; remaining -= value) text += letters;
   return text;
 }

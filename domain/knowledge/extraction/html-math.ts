@@ -2,10 +2,10 @@
 import { elementsIn, textOf, type HtmlElement } from './html-tree.ts';
 import { lowered, raised } from './raised.policy.ts';
 
-/** Deeper ones are read as their letters alone. */
+/** Formulas nested deeper than this are read as their letters only. */
 const deepest = 100;
 
-/** @returns the formula in the order in which it is read; what its author wrote for it where it shows nothing */
+/** @returns the formula in reading order; the author's alternative text if it shows nothing */
 export function mathText(math: HtmlElement): string {
   const text = row(math, 0).trim();
   return text === '' ? (math.attributes.get('alttext') ?? texOf(math)).trim() : text;
@@ -83,14 +83,14 @@ function row(element: HtmlElement, depth: number): string {
     .join('');
 }
 
-/** What has a power is one thing: `(a+b)²`. */
+/** The base of a power is one unit: `(a+b)²`. */
 function whole(element: HtmlElement | undefined, text: string): string {
   const isCompound =
     element?.tag === 'mfrac' || element?.tag === 'msup' || (element?.tag === 'mrow' && elementsIn(element).length > 1);
   return isCompound && !/^[([{|].*[)\]}|]$/su.test(text) ? `(${text})` : text;
 }
 
-/** Signs that stand raised in plain text, too. */
+/** Characters that are already raised in plain text. */
 const raisedSigns = /^[′″‴°†'"]+$/u;
 
 function up(text: string): string {
@@ -99,7 +99,7 @@ function up(text: string): string {
   return Array.from(text).length === 1 ? `^${text}` : `^(${text})`;
 }
 
-/** Marks over one letter have forms that combine with it. */
+/** Marks over one letter, as combining characters. */
 const marks: Readonly<Record<string, string>> = {
   '¯': '\u0304', '‾': '\u0304', '_': '\u0304', '―': '\u0304', '→': '\u20D7', '⃗': '\u20D7', '^': '\u0302', 'ˆ': '\u0302', '~': '\u0303',
   '˜': '\u0303', '.': '\u0307', '˙': '\u0307', '¨': '\u0308',
@@ -125,7 +125,7 @@ function fenced({ attributes }: HtmlElement, parts: readonly string[]): string {
   return (attributes.get('open') ?? '(') + inside.join('') + (attributes.get('close') ?? ')');
 }
 
-/** Lowered and raised in turn behind what has them, and after `mprescripts` before it. */
+/** Writes lowered and raised scripts alternately behind their base, and after `mprescripts` before it. */
 function withScripts(element: HtmlElement, depth: number): string {
   const [base, ...scripts] = elementsIn(element);
   const at = scripts.findIndex(({ tag }) => tag === 'mprescripts');

@@ -1,4 +1,4 @@
-/** Elements that show something else than the text inside them: pictures, fields of forms, formulas. And those that show nothing. */
+/** Elements that show something else than their inner text (pictures, form fields, formulas), and elements that show nothing. */
 import { mathText } from './html-math.ts';
 import { elementsIn, hasWord, ownTextOf, textOf, visit, type HtmlElement } from './html-tree.ts';
 import type { SectionBuilder } from './sections.ts';
@@ -6,16 +6,16 @@ import { hasWords } from './text.policy.ts';
 
 type Warned = Pick<SectionBuilder, 'warn'>;
 
-/** Nothing of the page. */
+/** Elements that show nothing. */
 const silent = new Set([
   'style', 'title', 'nav', 'template', 'noscript', 'noframes', 'noembed', 'datalist', 'rp', 'progress', 'meter', 'map', 'colgroup',
 ]); // prettier-ignore
 
-/** What they show is not in the text. */
+/** The text does not contain the content of these elements. */
 const unread = new Set(['iframe', 'object', 'embed', 'canvas', 'audio', 'video', 'applet', 'frame']);
 
 /**
- * @returns what stands for the element, whose content is then passed over; undefined where its content is what it shows
+ * @returns the words that replace the element and its content; undefined if the element shows its content
  */
 export function shownFor(element: HtmlElement, into: Warned): string | undefined {
   const { tag, attributes } = element;
@@ -40,14 +40,14 @@ export function shownFor(element: HtmlElement, into: Warned): string | undefined
     case 'textarea':
       return beside(textOf(element));
     default:
-      // A second form of a formula that stands beside it as MathML, and the arrow from a note back to its mark.
+      // A second form of a formula beside its MathML, and the arrow from a note back to its mark.
       return hasWord(element, 'class', ['katex-html', 'MathJax_Preview']) || isWayBack(element) ? '' : undefined;
   }
 }
 
 const beside = (text: string): string => (text.trim() === '' ? '' : ` ${text} `);
 
-/** Formulas for MathJax, as they are written. */
+/** Formulas for MathJax, in their source form. */
 function texOf(script: HtmlElement): string {
   const [type = '', mode = ''] = (script.attributes.get('type') ?? '').split(';');
   if (!/^math\/(?:la)?tex$/i.test(type.trim())) return '';
@@ -55,7 +55,7 @@ function texOf(script: HtmlElement): string {
   return /mode=display/.test(mode) ? ` $$${tex}$$ ` : `$${tex}$`;
 }
 
-/** @param words undefined where the picture has none; empty where it says nothing that stands not in the text */
+/** @param words undefined if the picture has none; empty if they would only repeat the text */
 function pictureOf(picture: HtmlElement, words: string | undefined, into: Warned): string {
   if (words !== undefined && words.trim() !== '') return ` [Picture: ${words.trim()}] `;
   if (words === undefined && !isDecoration(picture)) into.warn('picture_without_text');
@@ -82,7 +82,7 @@ const unseenInDrawings = new Set([
   'marker',
 ]);
 
-/** The words that stand in a drawing; else those that stand for it. */
+/** The words inside a drawing, or else its alternative text. */
 function drawingOf(drawing: HtmlElement, into: Warned): string {
   const words: string[] = [];
   visit(drawing, {
@@ -119,7 +119,7 @@ function fieldOf(field: HtmlElement, into: Warned): string {
   }
 }
 
-/** A list that opens shows the chosen option (the first if none is chosen); a list that is always open shows all. */
+/** A drop-down list shows the chosen option (the first if none is chosen). A list that is always open shows all options. */
 function chosenIn(select: HtmlElement): string[] {
   const options: HtmlElement[] = [];
   visit(select, {
@@ -133,11 +133,11 @@ function chosenIn(select: HtmlElement): string[] {
   const { attributes } = select;
   const isOpen = attributes.has('multiple') || Number.parseInt(attributes.get('size') ?? '1', 10) > 1;
   const chosen = options.filter((option) => option.attributes.has('selected'));
-  const shown = isOpen ? options : chosen.length > 0 ? chosen.slice(-1) : options.slice(0, 1);
-  return shown.map((option) => option.attributes.get('label') ?? textOf(option).trim());
+  const visibleOptions = isOpen ? options : chosen.length > 0 ? chosen.slice(-1) : options.slice(0, 1);
+  return visibleOptions.map((option) => option.attributes.get('label') ?? textOf(option).trim());
 }
 
-/** Whether it leads from a note back to where its mark stands, and has no words. */
+/** Whether the link leads from a note back to its mark and has no words. */
 function isWayBack(element: HtmlElement): boolean {
   const { tag, attributes, children } = element;
   if (tag !== 'a' || !attributes.get('href')?.startsWith('#') || children.length !== 1) return false;
@@ -145,7 +145,7 @@ function isWayBack(element: HtmlElement): boolean {
   return /^[\u2191\u21a9\u21b5\u21d1\u2934^]+[\ufe0e\ufe0f]?$/u.test(text);
 }
 
-/** Whether it is the mark of a note: it says so, or it is a raised link within the page. */
+/** Whether the element is the mark of a note: by its attributes, or because it is a raised link within the page. */
 export function isNoteMark(element: HtmlElement): boolean {
   const { tag, attributes, children, parent } = element;
   if (tag === 'sup') return saysNoteMark(element) && elementsIn(element).length === 0;
@@ -164,7 +164,7 @@ function saysNoteMark(element: HtmlElement): boolean {
   );
 }
 
-/** Whether raised letters are marks of notes and nothing else. */
+/** Whether the raised letters are only marks of notes. */
 export function isOnlyNoteMark(element: HtmlElement): boolean {
   return elementsIn(element).some(isNoteMark);
 }

@@ -1,9 +1,9 @@
-/** The styles of a page that decide what people see of its text: of elements and of simple rules (`.class`, `#id`, `tag`). */
+/** The styles that decide which text of a page is visible: styles of elements and simple rules (`.class`, `#id`, `tag`). */
 import type { HtmlElement } from './html-tree.ts';
 
 interface Declaration {
   value: string;
-  /** By `!important`, how exact the selector is, and its place. */
+  /** Weight by `!important`, the selector's specificity and the position in the style sheet. */
   weight: number;
 }
 
@@ -16,18 +16,18 @@ const none: Style = new Map();
 const simpleSelector = /^([a-z][\w-]*)?([.#][\w-]+)?$/i;
 
 export class Styles {
-  /** By selector: its declarations, by property. */
+  /** The declarations of each selector, by property. */
   readonly #rules = new Map<string, Map<string, Declaration>>();
   #count = 0;
 
-  /** Adds the rules of a style sheet. What stands in `@media` and the like is passed over. */
+  /** Adds the rules of a style sheet. Skips the content of `@media` and other at-rules. */
   add(sheet: string): void {
     const css = sheet.replace(/\/\*[\s\S]*?(?:\*\/|$)/g, ' ').replace(/<!--|-->/g, ' ');
     let start = 0;
     for (;;) {
       const open = css.indexOf('{', start);
       if (open < 0) return;
-      const selectors = css.slice(start, open).split(';').at(-1)?.trim() ?? ''; // what stands before is `@import …;`
+      const selectors = css.slice(start, open).split(';').at(-1)?.trim() ?? ''; // an `@import …;` may stand before the selectors
       const isAtRule = selectors.startsWith('@');
       const end = isAtRule ? endOfBlock(css, open) : css.indexOf('}', open);
       const stop = end < 0 ? css.length : end;
@@ -79,7 +79,7 @@ function keepHeavier(into: Map<string, Declaration>, property: string, declarati
   if (!before || before.weight <= declaration.weight) into.set(property, declaration);
 }
 
-/** @returns where the block ends that begins here; the end of the text if it does not */
+/** @returns the end of the block that begins here; the end of the text if the block has no end */
 function endOfBlock(css: string, open: number): number {
   let depth = 0;
   for (const { 0: brace, index } of css.slice(open).matchAll(/[{}]/g)) {

@@ -1,9 +1,9 @@
-/** Tables of a page: which are tables of values and which only arrange the page, and the rows of one in the order in which they are shown. */
+/** Tables of a page: distinguishes data tables from layout tables, and yields the rows of a table in the order of the page. */
 import { elementsIn, hasWord, visit, type HtmlElement } from './html-tree.ts';
 import type { SectionBuilder } from './sections.ts';
 import { TableBuilder } from './table.ts';
 
-/** @returns the tables that only arrange the page: they say so, or hold another table and have neither header nor caption */
+/** @returns the layout tables: their role says so, or they hold another table and have neither header nor caption */
 export function layoutTables(root: HtmlElement): Set<HtmlElement> {
   const layouts = new Set<HtmlElement>();
   const open: { table: HtmlElement; holdsTable: boolean; isMarked: boolean }[] = [];
@@ -37,9 +37,9 @@ interface Row {
 const sections = ['thead', 'tbody', 'tfoot'] as const;
 type Section = (typeof sections)[number];
 
-/** The rows of a table that is open. */
+/** The rows of an open table. */
 export class OpenTable {
-  /** Of each part of the table, in which a cell reaches down no further than the part. */
+  /** The parts of the table. A cell does not span rows beyond its part. */
   readonly #parts: { section: Section; rows: Row[] }[] = [];
   #part: HtmlElement | undefined;
 
@@ -66,9 +66,9 @@ export class OpenTable {
       for (const { rows } of this.#parts.filter((part) => part.section === section))
         for (const [at, { isHeader, cells }] of rows.entries()) {
           table.row(isHeader);
-          const left = rows.length - at;
+          const remainingRows = rows.length - at;
           for (const { text, colspan, rowspan } of cells)
-            table.cell(text, { colspan, rowspan: rowspan === 0 ? left : Math.min(rowspan, left) });
+            table.cell(text, { colspan, rowspan: rowspan === 0 ? remainingRows : Math.min(rowspan, remainingRows) });
         }
     table.end(into);
   }

@@ -1,4 +1,4 @@
-/** HTML, read out as people see the page: headings, paragraphs, items of lists, tables, code. */
+/** Reads HTML as people see the page: headings, paragraphs, list items, tables, code. */
 import { openList, nextMark, type OpenList } from './html-lists.ts';
 import { isNoteMark, isOnlyNoteMark, shownFor } from './html-shown.ts';
 import { Styles, type Style } from './html-styles.ts';
@@ -9,7 +9,7 @@ import { lowered, noteMark, raised } from './raised.policy.ts';
 import type { Paragraph, SectionBuilder } from './sections.ts';
 import { hasWords } from './text.policy.ts';
 
-/** What begins and ends a paragraph; whatever else there is stands inside one. */
+/** The elements that begin and end a paragraph. All other elements are inline. */
 const blocks = new Set([
   'address', 'article', 'aside', 'blockquote', 'body', 'caption', 'center', 'dd', 'details', 'dialog', 'dir', 'div', 'dl', 'dt',
   'fieldset', 'figcaption', 'figure', 'footer', 'form', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'head', 'header', 'hgroup', 'hr', 'html',
@@ -19,10 +19,10 @@ const blocks = new Set([
 const keepsLines = new Set(['pre', 'listing', 'plaintext', 'xmp']);
 const struckOut = new Set(['s', 'del', 'strike']);
 
-/** A page may nest raised letters in raised ones without end. */
+/** A page may nest raised letters in raised letters without end. */
 const deepestInline = 20;
 
-/** Reads HTML out into the sections. @throws Unreadable too_large */
+/** Extracts the sections of an HTML text. @throws Unreadable too_large */
 export function readHtml(html: string, into: SectionBuilder): void {
   const root = parseHtml(html);
   const reader = new HtmlReader(root, into);
@@ -30,12 +30,12 @@ export function readHtml(html: string, into: SectionBuilder): void {
   reader.end();
 }
 
-/** What people see of the text here. */
+/** The visibility of the text at this point. */
 interface Sight {
   isVisible: boolean;
-  /** Letters of no size are not seen. */
+  /** Letters of size zero are invisible. */
   hasSize: boolean;
-  /** Whether a warning was given for what is not. */
+  /** Whether the hidden text has already caused a warning. */
   hasWarned: boolean;
 }
 
@@ -46,16 +46,16 @@ class HtmlReader implements Visitor {
   /** The actions at the end of each open element. */
   readonly #ends: (() => void)[] = [];
   readonly #lists: OpenList[] = [];
-  /** Undefined stands for a table whose cells are no more than paragraphs, or text of the cell around them. */
+  /** Undefined stands for a layout table, or for a table inside a cell that is read as text. */
   readonly #tables: (OpenTable | undefined)[] = [];
   readonly #headings: number[] = [];
-  /** Texts that do not go into the paragraph as they are: of cells, of raised letters. The innermost is the last. */
+  /** Texts that change before they join the paragraph: of cells and of raised letters. The innermost is last. */
   readonly #apart: string[][] = [];
   #paragraph: string[] = [];
-  /** The number of a list's item, in front of its first words. */
+  /** The number of a list item, before its first words. */
   #mark = '';
   #sight: Sight = { isVisible: true, hasSize: true, hasWarned: false };
-  /** How many elements are open whose line breaks are shown. */
+  /** The number of open elements that show line breaks. */
   #lines = 0;
   #definitions = 0;
   #quotes = 0;
@@ -82,9 +82,9 @@ class HtmlReader implements Visitor {
       if (hasWords(textOf(element))) this.#into.warn('hidden_left_out');
       return false;
     }
-    const shown = shownFor(element, this.#isSeen() ? this.#into : { warn: () => {} });
-    if (shown !== undefined) {
-      this.#addIfSeen(shown);
+    const replacement = shownFor(element, this.#isSeen() ? this.#into : { warn: () => {} });
+    if (replacement !== undefined) {
+      this.#addIfSeen(replacement);
       return false;
     }
     const level = headingLevel(element);
@@ -100,7 +100,7 @@ class HtmlReader implements Visitor {
   }
 
   text(text: string, { tag }: HtmlElement): void {
-    // Line breaks beside the parts of a word with its reading are nothing.
+    // Line breaks around the parts of a ruby text are not shown.
     this.#addIfSeen(tag === 'ruby' || tag === 'rb' ? withoutOuterBreaks(text) : text);
   }
 
@@ -124,7 +124,7 @@ class HtmlReader implements Visitor {
     }
   }
 
-  /** Takes on what the style says of all that stands inside. @returns what ends it */
+  /** Applies the style to the content of the element. @returns the function that ends it */
   #look(style: Style): (() => void) | undefined {
     if (style.size === 0) return undefined;
     const before = this.#sight;
@@ -144,7 +144,7 @@ class HtmlReader implements Visitor {
     };
   }
 
-  /** @returns what ends it */
+  /** @returns the function that ends the element */
   #beginInline(element: HtmlElement): (() => void) | undefined {
     const { tag, parent } = element;
     if (isNoteMark(element)) return this.#setApart(noteMark);
@@ -245,7 +245,7 @@ class HtmlReader implements Visitor {
     });
   }
 
-  /** @returns what stands for the reading of the letters before it; nothing where it goes on with the reading before it */
+  /** @returns the reading of the letters before it in brackets; only its text if it continues a reading */
   #reading(text: string): string {
     if (text === '') return '';
     const around = this.#apart.at(-1) ?? this.#paragraph;
@@ -254,7 +254,7 @@ class HtmlReader implements Visitor {
     return (this.#lastReading = `${this.#lastReading.slice(0, -1)}${text})`);
   }
 
-  /** @param written what stands for the text inside */
+  /** @param written turns the inner text into its written form */
   #setApart(written: (text: string) => string): (() => void) | undefined {
     if (this.#apart.length > deepestInline) return undefined;
     this.#apart.push([]);
@@ -277,7 +277,7 @@ class HtmlReader implements Visitor {
     (this.#apart.at(-1) ?? this.#paragraph).push(text);
   }
 
-  /** @param levels how many elements that strike text out end here */
+  /** @param levels the number of struck-out elements that end here */
   #endStruckOut(levels: number): void {
     this.#struckOut -= levels;
     if (!this.#isStruckOut) return;
@@ -305,7 +305,7 @@ class HtmlReader implements Visitor {
   }
 }
 
-/** @returns the level of a heading; undefined of other elements */
+/** @returns the level of a heading; undefined for other elements */
 function headingLevel({ tag, attributes }: HtmlElement): number | undefined {
   if (/^h[1-6]$/.test(tag)) return Number(tag[1]);
   if (attributes.get('role') !== 'heading') return undefined;
@@ -313,7 +313,7 @@ function headingLevel({ tag, attributes }: HtmlElement): number | undefined {
   return level >= 1 ? level : 2;
 }
 
-/** Whether people do not see it, nor what stands in it. What a click shows they see. */
+/** Whether the element and its content are invisible. Content that appears after a click counts as visible. */
 function isHidden({ tag, attributes }: HtmlElement, style: Style): boolean {
   const display = style.get('display')?.value;
   if (display === 'none' || Number.parseFloat(style.get('opacity')?.value ?? '1') === 0) return true;
@@ -326,14 +326,14 @@ function isVisibleBy(visibility: string | undefined, otherwise: boolean): boolea
   return visibility !== 'hidden' && visibility !== 'collapse';
 }
 
-/** Sizes in parts of the size around them change nothing of one that is nothing. */
+/** A relative size does not make text of size zero visible. */
 function hasSizeBy(size: string | undefined, otherwise: boolean): boolean {
   if (size === undefined || size === 'inherit') return otherwise;
   if (Number.parseFloat(size) === 0) return false;
   return otherwise || !/(?:[^r]em|%)$|er$/.test(size);
 }
 
-/** @returns the text without white space at its ends that has a line break, or that is all of it */
+/** @returns the text without the white space at its ends that contains a line break or is the whole text */
 function withoutOuterBreaks(text: string): string {
   const words = text.trim();
   if (words === '') return '';

@@ -1,37 +1,37 @@
 /**
- * HTML as a tree of its elements. The tokenizer is htmlparser2's. The tree is built here by the rules of the standard that decide what a
- * reader sees: which end tags may be left out, and that nothing inside a cell ends the table around it. Time and memory grow with the text
- * alone, which the standard's own rules for formatting elements do not allow.
+ * Builds the tree of HTML elements from the tokens of htmlparser2. It follows the rules of the standard that decide what a reader
+ * sees: the end tags that may be absent, and that nothing inside a cell ends the table around it. Time and memory grow only with the
+ * text's length. The standard's own rules for formatting elements do not ensure that.
  */
 import { Tokenizer } from 'htmlparser2';
 
 export interface HtmlElement {
-  /** In lower case, also of SVG. */
+  /** In lower case, also for SVG. */
   tag: string;
   attributes: ReadonlyMap<string, string>;
   children: (HtmlElement | string)[];
   parent: HtmlElement | undefined;
 }
 
-/** Elements that another one may close: the nearest open one of each kind. */
+/** Kinds of elements that another element may close: the nearest open element of each kind. */
 type Kind = 'p' | 'heading' | 'li' | 'dd' | 'option' | 'cell' | 'row' | 'section' | 'table';
 
-/** An element that is open. */
+/** An open element. */
 interface Open {
   element: HtmlElement;
   parent: Open | undefined;
   nearest: Readonly<Partial<Record<Kind, Open>>>;
-  /** How many elements of each name are open inside the same cell. */
+  /** The number of open elements of each name inside the same cell. */
   counts: Map<string, number>;
-  /** Inside of SVG or MathML, where `<g/>` is a whole element. */
+  /** Inside SVG or MathML. There `<g/>` is a complete element. */
   isForeign: boolean;
 }
 
 interface Rule {
-  /** What it is for others that close it. */
+  /** The kind under which other elements may close it. */
   is?: Kind;
   closes?: readonly Kind[];
-  /** What is open outside of it that nothing inside closes. */
+  /** The kinds of outer elements that nothing inside it may close. */
   hides?: readonly Kind[];
 }
 
@@ -67,7 +67,7 @@ const voidTags = new Set([
   'area', 'base', 'basefont', 'bgsound', 'br', 'col', 'embed', 'frame', 'hr', 'img', 'input', 'keygen', 'link', 'meta', 'param', 'source',
   'track', 'wbr',
 ]); // prettier-ignore
-/** In SVG and MathML, what holds HTML. */
+/** The elements of SVG and MathML that contain HTML. */
 const holdsHtml = new Set(['foreignobject', 'desc', 'title', 'annotation-xml', 'mtext']);
 const noAttributes: ReadonlyMap<string, string> = new Map();
 
@@ -121,7 +121,7 @@ class TreeBuilder {
     return this.#top.isForeign;
   }
 
-  /** @param isWhole whether it is written `<tag/>` */
+  /** @param isWhole whether it is written as `<tag/>` */
   start(name: string, attributes: ReadonlyMap<string, string>, isWhole: boolean): void {
     const tag = name === 'image' && !this.#top.isForeign ? 'img' : name;
     const isForeign = tag === 'svg' || tag === 'math' || this.#top.isForeign;
@@ -177,7 +177,7 @@ class TreeBuilder {
     if (open) this.#closeTo(open);
   }
 
-  /** Closes it and what is open inside. */
+  /** Closes an element and all open elements inside it. */
   #closeTo(last: Open): void {
     for (let open: Open | undefined = this.#top; open?.parent; open = open.parent) {
       const { counts } = open.parent;
@@ -190,13 +190,13 @@ class TreeBuilder {
 }
 
 export interface Visitor {
-  /** @returns whether what stands in it is visited */
+  /** @returns whether to visit its content */
   enter(element: HtmlElement): boolean;
   text(text: string, parent: HtmlElement): void;
   leave(element: HtmlElement): void;
 }
 
-/** Visits what stands in an element, in its order. */
+/** Visits the content of an element in order. */
 export function visit(root: HtmlElement, visitor: Visitor): void {
   const open = [{ element: root, next: 0 }];
   for (let top = open.at(-1); top; top = open.at(-1)) {
@@ -212,7 +212,7 @@ export function visit(root: HtmlElement, visitor: Visitor): void {
 
 const withoutText = new Set(['script', 'style', 'template', 'title', 'noscript']);
 
-/** @returns the text that stands in it, but for scripts and the like */
+/** @returns all text inside the element, without scripts and similar content */
 export function textOf(element: HtmlElement): string {
   const texts: string[] = [];
   const enter = ({ tag }: HtmlElement) => !withoutText.has(tag);
@@ -220,7 +220,7 @@ export function textOf(element: HtmlElement): string {
   return texts.join('');
 }
 
-/** @returns the text that stands directly in it */
+/** @returns the text directly inside the element */
 export function ownTextOf({ children }: HtmlElement): string {
   return children.filter((child) => typeof child === 'string').join('');
 }
@@ -229,7 +229,7 @@ export function elementsIn(element: HtmlElement): HtmlElement[] {
   return element.children.filter((child) => typeof child !== 'string');
 }
 
-/** Whether one of the words of the attribute is one of these. */
+/** Whether the attribute contains one of these words. */
 export function hasWord(element: HtmlElement, attribute: string, words: readonly string[]): boolean {
   const value = element.attributes.get(attribute);
   return value !== undefined && value.split(/\s+/).some((word) => words.includes(word));

@@ -1,8 +1,8 @@
-/** Line breaks that only the source of a text has: the page shows one paragraph. */
+/** Line breaks that exist only in the source of a text: the page shows one paragraph. */
 
 /**
- * Chinese, Japanese and Thai are written without blanks, so between their letters a line break is nothing; elsewhere it is a blank.
- * @returns the text without the line breaks that are nothing
+ * Chinese, Japanese and Thai use no spaces, so a line break between their letters means nothing. Elsewhere it means a space.
+ * @returns the text without the meaningless line breaks
  */
 export function joinUnspaced(text: string): string {
   return text.includes('\n') ? text.replace(betweenUnspaced, '') : text;

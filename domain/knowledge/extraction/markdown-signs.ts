@@ -1,4 +1,4 @@
-/** Signs of Markdown in a text that does not say what it is: a heading, a fence of code, or a link. Found in one pass. */
+/** Detects Markdown in a text of unknown type by a heading, a code fence or a link, in one pass. */
 
 const lineSign = /^(?:#{1,6} \S|```|~~~)/m;
 const longestLabel = 200;
@@ -8,9 +8,9 @@ export function hasSignOfMarkdown(text: string): boolean {
   return lineSign.test(text) || hasLink(text);
 }
 
-/** Whether it holds `[label](address)` on one line, whose label has no `]` and whose address no white space. */
+/** Whether the text has `[label](address)` on one line. The label has no `]` and the address no white space. */
 function hasLink(text: string): boolean {
-  /** Where no address that begins before it goes on: it is looked for once for all of them. */
+  /** The end of the address at the last look: addresses that begin before it share this end. */
   let end = -1;
   for (let at = text.indexOf(']('); at >= 0; at = text.indexOf('](', at + 1)) {
     const start = at + 2;
@@ -22,7 +22,7 @@ function hasLink(text: string): boolean {
   return false;
 }
 
-/** Looks back no further than to the `]` before, so each character is looked at once. */
+/** Looks back at most to the previous `]`, so that each character is read once. */
 function hasLabelBefore(text: string, end: number): boolean {
   for (let at = end - 1; at >= 0 && end - at <= longestLabel + 1; at--) {
     const character = text[at];
@@ -32,7 +32,7 @@ function hasLabelBefore(text: string, end: number): boolean {
   return false;
 }
 
-/** @returns where the first `)` or white space stands; the end of the text if there is none */
+/** @returns the position of the first `)` or white space; the end of the text if there is none */
 function endOfAddress(text: string, start: number): number {
   closing.lastIndex = start;
   return closing.exec(text)?.index ?? text.length;

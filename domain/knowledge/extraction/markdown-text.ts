@@ -1,19 +1,19 @@
-/** Markdown, read out by way of the HTML that it stands for: CommonMark with tables, formulas in LaTeX and marks of notes. */
+/** Reads Markdown through its HTML form: CommonMark with tables, LaTeX formulas and marks of notes. */
 import MarkdownIt, { type StateBlock, type StateInline } from 'markdown-it';
 import { readHtml } from './html-text.ts';
 import { elementNamesFor } from './html-names.ts';
 import type { SectionBuilder } from './sections.ts';
 import { readingTheFile } from './unreadable.ts';
 
-/** As deep as anybody nests: the parser leaves out what is deeper. */
+/** Deeper than any real text: the parser drops deeper content. */
 const maxNesting = 10_000;
 const markdown = new MarkdownIt('default', { html: true, maxNesting });
 const { escapeHtml } = markdown.utils;
 
-/** What is known of the text while it is read. */
+/** State of the parser for one text. */
 interface TextEnv {
   elementNames: ReadonlySet<string>;
-  /** By the sign that ends a formula: the last line to which it was looked for in vain. */
+  /** The last line that was searched without success, for each end sign of a formula. */
   searchedTo: Map<string, number>;
 }
 const envOf = (state: { env: unknown }) => state.env as TextEnv;
@@ -27,10 +27,10 @@ export async function readMarkdown(text: string, into: SectionBuilder): Promise<
   readHtml(html, into);
 }
 
-/** A line between the lines that begin and end front matter, in YAML or TOML. */
+/** A line inside front matter, in YAML or TOML. */
 const lineOfFrontMatter = /^(?:$|[ \t#}\]]|- |\[|[\w"'.-]+[ \t]*[:=])/;
 
-/** What programs read stands before the text, between lines of `---` or `+++`. Of it people see the title. */
+/** Separates front matter, between lines of `---` or `+++`, from the text. People see only its title. */
 function withoutFrontMatter(text: string): { title: string; body: string } {
   const lines = /^(?:---|\+\+\+)[ \t]*$/m.test(text.slice(0, 10)) ? text.split('\n') : [];
   const [sign = ''] = (lines[0] ?? '').split(/\s/);
@@ -58,14 +58,14 @@ const reference = ruleOfBlocks('reference');
 const lineAt = ({ src, bMarks, tShift, eMarks }: StateBlock, line: number): string =>
   src.slice((bMarks[line] ?? 0) + (tShift[line] ?? 0), eMarks[line]);
 
-// A line that begins with words in angle brackets is no block of HTML.
+// A line that begins with words in angle brackets is not an HTML block.
 markdown.block.ruler.at(
   'html_block',
   (state, line, lastLine, silent) =>
     beginsWithElement(lineAt(state, line), envOf(state).elementNames) && htmlBlock(state, line, lastLine, silent),
   { alt: ['paragraph', 'reference', 'blockquote'] },
 );
-// `[^1]: …` is a note, whose words are shown, and not the address of a link.
+// `[^1]: …` is a note with visible words, not the address of a link.
 markdown.block.ruler.at(
   'reference',
   (state, line, lastLine, silent) => !lineAt(state, line).startsWith('[^') && reference(state, line, lastLine, silent),
@@ -76,7 +76,7 @@ function beginsWithElement(line: string, names: ReadonlySet<string>): boolean {
   return name === undefined ? !line.startsWith('<?') : names.has(name.toLowerCase());
 }
 
-/** Tags of other names than those of elements are words. */
+/** Tags whose names are not HTML elements are words. */
 function withoutOtherTags(content: string, names: ReadonlySet<string>): string {
   return content.replace(/<(?:\?|\/?([a-z][^\s/>]*))/gi, (tag, name: string | undefined) =>
     name !== undefined && names.has(name.toLowerCase()) ? tag : `&lt;${tag.slice(1)}`,
@@ -86,12 +86,12 @@ function withoutOtherTags(content: string, names: ReadonlySet<string>): string {
 markdown.renderer.rules['html_block'] = markdown.renderer.rules['html_inline'] = (tokens, at, _options, env) =>
   withoutOtherTags(tokens[at]?.content ?? '', envOf({ env }).elementNames);
 
-// A picture without words for it is no decoration, as an empty text says in HTML.
+// A picture without alternative text is not a decoration. In HTML an empty text would mean that.
 const image = markdown.renderer.rules['image'];
 markdown.renderer.rules['image'] = (tokens, at, options, env, renderer) =>
   tokens[at]?.content.trim() === '' ? '<img>' : (image?.(tokens, at, options, env, renderer) ?? '');
 
-/** Formulas are kept as they are written: what looks like emphasis in them is none. */
+/** Formulas keep their source form: characters in them do not mean emphasis. */
 markdown.inline.ruler.before('escape', 'formula', (state, silent) => {
   const [begin = '', end = ''] = signsAt(state.src, state.pos);
   if (begin === '') return false;
@@ -113,7 +113,7 @@ function signsAt(text: string, at: number): readonly [string, string] | [] {
   return formulaSigns.find(([begin]) => text.startsWith(begin, at)) ?? [];
 }
 
-/** One `$` stands beside the formula, and no digit behind the second, so "$5 or 10 $" is none. @returns -1 where there is no end */
+/** A `$` touches the formula, and no digit follows the second, so "$5 or 10 $" is not a formula. @returns -1 if there is no end */
 function endOfFormula(state: StateInline, begin: string, end: string): number {
   const { src, pos } = state;
   const known = unended.get(state) ?? new Map<string, number>();
@@ -126,7 +126,7 @@ function endOfFormula(state: StateInline, begin: string, end: string): number {
   return -1;
 }
 
-/** Of a text: by the sign that ends a formula, from where on it was looked for in vain. */
+/** The position from which the search failed, for each end sign of a formula. */
 const unended = new WeakMap<StateInline, Map<string, number>>();
 
 /** A formula over several lines. */
@@ -153,7 +153,7 @@ markdown.block.ruler.before(
   { alt: ['paragraph', 'reference', 'blockquote', 'list'] },
 );
 
-// In lessons `<` is stored as `&lt;` (DEC-148), in formulas too.
+// Lessons store `<` as `&lt;` (DEC-148), also in formulas.
 const formula = (text: string): string => escapeHtml(text.replaceAll('&lt;', '<'));
 markdown.renderer.rules['formula'] = (tokens, at) => formula(tokens[at]?.content ?? '');
 markdown.renderer.rules['formula_block'] = (tokens, at) => `<p>${formula(tokens[at]?.content ?? '')}</p>\n`;
@@ -174,7 +174,7 @@ markdown.renderer.rules['note_mark'] = (tokens, at) =>
 const unspaced =
   /[\p{Script=Han}\p{Script=Hira}\p{Script=Kana}\p{Script=Bopo}\p{Script=Hang}\u3000-\u303f\uff01-\uff60]/u;
 
-/** Where no blanks stand between words, signs of emphasis beside a full stop begin and end it all the same: `**重要。**次`. */
+/** In scripts without spaces, emphasis may begin and end beside a full stop: `**重要。**次`. */
 markdown.inline.State = class extends markdown.inline.State {
   override scanDelims(start: number, canSplitWord: boolean) {
     const found = super.scanDelims(start, canSplitWord);

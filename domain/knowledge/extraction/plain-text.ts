@@ -1,16 +1,16 @@
-/** Files of text: which letters their bytes are, and whether they are HTML, Markdown or neither. */
+/** Text files: their encoding, and whether they are HTML, Markdown or plain text. */
 import { indexingRules } from '../indexing/indexing.policy.ts';
 import { joinUnspaced } from './line-breaks.policy.ts';
 import { hasSignOfMarkdown } from './markdown-signs.ts';
 import type { SectionBuilder } from './sections.ts';
 import { Unreadable } from './unreadable.ts';
 
-/** By its byte order mark, or the zeros that UTF-16 has without one; else UTF-8, if it is that; else as the page says; else Latin-1, as browsers understand it. @throws Unreadable unsupported_type, too_large */
+/** Decodes by the byte order mark, the zero bytes of UTF-16, valid UTF-8, or the page's own declaration. Otherwise it reads Latin-1, as browsers do. @throws Unreadable unsupported_type, too_large */
 export function decodeText(bytes: Uint8Array): string {
   const encoding = encodingOf(bytes);
-  if (bytes.length > indexingRules.maxText * 4) throw new Unreadable('too_large'); // in no encoding has a character more bytes
+  if (bytes.length > indexingRules.maxText * 4) throw new Unreadable('too_large'); // no encoding uses more bytes per character
   const text = new TextDecoder(encoding).decode(bytes);
-  // Files that nobody has a name for have bytes that stand for no letter; texts have hardly any.
+  // Files of unknown formats contain many bytes that are no letters. Texts contain hardly any.
   if (encoding !== 'utf-16le' && encoding !== 'utf-16be' && countControls(bytes) * 100 > bytes.length)
     throw new Unreadable('unsupported_type');
   return text;
@@ -30,7 +30,7 @@ function encodingOf(bytes: Uint8Array): string {
   }
 }
 
-/** Letters of Latin in units of two bytes have one that is 0, always on the same side. @returns undefined of other texts */
+/** In UTF-16, one of the two bytes of each Latin letter is 0, always on the same side. @returns undefined for other texts */
 function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   const zeros = [0, 0];
   const head = bytes.subarray(0, 4_096);
@@ -40,7 +40,7 @@ function unmarkedUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   return odd > 0 ? 'utf-16le' : 'utf-16be';
 }
 
-/** @returns what a page says of its letters, in the bytes in which browsers look for it */
+/** @returns the encoding that a page declares in the bytes in which browsers look for it */
 function saidEncoding(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
   const pattern = head.startsWith('<?xml') ? /\bencoding\s*=\s*["']([\w:-]+)/i : /\bcharset\s*=\s*["']?([\w:-]+)/i;
@@ -59,14 +59,14 @@ function countControls(bytes: Uint8Array): number {
   return count;
 }
 
-/** The last is how programs of Windows announce it. */
+/** Windows programs announce CSV as the last of these. */
 const saidOfCsv = new Set(['text/csv', 'application/csv', 'text/tab-separated-values', 'application/vnd.ms-excel']);
 
 export type TextKind = 'html' | 'markdown' | 'csv' | 'plain' | 'other';
 
 /**
- * What the text is. HTML is known by its first element, Markdown by a heading, a fence or a link, if nothing is said of it.
- * @param says what the file is said to be: a text that is said to be plain, or a table, is nothing else
+ * The kind of the text. If nothing is announced, HTML is known by its first element, and Markdown by a heading, a fence or a link.
+ * @param says the announced media type: an announced plain text or table is never another kind
  */
 export function kindOfText(text: string, says: string | null): TextKind {
   if (says === 'text/plain') return 'plain';
@@ -79,12 +79,12 @@ export function kindOfText(text: string, says: string | null): TextKind {
   return hasSignOfMarkdown(text) ? 'markdown' : 'plain';
 }
 
-/** Lines that are longer were broken because they were full; shorter ones are lines of a list, a poem, an address. */
+/** Longer lines were broken because they were full. Shorter ones are lines of a list, a poem or an address. */
 const shortestFullLine = 50;
-/** Longer ones are paragraphs. */
+/** Longer lines are paragraphs. */
 const longestLine = 200;
 
-/** Paragraphs are what empty lines are between. Lines that were not broken for their length stay lines. @throws Unreadable too_large */
+/** Empty lines separate paragraphs. Lines that were not broken for their length stay separate. @throws Unreadable too_large */
 export function readPlain(text: string, into: SectionBuilder): void {
   for (const paragraph of text.replace(/\r\n?/g, '\n').split(/\n[ \t]*(?:\n[ \t]*)+/)) {
     const lines = paragraph.split('\n');
@@ -109,7 +109,7 @@ function readLines(lines: readonly string[], into: SectionBuilder): void {
   end();
 }
 
-/** Whether each line was broken because the next word had no room in it. */
+/** Whether each line was broken because the next word did not fit. */
 function areOneParagraph(lines: readonly string[]): boolean {
   const widths = lines.map((line) => widthOf(line.trimEnd()));
   const room = widths.reduce((most, width) => Math.max(most, width), 0);
@@ -123,12 +123,12 @@ function areOneParagraph(lines: readonly string[]): boolean {
 const beginsItem = /^(?:[ \t]{4}|[ \t]*(?:[-*•–+>|]|\(?\w{1,3}[.)])[ \t])/;
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/g;
 
-/** In columns of a screen, where letters of East Asia take two. */
+/** In screen columns: letters of East Asia take two. */
 function widthOf(text: string): number {
   return text.length + (text.match(wide)?.length ?? 0);
 }
 
-/** With the blank before it. A line may be broken before any letter of East Asia. */
+/** Includes the space before the word. A line may break before any letter of East Asia. */
 function widthOfFirstWord(line: string): number {
   const [word = ''] = /\S+/.exec(line) ?? [];
   const at = word.search(wide);

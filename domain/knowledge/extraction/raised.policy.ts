@@ -1,6 +1,6 @@
 /**
- * Raised and lowered letters in plain text: `10³`, `H₂O`. Written plainly they would become part of what stands before them, and
- * 10³ would be read as 103. Unicode has raised and lowered forms of digits, signs and some letters; other words get `^` or `_`.
+ * Raised and lowered letters in plain text: `10³`, `H₂O`. Plain letters would merge with the text before them, and 10³ would read as
+ * 103. Unicode has raised and lowered forms of digits, signs and some letters; other words get `^` or `_`.
  */
 
 const raisedForms = new Map(
@@ -16,20 +16,20 @@ const loweredForms = new Map(
   }),
 ); // prettier-ignore
 
-/** Words that are raised by custom and mean the same beside what stands before them: "1st", "Mme", "N.º", "TM". */
+/** Words that custom raises and that mean the same in plain letters: "1st", "Mme", "N.º", "TM". */
 const onlyRaisedByCustom = /^(?:st|nd|rd|th|e|er|re|ère|ème|me|mes|os|as|a|o|ª|º|TM|®|©|™|\u2032|\u2033|°|['"*†‡§])$/u;
 
-/** @param text what is raised, without the words before it @returns what stands for it in plain text; blanks at its ends stay */
+/** @param text the raised words @returns their form in plain text; spaces at the ends stay */
 export function raised(text: string): string {
   return formed(text, raisedForms, '^');
 }
 
-/** @param text what is lowered, without the words before it */
+/** @param text the lowered words */
 export function lowered(text: string): string {
   return formed(text, loweredForms, '_');
 }
 
-/** The mark of a footnote, apart from what it stands behind: `45 [1]`. */
+/** The mark of a footnote, separated from the word before it: `45 [1]`. */
 export function noteMark(text: string): string {
   const mark = text.trim().replace(/^[[(]|[\])]$/g, '');
   return mark === '' ? '' : ` [${mark}]`;

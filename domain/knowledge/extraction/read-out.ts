@@ -1,4 +1,4 @@
-/** Reading a lesson or a file out. What a file is, its content says, not its name. */
+/** Reads a lesson or a file. The content decides the type of a file, not its name. */
 import { fileTypeFromBuffer } from 'file-type';
 import { openArchive } from './archive.ts';
 import { readMarkdown } from './markdown-text.ts';
@@ -8,7 +8,7 @@ import { BadSubtitles, parseSubtitles, readCues } from './subtitles.policy.ts';
 import { hasWords } from './text.policy.ts';
 import { readingTheFile, Unreadable } from './unreadable.ts';
 
-/** @returns the lesson's sections; none where it has no text @throws Unreadable too_large, file_corrupt */
+/** @returns the lesson's sections; none if it has no text @throws Unreadable too_large, file_corrupt */
 export async function readLesson(markdown: string): Promise<ReadOut> {
   const into = new SectionBuilder();
   await readMarkdown(markdown, into);
@@ -16,10 +16,10 @@ export async function readLesson(markdown: string): Promise<ReadOut> {
 }
 
 /**
- * @param bytes given away: a reader may take them over
- * @param says its type as announced, for texts that could be one or the other
- * @param options.onPage called with how many pages are read, and how many there are
- * @param options.pages of a PDF: only these are read; all if absent
+ * @param bytes transferred: a reader may take them over
+ * @param says the announced media type, for texts that could be of several types
+ * @param options.onPage called with the number of pages read and the number of all pages
+ * @param options.pages the pages of a PDF to read; all if absent
  * @throws Unreadable
  */
 export async function readFile(
@@ -40,11 +40,11 @@ export async function readFile(
 }
 
 export interface PageOptions {
-  onPage: (done: number, total: number) => void;
+  onPage: (pagesRead: number, total: number) => void;
   pages?: readonly number[] | undefined;
 }
 
-/** @param bytes as they are stored, of WebVTT @throws Unreadable too_large, file_corrupt */
+/** @param bytes stored WebVTT @throws Unreadable too_large, file_corrupt */
 export function readSubtitles(bytes: Uint8Array): ReadOut {
   const into = new SectionBuilder();
   try {
@@ -61,7 +61,7 @@ async function readInto(
   bytes: Uint8Array,
   { says, onPage, pages }: PageOptions & { says: string | null },
 ): Promise<number | null> {
-  // The readers are loaded when they are needed: a lesson needs none of them.
+  // The readers are loaded on demand: a lesson needs none of them.
   if (type === 'pdf') return (await import('./pdf/read-pdf.ts')).readPdf(bytes, into, { onPage, pages });
   if (type === 'zip') {
     const { OfficeFile } = await import('./office/office-file.ts');
@@ -85,7 +85,7 @@ async function readInto(
   return null;
 }
 
-/** Texts in their own right, in forms that are not for readers. */
+/** Text formats that are not meant for readers. */
 const notForReaders = /rtf|postscript|eps|x-mif|vcard|calendar/;
 
 type FileType = 'pdf' | 'zip' | 'text';
@@ -94,16 +94,16 @@ type FileType = 'pdf' | 'zip' | 'text';
 async function typeOf(bytes: Uint8Array, says: string | null): Promise<FileType> {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 1_024)).toString('latin1');
   const isSaidText = says?.startsWith('text/') && !/^(?:%PDF-|\{\\rtf)/.test(start) && isPlainUtf8(bytes);
-  if (isSaidText) return 'text'; // it may be about a PDF
+  if (isSaidText) return 'text'; // its first words may mention PDF
   if (start.includes('%PDF-')) return 'pdf';
   if (start.startsWith('PK')) return 'zip';
   if (/^(?:\xff\xfe|\xfe\xff)/.test(start)) return 'text'; // the byte order mark of UTF-16
   const mime = (await readingTheFile(() => fileTypeFromBuffer(bytes)))?.mime;
-  // Office keeps what it encrypts in the container of its old formats.
+  // Office stores encrypted files in the container of its old formats.
   if (mime === 'application/x-cfb')
     throw new Unreadable(isEncryptedOffice(bytes) ? 'file_encrypted' : 'unsupported_type');
   if (mime === undefined || mime === 'application/xml') return 'text';
-  // Some types are recognized by two letters that a text may begin with, too.
+  // Some types are recognized by two letters with which a text may begin, too.
   if (notForReaders.test(mime) || !isPlainUtf8(bytes)) throw new Unreadable('unsupported_type');
   return 'text';
 }

@@ -1,4 +1,4 @@
-/** What files and lessons are read out as: sections of paragraphs, each on one page and under one path of headings. */
+/** The sections that files and lessons are read into: paragraphs on one page and under one path of headings. */
 import { withoutEnd, withoutEnds } from '../../../platform/core/ends.policy.ts';
 import type { SourceWarning, SourceWarningCode } from '../../../entities/knowledge/values.ts';
 import { Warnings } from './warnings.ts';
@@ -8,11 +8,11 @@ import { indexingRules } from '../indexing/indexing.policy.ts';
 
 export interface Paragraph {
   text: string;
-  /** `lines`: code, whose lines stay lines; `row`: of a table or list, that is near to the next. */
+  /** `lines`: code, whose lines stay lines; `row`: a row of a table or list, near to the next row. */
   kind: 'prose' | 'row' | 'lines';
-  /** The header of the table, for a row of it. Each passage with rows of the table begins with it. */
+  /** The header of the table, for a row of a table. Each passage with rows of the table begins with it. */
   header?: string;
-  /** When it is said, in a video or sound: it stays one block. */
+  /** The time span of a paragraph of a video or sound: it stays one block. */
   seconds?: Seconds;
 }
 
@@ -23,52 +23,52 @@ export interface Seconds {
 }
 
 export interface Section {
-  /** From 1; null for what has no pages. */
+  /** From 1; null if the source has no pages. */
   page: number | null;
-  /** What it stands under, the outermost first. */
+  /** The headings above it, the outermost first. */
   headings: string[];
   paragraphs: Paragraph[];
 }
 
 export interface ReadOut {
-  /** Null for what has no pages. */
+  /** Null if the source has no pages. */
   pageCount: number | null;
   sections: Section[];
   warnings: SourceWarning[];
-  /** Of a PDF with pages that are pictures, such as scanned paper. */
+  /** The pages of a PDF that are pictures, such as scanned paper. */
   scanned?: Scanned;
 }
 
 export interface Scanned {
-  /** Those pages, in order. */
+  /** The numbers of the scanned pages, in order. */
   pages: readonly number[];
-  /** Of the file. */
+  /** The number of pages of the file. */
   pageCount: number;
 }
 
-/** Longer ones are paragraphs that somebody has set in large letters. */
+/** Longer headings are paragraphs in large letters. */
 const longestHeading = 200;
 
 /**
- * Builds sections from headings and paragraphs as they come. A heading under which nothing stands is itself a paragraph, so
- * that nothing is lost: a slide that has a title alone can be found and cited.
+ * Builds sections from headings and paragraphs in their order. A heading without text below becomes a paragraph, so that a slide with
+ * only a title can be found and cited.
  */
 export class SectionBuilder {
   readonly #sections: Section[] = [];
   #page: number | null = null;
   #path: { level: number; text: string }[] = [];
   #current: Section | undefined;
-  /** The last heading, while nothing stands under it. */
+  /** The last heading, while no text stands below it. */
   #bare: { level: number; section: Section } | undefined;
   #length = 0;
   readonly #warnings = new Warnings();
 
-  /** Something on this page that could not be read. */
+  /** Records that something on this page could not be read. */
   warn(code: SourceWarningCode): void {
     this.#warnings.add(code, this.#page);
   }
 
-  /** @returns what could not be read, by kind; to be called at the end */
+  /** @returns the warnings by kind; to be called at the end */
   warnings(): SourceWarning[] {
     return this.#warnings.all();
   }
@@ -78,7 +78,7 @@ export class SectionBuilder {
     return this.#warnings.pagesWith(code);
   }
 
-  /** What follows stands on this page. @param keepsHeadings whether headings of earlier pages go on to count */
+  /** Starts a page. @param keepsHeadings whether headings of earlier pages still apply */
   startPage(page: number, keepsHeadings: boolean): void {
     this.#closeBare();
     this.#page = page;
@@ -135,7 +135,7 @@ export class SectionBuilder {
   }
 }
 
-/** Without trailing white space and empty lines at the ends; tabs are as wide as four spaces, and nothing is wider than 40. */
+/** Drops trailing white space and empty lines at the ends. Tabs become four spaces, and an indent has at most 40 spaces. */
 export function tidyLines(text: string): string {
   const lines = text
     .replaceAll('\t', '    ')

@@ -1,23 +1,23 @@
 /**
- * Subtitles of a video or sound: WebVTT or SubRip (SRT), read into cues, and written as WebVTT. The packages for these formats pass
- * over what they do not understand; here a fault is told with its line, and nothing of it is kept.
+ * Subtitles of a video or sound: reads WebVTT or SubRip (SRT) into cues, and writes them as WebVTT. Packages for these formats skip
+ * lines that they do not understand. This reader reports the first fault with its line and keeps nothing.
  */
 import type { SectionBuilder, Seconds } from './sections.ts';
 
 export interface Cue {
   fromMs: number;
   toMs: number;
-  /** Where WebVTT places it on the picture, such as `line:0 align:start`; mostly empty. */
+  /** The position on the picture in WebVTT, such as `line:0 align:start`; mostly empty. */
   settings: string;
-  /** Its lines as WebVTT has them: tags of WebVTT, and `&amp;` for `&`. */
+  /** Its lines in WebVTT: with WebVTT tags, and `&amp;` for `&`. */
   text: string;
 }
 
 const subtitleRules = {
   maxCues: 20_000,
-  /** Characters of the lines of a cue. */
+  /** Characters in a cue's lines. */
   maxCueText: 5_000,
-  /** Cues may end so long after the video: players measure its length differently. */
+  /** Cues may end this much after the video, because players measure its length differently. */
   beyondEndMs: 1_000,
 } as const;
 
@@ -47,7 +47,7 @@ export class BadSubtitles extends Error {
 
 /**
  * @param file WebVTT if it begins with that word, else SRT
- * @param durationMs of the video or sound; null where it is not known
+ * @param durationMs of the video or sound; null if it is unknown
  * @throws BadSubtitles
  */
 export function parseSubtitles(file: string, durationMs: number | null): Cue[] {
@@ -86,7 +86,7 @@ function endOfBlock(lines: readonly string[], from: number): number {
   return at;
 }
 
-/** @param first line of the block, from 1 @returns undefined for a cue without words, of which SRT files have some */
+/** @param first line of the block, from 1 @returns undefined for a cue without words, as in some SRT files */
 function cueOf(block: readonly string[], first: number, isVtt: boolean): { cue: Cue; line: number } | undefined {
   // A name or a number may stand before the times.
   const place = block[0]?.includes('-->') ? 0 : 1;
@@ -105,11 +105,13 @@ function cueOf(block: readonly string[], first: number, isVtt: boolean): { cue: 
   const text = isVtt ? raw : fromSrt(raw);
   if (text.length > subtitleRules.maxCueText) throw new BadSubtitles('text_too_long', line + 1);
   if (plain(text) === '') return undefined;
-  const kept = isVtt ? settings.filter((setting) => /^[a-z]{1,20}:[\w.,%-]{1,40}$/.test(setting)).join(' ') : '';
-  return { cue: { fromMs, toMs, settings: kept, text }, line };
+  const keptSettings = isVtt
+    ? settings.filter((setting) => /^[a-z]{1,20}:[\w.,%-]{1,40}$/.test(setting)).join(' ')
+    : '';
+  return { cue: { fromMs, toMs, settings: keptSettings, text }, line };
 }
 
-/** `1:02:03.004` or `02:03,004`: hours may be missing, and SRT has a comma. */
+/** `1:02:03.004` or `02:03,004`: hours are optional, and SRT uses a comma. */
 function timeOf(text: string): number | undefined {
   const found = /^(?:(\d{1,4}):)?([0-5]?\d):([0-5]?\d)[.,](\d{1,3})$/.exec(text);
   if (!found) return undefined;
@@ -128,7 +130,7 @@ function checkOrder(
     throw new BadSubtitles('beyond_the_end', line);
 }
 
-/** SRT has some tags of HTML, and places such as `{\an8}`: bold, italic and underlined letters stay. */
+/** SRT has some HTML tags and positions such as `{\an8}`. Bold, italic and underlined letters stay. */
 function fromSrt(text: string): string {
   return text
     .replace(/\{\\[a-z]+\d*\}/gi, '')
@@ -137,7 +139,7 @@ function fromSrt(text: string): string {
     .replace(/<(?!\/?[biu]>)/gi, '&lt;');
 }
 
-/** @returns the file as WebVTT, with nothing but its cues */
+/** @returns the cues as a WebVTT file */
 export function toWebVtt(cues: readonly Cue[]): string {
   const written = cues.map(
     ({ fromMs, toMs, settings, text }) => `${clock(fromMs)} --> ${clock(toMs)}${settings && ` ${settings}`}\n${text}\n`,
@@ -152,7 +154,7 @@ function clock(ms: number): string {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', nbsp: ' ', lrm: '', rlm: '' };
 
-/** The words of a cue as people read them: the speaker before them, and readings above letters in brackets behind them. */
+/** The words of a cue as people read them: the speaker before them, readings in brackets behind their letters. */
 function plain(text: string): string {
   return text
     .replace(/<v(?:\.[^ <>]*)? ([^<>]+)>/g, '$1: ')
@@ -164,13 +166,13 @@ function plain(text: string): string {
     .trim();
 }
 
-/** What is said in one breath, for a citation: at most so long, in characters and time. */
+/** The longest sentence for a citation, in characters and milliseconds. */
 const longestSaid = { characters: 300, ms: 30_000 } as const;
-/** Words after a longer silence begin anew. */
+/** Words after a longer silence begin a new sentence. */
 const silenceMs = 5_000;
 const sentenceEnd = /[.!?…。！？؟।]["'”’»)\]]?$/u;
 
-/** Reads cues into the sections: sentences, with the seconds in which they are said. @throws Unreadable too_large */
+/** Reads cues into sections: sentences with their time spans in seconds. @throws Unreadable too_large */
 export function readCues(cues: readonly Cue[], into: SectionBuilder): void {
   let words = '';
   let fromMs = 0;
@@ -195,7 +197,7 @@ export function readCues(cues: readonly Cue[], into: SectionBuilder): void {
 const withoutBlanks =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}、。！？]/u;
 
-/** Whether one text goes on in the other without a blank, as in Chinese, Japanese or Thai. */
+/** Whether two texts join without a space, as in Chinese, Japanese or Thai. */
 function hasNoBlanks(before: string, after: string): boolean {
   return withoutBlanks.test(before.slice(-1)) && withoutBlanks.test(after.slice(0, 1));
 }

@@ -1,9 +1,9 @@
 /**
- * A table as people read it: each cell in its column, also where the cells before it are empty or reach over several rows and
- * columns. Every reader of files builds its tables here.
+ * A table as people read it: each cell in its column, also if cells before it are empty or span several rows and columns. All readers
+ * of files build their tables here.
  *
- * A row is written as `Bowline | | 60`. The words of a cell that reaches over several rows or columns stand in each of them, because
- * each row is found and quoted by itself. A cell over the whole row stands once.
+ * A row is written as `Bowline | | 60`. The words of a cell that spans several rows or columns stand in each of them, because each
+ * row is found and quoted alone. A cell over the whole row stands once.
  */
 import { cleanLine, hasWords } from './text.policy.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
@@ -12,7 +12,7 @@ import { Unreadable } from './unreadable.ts';
 
 interface Cell {
   text: string;
-  /** Of the row and the column in which it began; a cell that is repeated below and beside is the same one. */
+  /** The row and column in which the cell began. All repetitions of a spanning cell are the same cell. */
   row: number;
   column: number;
 }
@@ -22,12 +22,12 @@ interface Row {
   isHeader: boolean;
 }
 
-/** A header that is repeated in each passage of its table takes no more of it than this, in characters. */
+/** The longest header, in characters, that is repeated in each passage of its table. */
 const longestRepeatedHeader = 200;
-/** As wide as a browser lets one cell be. */
+/** The widest cell that a browser allows. */
 const maxColspan = 1_000;
 
-/** The header of a table, as each passage of it begins. */
+/** The header with which each passage of a table begins. */
 export interface TableHeader {
   text: string;
   columns: number;
@@ -35,12 +35,12 @@ export interface TableHeader {
 
 export class TableBuilder {
   readonly #rows: Row[] = [];
-  /** By column: the cell that reaches down into the next rows, and how many of them are left. */
-  readonly #reaching = new Map<number, { cell: Cell; left: number }>();
+  /** The cell of each column that spans the next rows, and the number of those rows. */
+  readonly #reaching = new Map<number, { cell: Cell; rowsLeft: number }>();
   #column = 0;
   #cells = 0;
 
-  /** @param isHeader whether its cells say what stands in the rows below */
+  /** @param isHeader whether its cells are headers of the rows below */
   row(isHeader = false): void {
     this.#endRow();
     this.#rows.push({ cells: [], isHeader });
@@ -48,7 +48,7 @@ export class TableBuilder {
   }
 
   /**
-   * The next cell of the row, in the order of the file; an empty one is given too.
+   * Adds the next cell of the row, in the order of the file, even if it is empty.
    * @param text in any form: it is cleaned here
    * @throws Unreadable too_large
    */
@@ -60,15 +60,15 @@ export class TableBuilder {
       row: this.#rows.length - 1,
       column: this.#column,
     };
-    for (let left = spanOf(colspan, maxColspan); left > 0; left--) {
-      if (rowspan > 1) this.#reaching.set(this.#column, { cell, left: spanOf(rowspan, 65_534) - 1 });
+    for (let remainingColumns = spanOf(colspan, maxColspan); remainingColumns > 0; remainingColumns--) {
+      if (rowspan > 1) this.#reaching.set(this.#column, { cell, rowsLeft: spanOf(rowspan, 65_534) - 1 });
       this.#put(cell);
     }
   }
 
   /**
-   * Ends the table: its rows are written. A table of one column is a list.
-   * @param earlier the header of a table before a page break, which goes on here if it has as many columns
+   * Ends the table and writes its rows. A table of one column is a list.
+   * @param earlier the header of a table before a page break, which continues here if it has as many columns
    * @returns the header of the rows, if they have one
    * @throws Unreadable too_large
    */
@@ -101,18 +101,18 @@ export class TableBuilder {
     this.#column += 1;
   }
 
-  /** Cells that reach down from above stand before the next cell of the file. */
+  /** Inserts the cells that span down from above before the next cell of the file. */
   #fillFromAbove(): void {
     for (;;) {
       const above = this.#reaching.get(this.#column);
       if (!above || above.cell.row === this.#rows.length - 1) return;
-      if (above.left === 1) this.#reaching.delete(this.#column);
-      else above.left -= 1;
+      if (above.rowsLeft === 1) this.#reaching.delete(this.#column);
+      else above.rowsLeft -= 1;
       this.#put(above.cell);
     }
   }
 
-  /** Adds the cells from above that stand behind the last cell of the file. */
+  /** Adds the cells from above that stand after the last cell of the file. */
   #endRow(): void {
     if (this.#rows.length === 0) return;
     for (const column of [...this.#reaching.keys()].toSorted((a, b) => a - b)) {
@@ -123,11 +123,11 @@ export class TableBuilder {
   }
 }
 
-function spanOf(given: number, most: number): number {
-  return Number.isInteger(given) && given > 0 ? Math.min(given, most) : 1;
+function spanOf(span: number, most: number): number {
+  return Number.isInteger(span) && span > 0 ? Math.min(span, most) : 1;
 }
 
-/** Columns in which no cell with a word begins say nothing: they come from cells that only make room, or that reach over too much. */
+/** Columns in which no cell with a word begins are dropped: they come from cells that only make space or span too much. */
 function columnsWithText(rows: readonly Row[]): number[] {
   const columns = new Set<number>();
   for (const { cells } of rows)
@@ -136,7 +136,7 @@ function columnsWithText(rows: readonly Row[]): number[] {
   return [...columns].toSorted((a, b) => a - b);
 }
 
-/** @returns how many rows at the head are headers: those that say so, else the first if it has words in each column and rows follow */
+/** @returns the number of header rows at the head: marked rows, or else the first row if all its cells have words and rows follow */
 function headersOf(rows: readonly Row[], columns: number): number {
   const marked = rows.findIndex(({ isHeader }) => !isHeader);
   if (marked > 0) return marked;
@@ -145,7 +145,7 @@ function headersOf(rows: readonly Row[], columns: number): number {
   return marked === 0 && rows.length > 1 && columns > 1 && isNamed ? 1 : 0;
 }
 
-/** Several rows of headers as one: each column has its words from the top down. Undefined where that is too long to be repeated. */
+/** Joins several header rows: each column has its words from the top down. @returns undefined if the header is too long to repeat */
 function combined(rows: readonly Row[], columns: readonly number[]): string | undefined {
   const names = columns.map((column) => {
     const words = rows.map(({ cells }) => cells[column]?.text ?? '').filter((text) => text !== '');

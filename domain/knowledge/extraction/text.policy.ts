@@ -1,17 +1,17 @@
-/** Text as it stands in passages: nothing that Postgres refuses, nothing that cannot be seen, one form for each letter. */
+/** The form of text in passages: only characters that Postgres accepts and people see, and one form for each letter. */
 import { joinsLetters } from '../../../platform/core/text.policy.ts';
 
-/** Control characters, but for tab and line feeds. NUL is one of them, which Postgres does not take. */
+/** Control characters except tab and line feeds. Postgres does not accept NUL. */
 // oxlint-disable-next-line no-control-regex
 const controls = /[\u0000-\u0008\u000E-\u001F\u007F-\u0084\u0086-\u009F]/g;
-/** Marks without width: soft hyphens, marks of direction. */
+/** Characters without width: soft hyphens and direction marks. */
 const unseen = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\uFFF9-\uFFFB]/g;
 const joiners = /[\u200C\u200D]+/g;
 // oxlint-disable-next-line no-control-regex
 const lineEnds = /\r\n?|[\u000B\u000C\u0085\u2028\u2029]/g;
 const spaces = /[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g;
 
-/** Halves of surrogate pairs become the replacement character; white space stays where it is, as spaces, tabs and line feeds. */
+/** Half surrogate pairs become the replacement character. White space stays, as spaces, tabs and line feeds. */
 export function cleanText(text: string): string {
   return text
     .toWellFormed()
@@ -25,24 +25,24 @@ export function cleanText(text: string): string {
 
 const afterPicture = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\uFE0F]$/u;
 
-/** A joiner between pictures makes one of them; some scripts write words with it. Any other is left out. */
+/** A joiner between pictures makes one picture, and some scripts write words with it. Any other joiner is dropped. */
 function meantJoiner(run: string, at: number, whole: string): string {
   const before = whole.slice(Math.max(0, at - 12), at);
   if (run.includes('\u200D') && afterPicture.test(before)) return '\u200D';
   return joinsLetters(before, whole.slice(at + run.length, at + run.length + 2)) ? run.slice(0, 1) : '';
 }
 
-/** The same on one line: each run of white space is one space, and none stands at the ends. */
+/** Like {@link cleanText}, but on one line: each run of white space becomes one space, and none stands at the ends. */
 export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim();
 }
 
 /** @returns the number of characters (code points) */
 export function lengthOf(text: string): number {
-  return text.length - (text.match(/[\udc00-\udfff]/g)?.length ?? 0); // of a well-formed pair the first half counts
+  return text.length - (text.match(/[\udc00-\udfff]/g)?.length ?? 0); // a surrogate pair counts once
 }
 
-/** Whether there is anything to read in it. */
+/** Whether it contains letters or digits. */
 export function hasWords(text: string): boolean {
   return /[\p{L}\p{N}]/u.test(text);
 }

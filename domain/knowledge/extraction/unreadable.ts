@@ -1,13 +1,13 @@
-/** Thrown where a source itself is why it cannot be indexed: a result, not a fault of ours. */
+/** Thrown if a source itself cannot be indexed. This is a result, not a defect of the program. */
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 import type { Scanned } from './sections.ts';
 import type { IndexingError } from '../indexing/indexing.policy.ts';
 
 export class Unreadable extends Error {
   readonly code: Exclude<IndexingError, 'indexing_failed'>;
-  /** What was found on the way, which may say why. */
+  /** Warnings that were collected until then and may explain the error. */
   readonly warnings: SourceWarning[];
-  /** Of a PDF without text: the pages that are pictures. */
+  /** The pages that are pictures, for a PDF without text. */
   readonly scanned: Scanned | undefined;
 
   constructor(code: Exclude<IndexingError, 'indexing_failed'>, warnings: SourceWarning[] = [], scanned?: Scanned) {
@@ -25,7 +25,7 @@ export class BrokenPart extends Unreadable {
   }
 }
 
-/** Runs a library over the file: whatever it throws, the file is why. @throws Unreadable file_corrupt, or what `codeOf` says */
+/** Runs a library over the file: any error of the library means that the file is bad. @throws Unreadable file_corrupt, or the code of `codeOf` */
 export async function readingTheFile<T>(
   work: () => Promise<T> | T,
   codeOf: (error: unknown) => Unreadable['code'] = () => 'file_corrupt',

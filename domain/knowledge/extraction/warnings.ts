@@ -1,14 +1,14 @@
-/** What of a file could not be read: told with the source, so that nobody takes silence for completeness. */
+/** Warnings about content of a file that could not be read. They are stored with the source, so that readers know what is missing. */
 
 import { sourceWarningCodes, type SourceWarning, type SourceWarningCode } from '../../../entities/knowledge/values.ts';
 
-/** Further places are counted alone. */
+/** Further positions are only counted. */
 const placesAWarning = 100;
 
 export class Warnings {
   readonly #found = new Map<SourceWarningCode, { count: number; pages: Set<number> }>();
 
-  /** @param page null for what has no pages */
+  /** @param page null if the source has no pages */
   add(code: SourceWarningCode, page: number | null): void {
     const found = this.#found.get(code) ?? { count: 0, pages: new Set() };
     found.count += 1;
@@ -29,7 +29,7 @@ export class Warnings {
   }
 }
 
-/** @param pages in order, each once @returns a warning for each, with the first of them as places */
+/** @param pages in order, each once @returns a warning that counts all pages and lists the first */
 export function warningOf(code: SourceWarningCode, pages: readonly number[]): SourceWarning {
   return { code, count: pages.length, pages: pages.slice(0, placesAWarning) };
 }

@@ -1,4 +1,4 @@
-/** Claiming a source: who indexes it, for how long, and what they find when somebody else has changed it meanwhile. */
+/** Claims on sources: a claim is a lease with a fencing token, and is lost when another worker claims or changes the source. */
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -11,15 +11,15 @@ export interface Claim {
   sourceId: Id;
   clubId: Id;
   kind: SourceKind;
-  /** Whoever claims it later has a higher one. */
+  /** The fencing token: a later claim has a higher one. */
   fence: number;
-  /** Of the content that is about to be read. */
+  /** The version of the content that is about to be read. */
   version: number;
   /** From 1. */
   attempt: number;
-  /** It has left the index: there is nothing to read, and rows to remove. */
+  /** The source has left the index: its rows are to be removed. */
   isRemoved: boolean;
-  /** Pages of it were found to be pictures that OCR has not been tried for. */
+  /** Some pages are pictures for which OCR was not tried. */
   waitsForOcr: boolean;
 }
 
@@ -43,13 +43,13 @@ const claimColumns = columns(AgentSource, {
   sql`removed_at IS NOT NULL AS "isRemoved", ocr_due_at IS NOT NULL AS "waitsForOcr"`,
 );
 
-/** @param now Unix milliseconds @returns undefined where it is not due, or claimed by a worker that lives */
+/** @param now Unix milliseconds @returns undefined if the source is not due or another living worker has claimed it */
 export function claimSource(db: Database, sourceId: Id, now: number): Promise<Claim | undefined> {
   return lease.claim<Claim>(db, sourceId, now, sql`SELECT ${claimColumns} FROM claimed`);
 }
 
 /**
- * Renews a claim until it is released: it is lost, too, when other content is wanted.
+ * Renews a claim until it is released. The claim is also lost when a new version of the content is wanted.
  * @param onRenewal called at each renewal, also while Postgres is away
  * @param stop aborts when the process is to stop
  */
@@ -68,7 +68,7 @@ export function holdClaim(db: Queries, claim: Claim, onRenewal: () => void, stop
   );
 }
 
-/** Gives a claim back where it was broken off: it can be had at once, and has cost no attempt. */
+/** Releases an interrupted claim. The source is due immediately, and the attempt does not count. */
 export async function releaseClaim(db: Queries, { sourceId, fence, version }: Claim): Promise<void> {
   await db.run(
     sql`UPDATE agent_sources
@@ -79,8 +79,8 @@ export async function releaseClaim(db: Queries, { sourceId, fence, version }: Cl
 }
 
 /**
- * Gives a claim back that has found no permit for OCR: it is due later, and has cost no attempt. From then on it asks for the permit
- * before anything is read.
+ * Releases a claim that found no permit for OCR. The source is due later, and the attempt does not count. From then on a claim takes
+ * the permit before it reads the file.
  * @throws LeaseLost
  */
 export async function waitForOcr(db: Queries, { sourceId, fence, version }: Claim, at: Date): Promise<void> {

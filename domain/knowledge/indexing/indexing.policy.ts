@@ -1,17 +1,17 @@
-/** The bounds of indexing, and the words for what a source cannot be indexed for. */
+/** The bounds of indexing, and its error codes. */
 
-/** Why a source could not be indexed; all but the last are faults of the file, and the same the next time. */
+/** The errors of indexing. All but the last are faults of the file, and another try would fail again. */
 export const indexingErrors = [
   'file_corrupt',
   'file_encrypted',
-  /** Nothing to read in it: pictures alone, or nothing at all. */
+  /** The source has nothing to read: only pictures, or nothing at all. */
   'no_text',
   'too_many_pages',
   'too_large',
   'unsupported_type',
   'file_missing',
   'took_too_long',
-  /** A fault of ours, as often as it was tried. */
+  /** The program failed in all attempts. */
   'indexing_failed',
 ] as const;
 export type IndexingError = (typeof indexingErrors)[number];
@@ -19,43 +19,43 @@ export type IndexingError = (typeof indexingErrors)[number];
 export const indexingRules = {
   maxFileBytes: 100 * 1_024 * 1_024,
   maxPages: 2_000,
-  /** Characters of a source, read out. */
+  /** Characters of a source's text. */
   maxText: 10_000_000,
   maxPassages: 50_000,
-  /** A file is fetched in pieces of this size, passages are written so many a statement. */
+  /** The size of the pieces in which a file is fetched, and the number of passages per statement. */
   pieceBytes: 8 * 1_024 * 1_024,
   passagesAStatement: 2_000,
-  /** Passages, or citations, of a removed source that go in one transaction: a second's work. */
+  /** Passages or citations of a removed source per transaction: about a second's work. */
   removedAStatement: 1_000,
-  /** What the entries of an archive (DOCX, PPTX) that are read come to, unpacked. */
+  /** The total unpacked size of the entries that are read from an archive (DOCX, PPTX). */
   maxUnpackedBytes: 64 * 1_024 * 1_024,
   maxEntries: 10_000,
   /** Memory of the thread that reads a file: its objects, and its buffers beside them. */
   maxHeapMb: 512,
   maxBuffersMb: 512,
-  /** Reading a file out may take so long. */
+  /** The longest extraction of a file. */
   extractionMs: 120_000,
-  /** A claim lasts for so long if it is not renewed, and is renewed so often: a dead worker's is soon free. */
+  /** The length of a claim without renewal, and the interval of renewals. They are short, so that a dead worker's source is soon free. */
   leaseMs: 10_000,
   renewalMs: 2_500,
 } as const;
 
 /**
- * Of the readers of files and lessons. Raise it where they read a file otherwise than before: every source is then read again, as
+ * The version of the readers of files and lessons. Raise it when they read a file differently: every source is then read again as
  * bulk work (reading-again.ts).
  */
 export const readerVersion = 3;
 
-/** The waits after attempts that failed by a fault of ours: an outage of the store of an hour and more is outlived. */
+/** The waits after attempts that failed without a fault of the file. They outlast an outage of the store of more than an hour. */
 const waitsMs = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
 
 /** Attempts at a version of a source. */
 export const maxAttempts = waitsMs.length + 1;
 
-/** @param attempts how many were made @returns milliseconds until the next; undefined where there is none */
+/** @param attempts the number of attempts so far @returns milliseconds until the next; undefined if there is none */
 export function waitAfter(attempts: number): number | undefined {
   return waitsMs[attempts - 1];
 }
 
-/** The longest of these waits: what has to be done in the end is tried so often without an end. */
+/** The longest wait. Work that must finish is repeated at this interval without end. */
 export const longestWaitMs = Math.max(...waitsMs);

@@ -1,4 +1,4 @@
-/** What a source says, as it is now: the lesson's content, or the file from the store. */
+/** Loads the current content of a source: the lesson's content, or the file from the store. */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
@@ -22,14 +22,14 @@ interface Row {
   sizeBytes: string | null;
   mime: string | null;
   kind: MediaKind | null;
-  /** Of the subtitles that are read. */
+  /** The object key of the subtitles that are read. */
   trackKey: string | null;
   trackBytes: number | null;
 }
 
 /**
- * A statement of its own, after the claim: what it reads is at least as new as the version that was claimed.
- * @returns undefined where the source is gone @throws the signal's reason; faults of the store
+ * Runs after the claim, so that the content is at least as new as the claimed version.
+ * @returns undefined if the source was deleted @throws the signal's reason; errors of the store
  */
 export async function loadSource(
   { db, storage }: { db: Queries; storage: Pick<ObjectStore, 'read'> },
@@ -68,7 +68,7 @@ export async function loadSource(
   return { title, language, source: { kind: 'media', language, bytes, says: row.mime } };
 }
 
-/** @returns undefined where there is no such file */
+/** @returns undefined if the file does not exist */
 async function fetchFile(
   storage: Pick<ObjectStore, 'read'>,
   key: string,
@@ -81,7 +81,7 @@ async function fetchFile(
     signal.throwIfAborted();
     const piece = await storage.read(key, length, Math.min(indexingRules.pieceBytes, size - length));
     if (!piece) return undefined;
-    if (piece.length === 0) throw new Error('The file is shorter than it is said to be');
+    if (piece.length === 0) throw new Error('The file in the store is shorter than its recorded size');
     bytes.set(piece, length);
     length += piece.length;
   }

@@ -1,33 +1,33 @@
-/** OCR of scanned pages: its bounds, its languages, and what becomes of the first reading of a file (ADR 62). */
+/** OCR of scanned pages: its bounds and languages, and how its result joins the first reading of a file (ADR 62). */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
 import { warningOf } from '../extraction/warnings.ts';
 import type { SearchedPassage } from './passage-words.policy.ts';
 
 export const ocrRules = {
-  /** Pages of a file. Others stay pictures. */
+  /** Pages of a file. Further pages stay pictures. */
   maxPages: 100,
-  /** Pages that a run of the program reads, if its command takes pages: a failure concerns no others, and a claim hears how far it is. */
+  /** Pages per run of the program, if its command takes pages. A failure then concerns only these pages, and each run reports progress. */
   pagesARun: 20,
-  /** All runs for a file, and the reading of their results: with the first reading, and the store, a step has 10 minutes. */
+  /** All runs for a file, and the reading of their results. The whole step has 10 minutes, with the first reading and the store. */
   timeMs: 360_000,
-  /** A run: one that hangs leaves time for others. */
+  /** One run. A run that hangs leaves time for others. */
   runMs: 180_000,
-  /** No run begins with less time left. */
+  /** No run begins with less time than this. */
   leastMs: 10_000,
-  /** Of the file that it writes: it is read as a whole. */
+  /** The size of the file that the program writes: it is read as a whole. */
   maxOutputBytes: 128 * 1_024 * 1_024,
-  /** That must be free on the disk beside the file, before a run begins. */
+  /** The free disk space that a run needs besides the file. */
   reserveBytes: 512 * 1_024 * 1_024,
-  /** Reading a result out. */
+  /** The extraction of a result. */
   extractionMs: 60_000,
-  /** Attempts of a step with OCR. A worker that dies of it each time keeps nobody from the first reading. */
+  /** Attempts of a step with OCR. If a worker dies of OCR each time, the first reading is still stored. */
   attempts: 2,
-  /** A source that OCR could not be tried for, because there was no program or no room, is tried again after this time. */
+  /** The wait before another try, if OCR was not possible because there was no program or no disk space. */
   againMs: 3_600_000,
 } as const;
 
-/** As tesseract names them, by the main language of a tag. */
+/** tesseract's names of languages, by the main language of a tag. */
 const ocrLanguages: Readonly<Record<string, string>> = {
   en: 'eng',
   pt: 'por',
@@ -40,16 +40,16 @@ const ocrLanguages: Readonly<Record<string, string>> = {
 
 const ocrLanguageOf = (language: Language) => ocrLanguages[language.split('-')[0] ?? ''] ?? 'eng';
 
-/** @param further such as `eng+jpn` @returns the language of the club, then those of the deployment, each once: `por+eng+jpn` */
+/** @param further such as `eng+jpn` @returns the club's language, then the deployment's languages, each once: `por+eng+jpn` */
 export function ocrLanguagesOf(language: Language, further: string | undefined): string {
   return [...new Set([ocrLanguageOf(language), ...(further?.split('+') ?? [])])].join('+');
 }
 
-/** The languages of clubs, for a look at the program. */
+/** The languages of all clubs, for a check of the program. */
 export const allOcrLanguages = (further: string | undefined): string[] =>
   Object.keys(ocrLanguages).map((language) => ocrLanguagesOf(language, further));
 
-/** @param pages in order @returns such as `1-3,7` */
+/** @param pages in order @returns page ranges such as `1-3,7` */
 export function pageRanges(pages: readonly number[]): string {
   const ranges: { from: number; to: number }[] = [];
   for (const page of pages) {
@@ -60,14 +60,14 @@ export function pageRanges(pages: readonly number[]): string {
   return ranges.map(({ from, to }) => (from === to ? String(from) : `${from}-${to}`)).join(',');
 }
 
-/** What OCR has come to: passages of pages that it has read, and pages that it has not. Other scanned pages have no words. */
+/** The result of OCR: passages of the pages that it has read, and the pages that it has not. Other scanned pages have no words. */
 export interface OcrReading {
   passages: readonly SearchedPassage[];
   failed: readonly number[];
 }
 
 /**
- * Puts the pages that OCR has read into the first reading, whose own pages stay as they are.
+ * Adds the pages that OCR has read to the first reading, whose own pages stay unchanged.
  * @param scanned the pages that are pictures
  */
 export function withOcr(

@@ -1,18 +1,18 @@
-/** The words by which passages are searched (docs/adr/0061-search-in-every-script.md), as they are written beside a passage. */
+/** The words by which passages are searched (docs/adr/0061-search-in-every-script.md), stored beside each passage. */
 import { isPlain, searchWords } from '../search-words/search-words.policy.ts';
 import type { Passage } from './passages.policy.ts';
 
 export interface SearchedPassage extends Passage {
-  /** Words of the headings and of the text, with blanks between them. */
+  /** Words of the headings and of the text, separated by spaces. */
   words: { headings: string | null; text: string | null };
 }
 
-/** @returns the words of a text with blanks between them; null where Postgres finds the same ones by itself */
+/** @returns the words of a text, separated by spaces; null if Postgres finds the same words itself */
 export function storedWords(text: string): string | null {
   return isPlain(text) ? null : searchWords(text);
 }
 
-/** Takes the words of a passage apart. That costs up to a millisecond, so it is done where passages are cut, in the bounded thread. */
+/** Splits the words of a passage. This takes up to a millisecond, so it runs in the bounded thread that cuts passages. */
 export function withWords(passage: Passage): SearchedPassage {
   return { ...passage, words: { headings: storedWords(passage.headings.join(' ')), text: storedWords(passage.text) } };
 }

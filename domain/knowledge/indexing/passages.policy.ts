@@ -1,10 +1,10 @@
 /**
- * Cutting sections, as SectionBuilder leaves them, into passages: what retrieval finds, the model is shown and a citation names.
+ * Cuts the sections of a SectionBuilder into passages: the units of retrieval, of the model's context and of citations.
  *
- * A passage stands on one page and under one path of headings. It has 300 to 600 characters (code points); the last of its
- * section alone may have fewer. Its blocks are sentences (rows of a table, lines of code) with the white space after them:
- * joined they are its text. A sentence is cut, between words, only where one passage cannot be filled otherwise; a word only
- * if it is longer than a passage has room for. A passage that goes on with the rows of a table begins with the table's header.
+ * A passage stands on one page and under one path of headings. It has 300 to 600 characters (code points). Only the last passage of a
+ * section may have fewer. Its blocks are sentences (rows of a table, lines of code) with the white space after them: joined they are its
+ * text. A sentence is cut between words, and only if a passage cannot be filled otherwise. A word is cut only if it is longer than a
+ * passage. A passage that continues the rows of a table begins with the table's header.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { Paragraph, Seconds, Section } from '../extraction/sections.ts';
@@ -15,7 +15,7 @@ export interface Passage {
   headings: string[];
   blocks: string[];
   text: string;
-  /** When each block is said; null for what is no video or sound. */
+  /** The time span of each block; null if the source is not a video or sound. */
   seconds: Seconds[] | null;
 }
 
@@ -28,17 +28,17 @@ interface Piece {
   /** Characters of both. */
   length: number;
   gapLength: number;
-  /** Characters from here to the end of its paragraph, on its first piece alone: where a passage may better end before it. */
+  /** Only on the first piece of a paragraph: characters from here to the paragraph's end. A passage preferably ends before it. */
   paragraph?: number;
-  /** Of a row of a table: its header. */
+  /** The table's header, for a row of a table. */
   header?: string;
-  /** Of subtitles: when it is said. */
+  /** The time span, for subtitles. */
   seconds?: Seconds;
-  /** It is such a header, before rows that go on. */
+  /** This piece is a repeated header before further rows. */
   isRepeated?: true;
 }
 
-/** @returns the passages of these sections, in their order: no word is lost or moved, and none but a table's header stands twice */
+/** @returns the passages of these sections in order. No word is lost or moved, and only a table's header is repeated */
 export function* cutPassages(sections: Iterable<Section>, language: Language): Generator<Passage> {
   const segmenter = new Intl.Segmenter(language, { granularity: 'sentence' });
   for (const { page, headings, paragraphs } of sections) {
@@ -58,7 +58,7 @@ export function* cutPassages(sections: Iterable<Section>, language: Language): G
 
 function piecesOf({ text, kind, header, seconds }: Paragraph, segmenter: Intl.Segmenter): Piece[] {
   const end = kind === 'row' ? '\n' : '\n\n';
-  // What a line is indented by belongs to the white space before it.
+  // The indent of a line belongs to the white space before it.
   const parts =
     header !== undefined || seconds
       ? [text]
@@ -71,7 +71,7 @@ function piecesOf({ text, kind, header, seconds }: Paragraph, segmenter: Intl.Se
   return pieces;
 }
 
-/** @returns the lines that have words, each with the white space after it and that which the next one is indented by */
+/** @returns the lines with words, each with the white space after it and the indent of the next line */
 export function linesOf(text: string): string[] {
   const lines: string[] = [];
   let start = 0;
@@ -100,23 +100,23 @@ function pieceOf(
   };
 }
 
-/** @returns the pieces of a passage, after the header of the table whose row is the first of them */
+/** @returns the pieces of a passage, after the table's header if the first piece is a row */
 function withHeader(pieces: Piece[]): Piece[] {
   const header = pieces[0]?.header;
   return header === undefined ? pieces : [{ ...pieceOf(`${header}\n`), isRepeated: true }, ...pieces];
 }
 
-/** Words that end in a period, and no sentence with it, when a name or number follows; and the number of an item. */
+/** Words with a period that does not end a sentence before a name or number; and the number of an item. */
 const abbreviation =
   /^\d{1,3}\.\s*$|(?:^|[\s([“"'])(?:\p{Lu}|[Dd]ra?|Mrs?|Ms|Profa?|Sra?|Mme|St|Sto|Sta|vs|[Ff]igs?|[Nn]o|[Pp]p?|[Pp]ágs?|[Cc]ap|[Ss]ec|[Ee]d|[Vv]ol|[Aa]rt|[Nn]r|Abb|e\.g|i\.e|p\.\s?ex|z(?:\.\s?B)?)\.\s*$/u;
 
-/** Of an abbreviation, with what stands around it. */
+/** The longest abbreviation with the characters around it. */
 const longestAbbreviation = 12;
 
 function sentencesOf(text: string, segmenter: Intl.Segmenter): string[] {
   const sentences: string[] = [];
   let open = '';
-  let end = ''; // of the open one
+  let end = ''; // the end of the open sentence
   for (const { segment } of segmenter.segment(text)) {
     open += segment;
     end = (end + segment).slice(-longestAbbreviation);
@@ -131,7 +131,7 @@ function pack(pieces: readonly Piece[]): Piece[][] {
   const { least, most } = passageLength;
   const passages: Piece[][] = [];
   let open: Piece[] = [];
-  let length = 0; // of the open ones, with their gaps
+  let length = 0; // of the open pieces, with their gaps
   const close = () => {
     if (open.length > 0) passages.push(open);
     [open, length] = [[], 0];
@@ -151,7 +151,7 @@ function pack(pieces: readonly Piece[]): Piece[][] {
       if (isFull()) close();
       else {
         const [head, tail] = cut(rest, least - roomTaken(rest), most - roomTaken(rest));
-        if (tail.length >= rest.length) throw new Error('What is left of a piece is shorter than the piece'); // or this never ends
+        if (tail.length >= rest.length) throw new Error('Cutting a piece did not shorten it'); // otherwise this loop would never end
         add(head);
         close();
         rest = tail;
@@ -163,12 +163,12 @@ function pack(pieces: readonly Piece[]): Piece[][] {
   return withoutShortTail(passages);
 }
 
-/** Characters of the header that a passage beginning with this piece has before it. */
+/** Characters of the header before a passage that begins with this piece. */
 function lengthOfHeader({ header }: Piece): number {
   return header === undefined ? 0 : lengthOf(header) + 1;
 }
 
-/** @returns the piece as two, the first of `least` to `most` characters: between words if it can be, best after a comma */
+/** @returns the piece as two, the first of `least` to `most` characters: between words if possible, preferably after a comma */
 function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
   const characters = Array.from(piece.text);
   let [comma, space, inside] = [0, 0, 0];
@@ -181,7 +181,7 @@ function cut(piece: Piece, least: number, most: number): [Piece, Piece] {
     space = at;
     if (/[,;:–—)]/.test(before)) comma = at;
   }
-  // Stryker disable next-line ConditionalExpression: a long word would be cut letter by letter, for hours
+  // Stryker disable next-line ConditionalExpression: the mutant would cut a long word letter by letter, for hours
   const at = comma || space || inside;
   const tail = characters.slice(at).join('');
   const gap = tail.slice(0, tail.length - tail.trimStart().length);
@@ -193,7 +193,7 @@ function isSpace(character: string): boolean {
   return character === ' ';
 }
 
-/** Gives a last passage that is too short some blocks of the one before it, as far as both keep their bounds. Together they are too long for one. */
+/** Moves blocks from the last but one passage to a last passage that is too short, as far as both keep their bounds. Both together do not fit into one passage. */
 function withoutShortTail(passages: Piece[][]): Piece[][] {
   const { least, most } = passageLength;
   const [before, last] = passages.slice(-2);

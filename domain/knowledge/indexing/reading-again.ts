@@ -1,4 +1,4 @@
-/** Sources that older readers have read, or that wait for OCR, are read again, club by club, as bulk work: what changes in an index waits for nobody. */
+/** Reads sources again as bulk work, club by club, if an older reader has read them or they wait for OCR. Normal indexing goes first. */
 import { bulk } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -6,14 +6,14 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { wakeSources, wantedAnew } from '../sources.ts';
 import { readerVersion } from './indexing.policy.ts';
 
-/** No more of the service's sources wait to be read because of this: a minute's work. */
+/** The most sources of the service that wait because of this: about a minute's work. */
 const waiting = 100;
 
 /**
- * Has old sources read again, as many as there is room for beside those that wait anyway. Their passages serve until then, and so
- * do those of a source that cannot be read any more.
- * @param options.readsScans whether the deployment has OCR: sources whose scanned pages it was not tried for are read again, too
- * @param options.version below which a reader is old
+ * Requests a new reading of old sources, as many as fit beside the sources that wait anyway. The old passages serve until then, and
+ * also if a source can no longer be read.
+ * @param options.readsScans whether the deployment has OCR. If so, sources with scanned pages that OCR has not tried are included
+ * @param options.version readers below this version are old
  * @returns how many
  */
 export async function readOldSourcesAgain(
@@ -46,7 +46,7 @@ export async function readOldSourcesAgain(
   });
 }
 
-/** OCR that could not be tried writes a later time, so no source is read without end. */
+/** If OCR is not possible, a later time is stored, so no source is read without end. */
 function wantScannedAnew(tx: Transaction, now: Date, limit: number): Promise<{ id: Id; clubId: Id }[]> {
   return tx.rows<{ id: Id; clubId: Id }>(
     sql`UPDATE agent_sources SET ${wantedAnew(now)}

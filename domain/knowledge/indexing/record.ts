@@ -1,4 +1,4 @@
-/** Recording what came of a claim: only where it still holds, and its content is what was read. */
+/** Records the result of a claim, but only if the claim still holds and its content is the content that was read. */
 import type { QueryDeepPartialEntity } from 'typeorm';
 import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
 import type { SourceWarning } from '../../../entities/knowledge/values.ts';
@@ -17,15 +17,15 @@ export interface Indexed {
   pageCount: number | null;
   passages: readonly SearchedPassage[];
   warnings: readonly SourceWarning[];
-  /** When OCR is to be tried for its scanned pages; null if it was, or there are none. */
+  /** The time at which OCR of its scanned pages is tried; null if it was tried or there are none. */
   ocrDueAt: Date | null;
 }
 
 /**
- * Puts these passages in the place of those that stand; until the commit those are found. That takes seconds for a large file, so
- * what locks the source's row, which others change, comes at the end. Whoever takes the source away meanwhile waits for nothing:
- * its version is then not wanted any more, and this changes nothing.
- * @throws LeaseLost: the source is gone, somebody else has claimed it, or other content is wanted; then nothing is changed
+ * Replaces the source's passages; until the commit the old passages are found. A large file takes seconds, so the lock of the source's
+ * row comes last. A transaction that removes the source meanwhile does not wait: the version is then no longer wanted, and this
+ * transaction changes nothing.
+ * @throws LeaseLost: the source was removed, another worker has claimed it, or a new version is wanted; nothing is changed then
  */
 export async function recordPassages(db: Database, claim: Claim, indexed: Indexed, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
@@ -52,7 +52,7 @@ export async function recordPassages(db: Database, claim: Claim, indexed: Indexe
   });
 }
 
-/** The source cannot be indexed. Passages of an earlier version stay. @throws LeaseLost */
+/** Records that the source cannot be indexed. Passages of an earlier version stay. @throws LeaseLost */
 export async function recordFailure(
   db: Database,
   claim: Claim,
@@ -63,7 +63,7 @@ export async function recordFailure(
   await db.transaction((tx) => endClaim(tx, claim, failed, now));
 }
 
-/** A fault of ours: it is tried again after a while, or not any more. A removal is tried until it is done. @throws LeaseLost */
+/** Records a failure that the file did not cause. Indexing is tried again after a while, or no more; a removal until it succeeds. @throws LeaseLost */
 export async function recordFault(db: Database, claim: Claim, now: Date): Promise<void> {
   const wait = waitAfter(claim.attempt) ?? (claim.isRemoved ? longestWaitMs : undefined);
   if (wait === undefined) return recordFailure(db, claim, { code: 'indexing_failed' }, now);
@@ -71,7 +71,7 @@ export async function recordFault(db: Database, claim: Claim, now: Date): Promis
   await db.transaction((tx) => endClaim(tx, claim, { status: 'pending', looksAt: due }, now));
 }
 
-/** Writes the outcome where the claim holds and nothing else is wanted by now. @throws LeaseLost, having written nothing */
+/** Writes the outcome if the claim holds and no other version is wanted. @throws LeaseLost, having written nothing */
 async function endClaim(
   tx: Transaction,
   { sourceId: id, fence, version: wantedVersion }: Claim,
@@ -91,7 +91,7 @@ async function deletePassages(tx: Transaction, old: readonly { id: Id }[]): Prom
   }
 }
 
-/** Inserts them beside those that stand, and takes no lock of the source's row until the commit. */
+/** Inserts new passages beside the old ones, without a lock of the source's row until the commit. */
 export async function insertPassages(
   tx: Transaction,
   claim: Pick<Claim, 'sourceId' | 'clubId'>,

@@ -1,6 +1,6 @@
 /**
- * Removing a source that has left the index (ANS-7): its passages can be many, and their triggers count each word, so they go in batches.
- * From its removal on nobody finds them, and nothing of them is linked; a process that dies leaves the rest to the next attempt.
+ * Removes a source that has left the index (ANS-7), in batches: its passages can be many, and their triggers count each word. After the
+ * source's removal no search finds them, and no citation links to them. If a process dies, the next attempt removes the rest.
  */
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -11,24 +11,24 @@ import { indexingRules } from './indexing.policy.ts';
 interface RemovalDeps {
   db: Database;
   failpoint: (name: 'source_batch_removed') => Promise<void>;
-  /** Another one, for tests. */
+  /** Another batch size, for tests. */
   removalBatch?: number;
 }
 
-/** @throws LeaseLost; the signal's reason, with what is left for the next attempt */
+/** @throws LeaseLost; the signal's reason: the next attempt then removes the rest */
 export async function removeSource(
   { db, failpoint, removalBatch: batch = indexingRules.removedAStatement }: RemovalDeps,
   { sourceId, fence }: Claim,
   signal: AbortSignal,
   tell: (words: string) => void,
 ): Promise<void> {
-  let gone = 0;
+  let deletedRows = 0;
   const inBatches = async (statement: Sql) => {
     for (let count = batch; count === batch;) {
       signal.throwIfAborted();
       count = await db.run(statement);
-      gone += count;
-      tell(`${gone} passages and citations removed`);
+      deletedRows += count;
+      tell(`${deletedRows} passages and citations removed`);
       await failpoint('source_batch_removed');
     }
   };

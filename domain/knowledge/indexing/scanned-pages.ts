@@ -14,42 +14,42 @@ import type { SearchedPassage } from './passage-words.policy.ts';
 
 export interface OcrDeps {
   program: OcrProgram;
-  /** Beside the club's: such as `eng+jpn`. */
+  /** Languages besides the club's, such as `eng+jpn`. */
   furtherLanguages: string | undefined;
-  /** A directory for files that are worked on. */
+  /** A directory for temporary files. */
   workDirectory: string;
-  /** Bytes that may still be written there. */
+  /** @returns the free bytes of that directory */
   freeBytes: (directory: string) => Promise<number>;
   permit: SinglePermit;
-  /** Called with how OCR of a file ended. */
+  /** Called with the outcome of OCR for a file. */
   onOutcome: (outcome: OcrOutcome) => void;
-  /** Called with what is wrong with the program. */
+  /** Called with a problem of the program. */
   onFlaw: (flaw: string) => void;
   /** Other bounds, for tests. */
   rules?: Partial<Record<keyof typeof ocrRules, number>>;
 }
 
-/** `read`: some pages at least. `failed`: none, and the file is why. `unavailable`: no program that works, or no room on the disk. */
+/** `read`: OCR read at least some pages. `failed`: none, because of the file. `unavailable`: no working program, or no disk space. */
 export type OcrOutcome = 'read' | 'failed' | 'unavailable';
 
 interface Work {
   language: Language;
-  /** Of the step. */
+  /** The attempt of the step, from 1. */
   attempt: number;
-  /** @returns the bytes of the file; undefined if it has gone @throws faults of the store */
+  /** @returns the bytes of the file; undefined if it was deleted @throws errors of the store */
   load: () => Promise<Uint8Array | undefined>;
   extract: typeof extract;
   signal: AbortSignal;
-  /** Hears how far it is. */
+  /** Receives the progress. */
   tell: (words: string) => void;
 }
 
 type Given = Extraction & { scanned: Scanned };
 
 /**
- * @param first the first reading of the file. It stands wherever OCR reads nothing
- * @returns the reading, and whether OCR is to be tried again later, because the file is not why it was not read
- * @throws the signal's reason, and faults of ours
+ * @param first the first reading of the file, which stays for all pages that OCR does not read
+ * @returns the reading, and whether OCR is to be tried later, because the failure was not the file's fault
+ * @throws the signal's reason, and errors that the file did not cause
  */
 export async function readScannedPages(
   ocr: OcrDeps,
@@ -114,27 +114,27 @@ interface Place {
   rules: Record<keyof typeof ocrRules, number>;
 }
 
-/** Runs the program for some pages after the other, until all are read or the time is over. */
+/** Runs the program for batches of pages, until all are read or the time is over. */
 async function runs(ocr: OcrDeps, scanned: Scanned, work: Work, place: Place): Promise<Outcome> {
   const { rules, languages } = place;
-  const wanted = scanned.pages.slice(0, rules.maxPages);
-  const atATime = ocr.program.takesPages ? rules.pagesARun : wanted.length;
+  const scannedPages = scanned.pages.slice(0, rules.maxPages);
+  const atATime = ocr.program.takesPages ? rules.pagesARun : scannedPages.length;
   const until = performance.now() + rules.timeMs;
   const passages: SearchedPassage[] = [];
   let readTo = 0;
   const failed: number[] = [];
   let isUnavailable = false;
-  while (readTo < wanted.length && !isUnavailable) {
+  while (readTo < scannedPages.length && !isUnavailable) {
     const leftMs = until - performance.now();
     if (leftMs < rules.leastMs) break;
-    const pages = wanted.slice(readTo, readTo + atATime);
-    work.tell(`OCR: ${readTo} of ${wanted.length} pages`);
+    const pages = scannedPages.slice(readTo, readTo + atATime);
+    work.tell(`OCR: ${readTo} of ${scannedPages.length} pages`);
     const timeMs = Math.min(leftMs, ocr.program.takesPages ? rules.runMs : rules.timeMs);
     const found = await runFor(ocr, { ...scanned, pages }, work, { ...place, timeMs });
     if (found) passages.push(...found);
     else {
       failed.push(...pages);
-      // A program that has gone meanwhile, or that an update has broken, is no fault of the file.
+      // A program that an update has removed or broken is not the file's fault.
       isUnavailable = !(await isRight(ocr, languages, { anew: true }));
     }
     readTo += pages.length;

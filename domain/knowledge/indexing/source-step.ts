@@ -1,4 +1,4 @@
-/** The step of a source: claim, extract the text, record (ENG-2); or remove what is left of one that has left the index. */
+/** The step of a source: claim, extract the text, record (ENG-2); or remove the rows of a source that has left the index. */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -16,38 +16,38 @@ import { LeaseLost } from '../../../platform/engine/lease.ts';
 export interface IndexingDeps {
   db: Database;
   storage: Pick<ObjectStore, 'read'>;
-  /** Reads a source out: in a thread of its own (extraction.ts). */
+  /** Extracts the text of a source in a thread (extraction.ts). */
   extract: typeof extract;
   /** Reads scanned pages; undefined if the deployment has no OCR. */
   ocr: OcrDeps | undefined;
-  /** Called with each fault of ours, before it is tried again, and how each source ended. */
+  /** Called with each error that the source did not cause, before the next try, and with the outcome of each source. */
   onFault: (error: unknown) => void;
   onOutcome: (outcome: SourceOutcome) => void;
-  /** Where tests stop the process. */
+  /** A point at which tests stop the process. */
   failpoint: (name: SourceFailpoint) => Promise<void>;
-  /** Another one, for tests. */
+  /** Another batch size, for tests. */
   removalBatch?: number;
 }
 type SourceFailpoint = 'source_claimed' | 'source_ocr' | 'source_read' | 'source_recorded' | 'source_batch_removed';
 
-/** `gone`: no agent's material names it any more. */
+/** `gone`: no agent's material names the source any more. */
 export type SourceOutcome = 'ready' | 'failed' | 'gone';
 
 export type SourceStep =
   | { done: true; outcome: SourceOutcome; pages?: number; passages?: number; error?: IndexingError }
-  /** `for`: what it waits for beside the time. */
+  /** `for`: what the step waits for besides the time. */
   | { done: false; at: number; attempt: number; for?: 'ocr' };
 
-/** Whoever runs the step: hears that it lives and how far it is, and may stop it. */
+/** The runner of the step: it receives heartbeats with progress, and may stop the step. */
 export interface StepWatcher {
   beat: (progress: string) => void;
   stop: AbortSignal;
 }
 
 /**
- * Takes the source one step further: a repetition finds it done, or claimed.
+ * Takes the source one step further. A repetition finds it done or claimed.
  * @param now Unix milliseconds
- * @throws Error where Postgres cannot be reached; every other fault of ours is noted in the row, and tried again
+ * @throws Error if Postgres cannot be reached. Every other unexpected error is recorded in the row, and the step is tried again
  */
 export async function indexSource(
   deps: IndexingDeps,
@@ -65,18 +65,18 @@ export async function indexSource(
     progress = words;
   };
   beat(progress);
-  const held = holdClaim(db, claim, () => beat(progress), stop);
+  const lease = holdClaim(db, claim, () => beat(progress), stop);
   try {
-    await workOn(deps, claim, held.signal, tell, at);
+    await workOn(deps, claim, lease.signal, tell, at);
     await deps.failpoint('source_recorded');
   } catch (error) {
-    if (error instanceof LeaseLost || held.signal.aborted) await releaseClaim(db, claim);
+    if (error instanceof LeaseLost || lease.signal.aborted) await releaseClaim(db, claim);
     else {
       deps.onFault(error);
       await recordFault(db, claim, at).catch((lost: unknown) => releaseIfLost(db, claim, lost));
     }
   } finally {
-    held.release();
+    lease.release();
   }
   const next = await readState(db, sourceId, now);
   if (next.done) deps.onOutcome(next.outcome);
@@ -88,7 +88,7 @@ async function releaseIfLost(db: Database, claim: Claim, error: unknown): Promis
   await releaseClaim(db, claim);
 }
 
-/** @throws LeaseLost, the signal's reason, and faults of ours */
+/** @throws LeaseLost, the signal's reason, and errors that the source did not cause */
 async function workOn(
   deps: IndexingDeps,
   claim: Claim,
@@ -97,10 +97,10 @@ async function workOn(
   now: Date,
 ): Promise<void> {
   if (claim.isRemoved) return removeSource(deps, claim, signal, tell);
-  // Whoever tried before has died of it each time.
+  // Each earlier attempt has ended with the death of its worker.
   if (claim.attempt > maxAttempts) return recordFailure(deps.db, claim, { code: 'indexing_failed' }, now);
   const { ocr } = deps;
-  // It was found to need the permit before, and reading it again until there is one would be in vain.
+  // It needed the permit before, and reading it again without a permit would be wasted.
   let release = claim.waitsForOcr ? ocr?.permit.tryAcquire(claim.clubId) : undefined;
   try {
     if (ocr && claim.waitsForOcr && !release) return await putOffForOcr(deps, ocr, claim, now);
@@ -133,7 +133,7 @@ interface FirstReading {
   now: Date;
 }
 
-/** @returns the first reading, with what OCR has read of its scanned pages, and when OCR is to be tried again */
+/** @returns the first reading with the pages that OCR has read, and the time at which OCR is to be tried again */
 async function withScannedPages(
   deps: IndexingDeps,
   claim: Claim,
@@ -154,7 +154,7 @@ async function withScannedPages(
       signal,
       tell,
       async load() {
-        const anew = await loadSource(deps, claim, signal); // the first reading has taken the bytes over
+        const anew = await loadSource(deps, claim, signal); // the first reading has consumed the bytes
         return anew && 'source' in anew && anew.source.kind === 'media' ? anew.source.bytes : undefined;
       },
     },
@@ -170,11 +170,11 @@ async function readOut(
 ): Promise<Extraction> {
   if ('code' in loaded) return { result: 'unreadable', code: loaded.code, warnings: [] };
   tell('reading');
-  const onPage = (done: number, total: number) => tell(`page ${done} of ${total}`);
+  const onPage = (pagesRead: number, total: number) => tell(`page ${pagesRead} of ${total}`);
   return readSource(loaded.source, { onPage, signal });
 }
 
-/** What the row says now, whichever process acted on it. */
+/** The state of the row, whichever process changed it. */
 async function readState(db: Database, sourceId: Id, now: number): Promise<SourceStep> {
   const row = await db.one<{
     at: Date | null;

@@ -1,9 +1,10 @@
 /**
- * One spelling for each word of a search, whatever keyboard, font or habit wrote it (docs/adr/0061-search-in-every-script.md). Marks that make
- * another word, such as accents of Latin letters and vowels of Indic scripts, stay with their letter.
+ * Folds each word of a search to one spelling, whatever keyboard, font or habit wrote it
+ * (docs/adr/0061-search-in-every-script.md). Marks that make another word, such as accents of Latin letters and vowels of Indic scripts,
+ * stay with their letter.
  */
 
-/** Letters that are typed for one another, and the one that stands for them. */
+/** Letters that are typed in place of one another, and the letter that replaces them. */
 const variants: Readonly<Record<string, string>> = {
   // Arabic: alef with hamza or madda, Persian yeh and kaf, Urdu and Kurdish heh
   آ: 'ا',
@@ -26,28 +27,28 @@ const variants: Readonly<Record<string, string>> = {
   ऱ: 'र',
   ऴ: 'ळ',
   '\u0901': '\u0902',
-  // Greek at the end of a word; Russian yo
+  // Greek final sigma; Russian yo
   ς: 'σ',
   ё: 'е',
 };
-/** Letters of the blocks that have such. */
+/** Letters of the blocks that contain such variants. */
 // oxlint-disable-next-line no-misleading-character-class
 const variant = /[ςё\u0620-\u06D5\u0901\u0929\u0931\u0934]/gu;
 
-/** Heh at the end of a word of three letters and more: most often a teh marbuta without its dots, which the stems of Arabic need. */
+/** Heh at the end of a word of three or more letters: usually a teh marbuta without its dots, which Arabic stemming needs. */
 const finalHeh = /(?<=\p{L}{2})ه(?!\p{L})/gu;
 
-/** Marks that many writers leave out: vowels of Arabic and Hebrew, nuktas, stress of Cyrillic, and the stroke that only stretches a word. */
+/** Optional marks: vowels of Arabic and Hebrew, nuktas, Cyrillic stress, and the stroke that only stretches a word. */
 const optionalMarks =
   // oxlint-disable-next-line no-misleading-character-class
   /[\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0610-\u061A\u0640\u064B-\u065F\u0670\u06D6-\u06DC\u06DF-\u06E8\u06EA-\u06ED\u08D3-\u08FF\u093C\u09BC\u0A3C\u0ABC\u0B3C\u0CBC]/gu;
 const stressed = /(\p{Script=Cyrillic})[\u0300\u0301\u0308]+/gu;
 const invisible = /\p{Default_Ignorable_Code_Point}/gu;
 
-/** A nasal consonant before one of its own row, which is written as a dot as well: हिन्दी and हिंदी. */
+/** A nasal consonant before a consonant of its own row, which may also be written as a dot: हिन्दी and हिंदी. */
 const nasals = /ङ\u094D(?=[क-घ])|ञ\u094D(?=[च-झ])|ण\u094D(?=[ट-ढ])|न\u094D(?=[त-ध])|म\u094D(?=[प-भ])/gu;
 
-/** Thai and Lao vowels that NFKC takes apart, or that are typed as two. The dictionaries of the segmenter have them whole. */
+/** Thai and Lao vowels that NFKC decomposes or that are typed as two. The segmenter's dictionaries have them whole. */
 const composed: readonly (readonly [RegExp, string])[] = [
   [/\u0E4D([\u0E48-\u0E4B]?)\u0E32/gu, '$1\u0E33'],
   [/\u0ECD([\u0EC8-\u0ECB]?)\u0EB2/gu, '$1\u0EB3'],
@@ -57,7 +58,7 @@ const composed: readonly (readonly [RegExp, string])[] = [
 const foreignDigit = /(?![0-9])\p{Nd}/gu;
 const digit = /\p{Nd}/u;
 
-/** @returns the same digit as ASCII: Unicode has those of each script in ascending order, from 0 */
+/** @returns the same digit in ASCII: Unicode orders the digits of each script from 0 to 9 */
 function asciiDigit(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   let value = 0;
@@ -65,11 +66,11 @@ function asciiDigit(character: string): string {
   return String(value);
 }
 
-/** Rounds of folding. Only texts of marks that no script combines need a second one, when a removed mark lets two others compose. */
+/** Rounds of folding. A second round matters only for unusual sequences of marks, when a removed mark lets two others compose. */
 const rounds = 8;
 
 /**
- * Folds width and compatibility forms, case, decomposed letters, digits of every script, and spellings that readers take for the same word.
+ * Folds width and compatibility forms, case, decomposed letters, digits of every script, and equivalent spellings.
  * Folding a folded text changes nothing.
  * @param text any text, also with lone surrogates, which become U+FFFD
  */

@@ -1,34 +1,34 @@
 /**
- * The words by which a text is searched, of passages and of questions alike (docs/adr/0061-search-in-every-script.md): Postgres is given
- * words with blanks between them, in any script, and never has to take a text apart.
+ * The words by which passages and questions are searched (docs/adr/0061-search-in-every-script.md). Postgres receives words separated
+ * by spaces, in any script, and never has to segment a text.
  */
 import { foldSearched } from './folding.policy.ts';
 
-/** Code points of a word: a longer one is several. Postgres counts no longer word (agent_words). */
+/** Code points of a word; a longer word is split. Postgres stores no longer word (agent_words). */
 export const longestWord = 64;
 
-/** Code points without a blank that the segmenter is given in one piece, so that a hostile text costs no more than a long one. */
+/** Code points without a space that the segmenter receives in one piece, so that a hostile text costs no more than a long one. */
 const longestPiece = 500;
 
 /**
- * Text of letters whose words Postgres finds as {@link searchWords} does: Latin letters and signs that no word has. What holds any other
- * letter is taken apart here.
+ * Latin letters and signs that are never part of a word. In such text Postgres finds the same words as {@link searchWords}. Text with
+ * any other letter is segmented here.
  */
 const latin =
   // oxlint-disable-next-line no-control-regex
   /^[\u0000-\u00AC\u00AE-\u012F\u0131-\u0148\u014A-\u024F\u1E00-\u1EFF\u2010-\u2027\u2030-\u205E\u20A0-\u20BF]*$/u;
 
-/** Letters, numbers, and the marks that belong to them. */
+/** Letters, numbers, and their marks. */
 const runs = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 const hasLetter = /[\p{L}\p{N}]/u;
 
-/** Scripts that leave no blank between words, and Hangul, whose words have particles at their end. */
+/** Scripts without spaces between words, and Hangul, whose words end in particles. */
 const dense =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]+|[^\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]+/gu;
 const isDense =
   /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Bopomofo}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}\p{scx=Hangul}]/u;
 
-/** The language is fixed: the words of a text must not depend on where a process runs. */
+/** The language is fixed: the words of a text must not depend on the machine of the process. */
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
 const katakana = /[\u30A1-\u30F6\u30FD\u30FE]/gu;
@@ -36,9 +36,9 @@ const asHiragana = (letter: string) => String.fromCodePoint((letter.codePointAt(
 const longVowel = /(?<=.{3})ー$/u;
 
 /**
- * Yields the words of a text in their order, some more than once. Of scripts without blanks these are the words of a dictionary and,
- * because no two texts are cut alike, every two letters beside one another.
- * @param text any text of any length: nothing of it is an operator
+ * Yields the words of a text in order, some more than once. For scripts without spaces these are dictionary words and also all pairs of
+ * adjacent letters, because no two texts are segmented alike.
+ * @param text any text of any length: nothing in it is an operator
  */
 export function* wordsOf(text: string): Generator<string> {
   for (const [run] of foldSearched(text).matchAll(runs))
@@ -50,23 +50,23 @@ export function* wordsOf(text: string): Generator<string> {
     }
 }
 
-/** @returns the words of a text with a blank between any two */
+/** @returns the words of a text, separated by spaces */
 export function searchWords(text: string): string {
   return [...wordsOf(text)].join(' ');
 }
 
-/** @returns whether Postgres finds the words of this text by itself, so that they need not be stored beside it */
+/** @returns whether Postgres finds the words of this text itself, so that they need not be stored */
 export function isPlain(text: string): boolean {
   return latin.test(text);
 }
 
 const han = /\p{Script=Han}/u;
-/** Two syllables and more: with its particles a word of Korean stands in few texts, and its pairs of syllables in many. */
+/** Two or more syllables: a Korean word with its particles is rare, and its pairs of syllables are common. */
 const hangulWord = /^\p{Script=Hangul}{2,}$/u;
-/** A letter with its marks; marks without end are several. */
+/** A letter with its marks. A long sequence of marks counts as several letters. */
 const letter = /\P{M}\p{M}{0,20}|\p{M}{1,20}/gu;
 
-/** Cut before a letter, never between it and its marks, unless it has more marks than a piece has room for. */
+/** Cuts before a letter, never between a letter and its marks, unless it has more marks than a piece allows. */
 function* piecesOf(text: string, longest: number): Generator<string> {
   if (text.length <= longest) {
     yield text;
@@ -88,8 +88,8 @@ function* piecesOf(text: string, longest: number): Generator<string> {
 }
 
 /**
- * A dictionary finds words, but cuts two texts differently; pairs of letters are found wherever a text is cut, and single Han
- * characters by what two words have in common, as 烫 in 烫伤 and 烫到.
+ * A dictionary finds words but segments two texts differently. Pairs of letters match in any segmentation, and single Han characters
+ * match words that share one, such as 烫 in 烫伤 and 烫到.
  */
 function* denseWords(piece: string): Generator<string> {
   for (const { segment } of segmenter.segment(piece))
@@ -102,7 +102,7 @@ function* denseWords(piece: string): Generator<string> {
   }
 }
 
-/** Hiragana and katakana write the same sounds, and a long vowel at the end of a loanword is left out as often as not. */
+/** Hiragana and katakana write the same sounds, and the final long vowel of a loanword is often left out. */
 function spelled(word: string): string {
   return word.replace(longVowel, '').replace(katakana, asHiragana);
 }

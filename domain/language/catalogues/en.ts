@@ -1,4 +1,4 @@
-/** English: the catalogue that defines which messages there are, and the arguments of each (ICU message syntax). */
+/** English: the catalogue that defines all messages and their arguments (ICU message syntax). */
 export const en = {
   'mail.greeting': 'Hello {name},',
   'mail.greeting_without_name': 'Hello,',

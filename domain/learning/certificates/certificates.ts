@@ -1,4 +1,4 @@
-/** Certificates of courses: issued once a student and course, issued again, revoked, and withdrawn with their student. */
+/** Certificates of courses: issued once per student and course, reissued, revoked, and withdrawn when their student is removed. */
 import { Club } from '../../../entities/clubs/club.ts';
 import { Certificate } from '../../../entities/learning/certificate.ts';
 import { Course } from '../../../entities/learning/course.ts';
@@ -32,20 +32,20 @@ interface Pair {
 /** A student's completion of a course. */
 export interface Completion extends Pair {
   completedAt: Date;
-  /** Of `certificate.issued`; normal if absent. */
+  /** The priority of `certificate.issued`; normal if absent. */
   priority?: Priority;
 }
 
-/** @returns a code that nobody can guess */
+/** @returns a random code that cannot be guessed */
 function drawCode(): string {
   const drawn = Array.from({ length: codeLength - 1 }, () => codeAlphabet.charAt(randomInt(codeAlphabet.length)));
   return completeCode(drawn.join(''));
 }
 
 /**
- * Issues the certificate of a course that was just completed and records `certificate.issued`, where the course's setting
- * says so; one that was issued already stays as it is. Called once a completion, in its transaction.
- * @param publicUrl where callers reach this service, without a slash at the end
+ * Issues the certificate of a course that was just completed, if the course's setting says so, and records `certificate.issued`. An
+ * existing certificate stays unchanged. Called once per completion, in its transaction.
+ * @param publicUrl the address of this service, without a slash at the end
  * @throws DomainError not_found (student or course)
  */
 export async function issueOnCompletion(
@@ -62,8 +62,8 @@ export async function issueOnCompletion(
 }
 
 /**
- * Issues one by hand and records `certificate.issued`; whether the course was completed is the administrator's to judge.
- * @param draw where codes come from
+ * Issues a certificate by hand and records `certificate.issued`. The administrator decides whether the course was completed.
+ * @param draw the source of codes
  * @throws DomainError not_found (student or course), certificate_exists
  */
 export async function issueCertificate(
@@ -88,7 +88,7 @@ async function hasOne(db: Queries, studentId: Id, courseId: Id): Promise<boolean
   return rows.length > 0;
 }
 
-/** What a certificate says of its course and club, and of the student's completion, as they are now. */
+/** The current data of the course, the club and the student's completion that a certificate prints. */
 const printColumns = columns(
   Course,
   { courseTitle: 'title', hours: 'hours', certificateOnCompletion: 'certificateOnCompletion' },
@@ -128,7 +128,7 @@ interface Issue extends Pair {
   priority?: Priority | undefined;
 }
 
-/** The student is held, and has none of this course: what stands in the way can only be the code of another. */
+/** The caller has locked the student, who has no certificate of this course. So only the code of another certificate can conflict. */
 async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Date): Promise<Id> {
   const { clubId, studentId, courseId, student, course, priority } = issue;
   const id = newId();
@@ -152,8 +152,8 @@ async function insert(tx: Transaction, issue: Issue, draw: () => string, now: Da
 }
 
 /**
- * Issues it again with what its student, course and club are called now: the same code and language, the next version, no second
- * `certificate.issued`. A revoked one is valid again: this is how a revocation is undone.
+ * Reissues a certificate with the current names of its student, course and club: the same code and language, the next version, no second
+ * `certificate.issued`. A revoked certificate becomes valid again; this undoes a revocation.
  * @throws DomainError not_found, certificate_withdrawn
  */
 export async function reissueCertificate(
@@ -177,7 +177,7 @@ export async function reissueCertificate(
 }
 
 /**
- * Takes its validity away: it verifies as revoked. The reason is for administrators and the student, not for the public.
+ * Revokes a certificate: it then verifies as revoked. Only administrators and the student see the reason.
  * @throws DomainError not_found, certificate_revoked, certificate_withdrawn
  */
 export async function revokeCertificate(
@@ -211,8 +211,8 @@ export function requireValid({ withdrawnAt, revokedAt }: CertificateRow): void {
 }
 
 /**
- * Locks the student's row, removed or not, then reads the certificate: nobody else can change it now.
- * @throws DomainError not_found, also for one of another club; certificate_withdrawn
+ * Locks the student's row, even of a removed student, then reads the certificate. No other transaction can change it then.
+ * @throws DomainError not_found, also for another club's certificate; certificate_withdrawn
  */
 async function lockCertificate(tx: Transaction, clubId: Id, certificateId: Id): Promise<CertificateRow> {
   await tx.run(sql`SELECT FROM students student JOIN certificates certificate ON certificate.student_id = student.id
@@ -222,14 +222,14 @@ async function lockCertificate(tx: Transaction, clubId: Id, certificateId: Id): 
   return certificate;
 }
 
-/** A corrected e-mail finds a student's certificates; what is printed on them stays until they are issued again. */
+/** Moves a student's certificates to a corrected e-mail address. The printed words stay until they are reissued. */
 export async function moveCertificatesTo(tx: Transaction, studentId: Id, email: string): Promise<void> {
   await tx.manager.update(Certificate, { studentId, withdrawnAt: IsNull() }, { studentEmail: email });
 }
 
 /**
- * A removed student's certificates keep code and course, lose name and e-mail, and verify as withdrawn. Why one was
- * revoked may speak of the person, so it goes too, and so do the warnings: they speak of a name that nobody prints any more.
+ * Withdraws a removed student's certificates. They keep code and course, lose name and e-mail, and verify as withdrawn. The reason of a
+ * revocation and the warnings are deleted too, because they may speak of the person or the name.
  */
 export async function purgeStudentFromCertificates(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.manager.update(

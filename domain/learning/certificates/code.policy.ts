@@ -1,14 +1,14 @@
-/** The codes of certificates: easy to read aloud and to type, and a typing mistake is noticed by the code itself. */
+/** The codes of certificates: easy to read aloud and to type, with a check character that detects typing mistakes. */
 
-/** No 0, 1, I, L, O: nothing that looks like something else. 31 characters, a prime number. */
+/** No 0, 1, I, L, O, which look like other characters. 31 characters, a prime number. */
 export const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
 
-/** Characters of a code, the last of which is the check character. */
+/** Characters of a code, including the check character at the end. */
 export const codeLength = 12;
 
 /**
- * Completes a code by its check character. Each place weighs differently, from 1 at the end to 12 at the beginning, and the
- * weighted sum of a code is divisible by 31. As 31 is prime, no single wrong character and no swap of two leaves it so.
+ * Appends the check character to a code. Each position has another weight, from 1 at the end to 12 at the beginning, and the weighted
+ * sum is divisible by 31. Because 31 is prime, every single wrong character and every swap of two characters breaks this.
  * @param drawn eleven characters of the alphabet
  */
 export function completeCode(drawn: string): string {
@@ -22,8 +22,8 @@ export function formatCode(code: string): string {
 }
 
 /**
- * Reads a code as people type it: in any case, as printed, run together, with spaces or dashes anywhere.
- * @returns the unformatted code, or undefined for what can be none
+ * Reads a code as people type it: in any case, with spaces or dashes anywhere or nowhere.
+ * @returns the unformatted code, or undefined if the text cannot be a code
  */
 export function readCode(text: string): string | undefined {
   const code = withoutSeparators(text);
@@ -31,19 +31,19 @@ export function readCode(text: string): string | undefined {
   return weightedSum(code) % codeAlphabet.length === 0 ? code : undefined;
 }
 
-/** Characters that a search must at least have to be looked for inside codes: one printed group. */
+/** The least characters of a search inside codes: one printed group. */
 const shortestPart = 4;
 
-/** @returns the part of a code that a search may mean, unformatted; undefined for what is no part of one or too short to mean it */
+/** @returns the part of a code that a search may mean, unformatted; undefined if the text is too short or cannot be a part */
 export function readPartOfCode(text: string): string | undefined {
   const part = withoutSeparators(text);
   return isOfAlphabet(part) && part.length >= shortestPart && part.length <= codeLength ? part : undefined;
 }
 
-/** Whatever sets groups apart: white space, hyphens and the dashes that programs make of them. */
+/** Removes the separators between groups: white space, hyphens, and the dashes into which programs turn hyphens. */
 function withoutSeparators(text: string): string {
   const joined = text.replaceAll(/[\s\p{Dash_Punctuation}]/gu, '');
-  // Only ASCII letters are raised: some others, such as a dotless i, would become one of the alphabet.
+  // Only ASCII letters change to upper case: some others, such as a dotless i, would become a letter of the alphabet.
   return joined.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase());
 }
 

@@ -1,4 +1,4 @@
-/** The PDF of a certificate: drawn once for each version, and kept in the private bucket until nobody may print it (DEC-56). */
+/** The PDF of a certificate: drawn once per version, and kept in the private bucket while it may be printed (DEC-56). */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -15,16 +15,16 @@ export interface CertificateFileDeps {
   storage: Pick<ObjectStore, 'put' | 'read' | 'stream' | 'remove'>;
 }
 
-/** One more with each change of what is drawn. */
+/** The version of the drawing. Raise it with each change of the drawing. */
 const drawing = 3;
-/** A PDF has some 40 KB. A larger one is drawn each time. */
+/** A PDF has about 40 KB. A larger PDF is not stored and is drawn each time. */
 const maxBytes = 1_024 * 1_024;
-/** Longer than putting a file may take: what is put while it is erased is erased again. */
+/** Longer than a write of a file may take. A file that is written while it is erased is erased again. */
 const putMs = 5 * 60_000;
 
 /**
- * Draws the certificate with the club's present look (DEC-186). A store that is away costs time and the logo, and nothing else.
- * @returns the bytes of the PDF; the same for the same certificate and look
+ * Draws the certificate with the club's current look (DEC-186). If the store is away, only time and the logo are lost.
+ * @returns the bytes of the PDF; the same bytes for the same certificate and look
  */
 export async function printCertificate(
   deps: CertificateFileDeps,
@@ -42,7 +42,7 @@ export async function printCertificate(
   return bytes;
 }
 
-/** All that is printed decides: the club's time zone, colour and logo do, too, of which a version knows nothing. */
+/** The key depends on everything that is printed, including the club's time zone, colour and logo, which the version does not contain. */
 function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook): string {
   const { id, code, studentName, courseTitle, clubName, language, timeZone, lessonCount, hours, version } = certificate;
   const { clubId, issuedAt, completedAt, verifyUrl } = certificate;
@@ -65,7 +65,7 @@ function keyOf(certificate: CertificateRow, { accentColor, logo }: PrintedLook):
   return `certificates/${clubId}/${id}/${version}-${digest.digest('hex').slice(0, 32)}.pdf`;
 }
 
-/** Not for a certificate that was withdrawn, revoked or issued again meanwhile: its lock lets the one or the other be first. */
+/** Stores the file, unless the certificate was withdrawn, revoked or reissued meanwhile. The certificate's lock orders these transactions. */
 async function keep(
   { db, storage }: CertificateFileDeps,
   { id, version }: CertificateRow,
@@ -88,7 +88,7 @@ async function keep(
   if (mayKeep) await storage.put(key, 'application/pdf', Readable.from([bytes]));
 }
 
-/** For certificates that are withdrawn, revoked or issued again, whose rows the caller has changed. Upkeep erases the files. */
+/** Marks the files of withdrawn, revoked or reissued certificates, whose rows the caller has changed. Upkeep erases the files. */
 export async function dropFilesOf(
   tx: Transaction,
   certificates: { id: Id } | { studentId: Id },
@@ -101,11 +101,11 @@ export async function dropFilesOf(
   await tx.run(sql`UPDATE certificate_files SET erases_at = ${now} WHERE ${of} AND erases_at IS NULL`);
 }
 
-/** Files of a round, and how long a round goes on beginning with the next: its step has a minute. */
+/** Files per round. A round also stops beginning new files after a time, because its step has a minute. */
 const erasedARound = 200;
 const roundMs = 10_000;
 
-/** Erases what is due. A file that may still be put is erased again afterwards; one that the bucket did not erase comes again. */
+/** Erases due files. A file that may still be written is erased again later, and so is a file that the bucket did not erase. */
 export async function eraseDueFiles(
   { db, storage }: CertificateFileDeps,
   now: Date,

@@ -7,15 +7,15 @@ import { page } from './ornaments.ts';
 
 /** The box of the logo, in points. It is centered on the page. */
 const box = { y: 46, width: 300, height: 44 } as const;
-/** The printed logo has at most 288 pixels an inch. */
+/** The printed logo has at most 288 pixels per inch. */
 const pixelsAPoint = 4;
-/** A logo of few pixels is printed no larger than screens show it: 96 pixels an inch. */
+/** A small logo is printed no larger than on a screen: 96 pixels per inch. */
 const mostPointsAPixel = 0.75;
 
 /** The pixels that a logo needs to fill its box. */
 export const logoSize = { width: box.width * pixelsAPoint, height: box.height * pixelsAPoint } as const;
 
-/** @returns what is drawn of the look; it is not complete if the logo is missing only this time. Never throws. */
+/** @returns the look that is drawn, and whether it is complete: false if the logo is only temporarily unavailable. Never throws. */
 export async function readLook(
   storage: Pick<ObjectStore, 'stream'>,
   clubId: Id,
@@ -27,7 +27,7 @@ export async function readLook(
   return { accentColor, logo: null, isComplete: picture === 'unreadable' };
 }
 
-/** Draws the logo as a figure of the document. @param alt what a screen reader says of it */
+/** Draws the logo as a figure of the document. @param alt its description for screen readers */
 export function drawLogo(pdf: PDFKit.PDFDocument, picture: PrintPicture, alt: string): void {
   const scale = Math.min(box.width / picture.width, box.height / picture.height, mostPointsAPixel);
   const [width, height] = [picture.width * scale, picture.height * scale];

@@ -1,4 +1,4 @@
-/** What a printed certificate is adorned with; all of it lines and curves, drawn here. Measures in points. */
+/** The ornaments of a printed certificate, drawn here from lines and curves. Measures in points. */
 
 /** Landscape A4. */
 export const page = { width: 841.89, height: 595.28 } as const;
@@ -12,7 +12,7 @@ export const paint = {
   white: '#ffffff',
 } as const;
 
-/** The paper with a faint rosette, and a double frame with a lozenge in each corner. @param accent of the middle line */
+/** The paper with a faint rosette, and a double frame with a lozenge in each corner. @param accent colour of the middle line */
 export function drawFrame(pdf: PDFKit.PDFDocument, accent: string): void {
   pdf.rect(0, 0, page.width, page.height).fill(paint.paper);
   drawRosette(pdf);
@@ -29,7 +29,7 @@ function drawBox(pdf: PDFKit.PDFDocument, inset: number, width: number, color: s
     .stroke(color);
 }
 
-/** Ellipses turned about the middle, as on banknotes. */
+/** Ellipses that are rotated about the middle, as on banknotes. */
 function drawRosette(pdf: PDFKit.PDFDocument): void {
   const middle = { x: page.width / 2, y: page.height / 2 };
   pdf.save().lineWidth(0.5).strokeOpacity(0.16).strokeColor(paint.bright);
@@ -46,7 +46,7 @@ function drawLozenge(pdf: PDFKit.PDFDocument, x: number, y: number, reach: numbe
   pdf.polygon([x - inner, y], [x, y - inner], [x + inner, y], [x, y + inner]).fill(paint.bright);
 }
 
-/** A line with a lozenge in its middle. @param half how far it reaches to either side */
+/** A line with a lozenge in its middle. @param half its length to either side */
 export function drawRule(pdf: PDFKit.PDFDocument, x: number, y: number, half: number): void {
   pdf
     .lineWidth(0.8)

@@ -1,4 +1,4 @@
-/** A certificate as a page to print: landscape A4, with a QR code of the address where anyone can verify it. PDF/A-2a, tagged. */
+/** A certificate as a printable page: landscape A4, with a QR code for its verification. PDF/A-2a, tagged. */
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
 import QRCode from 'qrcode';
@@ -28,25 +28,25 @@ export type PrintedFacts = Pick<
   | 'verifyUrl'
 >;
 
-/** All that is printed: the facts, and how the club looks now (DEC-186). */
+/** Everything that is printed: the facts, and the club's current look (DEC-186). */
 export interface Printed extends PrintedFacts {
   /** `#rrggbb`; null for the standard colors. */
   accentColor: string | null;
   logo: PrintPicture | null;
 }
 
-/** What all parts of a page are drawn with. */
+/** The tools that all parts of a page share. */
 interface Sheet {
   pdf: PDFKit.PDFDocument;
   type: Typesetter;
   words: CertificateWords;
-  /** Mirrors a column of the page, if its language runs from right to left. @param x its left edge @returns its left edge */
+  /** Mirrors a column of the page if its language runs from right to left. @param x its left edge @returns its left edge */
   column(x: number, width: number): number;
 }
 
 /**
  * @param words in the certificate's language
- * @returns the bytes of a PDF; the same for the same certificate
+ * @returns the bytes of the PDF; the same bytes for the same certificate
  */
 export async function certificatePdf(
   certificate: Printed,
@@ -82,7 +82,7 @@ export async function certificatePdf(
   return bytes;
 }
 
-/** What says nothing: the frame, the seal and the lines between the texts. */
+/** Decoration: the frame, the seal and the lines between the texts. */
 function drawOrnaments({ pdf, column }: Sheet, accent: string): void {
   pdf.markContent('Artifact', { type: 'Layout' });
   drawFrame(pdf, accent);
@@ -92,13 +92,13 @@ function drawOrnaments({ pdf, column }: Sheet, accent: string): void {
   pdf.endMarkedContent();
 }
 
-/** Club and heading, and how they make room for a logo. */
+/** The positions of club and heading, and the space that they leave for a logo. */
 const head = {
   plain: { club: { y: 62, height: 30, largest: 17 }, heading: { y: 96, height: 50, largest: 36 } },
   withLogo: { club: { y: 92, height: 22, largest: 14 }, heading: { y: 112, height: 40, largest: 30 } },
 } as const;
 
-/** Who has completed what, and where. */
+/** The student, the course and the completion. */
 async function drawCitation({ pdf, type, words }: Sheet, certificate: Printed): Promise<void> {
   const { studentName, courseTitle, clubName, lessonCount: lessons, hours, completedAt, timeZone } = certificate;
   const { accentColor, logo } = certificate;
@@ -119,7 +119,7 @@ async function drawCitation({ pdf, type, words }: Sheet, certificate: Printed): 
 /** The column of the day of issue, at the lower left. */
 const issue = { x: 84, width: 220 } as const;
 
-/** When it was issued. */
+/** The day of issue. */
 async function drawIssue({ type, words, column }: Sheet, { issuedAt, timeZone, version }: Printed): Promise<void> {
   const place = { x: column(issue.x, issue.width), width: issue.width };
   await type.draw(words.day(issuedAt, timeZone), { ...place, y: 468, height: 20, style: 'regular', largest: 14 });
@@ -127,29 +127,29 @@ async function drawIssue({ type, words, column }: Sheet, { issuedAt, timeZone, v
   await type.draw(words.dateOfIssue(version), under);
 }
 
-/** The code and where to verify it, at the lower right. */
+/** The code and the address of its verification, at the lower right. */
 async function drawVerification({ pdf, type, words, column }: Sheet, url: string, code: string): Promise<void> {
   const place = { x: column(page.width - 304, 220), width: 220 };
   const side = 96;
-  const left = place.x + (place.width - side) / 2;
+  const figureX = place.x + (place.width - side) / 2;
   const figure = pdf.struct('Figure', { alt: words.qrCode(url) }, () => {
-    drawQrCode(pdf, url, { x: left, y: 408, side });
+    drawQrCode(pdf, url, { x: figureX, y: 408, side });
   });
   pdf.addStructure(figure);
   figure.end();
   await type.draw(code, { ...place, y: 509, height: 16, style: 'code', largest: 12 });
-  const shown = url.replace(/^https?:\/\//, '');
-  await type.draw(shown, { ...place, y: 525, height: 20, style: 'plain', largest: 7, color: paint.soft });
+  const shownUrl = url.replace(/^https?:\/\//, '');
+  await type.draw(shownUrl, { ...place, y: 525, height: 20, style: 'plain', largest: 7, color: paint.soft });
   const link = pdf.struct('Link');
   pdf.addStructure(link);
-  pdf.link(left, 408, side, side, url, { structParent: link, Contents: new String(words.qrCode(url)) } as object);
+  pdf.link(figureX, 408, side, side, url, { structParent: link, Contents: new String(words.qrCode(url)) } as object);
   link.end();
 }
 
-/** Light around the code, in modules, without which readers do not find it. */
+/** The light margin around the code, in modules. Readers need it to find the code. */
 const quietZone = 4;
 
-/** Modules are drawn a run of dark ones at a time, as a path: sharp at every size. */
+/** Each run of dark modules is one path: sharp at every size. */
 function drawQrCode(
   pdf: PDFKit.PDFDocument,
   url: string,

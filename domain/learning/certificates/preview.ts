@@ -1,4 +1,4 @@
-/** A sample certificate: it shows how a club's certificates look in a language, before any is issued (DEC-187). */
+/** A sample certificate: it shows the look of a club's certificates in a language before any is issued (DEC-187). */
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
@@ -17,15 +17,15 @@ interface PreviewDeps {
   publicUrl: string;
 }
 
-/** No code of a certificate has a zero, so the page of this code says that there is no such certificate. */
+/** No certificate's code has a zero, so the page of this code says that the certificate does not exist. */
 const code = '0'.repeat(12);
 const day = new Date('2026-03-02T12:00:00Z');
 
 /**
- * Draws a certificate with the club's name, time zone and look, and with a student and a course that the catalogue makes up. Nothing is
- * stored.
+ * Draws a certificate with the club's name, time zone and look, and an example student and course from the catalogue. It stores
+ * nothing.
  * @param tag BCP 47
- * @param administratorId who may wait for two previews at a time, so that printing goes on
+ * @param administratorId may wait for two previews at a time, so that other printing continues
  * @returns the bytes of the PDF, and its language
  * @throws DomainError invalid_request (a language that is not offered), not_found (club), busy
  */

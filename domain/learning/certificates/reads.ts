@@ -1,4 +1,4 @@
-/** Certificates as they are read: one, a page of a club's, a student's own, and the one of a code. */
+/** Reads certificates: a single one, a page of a club's, a student's own, and the certificate of a code. */
 import { Club } from '../../../entities/clubs/club.ts';
 import { Certificate } from '../../../entities/learning/certificate.ts';
 import { Course } from '../../../entities/learning/course.ts';
@@ -59,19 +59,19 @@ function findOne(db: Queries, condition: Sql): Promise<CertificateRow | undefine
   return db.one<CertificateRow>(sql`SELECT ${certificateColumns} ${withCourse} WHERE ${condition}`);
 }
 
-/** @throws DomainError not_found, also for one of another club */
+/** @throws DomainError not_found, also for another club's certificate */
 export async function findCertificate(db: Queries, clubId: Id, certificateId: Id): Promise<CertificateRow> {
   const found = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.club_id = ${clubId}`);
   if (!found) throw notFound('certificate');
   return found;
 }
 
-/** @returns the certificate as the contract shows it @throws DomainError not_found, also for one of another club */
+/** @returns the certificate in the contract's form @throws DomainError not_found, also for another club's certificate */
 export async function readCertificate(db: Queries, clubId: Id, certificateId: Id): Promise<RecordOf<'Certificate'>> {
   return presentCertificate(await findCertificate(db, clubId, certificateId));
 }
 
-/** @throws DomainError not_found, also for one of another student */
+/** @throws DomainError not_found, also for another student's certificate */
 export async function findOwnCertificate(db: Queries, studentId: Id, certificateId: Id): Promise<CertificateRow> {
   const found = await findOne(db, sql`certificate.id = ${certificateId} AND certificate.student_id = ${studentId}`);
   if (!found) throw notFound('certificate');
@@ -79,20 +79,20 @@ export async function findOwnCertificate(db: Queries, studentId: Id, certificate
 }
 
 export interface CertificateFilter extends PageRequest {
-  /** Searched in name, e-mail and code, without regard to case; the code as printed, run together, or a part of it. */
+  /** Searched in name, e-mail and code, ignoring case. A code may be printed, without separators, or a part of one. */
   q?: string;
   course_id?: Id;
   student_id?: Id;
   revoked?: boolean;
 }
 
-/** @returns a page of the club's certificates, the withdrawn among them, newest first; with `q`, of the newest 1,000 that fit */
+/** @returns a page of the club's certificates, withdrawn ones too, newest first; with `q`, of the newest 1,000 matches */
 export async function listCertificates(
   db: Queries,
   clubId: Id,
   filter: CertificateFilter,
 ): Promise<Page<RecordOf<'Certificate'>>> {
-  const shown = all([
+  const condition = all([
     sql`certificate.club_id = ${clubId}`,
     filter.course_id === undefined ? undefined : sql`certificate.course_id = ${filter.course_id}`,
     filter.student_id === undefined ? undefined : sql`certificate.student_id = ${filter.student_id}`,
@@ -108,7 +108,7 @@ export async function listCertificates(
       from: 'certificates certificate',
       alias: 'certificate',
       orderedBy: 'issued_at',
-      conditions: shown,
+      conditions: condition,
       matching: matches(q),
     });
     const rows = await db.rows<CertificateRow>(
@@ -118,8 +118,8 @@ export async function listCertificates(
   }
   const tallied = { list: 'certificates', clubId, subjectId: filter.course_id, marked: filter.revoked } as const;
   const { rows, total } = await listPage(db, filter, {
-    ...certificatesWhere(shown),
-    // One student's are few, and counted one by one.
+    ...certificatesWhere(condition),
+    // A single student has few certificates, so they are counted row by row.
     ...(filter.student_id === undefined && { total: () => countListed(db, tallied) }),
   });
   return { rows: rows.map(presentCertificate), total };
@@ -127,10 +127,10 @@ export async function listCertificates(
 
 const newestFirst = sql`certificate.issued_at DESC, certificate.id DESC`;
 
-const certificatesWhere = (shown: Sql): PagedList<CertificateRow> => ({
+const certificatesWhere = (condition: Sql): PagedList<CertificateRow> => ({
   columns: certificateColumns,
-  from: sql`${withCourse} WHERE ${shown}`,
-  counted: sql`FROM certificates certificate WHERE ${shown}`,
+  from: sql`${withCourse} WHERE ${condition}`,
+  counted: sql`FROM certificates certificate WHERE ${condition}`,
   orderBy: newestFirst,
 });
 
@@ -150,7 +150,7 @@ export async function listOwnCertificates(
   return { rows: rows.map(presentCertificate), total };
 }
 
-/** @returns what anyone may know who has the code @throws DomainError not_found, as `findCertificateByCode` */
+/** @returns the public data of a certificate @throws DomainError not_found, as `findCertificateByCode` */
 export async function verifyCertificate(
   { db, publicUrl }: { db: Queries; publicUrl: string },
   typed: string,
@@ -160,8 +160,8 @@ export async function verifyCertificate(
 }
 
 /**
- * @param typed the code in any spelling. What can be no code is looked for like every other, so that its answer takes as long
- * @throws DomainError not_found, the same for a mistyped and for an unknown code
+ * @param typed the code in any spelling. An impossible code is looked up too, so that its answer takes as long
+ * @throws DomainError not_found: the same answer for a mistyped and an unknown code
  */
 export async function findCertificateByCode(db: Queries, typed: string): Promise<CertificateRow> {
   const found = await findOne(db, sql`certificate.code = ${readCode(typed) ?? 'no code'}`);

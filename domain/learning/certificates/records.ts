@@ -1,4 +1,4 @@
-/** Certificates as the contract shows them: to their club and student, and to everybody who has a code. */
+/** Certificates in the contract's form: for their club and student, and for the public that has a code. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { formatCode } from './code.policy.ts';
 import { presentPublicBranding, type Branding } from '../../branding/branding.ts';
@@ -7,23 +7,23 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { removedStudentName } from '../../../entities/identity/student.ts';
 import type { CertificateWarning } from '../../../entities/learning/values.ts';
 
-/** A certificate with what is shown of its course. */
+/** A certificate with the shown data of its course. */
 export interface CertificateRow {
   id: Id;
   clubId: Id;
   code: string;
   studentId: Id;
-  /** Null once the student is removed, as the e-mail. */
+  /** Null once the student is removed, like the e-mail. */
   studentName: string | null;
   studentEmail: string | null;
   courseId: Id;
   courseTitle: string;
   coursePublicId: string;
   clubName: string;
-  /** BCP 47: the club's when the certificate was issued first. */
+  /** BCP 47: the club's language at the first issue. */
   language: string;
   warnings: CertificateWarning[];
-  /** IANA name of the club's time zone: the days that are printed are its days. */
+  /** IANA name of the club's time zone, in which the printed days are given. */
   timeZone: string;
   lessonCount: number;
   hours: number | null;
@@ -65,7 +65,7 @@ export function presentCertificate(certificate: CertificateRow): RecordOf<'Certi
 
 export type CertificateVerification = RecordOf<'CertificateVerification'>;
 
-/** @returns what anyone may know who has the code; a withdrawn one is withdrawn, whatever it was before */
+/** @returns the public data of a certificate; a withdrawn certificate is always shown as withdrawn */
 export function presentVerification(certificate: CertificateRow, branding: Branding): CertificateVerification {
   const { studentName, completedAt, revokedAt, withdrawnAt, hours } = certificate;
   const state = withdrawnAt !== null ? 'withdrawn' : revokedAt !== null ? 'revoked' : 'valid';

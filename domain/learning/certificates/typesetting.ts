@@ -1,4 +1,4 @@
-/** How text is set on a printed certificate: in fonts that have its letters, as large as its box allows. Measures in points. */
+/** Sets text on a printed certificate: in fonts that have its letters, as large as its box allows. Measures in points. */
 import { directionOf } from '../../language/languages.ts';
 import { baseDirectionOf } from './letters/bidi.ts';
 import { embedFontsIn, hex, type EmbeddedFont } from './letters/embedding.ts';
@@ -15,30 +15,30 @@ export interface Box {
   style: Style;
   /** The size to begin with, in points. */
   largest: number;
-  /** Ink by default. */
+  /** The standard text colour if absent. */
   color?: string;
-  /** What the text is in the structure of the document: a heading or, by default, a paragraph. */
+  /** The role of the text in the document's structure: a heading or, by default, a paragraph. */
   role?: 'H1' | 'P';
 }
 
 export interface Typesetter {
   /**
    * Sets text in the middle of its box, as large as it fits, over several lines if one is not enough.
-   * @param written in logical order; its first strong letter decides about its direction, otherwise the language does
+   * @param written in logical order; its first strong letter decides the direction, or else the language
    */
   draw(written: string, box: Box): Promise<void>;
   /** Embeds the fonts; called once, after all text. */
   finish(): void;
 }
 
-/** The smallest size that is still read on paper. */
+/** The smallest size that is readable on paper. */
 const smallest = 5;
-/** How far a line may shrink before it is rather broken into two. */
+/** The least share to which a line shrinks before it is broken into two. */
 const shrinks = 0.6;
-/** How far marks above and below letters may leave the box. Beyond that they would cover other text. */
+/** The distance by which marks may leave the box. Beyond it they would cover other text. */
 const overshoot = 6;
 
-/** @param language BCP 47: it decides about forms of letters, and about the direction of text without letters */
+/** @param language BCP 47: it decides the forms of letters, and the direction of text without letters */
 export function createTypesetter(pdf: PDFKit.PDFDocument, language: string): Typesetter {
   const fonts = embedFontsIn(pdf);
   return {
@@ -70,7 +70,7 @@ export function createTypesetter(pdf: PDFKit.PDFDocument, language: string): Typ
   };
 }
 
-/** In form NFC, which fonts are made for, and without what separates lines. */
+/** Brings the text into form NFC, which fonts expect, and removes line separators. */
 function inOneParagraph(written: string): string {
   return written
     .normalize('NFC')
@@ -78,7 +78,7 @@ function inOneParagraph(written: string): string {
     .trim();
 }
 
-/** @returns a size at which the lines fit into the box, or the smallest one */
+/** @returns a size at which the lines fit into the box, or the smallest size */
 function fit(prepared: PreparedText, { width, height, largest }: Box): { size: number; lines: Line[] } {
   const whole = shapeLine(prepared, 0, prepared.text.length).width;
   const fitting = Math.min(largest, width / whole);
@@ -91,12 +91,12 @@ function fit(prepared: PreparedText, { width, height, largest }: Box): { size: n
   }
 }
 
-/** Above the baseline, in ems. */
+/** The ascent above the baseline, in ems. */
 function ascentOf({ runs }: PreparedText): number {
   return Math.max(...runs.map(({ font }) => font.font.hExtents().ascender / font.unitsPerEm));
 }
 
-/** Of a line, in ems. */
+/** The height of a line, in ems. */
 function heightOf(prepared: PreparedText): number {
   const { runs } = prepared;
   const descent = Math.max(...runs.map(({ font }) => -font.font.hExtents().descender / font.unitsPerEm));
@@ -111,7 +111,7 @@ function drawGlyphs(
   at: { x: number; y: number; size: number },
 ): void {
   for (const glyph of glyphs) if (glyph.text === '') drawOutline(pdf, glyph, at);
-  // Text stands upright only where the page is not turned upside down.
+  // The page's coordinates are flipped, so that text stands upright.
   pdf.save().transform(1, 0, 0, -1, 0, pdf.page.height);
   const written = glyphs.filter(({ text }) => text !== '');
   const runs: PlacedGlyph[][] = [];
@@ -128,7 +128,7 @@ function drawGlyphs(
   pdf.restore();
 }
 
-/** A part of a letter, such as a dot, of which another glyph is the text already: a reader must not find it twice. */
+/** Draws a part of a letter, such as a dot, as an outline: another glyph already carries the text, which readers must not find twice. */
 function drawOutline(
   pdf: PDFKit.PDFDocument,
   { font, glyph, x, y }: PlacedGlyph,
@@ -156,18 +156,18 @@ function drawRun(
   const [start] = glyphs;
   if (!start) return;
   let pen = start.x;
-  const shown: string[] = [];
+  const runParts: string[] = [];
   for (const { glyph, text, width, x: at } of glyphs) {
     const back = Math.round((pen - at) * 1_000);
     const code = `<${hex(font.codeOf(glyph, text, width))}>`;
-    if (back !== 0) shown.push(String(back));
-    shown.push(code);
+    if (back !== 0) runParts.push(String(back));
+    runParts.push(code);
     pen = (back === 0 ? pen : at) + Math.round(width * 1_000) / 1_000;
   }
   pdf.addContent('BT');
   pdf.addContent(`1 0 0 1 ${round(x + start.x * size)} ${round(pdf.page.height - y + start.y * size)} Tm`);
   pdf.addContent(`/${font.id} ${round(size)} Tf`);
-  pdf.addContent(`[${shown.join(' ').replaceAll('> <', '')}] TJ`);
+  pdf.addContent(`[${runParts.join(' ').replaceAll('> <', '')}] TJ`);
   pdf.addContent('ET');
 }
 

@@ -2,11 +2,11 @@
 import { languageOf } from '../../language/languages.ts';
 import { wordingIn } from '../../language/wording.ts';
 
-/** All that is printed beside the names of people, courses and clubs. */
+/** All printed words except the names of people, courses and clubs. */
 export interface CertificateWords {
   /** BCP 47 tag of the language of these words. */
   language: string;
-  /** Of the document, in its properties. @param code in groups of four */
+  /** The title in the document's properties. @param code in groups of four */
   documentTitle(code: string): string;
   heading: string;
   /** Above the student's name. */
@@ -15,15 +15,15 @@ export interface CertificateWords {
   completed: string;
   /** Below the title: lessons, hours, and the day of completion if it is known. */
   extent(extent: { lessons: number; hours?: number; completedAt?: Date; timeZone: string }): string;
-  /** @param timeZone IANA name of the club's */
+  /** @param timeZone IANA name of the club's time zone */
   day(at: Date, timeZone: string): string;
   /** Below the day of issue. */
   dateOfIssue(version: number): string;
-  /** What a screen reader says of the QR code. @param url where the certificate is verified */
+  /** The description of the QR code for screen readers. @param url the address of the verification */
   qrCode(url: string): string;
 }
 
-/** @param language BCP 47 tag of the certificate's language; the words are in the nearest one that the service speaks */
+/** @param language BCP 47 tag of the certificate's language @returns the words in the nearest offered language */
 export function certificateWords(language: string): CertificateWords {
   const wording = wordingIn(languageOf(language));
   const { say, day } = wording;

@@ -1,6 +1,6 @@
 /**
- * Courses and lessons as a student sees them: published ones that they have access to now. Everything else is answered
- * alike, whether it is unpublished, without access or unknown.
+ * Courses and lessons as a student sees them: only published ones with the student's current access. Unpublished, inaccessible and
+ * unknown ones get the same answer.
  */
 import { Course } from '../../../entities/learning/course.ts';
 import { Lesson } from '../../../entities/learning/lesson.ts';
@@ -20,7 +20,7 @@ import type { Reader } from '../../identity/student-ref.ts';
 type ClassroomCourse = RecordOf<'ClassroomCourse'>;
 type ClassroomCourseOutline = RecordOf<'ClassroomCourseOutline'>;
 
-/** Of `courses course`. */
+/** A condition on `courses course`. */
 const visibleTo = ({ clubId, id }: Reader, now: Date) => sql`course.club_id = ${clubId} AND course.status = 'published'
   AND ${hasAccessToCourse(sql`course.id`, id, now)}`;
 
@@ -32,7 +32,7 @@ type CourseRow = RowOf<typeof courseColumns>;
 const lessonColumns = columns(Lesson, ['id', 'publicId', 'title', 'content', 'points'], 'lesson')
   .and(columns(Course, { courseId: 'id', coursePublicId: 'publicId', courseTitle: 'title' }, 'course'))
   .and<{
-    /** Its first completion, while it is completed. */
+    /** The time of the first completion, while the lesson is completed. */
     completedAt: Date | null;
   }>(sql`CASE WHEN progress.completed THEN progress.first_completed_at END AS "completedAt"`);
 /** A lesson that the student sees. */
@@ -65,7 +65,7 @@ export async function listCourses(
   return { rows: rows.map(presentCourse), total };
 }
 
-/** @throws DomainError not_found, alike for whatever the student cannot take */
+/** @throws DomainError not_found: the same answer for all courses that the student cannot take */
 export async function openCourse(
   db: Queries,
   reader: Reader,
@@ -96,7 +96,7 @@ export async function findVisibleCourse(
   );
 }
 
-/** @throws DomainError not_found, alike for whatever the student cannot take */
+/** @throws DomainError not_found: the same answer for all lessons that the student cannot take */
 export async function findVisibleLesson(
   db: Queries,
   reader: Reader,
@@ -115,8 +115,8 @@ export async function findVisibleLesson(
 }
 
 /**
- * Like `findVisibleLesson`, with a shared lock on the lesson's course: unpublishing or removing any part of it waits until
- * the transaction ends. The caller locks the student first, so that access stays as well.
+ * Like `findVisibleLesson`, with a shared lock on the lesson's course, so that no transaction unpublishes or removes a part of it. The
+ * caller locks the student first, so that the access stays, too.
  * @throws DomainError not_found
  */
 export async function lockVisibleLessonForShare(
@@ -125,11 +125,11 @@ export async function lockVisibleLessonForShare(
   publicId: string,
   now: Date,
 ): Promise<VisibleLesson> {
-  const held = await tx.one<{ id: Id }>(sql`SELECT id FROM courses
+  const lockedCourse = await tx.one<{ id: Id }>(sql`SELECT id FROM courses
       WHERE id = (SELECT course_id FROM lessons WHERE club_id = ${reader.clubId} AND public_id = ${publicId}) FOR SHARE`);
   const lesson = await findVisibleLesson(tx, reader, publicId, now);
-  // Before it was held, the public id can have gone to a lesson of another course: that one was not what was asked for.
-  if (lesson.courseId !== held?.id) throw noLesson();
+  // Before the lock, the public id may have moved to a lesson of another course. That lesson is not the requested one.
+  if (lesson.courseId !== lockedCourse?.id) throw noLesson();
   return lesson;
 }
 
@@ -137,7 +137,7 @@ const noLesson = () => notFound('lesson');
 
 /**
  * @returns the lesson, with the files that its content names, in that order
- * @throws DomainError not_found, alike for whatever the student cannot take
+ * @throws DomainError not_found: the same answer for all lessons that the student cannot take
  */
 export async function openLesson(
   db: Queries,

@@ -1,4 +1,4 @@
-/** Completing lessons and, by that, courses (EVT-14, EVT-15). */
+/** Completes lessons and then courses (EVT-14, EVT-15). */
 import { LessonProgress } from '../../../entities/learning/lesson-progress.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -16,16 +16,16 @@ import { wakeRunsOf } from '../../watches/watches.ts';
 import { awardPoints } from '../engagement/points.ts';
 
 /**
- * Asked before a lesson is completed that is not: higher contexts may have a reason against it. The student and the course are held.
- * @throws DomainError that reason: nothing is written then
+ * Called before the completion of a lesson that is not completed: higher contexts may refuse it. The student and the course are locked.
+ * @throws DomainError the reason of the refusal: nothing is written then
  */
 export type RequireCompletable = (tx: Transaction, reader: Reader, lessonId: Id) => Promise<void>;
 
 /**
- * Completes a lesson. Its first completion by the student records `lesson.completed` and awards its points, once ever.
- * Each completion that a student sends also judges the course ({@link judgeCourse}), even if the lesson is completed already. What
- * administrators withdraw judges it by a run (DEC-153, `judging.ts`).
- * @throws DomainError not_found where the student does not see the lesson, what `requireCompletable` throws: nothing is written
+ * Completes a lesson. The student's first completion records `lesson.completed` and awards the points, only once. Each completion request
+ * also judges the course ({@link judgeCourse}), even if the lesson is completed already. When administrators withdraw lessons, a run
+ * judges the course (DEC-153, `judging.ts`).
+ * @throws DomainError not_found if the student does not see the lesson, and the errors of `requireCompletable`: nothing is written
  */
 export async function completeLesson(
   { db, publicUrl }: Pick<AddressedDeps, 'db' | 'publicUrl'>,
@@ -43,18 +43,18 @@ export async function completeLesson(
       await recordFact(tx, factAbout(reader, 'lesson.completed', lesson.id, now));
       const cause = { kind: 'lesson', id: lesson.id } as const;
       await awardPoints(tx, { clubId: reader.clubId, studentId: reader.id, points: lesson.points, cause }, now);
-    } else await wakeRunsOf(tx, reader.id, ['lesson.completed'], now); // done again, perhaps: no fact tells of it
+    } else await wakeRunsOf(tx, reader.id, ['lesson.completed'], now); // a repeated completion records no fact
 
     const course = await judgeCourse(tx, publicUrl, { reader, courseId: lesson.courseId }, now);
-    if (!course) throw new Error('A course vanished inside a transaction that holds it');
+    if (!course) throw new Error('The course vanished although the transaction has locked it');
     return { completed_at: firstCompletedAt.toISOString(), course: presentCourse(course) };
   });
 }
 
 /**
- * The one place that completes a course: if the student sees it and has completed all its published lessons, `course.completed` is
- * recorded and the certificate issued, once ever. The caller holds the student, and shares the course.
- * @param about.priority of what is recorded; normal if absent
+ * The only function that completes a course. If the student sees the course and has completed all its published lessons, it records
+ * `course.completed` and issues the certificate, only once. The caller has locked the student and share-locked the course.
+ * @param about.priority of the recorded facts; normal if absent
  * @returns the course with the student's progress; undefined if the student does not see it
  */
 export async function judgeCourse(
@@ -73,8 +73,8 @@ export async function judgeCourse(
 }
 
 /**
- * Takes the completion of a lesson back; that it and its course were completed once remains.
- * @throws DomainError not_found where the student does not see the lesson
+ * Undoes the completion of a lesson. The first completions of the lesson and its course stay recorded.
+ * @throws DomainError not_found if the student does not see the lesson
  */
 export async function undoCompletion({ db }: DatabaseDeps, reader: Reader, publicId: string, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
@@ -83,7 +83,7 @@ export async function undoCompletion({ db }: DatabaseDeps, reader: Reader, publi
     const undone = await tx.run(
       sql`UPDATE lesson_progress SET completed = false, updated_at = ${now} WHERE student_id = ${reader.id} AND lesson_id = ${lesson.id} AND completed`,
     );
-    // No fact tells of it, and runs may wait for a lesson that is not completed.
+    // No fact records the undoing, and runs may wait for a lesson that is not completed.
     if (undone > 0) await wakeRunsOf(tx, reader.id, ['lesson.completed'], now);
   });
 }
@@ -103,11 +103,11 @@ async function markCompleted(
     Pick<LessonProgress, 'firstCompletedAt'>
   >(sql`UPDATE lesson_progress SET completed = true, updated_at = CASE WHEN completed THEN updated_at ELSE ${now} END
       WHERE student_id = ${reader.id} AND lesson_id = ${lessonId} RETURNING ${columns(LessonProgress, ['firstCompletedAt'])}`);
-  if (!row) throw new Error('A first completion vanished, though the student is held');
+  if (!row) throw new Error('The first completion vanished although the transaction has locked the student');
   return { firstCompletedAt: row.firstCompletedAt, fresh: false };
 }
 
-/** @returns whether it was not completed before */
+/** @returns whether the course was not completed before */
 async function markCourseCompleted(tx: Transaction, reader: Reader, courseId: Id, now: Date): Promise<boolean> {
   const inserted =
     await tx.rows(sql`INSERT INTO course_completions (student_id, course_id, club_id, completed_at) VALUES (${reader.id}, ${courseId}, ${reader.clubId}, ${now})

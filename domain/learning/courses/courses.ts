@@ -1,4 +1,4 @@
-/** The courses of a club as its administrators write them: creating, listing, reading, changing, ordering. */
+/** The administrators' operations on a club's courses: creating, listing, reading, changing, ordering. */
 import { Course } from '../../../entities/learning/course.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { syncSources } from '../../knowledge/sources.ts';
@@ -17,7 +17,7 @@ import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/
 type CourseRecord = RecordOf<'Course'>;
 type CourseOutline = RecordOf<'CourseOutline'>;
 
-/** What a course may hold, so that its outline and an order of it stay of a readable size. */
+/** The most modules and lessons of a course, so that its outline and an order request stay readable. */
 export const maxModules = 100;
 export const maxLessons = 500;
 
@@ -47,7 +47,7 @@ const coursesWithCounts = sql`FROM courses course CROSS JOIN LATERAL (
   SELECT count(*)::int AS lessons, count(published_at)::int AS published FROM lessons
    WHERE course_id = course.id AND removed_at IS NULL) counted`;
 
-/** A removed lesson is in no module. In the statement that reads the course, so that both are of one moment. */
+/** A removed lesson is in no module. The outline is part of the statement that reads the course, so that both have one snapshot. */
 const outline = sql`(
   SELECT coalesce(jsonb_agg(jsonb_build_object('id', module.id, 'title', module.title, 'lessons', (
            SELECT coalesce(jsonb_agg(jsonb_build_object('id', lesson.id, 'public_id', lesson.public_id, 'title', lesson.title,
@@ -82,14 +82,14 @@ export async function listCourses(
   clubId: Id,
   filter: PageRequest & { status?: CourseStatus },
 ): Promise<Page<CourseRecord>> {
-  const shown = all([
+  const condition = all([
     sql`course.club_id = ${clubId}`,
     filter.status === undefined ? undefined : sql`course.status = ${filter.status}`,
   ]);
   const { rows, total } = await listPage(db, filter, {
     columns: courseColumns,
-    from: sql`${coursesWithCounts} WHERE ${shown}`,
-    counted: sql`FROM courses course WHERE ${shown}`,
+    from: sql`${coursesWithCounts} WHERE ${condition}`,
+    counted: sql`FROM courses course WHERE ${condition}`,
     orderBy: sql`course.created_at DESC, course.id DESC`,
   });
   return { rows: rows.map(presentCourse), total };
@@ -105,9 +105,9 @@ export async function findCourse(db: Queries, clubId: Id, courseId: Id): Promise
 }
 
 /**
- * Locks the course's row until the transaction ends: changes of the course, its modules and its lessons run one at a time,
- * and wait for completions that are being judged (they share the lock).
- * @returns what was read after
+ * Locks the course's row until the transaction ends. Changes of the course, its modules and its lessons run one at a time. They also
+ * wait for completions that are being judged, which share the lock.
+ * @returns the data that was read after the lock
  * @throws DomainError not_found
  */
 export async function lockCourse(
@@ -115,16 +115,16 @@ export async function lockCourse(
   clubId: Id,
   courseId: Id,
 ): Promise<{ title: string; status: CourseStatus }> {
-  const held = await tx.one<{ title: string; status: CourseStatus }>(
+  const course = await tx.one<{ title: string; status: CourseStatus }>(
     sql`SELECT title, status FROM courses WHERE id = ${courseId} AND club_id = ${clubId} FOR NO KEY UPDATE`,
   );
-  if (!held) throw notFound('course');
-  return held;
+  if (!course) throw notFound('course');
+  return course;
 }
 
 /**
- * Changes what is given; what is absent stays.
- * @param input.hours 0 says no hours any more
+ * Changes the given fields.
+ * @param input.hours 0 removes the hours
  * @throws DomainError not_found (also the cover), public_id_taken, media_archived, invalid_request (the cover is no image)
  */
 export async function updateCourse(
@@ -152,9 +152,9 @@ export async function updateCourse(
     if (input.cover_media_id !== undefined)
       await setCover(tx, clubId, { kind: 'course', id: courseId }, input.cover_media_id);
     const after = await findCourse(tx, clubId, courseId);
-    const contentChanged = after.title !== before.title; // what is found in a lesson says which course it is of
+    const contentChanged = after.title !== before.title; // passages of a lesson carry the title of its course
     if (after.status === 'published' && before.status !== 'published')
-      await judgeCourseLater(tx, { clubId, courseId }, now); // lessons may have been withdrawn while nobody saw the course
+      await judgeCourseLater(tx, { clubId, courseId }, now); // lessons may have been withdrawn while the course was unpublished
     if (contentChanged || after.status !== before.status)
       await syncSources(tx, clubId, { courseIds: [courseId], contentChanged }, now);
     return after;
@@ -162,8 +162,8 @@ export async function updateCourse(
 }
 
 /**
- * Puts modules and lessons in a new order, lessons also into other modules of the course.
- * @throws DomainError not_found, invalid_request unless every module and every lesson of the course is named once, and no other
+ * Puts modules and lessons in a new order; lessons may move into other modules of the course.
+ * @throws DomainError not_found; invalid_request unless the order names every module and lesson of the course exactly once
  */
 export async function orderCourse(
   { db }: DatabaseDeps,
@@ -172,7 +172,7 @@ export async function orderCourse(
   { modules }: RecordOf<'CourseOrder'>,
   now: Date,
 ): Promise<CourseOutline> {
-  const asked = modules.map(({ id, lesson_ids: lessonIds }) => ({
+  const order = modules.map(({ id, lesson_ids: lessonIds }) => ({
     id: id.toLowerCase(),
     lessonIds: lessonIds.map((lessonId) => lessonId.toLowerCase()),
   }));
@@ -180,22 +180,22 @@ export async function orderCourse(
     await lockCourse(tx, clubId, courseId);
     const present = await findCourse(tx, clubId, courseId);
     const idsOf = (records: readonly { id: Id }[]) => records.map(({ id }) => id);
-    requireAll('modules', idsOf(present.modules), idsOf(asked));
-    const lessonIds = asked.flatMap((module) => module.lessonIds);
+    requireAll('modules', idsOf(present.modules), idsOf(order));
+    const lessonIds = order.flatMap((module) => module.lessonIds);
     requireAll('lessons', idsOf(present.modules.flatMap(({ lessons }) => lessons)), lessonIds);
     await tx.run(
-      sql`UPDATE modules SET position = place FROM unnest(${idsOf(asked)}::uuid[]) WITH ORDINALITY AS asked (id, place) WHERE modules.id = asked.id`,
+      sql`UPDATE modules SET position = place FROM unnest(${idsOf(order)}::uuid[]) WITH ORDINALITY AS asked (id, place) WHERE modules.id = asked.id`,
     );
     await tx.run(sql`UPDATE lessons SET position = place, module_id = asked.module_id
-         FROM unnest(${lessonIds}::uuid[], ${asked.flatMap((module) => module.lessonIds.map(() => module.id))}::uuid[]) WITH ORDINALITY AS asked (id, module_id, place) WHERE lessons.id = asked.id`);
+         FROM unnest(${lessonIds}::uuid[], ${order.flatMap((module) => module.lessonIds.map(() => module.id))}::uuid[]) WITH ORDINALITY AS asked (id, module_id, place) WHERE lessons.id = asked.id`);
     await tx.manager.update(Course, { id: courseId }, { updatedAt: now });
     return findCourse(tx, clubId, courseId);
   });
 }
 
-function requireAll(what: 'modules' | 'lessons', present: readonly Id[], asked: readonly Id[]): void {
-  const named = new Set(asked);
-  if (asked.length !== present.length || present.some((id) => !named.has(id)))
+function requireAll(what: 'modules' | 'lessons', present: readonly Id[], requestedIds: readonly Id[]): void {
+  const named = new Set(requestedIds);
+  if (requestedIds.length !== present.length || present.some((id) => !named.has(id)))
     throw new DomainError(
       'invalid_request',
       `modules: every one of the course's ${what} must be named once, and no other.`,

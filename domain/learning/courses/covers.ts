@@ -11,17 +11,17 @@ interface Covered {
   storage: ObjectStore;
 }
 
-/** @returns the course with its cover, where it has one */
+/** @returns the course with its cover, if it has one */
 export async function withCover<C extends { id: Id }>(
   deps: Covered,
   course: C | Promise<C>,
 ): Promise<C & { cover?: RecordOf<'Media'> }> {
   const [shown] = await withCovers(deps, [await course]);
-  if (!shown) throw new Error('One course in, one out');
+  if (!shown) throw new Error('The page with one course came back empty');
   return shown;
 }
 
-/** @returns the page, each course with its cover where it has one */
+/** @returns the page, each course with its cover if it has one */
 export async function pageWithCovers<C extends { id: Id }>(
   deps: Covered,
   page: Promise<Page<C>>,

@@ -1,4 +1,4 @@
-/** The run that completes a course for students who do nothing themselves: a lesson was withdrawn, or access came back (DEC-153). */
+/** The run that completes a course for students who send no request: a lesson was withdrawn, or access came back (DEC-153). */
 import { bulk } from '../../../entities/facts/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -12,7 +12,7 @@ export interface JudgingDeps extends Pick<AddressedDeps, 'db' | 'publicUrl'> {
 
 export type CourseCompletionStep = { done: true; outcome: 'judged' } | { done: false; at?: number };
 
-/** A step looks at so many students, and ends after so many who have completed all lessons: upkeep of others waits less than a second for it. */
+/** Students per step, and completed students after which a step ends: other upkeep waits less than a second for it. */
 export const judging = { lookedAt: 500, judged: 50 } as const;
 
 interface Look {
@@ -23,9 +23,9 @@ interface Look {
 }
 
 /**
- * The step of `course-completion/<course>`: looks at a page of the students who have completed a published lesson, in the order of their
- * ids, and judges each who has completed all of them. A change of the course meanwhile begins a new pass. Safe to repeat, and to run twice
- * at once: a course is completed once for each student.
+ * The step of `course-completion/<course>`. It reads a page of the students who have completed a published lesson, by id, and judges each
+ * who has completed all of them. A change of the course meanwhile begins a new pass. The step may be repeated or run twice at the
+ * same time: each student completes a course only once.
  * @param now Unix milliseconds
  */
 export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: number): Promise<CourseCompletionStep> {
@@ -54,8 +54,8 @@ export async function judgeCompletions(deps: JudgingDeps, courseId: Id, now: num
 }
 
 /**
- * Who has completed all published lessons has completed the first of them, and its students have an index. None while the course is not
- * published, or has no published lesson.
+ * A student who has completed all published lessons has completed the first, whose students have an index. The page is empty while the
+ * course is unpublished or has no published lesson.
  */
 async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{ studentId: Id; isWhole: boolean }[]> {
   const from = after === null ? sql`` : sql`AND first.student_id > ${after}`;
@@ -76,9 +76,9 @@ async function readPage(db: Database, courseId: Id, after: Id | null): Promise<{
 }
 
 /**
- * Judges by what is so now, with the locks of a completion: a lesson that is published again, an access that has ended and a student who
- * is removed complete nothing. One transaction for each student, so that nobody waits for a page.
- * @returns when the student's access begins, if it is to come
+ * Judges by the current state, with the locks of a completion. A lesson that is published again, an ended access or a removed student
+ * completes nothing. Each student has a separate transaction, so that no other transaction waits for a whole page.
+ * @returns the begin of the student's access, if it lies in the future
  */
 async function judgeStudent(
   { db, publicUrl }: JudgingDeps,
@@ -97,7 +97,7 @@ async function judgeStudent(
   });
 }
 
-/** @returns when the student's next access to the course begins */
+/** @returns the begin of the student's next access to the course */
 async function findBeginning(tx: Transaction, studentId: Id, courseId: Id, now: Date): Promise<Date | undefined> {
   const row = await tx.one<{ begins: Date | null }>(sql`
     SELECT min(enrollment.starts_at) AS begins
@@ -107,7 +107,7 @@ async function findBeginning(tx: Transaction, studentId: Id, courseId: Id, now: 
   return row?.begins ?? undefined;
 }
 
-/** @returns what follows; a pass that began meanwhile goes on from its own beginning */
+/** @returns the next step; a pass that began meanwhile continues from its own start */
 async function recordPage(
   db: Database,
   courseId: Id,

@@ -1,4 +1,4 @@
-/** The lessons of a course as administrators write them. Whoever changes one holds its course. */
+/** The administrators' operations on the lessons of a course. Each change locks the course. */
 import { Lesson } from '../../../entities/learning/lesson.ts';
 import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -19,7 +19,7 @@ import { insertWithPublicId, refusalOf } from '../../../platform/infra/postgres/
 
 type LessonRecord = RecordOf<'Lesson'>;
 
-/** A lesson that was not removed is in a module. */
+/** Every lesson that was not removed is in a module. */
 const lessonColumns = columns(Lesson, [
   'id',
   'publicId',
@@ -72,7 +72,7 @@ export async function findLesson(db: Queries, clubId: Id, lessonId: Id): Promise
 }
 
 /**
- * Changes what is given; what is absent stays. A file that the content named before may be gone.
+ * Changes the given fields. A file that the content named before may be deleted.
  * @throws DomainError not_found (also a file that the content names), media_archived, public_id_taken
  */
 export async function updateLesson(
@@ -111,14 +111,14 @@ export async function updateLesson(
 }
 
 /**
- * Takes a lesson, with its comments, out of its course. The row stays, and so does its `public_id`, because events name it.
+ * Removes a lesson, with its comments, from its course. The row and its `public_id` stay, because events name them.
  * @throws DomainError not_found, in_use (an automation names it)
  */
 export async function removeLesson({ db }: DatabaseDeps, clubId: Id, lessonId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     const { courseId, publishedAt } = await lockLesson(tx, clubId, lessonId);
-    // The lesson, too: who publishes an automation that names it holds the lesson, and not its course. Not against foreign keys to it:
-    // whoever brings the index in step writes such a one while it holds the club, for which this waits below.
+    // Locks the lesson, too: a transaction that publishes an automation with this lesson locks the lesson, but not its course. The lock does
+    // not block foreign keys to the lesson: index updates insert such keys while they hold the club's lock, for which this waits below.
     await tx.run(sql`SELECT FROM lessons WHERE id = ${lessonId} FOR NO KEY UPDATE`);
     await requireUnnamed(tx, 'lesson', lessonId);
     if (publishedAt !== null) await noteCourseChanged(tx, courseId, now);

@@ -1,4 +1,4 @@
-/** How far a student is in a course: the counts that the classroom, a completion and administrators look at. */
+/** A student's progress in a course: the counts for the classroom, completions and administrators. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { Course } from '../../../entities/learning/course.ts';
 import { CourseCompletion } from '../../../entities/learning/course-completion.ts';
@@ -12,16 +12,16 @@ import { findStudent } from '../../identity/students.ts';
 export interface Progress {
   lessonCount: number;
   completedLessonCount: number;
-  /** When the course was completed, which stays whatever is published or undone later. */
+  /** When the course was completed. It stays even if lessons are published or undone later. */
   completedAt: Date | null;
 }
 
-/** To be added to columns of `courses course` with `joinProgress`. */
+/** Added to columns of `courses course` together with `joinProgress`. */
 export const progressColumns = columns(CourseCompletion, ['completedAt'], 'completion').and<Progress>(
   sql`counted.lessons AS "lessonCount", counted.completed AS "completedLessonCount"`,
 );
 
-/** Joins {@link progressColumns} to `courses course`: published lessons alone count. */
+/** Joins {@link progressColumns} to `courses course`. Only published lessons count. */
 export const joinProgress = (studentId: Id): Sql => sql`
   CROSS JOIN LATERAL (
     SELECT count(*)::int AS lessons, count(*) FILTER (WHERE progress.completed)::int AS completed
@@ -29,7 +29,7 @@ export const joinProgress = (studentId: Id): Sql => sql`
      WHERE lesson.course_id = course.id AND lesson.published_at IS NOT NULL) counted
   LEFT JOIN course_completions completion ON completion.course_id = course.id AND completion.student_id = ${studentId}`;
 
-/** Whether all published lessons of the course are completed; one without a published lesson never is (EVT-15). */
+/** Whether all published lessons of the course are completed; false for a course without a published lesson (EVT-15). */
 export function isWhole({ lessonCount, completedLessonCount }: Omit<Progress, 'completedAt'>): boolean {
   return lessonCount > 0 && completedLessonCount === lessonCount;
 }
@@ -42,7 +42,7 @@ const courseProgress = columns(
 type ProgressRow = RowOf<typeof courseProgress> & { hasAccess: boolean };
 
 /**
- * @returns a page with a row for each course that the student has access to or has completed a lesson of, newest courses first
+ * @returns a page with a row for each course that the student can access or has begun, newest courses first
  * @throws DomainError not_found (student)
  */
 export async function listProgress(
@@ -54,13 +54,13 @@ export async function listProgress(
 ): Promise<Page<RecordOf<'CourseProgress'>>> {
   await findStudent(db, clubId, studentId);
   const access = hasAccessToCourse(sql`course.id`, studentId, now);
-  const shown = sql`course.club_id = ${clubId} AND (${access} OR course.id IN (
+  const condition = sql`course.club_id = ${clubId} AND (${access} OR course.id IN (
     SELECT lesson.course_id FROM lesson_progress progress JOIN lessons lesson ON lesson.id = progress.lesson_id
      WHERE progress.student_id = ${studentId}))`;
   const { rows, total } = await listPage(db, page, {
     columns: courseProgress.and<{ hasAccess: boolean }>(sql`${access} AS "hasAccess"`),
-    from: sql`FROM courses course ${joinProgress(studentId)} WHERE ${shown}`,
-    counted: sql`FROM courses course WHERE ${shown}`,
+    from: sql`FROM courses course ${joinProgress(studentId)} WHERE ${condition}`,
+    counted: sql`FROM courses course WHERE ${condition}`,
     orderBy: sql`course.created_at DESC, course.id DESC`,
   });
   return { rows: rows.map(presentProgress), total };

@@ -1,4 +1,4 @@
-/** What students say about lessons, and its moderation. */
+/** Students' comments on lessons, and their moderation. */
 import { Student } from '../../../entities/identity/student.ts';
 import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -18,14 +18,14 @@ import { findLesson } from '../courses/lessons.ts';
 
 type ClassroomComment = RecordOf<'ClassroomComment'>;
 
-/** The comments of a removed student are deleted: each has an author with an address. */
+/** The comments of a removed student are deleted, so each comment has an author with an e-mail address. */
 const commentColumns = columns(LessonComment, ['id', 'body', 'studentId', 'createdAt'], 'comment').and<
   Pick<Student, 'name' | 'avatarKey'> & { email: string }
 >(columns(Student, ['name', 'email', 'avatarKey'], 'student'));
 type CommentRow = RowOf<typeof commentColumns>;
 const commentsWithAuthor = sql`FROM lesson_comments comment JOIN students student ON student.id = comment.student_id`;
 
-/** @throws DomainError not_found where the student does not see the lesson */
+/** @throws DomainError not_found if the student does not see the lesson */
 export async function publishComment(
   { db, storage }: MediaDeps,
   reader: Reader,
@@ -51,7 +51,7 @@ export async function publishComment(
   });
 }
 
-/** @returns a page of the lesson's comments, newest first @throws DomainError not_found where the student does not see the lesson */
+/** @returns a page of the lesson's comments, newest first @throws DomainError not_found if the student does not see the lesson */
 export async function listVisibleComments(
   db: Queries,
   storage: ObjectStore,
@@ -94,7 +94,7 @@ function commentsOf(db: Queries, lessonId: Id, page: PageRequest): Promise<Page<
   });
 }
 
-/** Also after access to the lesson has ended: what somebody wrote is theirs to take back. @throws DomainError not_found */
+/** Works also after access to the lesson has ended: authors may always delete their comments. @throws DomainError not_found */
 export async function deleteOwnComment({ db }: DatabaseDeps, reader: Reader, commentId: Id): Promise<void> {
   await deleteOne(db, { id: commentId, clubId: reader.clubId, studentId: reader.id });
 }

@@ -1,4 +1,4 @@
-/** The levels of a club: list, create, change, delete; and where a student stands among them. */
+/** The levels of a club: list, create, change, delete; and the level of a student. */
 import { Level } from '../../../entities/learning/level.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -16,7 +16,7 @@ type LevelRecord = RecordOf<'Level'>;
 export interface LevelRow {
   id: Id;
   name: string;
-  /** From which it begins. */
+  /** The points at which the level begins. */
   points: number;
   createdAt: Date;
 }
@@ -53,7 +53,7 @@ function rethrowPointsTaken(error: unknown): never {
     : error;
 }
 
-/** Nobody reaches it before their next award. @throws DomainError points_taken */
+/** Creates a level. Students reach it only with their next award. @throws DomainError points_taken */
 export async function createLevel(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -67,7 +67,7 @@ export async function createLevel(
   });
 }
 
-/** Whoever has reached it keeps that; others reach it with their next award. @throws DomainError not_found, points_taken */
+/** Students who have reached the level keep it; others reach it with their next award. @throws DomainError not_found, points_taken */
 export async function updateLevel(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -88,7 +88,7 @@ export async function updateLevel(
   });
 }
 
-/** Deletes a level that nobody has reached and no automation names; its row stays for the facts that name it. @throws DomainError not_found, in_use */
+/** Deletes a level that no student has reached and no automation names. Its row stays for the facts that name it. @throws DomainError not_found, in_use */
 export async function deleteLevel({ db }: DatabaseDeps, clubId: Id, levelId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await lockLevel(tx, clubId, levelId);
@@ -100,8 +100,8 @@ export async function deleteLevel({ db }: DatabaseDeps, clubId: Id, levelId: Id,
 }
 
 /**
- * The levels that a student's points pass and that the student has not reached before, the lowest first; none of them is
- * deleted or moved until the transaction ends.
+ * The levels that a student's points pass for the first time, the lowest first. They are not deleted or moved until the transaction
+ * ends.
  */
 export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, points: number): Promise<LevelRow[]> {
   return tx.rows<LevelRow>(sql`SELECT ${levelColumns} FROM levels level
@@ -110,7 +110,7 @@ export async function levelsPassed(tx: Transaction, clubId: Id, studentId: Id, p
       ORDER BY level.points FOR SHARE OF level`);
 }
 
-/** @returns the highest level that the student has reached and still has the points of, and the lowest one above the points */
+/** @returns the highest reached level whose points the student still has, and the lowest level above the points */
 export async function levelsAround(
   db: Queries,
   clubId: Id,

@@ -1,4 +1,4 @@
-/** Points of students: awarded once for each cause, and the levels that an award passes (EVT-19). */
+/** Students' points: awarded once per cause, and the levels that an award passes (EVT-19). */
 import { PointAward } from '../../../entities/learning/point-award.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { AwardKind } from '../../../entities/learning/values.ts';
@@ -15,7 +15,7 @@ import { levelsPassed } from './levels.ts';
 
 export interface Award {
   kind: AwardKind;
-  /** The lesson, or what the administrator's client chose. */
+  /** The id of the lesson, or the id that the administrator's client chose. */
   causeId: Id;
   points: number;
   note: string | null;
@@ -25,12 +25,12 @@ export interface Award {
 export interface NewAward {
   clubId: Id;
   studentId: Id;
-  /** May be less than nothing; for none, nothing is recorded. */
+  /** May be negative; with 0, nothing is recorded. */
   points: number;
-  /** What an award happens once for, a student. */
+  /** A student gets at most one award per cause. */
   cause: { kind: AwardKind; id: Id };
   note?: string | undefined;
-  /** Priority and details of the facts of levels. */
+  /** Priority and details of the facts about levels. */
   options?: FactOptions;
 }
 
@@ -51,22 +51,22 @@ function presentAward(award: Award): RecordOf<'PointAward'> {
 }
 
 /**
- * Gives a student points, once a cause, and records `student.level_reached` for each level that they pass with it, in the
- * order of the levels' points. A level that was reached is never reached again, also when points fall and rise.
- * @returns the award as it was recorded first
+ * Awards points to a student once per cause. For each level that they pass with it, in the order of the levels' points, it records
+ * `student.level_reached`. A level is reached only once, even if points fall and rise again.
+ * @returns the award that was recorded first
  * @throws DomainError not_found (student)
  */
 export async function awardPoints(tx: Transaction, award: NewAward, now: Date): Promise<Award> {
   const { clubId, studentId, points, cause, options = {} } = award;
   await lockStudent(tx, clubId, studentId);
-  const made: Award = {
+  const recordedAward: Award = {
     kind: cause.kind,
     causeId: cause.id,
     points,
     note: award.note ?? null,
     createdAt: now,
   };
-  if (points === 0) return made;
+  if (points === 0) return recordedAward;
   const earlier = await findAward(tx, studentId, cause);
   if (earlier) return earlier;
 
@@ -75,16 +75,16 @@ export async function awardPoints(tx: Transaction, award: NewAward, now: Date): 
     causeKind: cause.kind,
     causeId: cause.id,
     points,
-    note: made.note,
+    note: recordedAward.note,
     createdAt: now,
   });
   await tx.run(sql`UPDATE students SET points = points + ${points} WHERE id = ${studentId}`);
   await reachLevels(tx, { clubId, studentId }, options, now);
-  return made;
+  return recordedAward;
 }
 
 /**
- * The same by hand, once an `id` that the administrator's client chose.
+ * Awards points by hand, once per `id` of the administrator's client.
  * @throws DomainError invalid_request (no points), not_found (student)
  */
 export async function awardByHand(

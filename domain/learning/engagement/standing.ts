@@ -1,4 +1,4 @@
-/** Where a student stands: points, level and tags; and that none of it is left of a removed one. */
+/** A student's standing: points, level and tags; and its deletion when the student is removed. */
 import { Student } from '../../../entities/identity/student.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -9,27 +9,27 @@ import { pointsOf } from './points.ts';
 import { findStudent } from '../../identity/students.ts';
 import { presentTag, tagsOf } from './tags.ts';
 
-/** What students see of it. */
+/** The part of the standing that students see. */
 export interface OwnStanding {
   points: number;
-  /** The highest that the student has reached and still has the points of. */
+  /** The highest reached level whose points the student still has. */
   level: LevelRow | undefined;
-  /** The lowest that begins above the points. */
+  /** The lowest level above the points. */
   next: LevelRow | undefined;
 }
 
-/** @returns the student's points and levels, without the tags, which are the administrators' own */
+/** @returns the student's points and levels, without tags, which only administrators see */
 export async function ownStandingOf(db: Queries, clubId: Id, studentId: Id): Promise<OwnStanding> {
   const points = await pointsOf(db, studentId);
   return { points, ...(await levelsAround(db, clubId, studentId, points)) };
 }
 
-/** @returns a student's own standing as the contract shows it */
+/** @returns a student's own standing in the contract's form */
 export async function readOwnStanding(db: Queries, clubId: Id, studentId: Id): Promise<RecordOf<'OwnStanding'>> {
   return presentOwnStanding(await ownStandingOf(db, clubId, studentId));
 }
 
-/** @returns the same with the tags @throws DomainError not_found */
+/** @returns the standing with the tags @throws DomainError not_found */
 export async function readStanding(
   db: Queries,
   { clubId, studentId }: { clubId: Id; studentId: Id },
@@ -47,7 +47,7 @@ function presentOwnStanding({ points, level, next }: OwnStanding): RecordOf<'Own
   };
 }
 
-/** Of a removed student neither tags nor points nor levels are kept, and no event is raised. */
+/** Deletes the tags, points and levels of a removed student, without an event. */
 export async function purgeStudentFromStanding(tx: Transaction, studentId: Id): Promise<void> {
   for (const table of ['student_tags', 'student_levels', 'point_awards'])
     await tx.run(sql`DELETE FROM ${raw(table)} WHERE student_id = ${studentId}`);

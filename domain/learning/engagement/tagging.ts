@@ -1,4 +1,4 @@
-/** Puts tags on students and takes them off, each real change with its fact (EVT-17, EVT-18). */
+/** Adds tags to students and removes them. Each real change records a fact (EVT-17, EVT-18). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
@@ -14,14 +14,14 @@ export interface Tagging {
 }
 
 /**
- * Puts a tag on a student and records `student.tagged`; one that is there already is no change.
+ * Adds a tag to a student and records `student.tagged`. A tag that the student already has is no change.
  * @throws DomainError not_found (student or tag)
  */
 export async function tagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
   await db.transaction((tx) => putTag(tx, tagging, now));
 }
 
-/** The same in a transaction. @param options priority and details of its fact @returns whether it is a change */
+/** Adds a tag inside a transaction. @param options priority and details of its fact @returns whether this was a change */
 export async function putTag(
   tx: Transaction,
   tagging: Tagging,
@@ -35,14 +35,14 @@ export async function putTag(
 }
 
 /**
- * Takes a tag off a student and records `student.untagged`; one that is not there is no change.
+ * Removes a tag from a student and records `student.untagged`. A missing tag is no change.
  * @throws DomainError not_found (student or tag)
  */
 export async function untagStudent({ db }: DatabaseDeps, tagging: Tagging, now: Date): Promise<void> {
   await db.transaction((tx) => takeTag(tx, tagging, now));
 }
 
-/** The same in a transaction. @param options priority and details of its fact @returns whether it is a change */
+/** Removes a tag inside a transaction. @param options priority and details of its fact @returns whether this was a change */
 export async function takeTag(
   tx: Transaction,
   tagging: Tagging,

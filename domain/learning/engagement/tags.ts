@@ -36,7 +36,7 @@ export async function listTags(db: Queries, clubId: Id, page: PageRequest): Prom
   return { rows: rows.map(presentTag), total };
 }
 
-/** @returns the tags that are on a student, by name */
+/** @returns the tags of a student, by name */
 export async function tagsOf(db: Queries, studentId: Id): Promise<TagRow[]> {
   return db.rows<TagRow>(sql`SELECT ${tagColumns} FROM student_tags given JOIN tags tag ON tag.id = given.tag_id
       WHERE given.student_id = ${studentId} ORDER BY tag.folded_name`);
@@ -56,7 +56,7 @@ export async function lockTag(tx: Transaction, clubId: Id, tagId: Id, lock: 'sha
 
 const foldName = (name: string) => tidyName(name).toLowerCase();
 
-/** @throws DomainError name_taken, whatever the case of the letters */
+/** @throws DomainError name_taken, ignoring case */
 function rethrowNameTaken(error: unknown): never {
   throw violates(error, 'tags_club_name')
     ? new DomainError('name_taken', 'Another tag of this club has this name.')
@@ -77,7 +77,7 @@ export async function createTag(
   });
 }
 
-/** Renames a tag. It is no fact about the students who have it. @throws DomainError not_found, name_taken */
+/** Renames a tag. This records no fact about the students who have it. @throws DomainError not_found, name_taken */
 export async function updateTag(
   { db }: DatabaseDeps,
   clubId: Id,
@@ -92,7 +92,7 @@ export async function updateTag(
   });
 }
 
-/** Deletes a tag that no student has and no automation names; its row stays for the facts that name it. @throws DomainError not_found, in_use */
+/** Deletes a tag that no student has and no automation names. Its row stays for the facts that name it. @throws DomainError not_found, in_use */
 export async function deleteTag({ db }: DatabaseDeps, clubId: Id, tagId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     await lockTag(tx, clubId, tagId, 'update');

@@ -1,4 +1,4 @@
-/** Logos on their way from the store to a document, whatever the store does (DEC-186). */
+/** Reads logos from the store for a document, whatever the store does (DEC-186). */
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -17,7 +17,7 @@ describe('the picture of a logo (DEC-186)', function () {
   });
 
   const file = (): LogoFile => ({ key: `public/${newId()}`, sizeBytes: bytes.length, width: 200, height: 200 });
-  /** @param content what the store sends */
+  /** @param content the bytes that the store sends */
   const storeOf = (content: () => Buffer) => {
     const counts = { reads: 0, now: 0, most: 0 };
     const storage: Pick<ObjectStore, 'stream'> = {
@@ -33,7 +33,7 @@ describe('the picture of a logo (DEC-186)', function () {
     return { storage, counts };
   };
 
-  it('is made once of a file, and remembered', async () => {
+  it('is made once per file, and remembered', async () => {
     const { storage, counts } = storeOf(() => bytes);
     const [club, logo] = [newId(), file()];
     const read = () => readLogo(storage, club, logo, size);
@@ -42,21 +42,21 @@ describe('the picture of a logo (DEC-186)', function () {
     expect([one === other, (await read()) === one, counts.reads]).to.deep.equal([true, true, 1]);
   });
 
-  it('is read and made of two files at a time, of all clubs', async () => {
+  it('is read and made from two files at a time, for all clubs', async () => {
     const { storage, counts } = storeOf(() => bytes);
     const pictures = await Promise.all(Array.from({ length: 3 }, () => readLogo(storage, newId(), file(), size)));
     expect(pictures.filter((picture) => typeof picture === 'string')).to.deep.equal([]);
     expect([counts.reads, counts.most]).to.deep.equal([3, 2]);
   });
 
-  it('is read and made of one file of a club at a time', async () => {
+  it('is read and made from one file per club at a time', async () => {
     const { storage, counts } = storeOf(() => bytes);
     const club = newId();
     await Promise.all(Array.from({ length: 2 }, () => readLogo(storage, club, file(), size)));
     expect([counts.reads, counts.most]).to.deep.equal([2, 1]);
   });
 
-  it('is unavailable if the file has fewer bytes than its row says, and read again the next time', async () => {
+  it('is unavailable if the file is shorter than its row says, and read again later', async () => {
     let content = bytes.subarray(0, 100);
     const { storage, counts } = storeOf(() => content);
     const [club, logo] = [newId(), file()];
@@ -66,7 +66,7 @@ describe('the picture of a logo (DEC-186)', function () {
     expect(counts.reads).to.equal(2);
   });
 
-  it('is unreadable if the bytes are no image, and never read again', async () => {
+  it('is unreadable if the bytes are not an image, and never read again', async () => {
     const { storage, counts } = storeOf(() => Buffer.alloc(bytes.length, 0x61));
     const [club, logo] = [newId(), file()];
     expect(await readLogo(storage, club, logo, size)).to.equal('unreadable');

@@ -21,7 +21,7 @@ async function scene(language: Language, passages: readonly NewPassage[], title 
   return { clubId, sourceId: file.id, find };
 }
 
-/** Words that the club's material has, of those that passages have now. */
+/** The words of the club's material that current passages contain. */
 async function wordsLeft(clubId: Id): Promise<string[]> {
   const rows = await (
     await testDatabase()

@@ -20,8 +20,10 @@ describe('the weight of words', () => {
 
   it('takes the 24 rarest', () => {
     const terms = Array.from({ length: 30 }, (_, place) => term(`t${place}`, 30 - place));
-    const kept = weigh(terms, 100);
-    expect(kept.map(({ passages }) => passages)).to.deep.equal(Array.from({ length: 24 }, (_, place) => place + 1));
+    const weighedTerms = weigh(terms, 100);
+    expect(weighedTerms.map(({ passages }) => passages)).to.deep.equal(
+      Array.from({ length: 24 }, (_, place) => place + 1),
+    );
   });
 
   it('lets the rarest choose until 1,000 passages are chosen, and the very rarest always', () => {
@@ -37,7 +39,7 @@ describe('the weight of words', () => {
     expect(chosen(100, 400, 500)).to.deep.equal([true, true, true]);
   });
 
-  it('is that of BM25 by likeness, and never negative', () => {
+  it('equals BM25 times likeness, and is never negative', () => {
     const [whole, half, everywhere] = weigh([term('a', 2), term('b', 2, { likeness: 0.5 }), term('c', 20)], 10);
     expect(whole?.weight).to.be.closeTo(Math.log(1 + 8.5 / 2.5), 1e-12);
     expect(half?.weight).to.be.closeTo(Math.log(1 + 8.5 / 2.5) / 2, 1e-12);

@@ -200,7 +200,7 @@ describe('retrieval', () => {
       expect(await find('mooring')).to.deep.equal(['Two turns, then pull.']);
     });
 
-    it('returns a third passage of a page only after those of other pages', async () => {
+    it('returns a third passage of a page only after passages of other pages', async () => {
       const { ask } = await scene('en', [
         ...Array.from({ length: 5 }, () => ({ text: 'anchor anchor anchor', page: 1 })),
         { text: 'an anchor', page: 2 },
@@ -220,7 +220,7 @@ describe('retrieval', () => {
       expect((await ask('tide table')).map(({ page }) => page)).to.deep.equal([4, 1, 5]);
     });
 
-    it('returns each passage with its place and score, best first', async () => {
+    it('returns each passage with its position and score, best first', async () => {
       const { clubId, agentId } = await scene('en', []);
       const file = await buildSource(clubId, {
         title: 'Ropes',

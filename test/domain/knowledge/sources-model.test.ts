@@ -1,4 +1,4 @@
-/** Whatever is done to agents, material, courses, lessons and files, the club's index is as the model of the rules says. */
+/** After any acts on agents, material, courses, lessons and files, the club's index agrees with the model of the rules. */
 import { expect } from 'chai';
 import * as fc from 'fast-check';
 import { IsNull, Not } from 'typeorm';
@@ -18,8 +18,8 @@ const lengths = { minLength: 4, maxLength: 20, size: 'max' } as const;
 /** Sources that have left the index, whose rows their runs remove. */
 async function leftOf(clubId: Id): Promise<Id[]> {
   const { db } = await testDeps();
-  const left = await db.manager.find(AgentSource, { where: { clubId, removedAt: Not(IsNull()) } });
-  return left.map(({ id }) => id);
+  const removedSources = await db.manager.find(AgentSource, { where: { clubId, removedAt: Not(IsNull()) } });
+  return removedSources.map(({ id }) => id);
 }
 
 describe('the club’s index, against a model', () => {
@@ -37,17 +37,17 @@ describe('the club’s index, against a model', () => {
           const woken = await wakesBy(clubId, async () => {
             changed = await perform(act, club, model);
           });
-          const left = (await leftOf(clubId)).filter((id) => !leftBefore.includes(id));
+          const newlyRemoved = (await leftOf(clubId)).filter((id) => !leftBefore.includes(id));
           const toRead = model.settle(changed);
           const index = await indexedSourcesOf(clubId);
           const sources = index.map((one) => [one.itemId, one.title, one.wantedVersion, one.status]);
-          const wanted = [...model.index].toSorted(([a], [b]) => (a < b ? -1 : 1));
+          const expectedSources = [...model.index].toSorted(([a], [b]) => (a < b ? -1 : 1));
           expect(sources, JSON.stringify(act)).to.deep.equal(
-            wanted.map(([id, { title, version }]) => [id, title, version, 'pending']),
+            expectedSources.map(([id, { title, version }]) => [id, title, version, 'pending']),
           );
           const due = index.filter(({ itemId }) => toRead.includes(itemId));
           expect(woken, JSON.stringify(act)).to.deep.equal(
-            [...due.map(({ id }) => id), ...left].map((id) => workflowIdOf('sourceIndex', id)).toSorted(),
+            [...due.map(({ id }) => id), ...newlyRemoved].map((id) => workflowIdOf('sourceIndex', id)).toSorted(),
           );
         }
         const before = await indexedSourcesOf(clubId);

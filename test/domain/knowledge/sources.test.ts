@@ -34,7 +34,7 @@ function unlessArchived(error: unknown): void {
   if (!(error instanceof DomainError && error.code === 'media_archived')) throw error;
 }
 
-/** What should stand in a club's index, told from its rows alone. */
+/** The expected content of a club's index, computed only from its rows. */
 async function wantedOf(clubId: Id): Promise<Id[]> {
   const source = await testDatabase();
   const rows = await source.query<{ id: Id }[]>(
@@ -81,7 +81,7 @@ describe('the sources of a club’s index', () => {
     expect(await indexedSourcesOf(theirs.clubId)).to.deep.equal(before);
   });
 
-  it('become pending and due at once when their content changes, and keep id and passages', async () => {
+  it('become pending and due immediately when their content changes, and keep id and passages', async () => {
     const { db } = await testDeps();
     const source = await testDatabase();
     const [{ id: clubId }, now] = [await buildClub(), new Date()];
@@ -180,11 +180,11 @@ describe('a source that leaves the index', () => {
     const cited = { citedText: 'one', sourceId: source.id };
     await endAnswer(answerId, { citations: [cited, cited, cited] });
     await takeAway();
-    const left: [passages: number, links: number][] = [];
+    const remainingRows: [passages: number, links: number][] = [];
     const counts = async (place: string) => {
       if (place !== 'source_batch_removed') return;
       const linked = (await citationRows(answerId)).filter(({ sourceId }) => sourceId !== null);
-      left.push([(await passagesOf(source)).length, linked.length]);
+      remainingRows.push([(await passagesOf(source)).length, linked.length]);
     };
     const dies = async (place: string) => {
       if (place === 'source_batch_removed') throw new Error('the worker dies here');
@@ -194,7 +194,7 @@ describe('a source that leaves the index', () => {
     const later = Date.now() + 3_600_000;
     const next = await stepSource(source, { removalBatch: 2, failpoint: counts }, { now: later });
     expect(next).to.include({ outcome: 'gone' });
-    expect(left).to.deep.equal([
+    expect(remainingRows).to.deep.equal([
       [1, 3],
       [0, 3],
       [0, 1],
@@ -236,7 +236,7 @@ function fail(): never {
 }
 
 const each = <T>(of: fc.Arbitrary<T>, count: number) => fc.array(of, { minLength: count, maxLength: count });
-/** What all administrators of a world do at the same time: two agents, six lessons, two courses and two files change at once. */
+/** The acts of all administrators at the same time, on two agents, six lessons, two courses and two files. */
 const everything = fc.record({
   agents: each(
     fc.record({
@@ -298,12 +298,12 @@ describe('administrators who change material at the same time', () => {
       const { clubId, courses, files, agents } = await openIndexedClub();
       const [lesson, agent] = [await buildLesson(courses[0]), agents[0].id];
       const material = { files: [files[0].id], lessons: [lesson.id] };
-      // The one that comes first here has the lower id.
+      // The first of the two has the lower id.
       await give(clubId, agent, first === 'file' ? { files: material.files } : { lessons: material.lessons });
       await give(clubId, agent, material);
       const ids = (await indexedSourcesOf(clubId)).map(({ id }) => id).toSorted();
       expect(ids).to.have.length(2);
-      // As the end of an answer takes them: one after the other, by id.
+      // In the order of an answer's end: one after the other, by id.
       const share = (tx: Transaction, id: Id | undefined) =>
         tx.manager.query(`SELECT 1 FROM agent_sources WHERE id = $1 FOR KEY SHARE NOWAIT`, [id]);
       let emptied: Promise<unknown> = Promise.resolve();
@@ -319,7 +319,7 @@ describe('administrators who change material at the same time', () => {
       expect(await indexedSourcesOf(clubId)).to.deep.equal([]);
     });
 
-  it('index what is wanted and end no transaction early, with everything changed at once in many rounds', async function () {
+  it('index the wanted sources and end no transaction early, in rounds of simultaneous changes', async function () {
     this.timeout(120_000);
     const usual = await testDeps();
     const db = recordingEnds(usual.db);

@@ -6,7 +6,7 @@ import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../toolkit/stack/database.ts';
 import { buildPassages, buildSource } from '../../toolkit/builders/sources.ts';
 
-/** What triggers have counted. */
+/** The counts of the triggers. */
 async function countedWords(clubId: Id): Promise<Record<string, number>> {
   const source = await testDatabase();
   const rows = await source.query<{ word: string; passages: number }[]>(

@@ -15,17 +15,17 @@ describe('message catalogues', () => {
       expect(catalogueProblems(language, messagesOf(language))).to.deep.equal([]);
     });
 
-  it('have no message that no code uses', () => {
+  it('have no unused message', () => {
     expect(unusedKeys(projectDirectory)).to.deep.equal([]);
   });
 
-  it('have texts for the mail templates alone', () => {
+  it('have mail texts only for existing templates', () => {
     const templates = new Set<string>(mailTemplateNames);
     const parts = keys.filter((key) => /^mail\.[a-z_]+\./.test(key)).map((key) => key.split('.')[1] ?? '');
     expect(parts.filter((template) => !templates.has(template))).to.deep.equal([]);
   });
 
-  /** Messages that are the same words in both languages. */
+  /** Messages with the same words in both languages. */
   const same: Readonly<Record<string, readonly MessageKey[]>> = {
     'pt-BR': ['time.zone_with_offset'],
     es: ['time.zone_with_offset'],
@@ -38,7 +38,7 @@ describe('message catalogues', () => {
       expect(untranslated).to.deep.equal(same[language]);
     });
 
-  /** English words that none of the other languages writes in the same way. */
+  /** English words that no other language spells in the same way. */
   const englishWords = /\b(?:the|your|you|of|with|were|have|this|that|please|nothing|waiting)\b/i;
   for (const language of offeredLanguages.filter((each) => each !== 'en'))
     it(`${language} has no English word inside its sentences`, () => {
@@ -81,17 +81,17 @@ describe('the check of catalogues', () => {
       expect(catalogueProblems(language, catalogue)).to.include(problem);
     });
 
-  it('reports a key that is missing', () => {
+  it('reports a missing key', () => {
     const { 'mail.greeting': _, ...rest } = en;
     expect(catalogueProblems('en', rest)).to.deep.equal(['en: mail.greeting is missing.']);
   });
 
-  it('reports a text that is no ICU message', () => {
+  it('reports a text that is not an ICU message', () => {
     const [problem] = catalogueProblems('en', changed({ 'mail.greeting': 'Hello {name' }));
     expect(problem).to.match(/^en: mail\.greeting is no ICU message: /);
   });
 
-  it('reports a key that no code uses, and finds keys that code composes', () => {
+  it('reports an unused key, and finds keys that code composes', () => {
     const composed = 'mail.student_code.subject';
     expect(unusedKeys(projectDirectory, ['mail.greeting', 'mail.of_nobody', composed])).to.deep.equal([
       'mail.of_nobody',

@@ -1,4 +1,4 @@
-/** Everything that people read, in one language: mails, daily mails, calendar entries, certificates and pages, with values in other scripts. */
+/** All documents that people read, in one language: mails, daily mails, calendar entries, certificates and pages, with values in other scripts. */
 import type { OperationId } from '../../../contract/contract.ts';
 import { contractOperations } from '../../../contract/contract.ts';
 import { pages } from '../../../api/pages/index.ts';
@@ -20,7 +20,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { taggedTexts } from '../../toolkit/assert/pdf-readers.ts';
 import { printCertificate } from '../learning/certificates/letters/printing.ts';
 
-/** One thing that a person reads. */
+/** A document that a person reads. */
 export interface Document {
   name: string;
   /** A whole HTML document. */
@@ -29,7 +29,7 @@ export interface Document {
   texts: readonly string[];
 }
 
-/** Values that clubs and people wrote: no word of it is in a catalogue, so whatever else is in a document is the service's. */
+/** Values of clubs and people. No catalogue contains their words, so all other words of a document come from the service. */
 export const values = {
   name: 'Юлия',
   club: '王会',
@@ -43,7 +43,7 @@ export const values = {
 } as const;
 
 export const at = new Date('2026-03-02T08:00:00Z');
-/** Both hours of this night are 02:30 on the clocks of Berlin. */
+/** A time that occurs twice: both hours of this night are 02:30 on the clocks of Berlin. */
 const twice = new Date('2026-10-25T00:30:00Z');
 
 function contextOf(session: MailContext['session']): MailContext {
@@ -58,7 +58,7 @@ function contextOf(session: MailContext['session']): MailContext {
   };
 }
 
-/** Each template with all that it may name, and with as little as it needs. */
+/** Each template with all possible values, and with the fewest. */
 function mails(language: OfferedLanguage): Document[] {
   const wording = wordingIn(language);
   const full = contextOf({
@@ -138,7 +138,7 @@ async function dailyMail(language: OfferedLanguage): Promise<Document[]> {
   ];
 }
 
-/** @returns an entry whose title the language gives, because the mentorship's own must not stand in a mail */
+/** @returns an entry whose title comes from the language, because a mail must not contain the mentorship's own title */
 export function calendarEntry(language: OfferedLanguage): string {
   const event = {
     method: 'REQUEST',
@@ -167,7 +167,7 @@ async function certificatePreview(language: OfferedLanguage): Promise<Document> 
 
 type Answers = { readonly [Op in OperationId]?: readonly (readonly [state: string, answer: object])[] };
 
-/** The answers that each page shows, by operation. A page without a case fails the walk. */
+/** The answers that each page shows, by operation. The walk fails for a page without a case. */
 function answersOf(language: OfferedLanguage): Answers {
   const branding = { accent_color: '#1f4fd8', links: [] };
   const verified = {
@@ -221,7 +221,7 @@ function answersOf(language: OfferedLanguage): Answers {
   };
 }
 
-/** Each page of the router: what it shows, and what it says for each code that its operation may refuse with. */
+/** Each page of the router: its answers, and its words for each refusal code of its operation. */
 function pagesOf(language: OfferedLanguage): Document[] {
   const answers = answersOf(language);
   return contractOperations()
@@ -229,7 +229,7 @@ function pagesOf(language: OfferedLanguage): Document[] {
     .flatMap(({ operationId, errorCodes }) => {
       const page = pages[operationId] as AnyHtmlPage | undefined;
       const cases = answers[operationId] ?? [];
-      if (!page || cases.length === 0) throw new Error(`The page of ${operationId} has no case here.`);
+      if (!page || cases.length === 0) throw new Error(`The page of ${operationId} has no case in this file`);
       const refusalCodes = new Set<ErrorCode>([...errorCodes, 'rate_limited', 'rate_limit_unavailable', 'token_gone']);
       return [
         ...cases.map(([state, answer]) => ({
@@ -244,7 +244,7 @@ function pagesOf(language: OfferedLanguage): Document[] {
     });
 }
 
-/** @returns everything that people read in the language */
+/** @returns all documents of the language */
 export async function documentsIn(language: OfferedLanguage): Promise<Document[]> {
   const subject = wordingIn(language).say('test_mail.subject', { subject: values.title });
   return [
@@ -258,5 +258,5 @@ export async function documentsIn(language: OfferedLanguage): Promise<Document[]
   ];
 }
 
-/** @returns the mails whose link leads on, and not a code */
+/** @returns the mails with a link instead of a code */
 export const mailsWithLink = mailTemplateNames.filter((template) => !('withCode' in mailTemplates[template]));

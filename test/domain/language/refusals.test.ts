@@ -1,4 +1,4 @@
-/** Refusals that students read: each has words in every language, and its code and headers stay (DEC-188). */
+/** Refusals that students read have words in every language; their codes and headers never change (DEC-188). */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
@@ -8,7 +8,7 @@ import { offeredLanguages } from '../../../domain/language/languages.ts';
 import { minutesOf, RefusalToPerson } from '../../../domain/language/refusal.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 
-/** Their messages name fields and formats: the programmer of a client corrects them. */
+/** Their messages name fields and formats, which the programmer of a client corrects. */
 const forProgrammers: ReadonlySet<string> = new Set<ErrorCode>([
   'malformed_request',
   'invalid_request',
@@ -19,10 +19,10 @@ const forProgrammers: ReadonlySet<string> = new Set<ErrorCode>([
   'message_exists',
   'post_exists',
 ]);
-/** The mapper of errors has words for these, in whatever layer they are thrown. */
+/** The error mapper has words for these codes, whichever layer throws them. */
 const byCode: ReadonlySet<string> = new Set<ErrorCode>(['unauthenticated', 'not_found', 'busy']);
 
-/** Codes that operations of students share with operations of administrators: files whose refusals no student gets. */
+/** Codes that operations of students and administrators share: files whose refusals no student gets. */
 const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
   feature_not_in_plan: ['domain/billing/allowances.ts'], // for the addressee `administrator`
   limit_reached: ['domain/billing/allowances.ts', 'domain/media/storage.ts'],
@@ -36,7 +36,7 @@ const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> 
     'domain/sales/purchases/products.ts',
     'domain/watches/watches.ts',
   ],
-  // Files named twice are a fault of the client.
+  // A client that names a file twice has a defect.
   invalid_file: [
     'domain/clubs/branding.ts',
     'domain/community/post-files.ts',
@@ -96,7 +96,7 @@ describe('refusals that students read', () => {
     for (const message of messages) expect(message).to.match(/3.*24|24.*3/);
   });
 
-  it('are in the first language of the reader that the service speaks', () => {
+  it('use the reader’s first offered language', () => {
     const refusal = new RefusalToPerson('post_locked', 'refusal.post_locked');
     expect(refusal.messageIn(null, 'fr', 'de-AT', 'es')).to.equal('Der Beitrag nimmt keine Kommentare mehr an.');
     expect(refusal.messageIn(null, null)).to.equal('The post takes no comments any more.');
@@ -109,7 +109,7 @@ describe('refusals that students read', () => {
     expect(refusal.headers).to.deep.equal({});
   });
 
-  it('name a wait in whole minutes, at least one', () => {
+  it('give a wait in whole minutes, at least one', () => {
     expect([1, 60, 61, 3_600].map(minutesOf)).to.deep.equal([1, 1, 2, 60]);
   });
 });

@@ -1,4 +1,4 @@
-/** The marks of each language, one way to address people, and sentences that stay whole when values are inserted. */
+/** The punctuation of each language, one form of address, and sentences that stay whole when values are inserted. */
 import { expect } from 'chai';
 import { en } from '../../../domain/language/catalogues/en.ts';
 import type { MessageKey } from '../../../domain/language/arguments.ts';
@@ -10,7 +10,7 @@ const keys = Object.keys(en) as MessageKey[];
 /** Counts whose plural forms differ in one of the languages. */
 const counts = [1, 2, 3, 11, 100] as const;
 
-/** @param choice whether the optional parts of a sentence are there @returns values for every argument that a message may have */
+/** @param choice whether the optional parts of a sentence are present @returns values for every possible argument */
 const valuesWith = (language: OfferedLanguage, choice: 'yes' | 'no', count: number, kind: string) => {
   const at = new Date('2026-03-02T08:00:00Z');
   const { day, moment, zone } = wordingIn(language);
@@ -42,7 +42,7 @@ const valuesWith = (language: OfferedLanguage, choice: 'yes' | 'no', count: numb
   };
 };
 
-/** @returns each message of a language as people read it, in every variant */
+/** @returns each message of a language in all its variants */
 function sentencesIn(language: OfferedLanguage): { key: MessageKey; text: string }[] {
   const say = wordingIn(language).say as (key: MessageKey, values: object) => string;
   const variants = counts.flatMap((count) =>
@@ -53,13 +53,13 @@ function sentencesIn(language: OfferedLanguage): { key: MessageKey; text: string
   return keys.flatMap((key) => [...new Set(variants.map((values) => say(key, values)))].map((text) => ({ key, text })));
 }
 
-/** @returns such as `es: mail.greeting: Hola` for each message that has the fault */
+/** @returns lines such as `es: mail.greeting: Hola` for each message with the fault */
 const faultsIn = (language: OfferedLanguage, isFaulty: (text: string, key: MessageKey) => boolean) =>
   sentencesIn(language)
     .filter(({ key, text }) => isFaulty(text, key))
     .map(({ key, text }) => `${language}: ${key}: ${text}`);
 
-/** Marks that a language writes in another way. */
+/** Punctuation marks that the language writes differently. */
 const foreignMarks: Readonly<Record<OfferedLanguage, RegExp>> = {
   en: /["„«»]/,
   'pt-BR': /["„«»]/,
@@ -68,48 +68,48 @@ const foreignMarks: Readonly<Record<OfferedLanguage, RegExp>> = {
   ar: /["„“”?;]|,(?!\d)/,
 };
 
-/** Words of a form of address, or of a region, that the catalogue does not use. */
+/** Words of another form of address or region. */
 const otherRegister: Readonly<Partial<Record<OfferedLanguage, RegExp>>> = {
   'pt-BR': /(?<!\p{L})(?:tu|teu|tua|teus|tuas|lhe|vós|senhor|senhora|registo|ficheiro|ecrã)(?!\p{L})/iu,
   es: /(?<!\p{L})(?:usted|ustedes|vosotros|vosotras|os|vuestr[oa]s?|vos|\p{L}+[áéí]is)(?!\p{L})/iu,
   de: /(?<!\p{L})(?:Ihnen|Ihr|Ihre[mnrs]?)(?!\p{L})/u,
-  // A man would be addressed so, and a woman in another form.
+  // These forms address a man; a woman needs other forms.
   ar: /(?<!\p{L})(?:تريد|تجد|تطلبها|تستطيع|اضغط|افتح|اقرأ|عزيزي)(?!\p{L})/u,
 };
 
-/** `mail.student_without_name` stands behind a greeting, `time.…` and `certificate.…` inside of lines. */
+/** `mail.student_without_name` follows a greeting; `time.…` and `certificate.…` stand inside lines. */
 const isInsideLine = /^(?:mail\.student_without_name|time\.|certificate\.(?:has_completed|completed_on))/;
 
 describe('the words of the catalogues', () => {
   for (const language of offeredLanguages) {
-    it(`of ${language} use the marks of the language`, () => {
+    it(`use the punctuation of ${language}`, () => {
       expect(faultsIn(language, (text) => foreignMarks[language].test(text))).to.deep.equal([]);
     });
 
-    it(`of ${language} address people in one way`, () => {
+    it(`address people in one form in ${language}`, () => {
       expect(faultsIn(language, (text) => otherRegister[language]?.test(text) ?? false)).to.deep.equal([]);
     });
 
-    it(`of ${language} have neither a gap nor a blank before a mark once they are filled in`, () => {
+    it(`have no double space and no space before a mark in ${language}`, () => {
       const gap = /^ | $| {2}| [.,;:!?،؟؛]|\.\.|[„«¿¡] | [”»]/;
       expect(faultsIn(language, (text) => gap.test(text))).to.deep.equal([]);
     });
 
-    it(`of ${language} end each paragraph of a text with a full stop`, () => {
+    it(`end each paragraph with a full stop in ${language}`, () => {
       // The id of a request ends its message, so that a person can copy it.
       const isText = (key: MessageKey) => /\.text$|^(?:answer|refusal)\.(?!internal_error$)/.test(key);
       const isOpen = (text: string) => text.split('\n\n').some((paragraph) => !/[.!?؟]$/.test(paragraph));
       expect(faultsIn(language, (text, key) => isText(key) && isOpen(text))).to.deep.equal([]);
     });
 
-    it(`of ${language} begin with a capital letter`, () => {
+    it(`begin with a capital letter in ${language}`, () => {
       const isSmall = (text: string) => text.split('\n\n').some((paragraph) => /^[“„«¿¡]?\p{Ll}/u.test(paragraph));
       const isLine = (text: string, key: MessageKey) => isInsideLine.test(key) || text.startsWith('https://');
       expect(faultsIn(language, (text, key) => !isLine(text, key) && isSmall(text))).to.deep.equal([]);
     });
   }
 
-  it('say no count in digits where Arabic has a form for one or two', () => {
+  it('use no digits in Arabic for one and two, which have their own forms', () => {
     const counted = keys.filter((key) => catalogues.ar.messages[key].includes('count, plural'));
     const say = wordingIn('ar').say as (key: MessageKey, values: object) => string;
     for (const key of counted)

@@ -1,6 +1,6 @@
 /**
- * A walk through everything that people read, in every language: each document is rendered, has its values, its links, its language and
- * direction, and no English word. A new mail, page or message without a case fails. After a change of the layout:
+ * Renders every document in every language. Each has its values, links, language and direction, and no English word. A new mail, page or
+ * message without a case fails. After a change of the layout:
  * `UPDATE_STRUCTURES=1 npm test -- test/domain/language/walk.test.ts`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -61,13 +61,13 @@ function literalsOf(elements: readonly MessageFormatElement[]): string[] {
 const wordsOfCatalogue = (messages: Readonly<Record<string, string>>) =>
   new Set(Object.values(messages).flatMap((text) => literalsOf(parse(text, { ignoreTag: true })).flatMap(wordsOf)));
 
-/** Words of the English catalogue that the language's own does not have. */
+/** English catalogue words that the language's own catalogue does not have. */
 function foreignWords(language: OfferedLanguage): Set<string> {
   const own = wordsOfCatalogue(catalogues[language].messages);
   return new Set([...wordsOfCatalogue(en)].filter((word) => !own.has(word)));
 }
 
-/** Elements in their order, without words: what a document looks like. Inside a frame, too. */
+/** The elements of a document in order, without words, also inside frames. */
 function structureOf(html: string): string {
   return nodesOf(html)
     .flatMap(({ name, attribs }) => {
@@ -80,7 +80,7 @@ function structureOf(html: string): string {
 const addressesIn = (html: string) =>
   nodesOf(html).flatMap(({ attribs = {} }) => ['href', 'action'].flatMap((name) => attribs[name] ?? []));
 
-/** Messages that no document shows: they answer a request. */
+/** Messages in no document: they answer a request. */
 const isAnswer = (key: string) => /^(?:refusal|answer)\./.test(key);
 
 describe('everything that people read', function () {
@@ -108,13 +108,13 @@ describe('everything that people read', function () {
   });
   const documentsOf = (language: OfferedLanguage) => [...(walked.get(language)?.values() ?? [])];
 
-  it('says every message of the catalogue', () => {
+  it('contains every message of the catalogue', () => {
     expect((Object.keys(en) as MessageKey[]).filter((key) => !isAnswer(key) && !usedKeys.has(key))).to.deep.equal([]);
   });
 
   for (const language of offeredLanguages) {
     describe(`in ${language}`, () => {
-      it('has no value that is missing and no syntax of a message', () =>
+      it('has no missing value and no message syntax', () =>
         eachCase(documentsOf(language), (document) => {
           for (const text of textsOf(document))
             expect(text).to.not.match(/[{}]|\bundefined\b|\bnull\b|\bNaN\b|Invalid Date|\[object/);
@@ -127,7 +127,7 @@ describe('everything that people read', function () {
           expect(root?.attribs).to.include({ lang: language, dir: directionOf(language) });
         }));
 
-      it('shows the values that English shows, and leads to the same addresses', () =>
+      it('shows the same values and addresses as English', () =>
         eachCase(documentsOf(language), (document) => {
           const english = walked.get('en')?.get(document.name);
           const visibleValues = (one: Document | undefined) => {
@@ -150,7 +150,7 @@ describe('everything that people read', function () {
       it('has a calendar entry that another program reads', () => {
         const calendar = new ICAL.Component(ICAL.parse(calendarEntry(language)) as unknown[]);
         const found = calendar.getFirstSubcomponent('vevent');
-        if (!found) throw new Error('There is no entry.');
+        if (!found) throw new Error('The calendar has no entry');
         const entry = new ICAL.Event(found);
         expect(entry.summary).to.equal(catalogues[language].messages['calendar.session']);
         expect(entry.startDate.toJSDate()).to.deep.equal(at);
@@ -170,7 +170,7 @@ describe('everything that people read', function () {
       const foreign = foreignWords(language);
       expect(foreign.size).to.be.greaterThan(200);
       return eachCase(documentsOf(language), (document) => {
-        // Addresses and codes are no words.
+        // Addresses and codes are not words.
         const texts = textsOf(document).map((text) =>
           text.replaceAll(/https?:\/\/\S+|\S+\.(?:example|test)\b\S*|\b[A-Z0-9]{4}(?:-[A-Z0-9]{4})+\b/g, ''),
         );

@@ -17,7 +17,7 @@ describe('wording', () => {
     ]);
   });
 
-  it('isolates a value of the other direction, and no other', () => {
+  it('isolates only values of the other direction', () => {
     expect(wordingIn('ar').say('mail.greeting', { name: 'Ada' })).to.equal('مرحبًا \u2068Ada\u2069،');
     expect(wordingIn('ar').say('mail.greeting', { name: 'ليلى' })).to.equal('مرحبًا ليلى،');
     expect(wordingIn('en').say('mail.greeting', { name: 'ליאור' })).to.equal('Hello \u2068ליאור\u2069,');
@@ -36,7 +36,7 @@ describe('wording', () => {
     ).to.equal('قبِل نادي الواجب الذي سلّمته في درس «\u2068Bends\u2069».');
   });
 
-  it('takes no tag and no brace of a value for markup', () => {
+  it('treats tags and braces in values as plain text', () => {
     for (const name of ['<b>Ada</b>', '{name}', "it's {x} <y>"])
       expect(wordingIn('de').say('mail.greeting', { name })).to.equal(`Hallo ${name},`);
   });
@@ -54,14 +54,14 @@ describe('wording', () => {
       expect(wordingIn(language).moment(new Date('2026-03-02T08:00:00Z'), 'Europe/Berlin')).to.equal(moment);
     });
 
-  it('shows the offset in the hour that occurs twice, and in no other', () => {
+  it('shows the offset only in the hour that occurs twice', () => {
     const { moment, shortMoment } = wordingIn('en');
     expect(moment(summer, 'Europe/Berlin')).to.contain('at 02:30 (Central European Time, GMT+2)');
     expect(moment(winter, 'Europe/Berlin')).to.contain('at 02:30 (Central European Time, GMT+1)');
     expect(shortMoment(winter, 'Europe/Berlin')).to.equal('25 October at 02:30 (GMT+1)');
     expect(moment(new Date('2026-10-25T02:30:00Z'), 'Europe/Berlin')).to.not.contain('GMT');
     expect(moment(summer, 'America/Sao_Paulo')).to.not.contain('GMT');
-    // Half an hour (Lord Howe), and a zone that Postgres and Node name differently.
+    // A change of half an hour (Lord Howe), in a zone that Postgres and Node name differently.
     expect(shortMoment(new Date('2026-04-04T15:15:00Z'), 'Australia/Lord_Howe')).to.match(/01:45 \(GMT\+10:30\)$/);
   });
 
@@ -70,7 +70,7 @@ describe('wording', () => {
     expect(wordingIn('pt-BR').zone(summer, 'America/Sao_Paulo')).to.equal('Horário Padrão de Brasília');
   });
 
-  it('shows the day that it is in the zone', () => {
+  it('shows the day in the zone', () => {
     const evening = new Date('2026-03-02T23:30:00Z');
     expect(wordingIn('pt-BR').day(evening, 'UTC')).to.equal('2 de março de 2026');
     expect(wordingIn('pt-BR').day(evening, 'Europe/Berlin')).to.equal('3 de março de 2026');
@@ -90,13 +90,13 @@ describe('writing directions', () => {
       expect(directionOfText(text)).to.equal(direction);
     });
 
-  it('stand in an attribute only against the document', () => {
+  it('are written as an attribute only if they differ from the document’s', () => {
     expect(dirAttribute('Ahoy', 'ltr')).to.equal('');
     expect(dirAttribute('Ahoy', 'rtl')).to.equal(' dir="ltr"');
     expect(dirAttribute('123', 'rtl')).to.equal('');
   });
 
-  it('isolate keeps the value, and closes what it opens', () => {
+  it('keep the value inside a closed isolate', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme' }),

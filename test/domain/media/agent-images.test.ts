@@ -1,4 +1,4 @@
-/** Images of a question: which it may name, what the model is shown of them, how they are presented. */
+/** Images of a question: the allowed images, their form for the model, and their presentation. */
 import { Queries } from '../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -37,7 +37,7 @@ describe('agent images', () => {
       );
   };
 
-  /** A question that shows these images, in a conversation of its own. */
+  /** A question that shows these images, in a new conversation. */
   async function questionWith(imageIds: readonly Id[]): Promise<Id> {
     const agent = await buildAgent(club.id);
     const conversation = await buildConversation({}, { clubId: club.id, agentId: agent.id, studentId: student.id });
@@ -68,8 +68,8 @@ describe('agent images', () => {
         'an unknown one': newId(),
         'one of another student': others.id,
         'one of the library': library.id,
-        'one that is uploading': uploading.id,
-        'one that failed': failed.id,
+        'an image that is uploading': uploading.id,
+        'an image that failed': failed.id,
       })) {
         outcomes[name] = await required([id]);
         outcomes[`${name}, beside an own one`] = await required([own.id, id]);
@@ -79,7 +79,7 @@ describe('agent images', () => {
       outcomes['one of another club'] = await required([own.id], student.id, (await buildClub()).id);
       const { db } = await testDeps();
       await db.transaction((tx) => purgeStudentFromMedia(tx, student.id, new Date()));
-      outcomes['one that was removed'] = await required([own.id]);
+      outcomes['a removed image'] = await required([own.id]);
       expect(outcomes).to.deep.equal(Object.fromEntries(Object.keys(outcomes).map((name) => [name, refused])));
     });
   });
@@ -100,7 +100,7 @@ describe('agent images', () => {
       expect(await readImages(await testObjectStore(), new Queries(source.manager), newId())).to.deep.equal([]);
     });
 
-    it('are presented by question with signed addresses, and are gone once the student is removed', async () => {
+    it('are presented by question with signed addresses, until the student is removed', async () => {
       const [first, second] = [await imageOf(student), await imageOf(student)];
       const questions = [
         await questionWith([first.id, second.id]),

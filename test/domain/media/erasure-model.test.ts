@@ -1,4 +1,4 @@
-/** Whatever happens to an upload, the bucket and the record are in the end as the model of the rules says. */
+/** After any sequence of acts on an upload, the bucket and the record agree with the model of the rules. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { purgeStudentFromMedia, removeMedia } from '../../../domain/media/erasure.ts';
@@ -48,7 +48,7 @@ async function complete({ club, student, isImage, mediaId, now }: World, failing
   await completed(owner, mediaId, { deps: await mediaDeps(() => failing), at: new Date(now) });
 }
 
-/** What may happen to an upload, in any order. */
+/** The acts on an upload, in any order. */
 const steps: Record<string, (world: World) => Promise<void>> = {
   'put good': (world) => arrive(world, world.good),
   'put bad': (world) =>
@@ -57,7 +57,7 @@ const steps: Record<string, (world: World) => Promise<void>> = {
     await complete(world);
     world.model.complete(world.now);
   },
-  async 'complete, the store failing'(world) {
+  async 'complete without the store'(world) {
     await complete(world, { read: () => Promise.reject(new Error('The store is away.')) });
     world.model.arrive();
   },
@@ -81,7 +81,7 @@ const steps: Record<string, (world: World) => Promise<void>> = {
 };
 
 describe('erasure of uploads, against a model', () => {
-  it('leaves in the bucket what is ready, as it was checked, and of images those that are shown', async function () {
+  it('leaves ready files as they were checked, and only images that a question shows', async function () {
     this.timeout(240_000);
     const happening = fc.tuple(
       fc.constantFrom('library' as const, 'image' as const),
@@ -91,7 +91,7 @@ describe('erasure of uploads, against a model', () => {
       fc.asyncProperty(happening, async ([purpose, further]) => {
         const world = await buildWorld(purpose);
         const { club, mediaId, model, good } = world;
-        // Days matter to what is ready: it is made so first, rather than where chance has it so.
+        // Time changes ready files, so the file is made ready first instead of at a random step.
         for (const step of further.includes('days') ? ['put good', 'complete', ...further] : further) {
           await steps[step]?.(world);
           expect(await filesOf(club), step).to.have.length(model.stored ? 1 : 0);
@@ -106,11 +106,13 @@ describe('erasure of uploads, against a model', () => {
         const store = await testObjectStore();
         const original = `media/${club.id}/${mediaId}`;
         if (purpose === 'library') return void expect(await store.read(original, 0, good.length)).to.deep.equal(good);
-        // Of an image for agents the picture that was made of it is kept alone (MED-22).
+        // For an image for agents only its picture stays (MED-22).
         expect(await store.size(original)).to.equal(0);
-        const made = (await keysOf(club)).filter((key) => key !== mediaId).map((key) => key.slice(mediaId.length));
-        expect(made).to.have.length(1);
-        expect(made[0]).to.match(/^\.\d+-preview-1$/);
+        const pictureKeys = (await keysOf(club))
+          .filter((key) => key !== mediaId)
+          .map((key) => key.slice(mediaId.length));
+        expect(pictureKeys).to.have.length(1);
+        expect(pictureKeys[0]).to.match(/^\.\d+-preview-1$/);
       }),
       { numRuns: 50 },
     );

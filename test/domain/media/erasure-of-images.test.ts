@@ -1,4 +1,4 @@
-/** Images that students show to agents: they go with their student, and a week after nobody has shown them. */
+/** Images that students show to agents are erased with their student, or a week after no question shows them. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { eraseDue, purgeStudentFromMedia } from '../../../domain/media/erasure.ts';
@@ -38,7 +38,7 @@ describe('erasure of images for agents', () => {
     const remove = (of: TestStudent) =>
       call('DELETE', `/v1/clubs/${club.id}/students/${of.id}`, { token: club.owner.token });
 
-    it('leaves no name in a row and no file in the bucket, and spares those of others', async () => {
+    it('leaves no name in a row and no file in the bucket, and spares other students’ files', async () => {
       const named = { ...image, fileName: `Rosalind ${newId()}.png` };
       const ready = await uploadFile({ club, student }, named);
       const underWay = await uploadBytes({ club, student }, named);
@@ -78,7 +78,7 @@ describe('erasure of images for agents', () => {
   });
 
   describe('that no question shows', () => {
-    /** Uploaded and completed. @returns it, and when it became ready */
+    /** An uploaded and completed image. @returns the image, and the time when it became ready */
     async function readyImage() {
       const { media } = await uploadBytes({ club, student }, image);
       const at = new Date();
@@ -108,7 +108,7 @@ describe('erasure of images for agents', () => {
       expect(await filesOf(club)).to.deep.equal([shown.id]);
     });
 
-    it('spares an image shown since the round found it due, and refuses one that the round was faster for', async () => {
+    it('spares an image shown since the round found it due, and refuses an erased image', async () => {
       const [first, second] = [await readyImage(), await readyImage()];
       const outcomes: string[] = [];
       const meanwhile = await beforeErasing(first.id, async () => {

@@ -1,4 +1,4 @@
-/** Files that go: what never arrives, fails or is removed leaves the bucket, whatever breaks off on the way. */
+/** Files that never arrive, fail or are removed leave the bucket, whatever fails meanwhile. */
 import { expect } from 'chai';
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { eraseDue, removeMedia } from '../../../domain/media/erasure.ts';
@@ -29,7 +29,7 @@ describe('erasure of files', () => {
     club = await buildClub();
   });
 
-  describe('of an upload that nobody completes', () => {
+  describe('of an upload without a completion', () => {
     it('comes 75 minutes after the reservation, and fails the upload with upload_expired', async () => {
       const { media } = await uploadBytes({ club }, notes);
       await eraseAll(later(74 * minute));
@@ -76,7 +76,7 @@ describe('erasure of files', () => {
       const { media, upload } = await reserve({ club }, notes);
       await removeMedia(await mediaDeps(), club.id, media.id, new Date());
       await eraseAll(afterTheEnd(upload, 5 * minute));
-      await put(upload, notes.bytes); // as one that began in time, and was slow
+      await put(upload, notes.bytes); // like a slow request that began in time
       await eraseAll(afterTheEnd(upload, 10 * minute));
       expect(await filesOf(club)).to.deep.equal([]);
     });
@@ -110,7 +110,7 @@ describe('erasure of files', () => {
       expect([await mediaState(ready.id), await mediaState(kept.id)]).to.deep.equal(['ready removed', 'ready key']);
     });
 
-    it('erases the other files when one is refused', async () => {
+    it('erases the other files if the store refuses one file', async () => {
       const [stuck, other] = [await uploadFile({ club }, notes), await uploadFile({ club }, notes)];
       const away = await withoutErasing(club.id);
       for (const { id } of [stuck, other]) await removeMedia(away, club.id, id, new Date());
@@ -152,7 +152,7 @@ describe('erasure of files', () => {
   });
 
   describe('at the moment of a completion', () => {
-    /** Completes it on a store that does something else once it has told the file's size. */
+    /** Completes the file on a store that runs a callback once it has told the file's size. */
     const completedWhile = async (mediaId: string, meanwhile: () => Promise<unknown>) =>
       completed({ clubId: club.id }, mediaId, { deps: await whileLookedAt(meanwhile) });
 
@@ -183,14 +183,14 @@ describe('erasure of files', () => {
       expect(await leftOf(club, media.id)).to.deep.equal(['ready key', [media.id]]);
     });
 
-    it('comes at once when two completions find content that is not allowed', async () => {
+    it('comes immediately when two completions find forbidden content', async () => {
       const { media } = await uploadBytes({ club }, { ...notes, mime: 'image/png' });
       const outcome = await completedWhile(media.id, () => completed({ clubId: club.id }, media.id));
       expect(outcome).to.equal('failed content_not_allowed');
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('answers not_found to a completion of what is removed meanwhile', async () => {
+    it('answers not_found to a completion of a file that is removed meanwhile', async () => {
       const { media } = await uploadBytes({ club }, notes);
       const away = await withoutErasing(club.id);
       const outcome = await completedWhile(media.id, () => removeMedia(away, club.id, media.id, new Date()));

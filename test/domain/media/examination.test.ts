@@ -1,4 +1,4 @@
-/** Files of before, which newer rules examine once more (MED-30), and what students hand in (MED-24). */
+/** Older files that newer rules examine again (MED-30), and students' submissions (MED-24). */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { ffmpegAt } from '../../../platform/infra/video/ffmpeg.ts';
 import { buildLearner, buildOpenCourse } from '../../toolkit/builders/access.ts';
 import { buildAssignment } from '../../toolkit/builders/assignments.ts';
 import { buildClub, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
-import { made, videoOf } from '../../toolkit/builders/coded-videos.ts';
+import { ffmpegOutput, videoOf } from '../../toolkit/builders/coded-videos.ts';
 import { video } from '../../toolkit/builders/played-files.ts';
 import { realVideo } from '../../toolkit/builders/real-videos.ts';
 import { storageCounts } from '../../toolkit/assert/storage.ts';
@@ -41,7 +41,7 @@ describe('files that newer rules examine (MED-30)', function () {
   const fetched = async (url: string | undefined) => Buffer.from(await (await fetch(url ?? '')).arrayBuffer());
   const rowOf = async (id: Id, columns: string) =>
     (await (await testDatabase()).query(`SELECT ${columns} FROM media WHERE id = $1`, [id]))[0];
-  /** Wakes what is old, and works on this file. @returns how many were woken */
+  /** Wakes older files, and processes this file. @returns the number of woken files */
   async function catchUp(id: Id, deps: Partial<ProcessingDeps> = {}, at = new Date()): Promise<number> {
     const woken = await processOldFiles((await processingDeps()).db, at);
     if (woken > 0) await processedFile(id, { deps, at });
@@ -164,8 +164,8 @@ describe('files that newer rules examine (MED-30)', function () {
     it('of before keeps its MP4, but not one of HDR; the old one stays while addresses lead there', async () => {
       const plain = await libraryFile('p.mov', 'video/quicktime', await realVideo('320x240', { format: 'mov' }));
       const coding = { says: { primaries: 'bt2020', transfer: 'arib-std-b67' }, matrix: 'bt2020nc' } as const;
-      const said = ['-c', 'copy', '-movflags', 'write_colr', '-tag:v', 'hvc1'];
-      const bright = await made(said, 'mov', await videoOf([0.75, 0.75, 0.75], coding));
+      const copyOptions = ['-c', 'copy', '-movflags', 'write_colr', '-tag:v', 'hvc1'];
+      const bright = await ffmpegOutput(copyOptions, 'mov', await videoOf([0.75, 0.75, 0.75], coding));
       const hdr = await libraryFile('h.mov', 'video/quicktime', bright);
       await alter('media', plain, { examined: 0, width: 1, height: 2 });
       await alter('media', hdr, { examined: 0 });
@@ -207,12 +207,12 @@ describe('files that newer rules examine (MED-30)', function () {
 
       const lesson = { clubId: club.id, id: course.lessons[0]?.id ?? '' };
       const assignment = await buildAssignment(lesson, { maxFiles: 1, takesText: false });
-      const sent = await handingIn().send(assignment.id, { file_ids: [id] });
-      expect(sent.status, sent.text).to.equal(201);
-      const submission: Id = sent.body.data.id;
+      const sentAnswer = await handingIn().send(assignment.id, { file_ids: [id] });
+      expect(sentAnswer.status, sentAnswer.text).to.equal(201);
+      const submission: Id = sentAnswer.body.data.id;
       const reviewed = await reviewingOf(club).read(submission);
-      for (const shown of [sent, await handingIn().read(submission), reviewed]) {
-        const [file] = shown.body.data.attempts[0].files as MediaRecord[];
+      for (const answer of [sentAnswer, await handingIn().read(submission), reviewed]) {
+        const [file] = answer.body.data.attempts[0].files as MediaRecord[];
         expect(file).to.include({ status: 'ready', mp4: 'made', size_bytes: bytes.length });
         const played = await fetch(file?.preview_url ?? '');
         expect(played.headers.get('content-type')).to.equal('video/mp4');
@@ -250,7 +250,7 @@ describe('files that newer rules examine (MED-30)', function () {
     });
 
     for (const failpoint of ['file_claimed', 'file_rendered', 'file_recorded'])
-      it(`has one MP4 where a worker dies at ${failpoint}`, async () => {
+      it(`has one MP4 if a worker dies at ${failpoint}`, async () => {
         const id = await handedVideo(await hevc());
         await processOnce(await processingDeps(), id);
         const [dead, reached] = [Promise.withResolvers<never>(), Promise.withResolvers<void>()];
@@ -274,7 +274,7 @@ describe('files that newer rules examine (MED-30)', function () {
         expect(await keysOf(club)).to.have.length(3);
       });
 
-    it('leaves nothing where it is dropped while ffmpeg works', async () => {
+    it('leaves nothing if it is dropped while ffmpeg works', async () => {
       const id = await handedVideo(await hevc());
       await processOnce(await processingDeps(), id);
       const deps = await processingDeps();
@@ -295,10 +295,10 @@ describe('files that newer rules examine (MED-30)', function () {
       expect(await keysOf(club)).to.deep.equal([]);
     });
 
-    it('of before gets its MP4 later, also one that an older worker has processed meanwhile', async () => {
+    it('gets its MP4 later if it is older, even if an older worker has processed it meanwhile', async () => {
       const id = await handedVideo(await hevc());
       await processOnce(await processingDeps(), id);
-      // As a worker of before leaves it.
+      // The state in which an older worker leaves it.
       await alter('media', id, { processed_at: new Date(), looks_at: null, lease_until: null });
       expect((await unsent())[0]).to.include({ status: 'ready', mp4: 'pending' });
       expect(await catchUp(id)).to.equal(1);

@@ -1,4 +1,4 @@
-/** What a file is found to be: by its content, from as little of it as will do. */
+/** The detected type of a file: by its content, from as few bytes as possible. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32, deflateRawSync } from 'node:zlib';
@@ -50,7 +50,7 @@ async function found(bytes: Buffer, announced: string, purpose: MediaPurpose = '
 const outcome = (finding: Finding) =>
   'error' in finding ? { error: finding.error } : { mime: finding.mime, kind: finding.kind };
 
-/** An archive of empty files by the format's own rules. @param first what the first one holds, as it is */
+/** An archive of empty files by the format's own rules. @param first the raw content of the first file */
 function zip(names: readonly string[], first = ''): Buffer {
   const u16 = (value: number) => Buffer.from([value & 255, value >>> 8]);
   const u32 = (value: number) => Buffer.concat([u16(value & 0xffff), u16(value >>> 16)]);
@@ -183,7 +183,7 @@ describe('type of a file', () => {
     });
   });
 
-  it('is PDF for one that begins a little late, and Markdown for text about PDF', async () => {
+  it('is PDF if its header comes a little late, and Markdown for text about PDF', async () => {
     const late = Buffer.concat([Buffer.from('\r\nMIME-Version: 1.0\r\n'), await pdf('Knots')]);
     expect(await found(late, pdfType)).to.include({ mime: pdfType });
     expect(await found(Buffer.from('A PDF begins with %PDF-1.7'), 'text/markdown')).to.include({
@@ -273,7 +273,7 @@ describe('an archive', () => {
     expect(await found(lying, zipType)).to.include({ mime: zipType });
   });
 
-  it('is what its parts or first entry say, and an archive of anything only where it is announced so', async () => {
+  it('is the type of its parts or first entry, and a plain archive only if announced so', async () => {
     const archives: Record<string, Buffer> = {
       [docxType]: await docx('Knots'),
       [xlsxType]: zip(['[Content_Types].xml', 'xl/workbook.xml']),
@@ -446,7 +446,7 @@ describe('audio and video', () => {
 describe('an image beyond PNG, JPEG, GIF and WEBP', () => {
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>';
 
-  it('is SVG by its root, where it is announced so; elsewhere its source is a text', async () => {
+  it('is SVG by its root if announced so; otherwise its source is a text', async () => {
     const heads = ['', '\ufeff', '<?xml version="1.0"?>\n<!-- a knot -->\n<!DOCTYPE svg>\n'];
     for (const head of heads)
       expect(await found(Buffer.from(head + svg), 'image/svg+xml')).to.include({
@@ -523,7 +523,7 @@ describe('the identification of a file', () => {
     expect(await identified({ read: async () => undefined as never }, png(), 'image/png')).to.equal(undefined);
   });
 
-  it('leaves one core to the rest: two places of up to three cores, three of four, four of many', () => {
+  it('leaves one core to the rest: two permits of up to three cores, three of four, four of many', () => {
     expect([1, 2, 3, 4, 64].map(mediaPlaces)).to.deep.equal([2, 2, 2, 3, 4]);
   });
 });

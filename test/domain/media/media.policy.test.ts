@@ -36,7 +36,7 @@ const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
 describe('which files are accepted (MED-2 to MED-4)', () => {
   const office = 'application/vnd.openxmlformats-officedocument';
-  /** Each type that is taken: its label, and whether a browser could run it, show it as a picture, or as text. */
+  /** Each accepted type: its label, and whether a browser could run it, show it as a picture, or as text. */
   const types = {
     'application/pdf': ['document'],
     [`${office}.wordprocessingml.document`]: ['document'],
@@ -82,8 +82,8 @@ describe('which files are accepted (MED-2 to MED-4)', () => {
       ],
     ]);
     expect(Object.fromEntries(found)).to.deep.equal(types);
-    const asked = [...Object.keys(types), 'image/tiff', 'text/xml', ''];
-    expect(asked.filter((type) => !isAllowedType(type))).to.deep.equal(['image/tiff', 'text/xml', '']);
+    const candidates = [...Object.keys(types), 'image/tiff', 'text/xml', ''];
+    expect(candidates.filter((type) => !isAllowedType(type))).to.deep.equal(['image/tiff', 'text/xml', '']);
   });
 
   it('knows what a browser would run, whatever its name begins with', () => {
@@ -115,7 +115,7 @@ describe('which files are accepted (MED-2 to MED-4)', () => {
     ['image/avif', 1, false],
     [null, 1, false],
   ] as const)
-    it(`${expected ? 'reads' : 'does not read'} ${sizeBytes} bytes of ${mime ?? 'nothing known'} at once`, () => {
+    it(`${expected ? 'reads' : 'does not read'} ${sizeBytes} bytes of ${mime ?? 'nothing known'} in one piece`, () => {
       expect(isReadAtOnce({ mime, sizeBytes })).to.equal(expected);
     });
 });
@@ -150,7 +150,7 @@ describe('bounds of files', () => {
     });
   });
 
-  it('keep a video for 30 days where the plan has none, and warn a week before (MED-10)', () => {
+  it('keep a video for 30 days if the plan has no videos, and warn a week before (MED-10)', () => {
     expect(expiryRules).to.deep.equal({
       keptMs: 30 * dayMs,
       warnedMs: 7 * dayMs,
@@ -203,8 +203,8 @@ describe('pictures of files (MED-22, MED-28)', () => {
   it('fit into a preview and a thumbnail; of an agent image and a face nothing else is kept', () => {
     const preview = { width: 1_600, height: 1_600 };
     expect(renditionBoxes).to.deep.equal({ preview, thumbnail: { width: 320, height: 320 } });
-    const kept = mediaPurposes.filter(isKeptAsPicture).map((purpose) => [purpose, keptPictureBox(purpose)]);
-    expect(Object.fromEntries(kept)).to.deep.equal({
+    const pictureBoxes = mediaPurposes.filter(isKeptAsPicture).map((purpose) => [purpose, keptPictureBox(purpose)]);
+    expect(Object.fromEntries(pictureBoxes)).to.deep.equal({
       agent_image: preview,
       avatar: { width: 512, height: 512, isSquare: true },
     });

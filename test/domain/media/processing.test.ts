@@ -1,4 +1,4 @@
-/** Uploads as they are completed, and their way through a worker: once each, whoever calls and whatever dies (MED-16). */
+/** Completed uploads and their processing by a worker: once each, with any caller and after any crash (MED-16). */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
@@ -59,7 +59,7 @@ describe('an upload that has arrived (MED-16)', () => {
 
   const uploader = () => ({ club, student });
   const upload = async (file: TestFile = image) => (await uploadBytes(uploader(), file)).media.id;
-  /** Put, and said to have arrived. */
+  /** An uploaded file whose arrival was announced. */
   async function arrived(file?: TestFile): Promise<string> {
     const id = await upload(file);
     expect((await sayingArrived(uploader(), id)).body.data.status).to.equal('processing');
@@ -96,7 +96,7 @@ describe('an upload that has arrived (MED-16)', () => {
   }
 
   describe('complete', () => {
-    it('moves the file once of fifty calls at once, with one wake; the others answer with the record', async () => {
+    it('moves the file once for fifty simultaneous calls, with one wake', async () => {
       const id = await upload();
       const deps = { ...(await mediaDeps()), watchMs: 0 };
       let charges = 0;
@@ -115,7 +115,7 @@ describe('an upload that has arrived (MED-16)', () => {
 
     it('reads no byte of the file: it asks the store for the size alone', async () => {
       const id = await upload();
-      const unread = () => Promise.reject(new Error('It was read.'));
+      const unread = () => Promise.reject(new Error('The file was read'));
       const deps = await mediaDeps(() => ({ read: unread, stream: unread }));
       const record = await completeMedia({ ...deps, watchMs: 0 }, owner, id, new Date());
       expect([record.status, record.size_bytes]).to.deep.equal(['processing', image.bytes.length]);
@@ -130,7 +130,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect((await answer).status).to.equal('ready');
     });
 
-    it('fails at once, and erases, what is larger than its type may be: too_large', async () => {
+    it('fails a file that is too large for its type immediately, and erases it', async () => {
       const id = await upload();
       const deps = await mediaDeps(() => ({ size: async () => maxBytes('agent_image', 'image/png') + 1 }));
       expect(await completed(owner, id, { deps })).to.equal('failed too_large');
@@ -139,7 +139,7 @@ describe('an upload that has arrived (MED-16)', () => {
     });
 
     describe('charges the club', () => {
-      /** Completes the image. @returns what it became, and how often the club was charged */
+      /** Completes the image. @returns the result, and the number of charges */
       async function charged(id: string, charge: () => Promise<void> = async () => {}, deps?: MediaDeps) {
         let charges = 0;
         const completing = completeMedia(
@@ -167,13 +167,13 @@ describe('an upload that has arrived (MED-16)', () => {
         expect(await charged(id)).to.equal('ready, charged 0');
       });
 
-      it('never for what changes nothing: an unknown image, and one that has not arrived', async () => {
+      it('never for an unknown image, or an image that has not arrived', async () => {
         expect(await charged(newId())).to.equal('not_found, charged 0');
         const { media } = await reserve(uploader(), image);
         expect(await charged(media.id)).to.equal('upload_missing, charged 0');
       });
 
-      it('and leaves the upload as it was where the club has spent its limit', async () => {
+      it('and leaves the upload unchanged if the club has spent its limit', async () => {
         const id = await upload();
         const spent = () => Promise.reject(new DomainError('rate_limited', 'Later.', { retryAfterSeconds: 60 }));
         expect(await charged(id, spent)).to.equal('rate_limited, charged 1');
@@ -233,14 +233,14 @@ describe('an upload that has arrived (MED-16)', () => {
     it('fails a file that seven workers have died of, without an eighth look', async () => {
       const id = await arrived();
       for (let died = 0; died < 7; died++) await dieOnce(id);
-      const unread = () => Promise.reject(new Error('It was read.'));
+      const unread = () => Promise.reject(new Error('The file was read'));
       const storage = { ...(await testObjectStore()), read: unread, stream: unread };
       const step = await processedFile(id, { deps: { storage } });
       expect(step).to.deep.equal({ done: true, outcome: 'failed', error: 'inspection_failed' });
       expect(await filesOf(club)).to.deep.equal([]);
     });
 
-    it('is tried again after growing pauses where the work itself fails, seven times in all', async () => {
+    it('is tried again after growing pauses if the work itself fails, seven times in all', async () => {
       const id = await arrived();
       const faults: string[] = [];
       const failing = await processingDeps({
@@ -293,7 +293,7 @@ describe('an upload that has arrived (MED-16)', () => {
       }
     });
 
-    it('gives the file back when its worker is stopped: another one has it at once', async () => {
+    it('releases the file when its worker is stopped: another worker claims it immediately', async () => {
       const id = await arrived();
       const stop = new AbortController();
       const deps = await processingDeps({
@@ -347,7 +347,7 @@ describe('an upload that has arrived (MED-16)', () => {
       ]);
     });
 
-    it('keeps what a later claim makes, and erases what an earlier one has made', async () => {
+    it('keeps the renditions of a later claim, and erases those from an earlier claim', async () => {
       const { id } = (await uploadBytes({ club }, image)).media;
       await sayingArrived({ club }, id);
       await dieOnce(id);
@@ -376,7 +376,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await mediaState(id)).to.equal('processing key');
     });
 
-    it('ends where the file is removed meanwhile, which goes', async () => {
+    it('ends if the file is removed meanwhile, and the file is erased', async () => {
       const id = await arrived();
       await (
         await testDatabase()
@@ -398,7 +398,7 @@ describe('an upload that has arrived (MED-16)', () => {
         .jpeg()
         .toBuffer();
     const photo = async (): Promise<TestFile> => ({ fileName: 'knot.jpg', mime: 'image/jpeg', bytes: await camera() });
-    const shown = async (url: string | undefined) => {
+    const measuredPicture = async (url: string | undefined) => {
       const response = await fetch(url ?? '');
       const bytes = Buffer.from(await response.arrayBuffer());
       const { format, width, height, exif, orientation } = await sharp(bytes).metadata();
@@ -411,8 +411,8 @@ describe('an upload that has arrived (MED-16)', () => {
       const ready = await uploadFile({ club }, file);
       expect(ready).to.include({ status: 'ready', width: 1_000, height: 2_000 });
       const plain = { type: 'image/jpeg', format: 'jpeg', exif: undefined, orientation: undefined };
-      expect(await shown(ready.preview_url)).to.deep.equal({ ...plain, width: 800, height: 1_600 });
-      expect(await shown(ready.thumbnail_url)).to.deep.equal({ ...plain, width: 160, height: 320 });
+      expect(await measuredPicture(ready.preview_url)).to.deep.equal({ ...plain, width: 800, height: 1_600 });
+      expect(await measuredPicture(ready.thumbnail_url)).to.deep.equal({ ...plain, width: 160, height: 320 });
       const original = await fetch(ready.download_url ?? '');
       expect(Buffer.from(await original.arrayBuffer()).equals(file.bytes)).to.equal(true);
       expect(await keysOf(club)).to.have.members([ready.id, ...picturesBy(ready.id, 1)]);
@@ -438,11 +438,11 @@ describe('an upload that has arrived (MED-16)', () => {
       const { db } = await processingDeps();
       expect(await processOldFiles(db, new Date())).to.equal(1);
       expect(await processedFile(ready.id)).to.deep.equal({ done: true, outcome: 'ready' });
-      const made = await source.query<object[]>(
+      const renditionRows = await source.query<object[]>(
         `SELECT role, object_key LIKE '%.2-mail-1' AS later, width, height, stands_still AS still FROM media_renditions WHERE media_id = $1 ORDER BY role`,
         [ready.id],
       );
-      expect(made).to.deep.equal([
+      expect(renditionRows).to.deep.equal([
         { role: 'mail', later: true, width: 1_000, height: 2_000, still: false },
         { role: 'preview', later: false, width: 800, height: 1_600, still: false },
         { role: 'thumbnail', later: false, width: 160, height: 320, still: false },
@@ -461,7 +461,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await problem()).to.deep.equal({ mail_picture: 'image_unreadable' });
     });
 
-    it('keeps one set of renditions where a worker has died before it recorded its own', async () => {
+    it('keeps one set of renditions if a worker has died before it recorded its own', async () => {
       const { media } = await uploadBytes({ club }, await photo());
       await sayingArrived({ club }, media.id);
       const dead = Promise.withResolvers<never>();
@@ -479,7 +479,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.have.members([media.id, ...picturesBy(media.id, 2)]);
     });
 
-    it('keeps one set where another worker has overtaken this one, which erases its own', async () => {
+    it('keeps one set if another worker has overtaken this worker, which erases its own', async () => {
       const { media } = await uploadBytes({ club }, await photo());
       await sayingArrived({ club }, media.id);
       const slow = await processingDeps({
@@ -524,7 +524,7 @@ describe('an upload that has arrived (MED-16)', () => {
       mime: 'application/pdf',
       bytes: await pdf('Knots', 'Bends'),
     });
-    const shown = async (url: string | undefined) => {
+    const measuredPicture = async (url: string | undefined) => {
       const response = await fetch(url ?? '');
       const { format, width, height } = await sharp(Buffer.from(await response.arrayBuffer())).metadata();
       return [response.headers.get('content-disposition')?.split(';')[1], format, width, height];
@@ -535,7 +535,7 @@ describe('an upload that has arrived (MED-16)', () => {
       const ready = await uploadFile({ club }, file);
       expect(ready).to.include({ status: 'ready', type: 'pdf' }).and.not.have.any.keys('width', 'height');
       const picture = [' filename="Knots.jpg"', 'jpeg', 495, 640];
-      expect(await shown(ready.thumbnail_url)).to.deep.equal(picture);
+      expect(await measuredPicture(ready.thumbnail_url)).to.deep.equal(picture);
       const bytesAt = async (url = '') => Buffer.from(await (await fetch(url)).arrayBuffer());
       for (const url of [ready.preview_url, ready.download_url])
         expect((await bytesAt(url)).equals(file.bytes)).to.equal(true);
@@ -544,7 +544,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await movedFile(ready.id)).to.deep.equal({ done: true, outcome: 'public' });
       const find = async (role: 'preview' | 'thumbnail') =>
         (await findPublicFile(moves.db, moves.storage, ready.id, role)).location;
-      expect(await shown(await find('thumbnail'))).to.deep.equal(picture);
+      expect(await measuredPicture(await find('thumbnail'))).to.deep.equal(picture);
       expect((await bytesAt(await find('preview'))).equals(file.bytes)).to.equal(true);
     });
 
@@ -553,13 +553,13 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(ready.status).to.equal('ready');
       expect(ready).to.not.have.property('thumbnail_url');
       expect((await fetch(ready.preview_url ?? '')).headers.get('content-type')).to.equal('application/pdf');
-      const read = () => Promise.reject(new Error('It was read.'));
+      const read = () => Promise.reject(new Error('The file was read'));
       const large = { sizeBytes: String(pageRules.mostBytes + 1) } as FileClaim;
       const { signal } = new AbortController();
       expect(await makePage(await processingDeps(), { stream: read }, large, signal)).to.deep.equal([]);
     });
 
-    it('keeps one picture where its worker is stopped meanwhile', async () => {
+    it('keeps one picture if its worker is stopped meanwhile', async () => {
       const { media } = await uploadBytes({ club }, await book());
       await sayingArrived({ club }, media.id);
       const stop = new AbortController();
@@ -582,7 +582,7 @@ describe('an upload that has arrived (MED-16)', () => {
       await processedFile(id);
       expect(await processOldFiles(db, new Date())).to.equal(0);
       const record = await findMedia(await mediaDeps(), { clubId: club.id, administratorId: club.owner.id }, id);
-      expect((await shown(record.thumbnail_url)).slice(1)).to.deep.equal(['jpeg', 495, 640]);
+      expect((await measuredPicture(record.thumbnail_url)).slice(1)).to.deep.equal(['jpeg', 495, 640]);
     });
   });
 
@@ -608,18 +608,18 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processedFile(media.id)).to.deep.equal({ done: true, outcome: 'ready' });
       const ready = (await sayingArrived(uploader(), media.id)).body.data;
       expect(ready).to.include({ status: 'ready', mime: 'image/jpeg', width: 800, height: 1_600 });
-      const kept = await stored(`${media.id}.1-preview-1`);
-      expect(kept?.length).to.equal(ready.size_bytes);
-      expect(await sharp(kept).metadata()).to.include({ width: 800, height: 1_600 });
-      expect((await sharp(kept).metadata()).exif).to.equal(undefined);
+      const picture = await stored(`${media.id}.1-preview-1`);
+      expect(picture?.length).to.equal(ready.size_bytes);
+      expect(await sharp(picture).metadata()).to.include({ width: 800, height: 1_600 });
+      expect((await sharp(picture).metadata()).exif).to.equal(undefined);
       for (const url of [ready.preview_url, ready.download_url])
-        expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(kept ?? Buffer.alloc(0))).to.equal(true);
+        expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(picture ?? Buffer.alloc(0))).to.equal(true);
       expect(await keysOf(club)).to.have.members([media.id, `${media.id}.1-preview-1`]);
       expect(await (await testObjectStore()).size(`media/${club.id}/${media.id}`), 'the original').to.equal(0);
-      expect(await put(address, bytes), 'the address takes nothing in its place').to.equal(412);
+      expect(await put(address, bytes), 'the address accepts no other content').to.equal(412);
       expect(await rowOf(media.id, 'sha256')).to.deep.equal({
         sha256: createHash('sha256')
-          .update(kept ?? '')
+          .update(picture ?? '')
           .digest(),
       });
     });
@@ -649,7 +649,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await keysOf(club)).to.deep.equal([]);
     });
 
-    it('goes whole, and its original is emptied again where the store was away', async () => {
+    it('is erased completely, and its original is emptied again if the store was away', async () => {
       const id = await arrived();
       const away = { empty: () => Promise.reject(new Error('The store is away.')) };
       await processOnce(await processingDeps(), id);
@@ -674,7 +674,7 @@ describe('an upload that has arrived (MED-16)', () => {
         .toBuffer();
     const later = (ms: number) => ({ at: new Date(Date.now() + ms) });
     const sizeOf = async (key: string) => (await testObjectStore()).size(`media/${club.id}/${key}`);
-    /** One from before, whose checksums are known. */
+    /** An older image with known checksums. */
     async function oldImage(bytes: Buffer): Promise<string> {
       const { id } = await buildMedia(club.id, { bytes, mime: 'image/jpeg', studentId: student.id });
       await alter('media', id, { processed_at: new Date(), sha256: createHash('sha256').update(bytes).digest() });
@@ -716,7 +716,7 @@ describe('an upload that has arrived (MED-16)', () => {
       expect(await processOldFiles(db, new Date(Date.now() + hour))).to.equal(0);
     });
 
-    it('stays as it is where it cannot be decoded', async () => {
+    it('stays unchanged if it cannot be decoded', async () => {
       const bytes = png(3_000, 2_000);
       const id = await oldImage(bytes);
       await alter('media', id, { renditions_due_at: new Date() });

@@ -33,7 +33,7 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
       ['https://player.vimeo.com/video/76979871?h=0a1b2c3d4e', '76979871/0a1b2c3d4e'],
       ['https://vimeo.com/76979871/0a1b2c3d4e', '76979871/0a1b2c3d4e'],
     ];
-    for (const [text, kept] of pasted) expect(externalIdOf('videosite2', text), text).to.equal(kept);
+    for (const [text, storedId] of pasted) expect(externalIdOf('videosite2', text), text).to.equal(storedId);
   });
 
   it('takes ids and addresses of the protected player, and addresses of anything else', () => {
@@ -142,10 +142,10 @@ describe('references to content elsewhere (MED-3, MED-9)', () => {
     );
     fc.assert(
       fc.property(fc.constantFrom(...referenceProviders), fc.array(part, { maxLength: 12 }), (provider, parts) => {
-        const kept = externalIdOf(provider, parts.join(''));
-        if (kept === undefined) return;
-        expect(kept).to.match(/^(?:https:\/\/[a-z0-9.-]+\/[^\s"\\<>]*|[\w-]{1,128}|\d{1,19}\/[0-9a-f]{1,40})$/);
-        expect(externalIdOf(provider, kept)).to.equal(kept);
+        const storedId = externalIdOf(provider, parts.join(''));
+        if (storedId === undefined) return;
+        expect(storedId).to.match(/^(?:https:\/\/[a-z0-9.-]+\/[^\s"\\<>]*|[\w-]{1,128}|\d{1,19}\/[0-9a-f]{1,40})$/);
+        expect(externalIdOf(provider, storedId)).to.equal(storedId);
       }),
       { numRuns: 2_000 },
     );

@@ -1,4 +1,4 @@
-/** A club's storage: exact whatever happens to its files, and never beyond what its plan allows. */
+/** A club's storage: exact whatever happens to its files, and never beyond its plan. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { plans } from '../../../domain/billing/plans.policy.ts';
@@ -27,11 +27,11 @@ const hour = 3_600_000;
 const megabyte = 1_000_000;
 const included = (plan: PlanName) => plans[plan].allowances.storage_bytes.included;
 
-/** How something ended: what it said, or the refusal's code. */
+/** The end of the work: its result, or the refusal's code. */
 const ending = <T>(work: Promise<T>): Promise<T | string> =>
   work.catch((error: unknown) => (error instanceof DomainError ? error.code : Promise.reject(error as Error)));
 
-/** A bucket that has everything and erases it: what it holds is no matter here. */
+/** A bucket that contains everything and erases it: its content does not matter here. */
 const bucketless = (remove: (key: string) => Promise<void> = async () => {}): Promise<ReservationDeps & LibraryDeps> =>
   mediaDeps(() => ({ signPut: async () => ({ url: 'https://files.example.com', headers: {} }), remove }));
 
@@ -40,7 +40,7 @@ async function reserveFile(clubId: Id, sizeBytes: number, mime = 'application/pd
   return (await reserveMedia(await bucketless(), clubId, announced, now)).data.id;
 }
 
-/** What the end of an upload does: under the lock of the file it is admitted, and the row says how that ended. */
+/** Does the work of an upload's end: under the lock of the file it is admitted, and the row records the end. */
 async function settle(clubId: Id, id: Id, sizeBytes: number, at = now, further?: (tx: Transaction) => Promise<void>) {
   const { db } = await bucketless();
   return db.transaction(async (tx) => {
@@ -59,7 +59,7 @@ async function settle(clubId: Id, id: Id, sizeBytes: number, at = now, further?:
   });
 }
 
-/** Lets a club store so much without any file. */
+/** Sets a club's used storage without any file. */
 async function buildStored(clubId: Id, bytes: number): Promise<void> {
   const source = await testDatabase();
   await source.query(`INSERT INTO club_storage (club_id, kind, bytes) VALUES ($1, 'document', $2)`, [clubId, bytes]);
@@ -95,7 +95,7 @@ describe('the storage of a club', function () {
       expect(await hold()).to.equal('limit_reached');
     });
 
-    it('exactly those of fifty at once fit that the storage has room for', async () => {
+    it('fits for exactly as many of fifty simultaneous calls as the storage has room for', async () => {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 17 * megabyte - 1);
       const endings = await Promise.all(Array.from({ length: 50 }, () => ending(reserveFile(clubId, megabyte))));
@@ -112,15 +112,15 @@ describe('the storage of a club', function () {
       await buildPlan(clubId, 'trial');
       await buildStored(clubId, included('trial'));
       const student = await buildStudent(clubId);
-      const said = (work: Promise<unknown>) =>
+      const messageOf = (work: Promise<unknown>) =>
         work.then(
           () => 'reserved',
           (error: Error) => error.message,
         );
-      expect(await said(reserveFile(clubId, 1))).to.equal("The plan's allowance of storage is used up.");
+      expect(await messageOf(reserveFile(clubId, 1))).to.equal("The plan's allowance of storage is used up.");
       const image = { fileName: 'knot.png', mime: 'image/png', sizeBytes: 1 };
       const owner = { clubId, studentId: student.id };
-      expect(await said(reserveAgentImage(await bucketless(), owner, image, now))).to.equal(
+      expect(await messageOf(reserveAgentImage(await bucketless(), owner, image, now))).to.equal(
         'This club has no room for more files at the moment. Please contact the club.',
       );
     });
@@ -207,7 +207,7 @@ describe('the storage of a club', function () {
       expect(await reserve(10)).to.not.equal('limit_reached');
     });
 
-    it('is one of 200 places of a library, also when its file is deleted (too_many_uploads)', async () => {
+    it('is one of a library’s 200 open uploads, also when its file is deleted (too_many_uploads)', async () => {
       const { maxLibraryAddresses } = mediaRules;
       const source = await testDatabase();
       const id = await reserveFile(clubId, 1);
@@ -268,7 +268,7 @@ describe('the storage of a club', function () {
       expect(await overagesOf(clubId)).to.deep.equal(['storage_bytes 2026-03-01 5199']);
     });
 
-    it('records the sum of files that are settled at once', async () => {
+    it('records the sum of files that are settled at the same time', async () => {
       const ids = await Promise.all(Array.from({ length: 10 }, () => reserveFile(clubId, 20)));
       await Promise.all(ids.map((id) => settle(clubId, id, 20)));
       expect(await overagesOf(clubId)).to.deep.equal([`storage_bytes ${now.toISOString().slice(0, 7)}-01 100`]);
@@ -317,12 +317,12 @@ describe('the storage of a club', function () {
     const before = await usage();
     while ((await rollUpStorage((await mediaDeps()).db)).more);
     const source = await testDatabase();
-    const left = await source.query<object[]>(`SELECT 1 FROM club_storage_changes`);
-    expect([left, await usage()]).to.deep.equal([[], before]);
+    const remainingChanges = await source.query<object[]>(`SELECT 1 FROM club_storage_changes`);
+    expect([remainingChanges, await usage()]).to.deep.equal([[], before]);
     expect(before).to.include({ bytes: 12, files: 3 });
   });
 
-  it('is the sum of what exists, and holds what is open, whatever happens to files in whatever order', async () => {
+  it('is the sum of the files, and holds the open bytes, after any acts in any order', async () => {
     await fc.assert(
       fc.asyncProperty(happenings, async (rounds) => {
         const world = await buildWorld();
@@ -358,7 +358,7 @@ const dying = (work: Promise<unknown>) =>
   });
 const picked = <T>(of: readonly T[], pick: number): T | undefined => of[pick % Math.max(1, of.length)];
 
-/** What can happen to files; `pick` chooses the file or student, `size` is in megabytes. */
+/** The acts on files; `pick` chooses the file or student, `size` is in megabytes. */
 const acts: Record<string, (world: World, pick: number, size: number) => Promise<unknown>> = {
   async reserve(world, pick, size) {
     const mime = pick % 2 === 0 ? 'application/pdf' : 'image/png';
@@ -392,7 +392,7 @@ const acts: Record<string, (world: World, pick: number, size: number) => Promise
     if (id !== undefined) await ending(removeMedia(await bucketless(() => Promise.reject(died)), clubId, id, now));
   },
   async replace({ clubId, mediaIds }, pick) {
-    // As two ready files of one kind exchange their contents.
+    // The exchange of contents between two ready files of one kind.
     const { db } = await bucketless();
     await db.transaction((tx) =>
       tx.manager.query(

@@ -4,7 +4,7 @@ import { lookInto } from '../../../domain/media/file-content.ts';
 import { beginsAsSvg } from '../../../domain/media/svg-root.ts';
 import { expectLinear, manyTimes } from '../../toolkit/assert/scaling.ts';
 
-/** Says the same by a pattern, whose comments end at the first `-->`. Small inputs alone: it is not linear. */
+/** Detects the same by a pattern, whose comments end at the first `-->`. It is not linear, so only for small inputs. */
 const asPattern =
   /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*(?:<!DOCTYPE[^>[]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*<svg[\s>]/;
 
@@ -56,7 +56,7 @@ describe('the root of a drawing', () => {
   }).timeout(30_000);
 });
 
-describe('the detection of what a file is', () => {
+describe('the detection of a file’s type', () => {
   const types = [
     'image/svg+xml',
     'text/html',

@@ -1,4 +1,4 @@
-/** Uses of files: replaced as a whole, refused for what the library does not have, and never lost in a race with a deletion. */
+/** Uses of files: replaced as a whole, refused for files outside the library, and never lost in a race with a deletion. */
 import { expect } from 'chai';
 import { removeMedia } from '../../../domain/media/erasure.ts';
 import { setUses } from '../../../domain/media/uses.ts';
@@ -39,7 +39,7 @@ describe('uses of media (MED-14)', () => {
   const archive = async (id: Id) =>
     (await testDatabase()).query(`UPDATE media SET archived = true WHERE id = $1`, [id]);
 
-  it('replaces the files of a place as a whole, whatever their order, case and repetition', async () => {
+  it('replaces all files of a record, whatever their order, case and repetition', async () => {
     const [one, two, three] = [
       (await buildMedia(club.id)).id,
       (await buildMedia(club.id)).id,
@@ -53,7 +53,7 @@ describe('uses of media (MED-14)', () => {
     expect(await used()).to.deep.equal([]);
   });
 
-  it('not_found: an unknown, a foreign and a removed file, and an image of a student; changes nothing', async () => {
+  it('refuses unknown, foreign and removed files and student images with not_found, and changes nothing', async () => {
     const { id } = await buildMedia(club.id);
     await set([id]);
     const removed = (await buildMedia(club.id)).id;
@@ -69,7 +69,7 @@ describe('uses of media (MED-14)', () => {
     });
   });
 
-  it('media_archived: an archived file in a new place; it stays where it was used', async () => {
+  it('refuses a new use of an archived file with media_archived, and keeps its old uses', async () => {
     const { id } = await buildMedia(club.id);
     await set([id]);
     await archive(id);
@@ -81,7 +81,7 @@ describe('uses of media (MED-14)', () => {
     expect(await used()).to.deep.equal([]);
   });
 
-  it('a use and a deletion at once: the deletion waits, and is refused', async () => {
+  it('makes a simultaneous deletion wait for the use, and refuses it', async () => {
     const { id } = await buildMedia(club.id);
     const deps = await mediaDeps();
     const agent = await buildAgent(club.id);
@@ -96,7 +96,7 @@ describe('uses of media (MED-14)', () => {
     expect(await deletion).to.equal('in_use');
   });
 
-  it('a deletion and a use at once: the use waits, and finds no file', async () => {
+  it('makes a simultaneous use wait for the deletion, and finds no file', async () => {
     const { id } = await buildMedia(club.id);
     let use: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(

@@ -1,4 +1,4 @@
-/** Colours of videos: whatever a camera has coded, MP4 and picture are BT.709 of 8 bits, which every screen shows right (MED-31). */
+/** Colours of videos: from any camera's coding, MP4 and picture are BT.709 with 8 bits, which every screen shows correctly (MED-31). */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import type { FileClaim } from '../../../domain/media/processing/claims.ts';
 import { makeVideo } from '../../../domain/media/processing/video.ts';
 import {
   describedVideo,
-  made,
+  ffmpegOutput,
   shownColor,
   videoOf,
   type Coding,
@@ -51,15 +51,15 @@ describe('colours of a video (MED-31)', function () {
     return Object.fromEntries(stored) as unknown as Made;
   }
 
-  const close = (shown: readonly number[], expected: readonly number[], within = 5) =>
-    shown.every((value, at) => Math.abs(value - (expected[at] ?? 0)) <= within);
+  const close = (color: readonly number[], expected: readonly number[], within = 5) =>
+    color.every((value, at) => Math.abs(value - (expected[at] ?? 0)) <= within);
 
   /** Checks MP4 and picture, which show the same. */
   async function expectColor(bytes: Buffer, expected: Rgb): Promise<void> {
     const { video, thumbnail } = await madeOf(bytes);
     expect(await describedVideo(video)).to.match(/^h264 .*yuv420p\(tv, bt709(?:, progressive)?\)/);
-    const shown = [await shownColor(video), await middleOf(thumbnail)];
-    for (const color of shown) expect(close(color, expected), `${color.join()} is ${expected.join()}`).to.equal(true);
+    const colors = [await shownColor(video), await middleOf(thumbnail)];
+    for (const color of colors) expect(close(color, expected), `${color.join()} is ${expected.join()}`).to.equal(true);
   }
   async function middleOf(picture: Buffer): Promise<number[]> {
     const { data, info } = await sharp(picture).raw().toBuffer({ resolveWithObject: true });
@@ -135,12 +135,12 @@ describe('colours of a video (MED-31)', function () {
 
   it('shows black where the video is transparent', async () => {
     const half = ['-f', 'lavfi', '-i', 'color=c=white@0.5:s=320x180:r=5:d=1,format=argb', '-c:v', 'qtrle'];
-    await expectColor(await made(half, 'mov'), [128, 128, 128]);
+    await expectColor(await ffmpegOutput(half, 'mov'), [128, 128, 128]);
   });
 
   it('stands as the file says, in even numbers: a turned HDR video, and one of odd sides', async () => {
     const lying = await videoOf([0.75, 0.75, 0.75], { says: hlg, matrix: 'bt2020nc', size: '640x360' });
-    const turned = await made(['-c', 'copy', '-metadata:s:v', 'rotate=90', '-tag:v', 'hvc1'], 'mov', lying);
+    const turned = await ffmpegOutput(['-c', 'copy', '-metadata:s:v', 'rotate=90', '-tag:v', 'hvc1'], 'mov', lying);
     expect(await measured(turned)).to.include({ width: 360, height: 640 });
     const standing = await madeOf(turned);
     expect(await measured(standing.video)).to.include({ width: 360, height: 640 });
@@ -154,8 +154,8 @@ describe('colours of a video (MED-31)', function () {
   it('knows a file whose container says HDR or many colours', async () => {
     const colored = (more: string[]) => ['-c', 'copy', '-movflags', 'write_colr', '-tag:v', 'hvc1', ...more];
     const bytes = await videoOf([0.5, 0.5, 0.5], { says: hlg, matrix: 'bt2020nc' });
-    expect(await measured(await made(colored([]), 'mov', bytes))).to.include({ hasWideColors: true });
+    expect(await measured(await ffmpegOutput(colored([]), 'mov', bytes))).to.include({ hasWideColors: true });
     const plain = await videoOf([0.5, 0.5, 0.5], { says: sdr, matrix: 'bt709' });
-    expect(await measured(await made(colored([]), 'mov', plain))).to.include({ hasWideColors: false });
+    expect(await measured(await ffmpegOutput(colored([]), 'mov', plain))).to.include({ hasWideColors: false });
   });
 });

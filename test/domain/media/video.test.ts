@@ -1,4 +1,4 @@
-/** Videos of the library: ready as they were uploaded, then with what ffmpeg makes of them (MED-24). */
+/** Videos of the library: ready as they were uploaded, then with the renditions of ffmpeg (MED-24). */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -35,7 +35,7 @@ describe('a video of the library (MED-24)', () => {
   });
   afterEach(() => rm(workDirectory, { recursive: true }));
 
-  /** Put, said to have arrived, and identified: its renditions are still to be made. */
+  /** An uploaded and identified video: its renditions are still to be made. */
   async function readyVideo(bytes: Buffer): Promise<string> {
     const file = { fileName: 'Knots.v2.mov', mime: 'video/quicktime', bytes };
     const { media } = await uploadBytes({ club }, file);
@@ -67,13 +67,15 @@ describe('a video of the library (MED-24)', () => {
     expect(await processOnce(await depsWith(), id)).to.deep.equal({ done: true, outcome: 'ready' });
     const { preview_url: preview, thumbnail_url: thumbnail, download_url: download, size_bytes: size } = await read(id);
     expect(size).to.equal(large.length);
-    const shown = await fetched(preview);
-    expect(shown).to.include({ type: 'video/mp4' });
-    expect(await measured(shown.bytes)).to.include({ mime: 'video/mp4', width: 1_280, height: 720 });
-    expect(shown.bytes.includes('Quixotic'), 'metadata').to.equal(false);
-    expect(shown.bytes.indexOf('moov'), 'playable from its beginning').to.be.below(shown.bytes.indexOf('mdat'));
+    const previewFile = await fetched(preview);
+    expect(previewFile).to.include({ type: 'video/mp4' });
+    expect(await measured(previewFile.bytes)).to.include({ mime: 'video/mp4', width: 1_280, height: 720 });
+    expect(previewFile.bytes.includes('Quixotic'), 'metadata').to.equal(false);
+    expect(previewFile.bytes.indexOf('moov'), 'playable from its beginning').to.be.below(
+      previewFile.bytes.indexOf('mdat'),
+    );
     const loaded = await fetched(download);
-    expect(loaded.bytes.equals(shown.bytes)).to.equal(true);
+    expect(loaded.bytes.equals(previewFile.bytes)).to.equal(true);
     expect(loaded.as).to.match(/^attachment; filename="Knots\.v2\.mp4"/);
     const picture = await fetched(thumbnail);
     expect(await sharp(picture.bytes).metadata()).to.include({ format: 'jpeg', width: 640, height: 360 });
@@ -117,11 +119,11 @@ describe('a video of the library (MED-24)', () => {
   it('waits an hour for an ffmpeg that lacks an encoder, or that breaks while it works on the video', async () => {
     const real = await locate(components.ffmpeg);
     const wrapper = path.join(workDirectory, 'ffmpeg');
-    const gone = path.join(workDirectory, 'gone');
+    const removalMark = path.join(workDirectory, 'gone');
     const breaks = {
       lacking: `case "$*" in *-encoders) echo " V....D png"; exit;; esac; exec ${real} "$@"`,
-      // An update takes its libraries away once the picture is made.
-      updated: `[ -e ${gone} ] && exit 127; case "$*" in *original*) ${real} "$@"; touch ${gone}; exit;; esac; exec ${real} "$@"`,
+      // An update removes its libraries once the picture is made.
+      updated: `[ -e ${removalMark} ] && exit 127; case "$*" in *original*) ${real} "$@"; touch ${removalMark}; exit;; esac; exec ${real} "$@"`,
     };
     for (const [name, script] of Object.entries(breaks)) {
       await writeFile(wrapper, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -137,7 +139,7 @@ describe('a video of the library (MED-24)', () => {
     }
   });
 
-  it('waits for room on the disk and for a place beside other videos; neither is a fault', async () => {
+  it('waits for disk space and for a permit beside other videos; neither counts as a fault', async () => {
     const id = await readyVideo(large);
     const needed = large.length + videoBounds(2_000).fileBytes + videoRules.reserveBytes;
     const waits = { disk: { freeBytes: async () => needed - 1 }, place: { permits: { tryAcquire: () => undefined } } };
@@ -153,7 +155,7 @@ describe('a video of the library (MED-24)', () => {
     expect(last).to.deep.equal({ done: true, outcome: 'ready' });
   });
 
-  it('gives its place and its file back where the worker stops, and leaves nothing on the disk', async () => {
+  it('releases its permit and file when the worker stops, and leaves nothing on the disk', async () => {
     const id = await readyVideo(large);
     const stop = new AbortController();
     const deps = await depsWith();

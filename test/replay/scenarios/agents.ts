@@ -8,13 +8,16 @@ import { changeLesson } from '../../toolkit/drive/indexing.ts';
 import { testDatabase } from '../../toolkit/stack/database.ts';
 import type { Recorder, Scenarios } from '../recorder.ts';
 
-async function asked({ by }: Recorder, { questionId: id, clubId, agentId }: TestQuestion): Promise<WorkflowHandle> {
+async function runOfQuestion(
+  { by }: Recorder,
+  { questionId: id, clubId, agentId }: TestQuestion,
+): Promise<WorkflowHandle> {
   return by.startOrSignal('agentAnswer', { id, clubId, attributes: { AgentId: agentId } });
 }
 
 async function answered(recorder: Recorder, ...scripts: Script[]): Promise<WorkflowHandle> {
   recorder.model().next(...scripts);
-  return asked(recorder, await buildQuestion());
+  return runOfQuestion(recorder, await buildQuestion());
 }
 
 /** @param onceRead what happens when the source has been read out */
@@ -37,9 +40,9 @@ export const agentScenarios: Scenarios = {
     async 'woken-while-asking'(recorder) {
       const question = await buildQuestion();
       recorder.model().next({ ...tenMinutes, delayMs: 1_000 });
-      await asked(recorder, question);
+      await runOfQuestion(recorder, question);
       await recorder.model().waitFor(1, 5_000);
-      return asked(recorder, question);
+      return runOfQuestion(recorder, question);
     },
     async interrupted(recorder) {
       const question = await buildQuestion();
@@ -48,7 +51,7 @@ export const agentScenarios: Scenarios = {
         `UPDATE agent_answers SET call_no = 1, begun_at = created_at, lease_until = clock_timestamp() + interval '2 s' WHERE id = $1`,
         [question.answerId],
       );
-      return asked(recorder, question);
+      return runOfQuestion(recorder, question);
     },
   },
   sourceIndex: {

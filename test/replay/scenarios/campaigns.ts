@@ -1,4 +1,4 @@
-/** Campaigns that wait for their start, for a server that refuses for a while, and for somebody who resumes them. */
+/** Campaigns that wait for their start, for a server with temporary refusals, and for an administrator who resumes them. */
 import { pauseCampaign, resumeCampaign, scheduleCampaign } from '../../../domain/campaigns/states.ts';
 import type { WorkflowHandle } from '@temporalio/client';
 import { requestTestMail } from '../../../domain/campaigns/test-mails.ts';

@@ -1,4 +1,4 @@
-/** A space that takes everybody with access from now on: while an earlier transaction is open, and then page by page; a daily mail of spaces. */
+/** A space that admits all students with access: during an earlier transaction, and then page by page; and a daily mail of spaces. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { CommunitySpace } from '../../../entities/community/community-space.ts';
 import { SpaceDigest } from '../../../entities/community/space-digest.ts';
@@ -11,7 +11,7 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 import { testStack } from '../../toolkit/stack/stack.ts';
 import type { Recorder, Scenarios } from '../recorder.ts';
 
-async function begun({ by }: Recorder, lateSignUp = false): Promise<WorkflowHandle> {
+async function beginSpaceFill({ by }: Recorder, lateSignUp = false): Promise<WorkflowHandle> {
   const { id: clubId } = await buildClub();
   await buildStudent(clubId);
   const { id } = await buildSpace(clubId, { autoJoin: true });
@@ -71,7 +71,7 @@ export const communityScenarios: Scenarios = {
       temporal.start('beginDigests', { workflowId: 'space-digests-recorded', taskQueue: 'upkeep' }),
   },
   spaceFill: {
-    filled: async (recorder) => begun(recorder),
-    'waits-for-a-sign-up': async (recorder) => begun(recorder, true),
+    filled: async (recorder) => beginSpaceFill(recorder),
+    'waits-for-a-sign-up': async (recorder) => beginSpaceFill(recorder, true),
   },
 };

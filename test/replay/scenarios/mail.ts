@@ -1,4 +1,4 @@
-/** Mails that are sent at once, refused for a while, and never taken. */
+/** Mails that are sent immediately, refused for a while, or never accepted. */
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Id } from '../../../platform/core/ids.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';

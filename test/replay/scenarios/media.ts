@@ -1,4 +1,4 @@
-/** Files that have arrived. Videos that the plan does not keep: one that is removed in the end, and one that the next plan keeps. */
+/** Files that have arrived. Two videos that the plan does not keep: the first is finally removed, the next plan keeps the second. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { MediaTranscription } from '../../../entities/media/media-transcription.ts';
 import { MediaMove } from '../../../entities/media/media-move.ts';
@@ -36,7 +36,7 @@ async function processed({ by, injected }: Recorder, file: TestFile, faults = 0)
   return by.startOrSignal('mediaProcessing', { id: media.id, clubId: club.id });
 }
 
-/** A file that is published; one that is processed is looked at again when that has ended. */
+/** A file that is published. A file in processing is looked at again after its processing. */
 async function moving({ skipped }: Recorder, busy?: 'processed'): Promise<WorkflowHandle> {
   const { id: clubId } = await buildClub();
   const { id } = await buildMedia(clubId, { bytes: 'How to tie it.' });
@@ -55,7 +55,7 @@ async function moving({ skipped }: Recorder, busy?: 'processed'): Promise<Workfl
 }
 
 /** A sound of which subtitles are to be made. */
-async function asked(looksAt = new Date()): Promise<{ id: string; clubId: string }> {
+async function requestMove(looksAt = new Date()): Promise<{ id: string; clubId: string }> {
   const { id: clubId } = await buildClub();
   const { id } = await buildMedia(clubId, { video: true, bytes: 'a film' });
   const { db } = await testDeps();
@@ -77,11 +77,11 @@ export const mediaScenarios: Scenarios = {
 
   mediaTranscription: {
     async made(recorder) {
-      const { id, clubId } = await asked();
+      const { id, clubId } = await requestMove();
       return recorder.by.startOrSignal('mediaTranscription', { id, clubId });
     },
     async 'later-then-made'({ skipped }) {
-      const { id } = await asked(new Date((await skipped.now()).getTime() + 3_600_000));
+      const { id } = await requestMove(new Date((await skipped.now()).getTime() + 3_600_000));
       return skipped.start('mediaTranscription', 'subtitles', id);
     },
   },

@@ -1,4 +1,4 @@
-/** Sessions of mentorships: one that takes place, and one that is canceled. */
+/** Sessions of mentorships: a session that takes place, and a canceled session. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { MentorshipSession } from '../../../entities/mentorships/mentorship-session.ts';
 import type { Id } from '../../../platform/core/ids.ts';

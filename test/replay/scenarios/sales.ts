@@ -1,4 +1,4 @@
-/** What is sold: notices of sales, ends of subscriptions, and add-ons of clubs. */
+/** Sales: notices of sales, ends of subscriptions, and add-ons of clubs. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { WorkflowHandle } from '@temporalio/client';
 import { changeEnd } from '../../../domain/access/enrollments/enrollments.ts';

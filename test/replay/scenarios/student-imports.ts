@@ -1,4 +1,4 @@
-/** Imports of students: in batches, and one whose upload broke off. */
+/** Imports of students: an import in batches, and an import whose upload broke off. */
 import { importRules } from '../../../domain/access/imports/imports.policy.ts';
 import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { upload } from '../../toolkit/drive/imports.ts';

@@ -59,7 +59,7 @@ const untilParked = (deliveries: readonly TestWebhookDelivery[]) =>
     return rows.every(({ parkedAt }) => parkedAt !== null);
   });
 
-/** What 5 failures in a row leave behind, with a hold that ends soon. */
+/** The endpoint's state after 5 failures in a row, with a hold that ends soon. */
 const throttle = ({ endpoint }: TestWebhookDelivery, failingSince = new Date()) =>
   alter('webhook_endpoints', endpoint.id, {
     consecutive_failures: 5,

@@ -1,4 +1,4 @@
-/** Rows of an answer, and of what it cost, as its steps have left them. */
+/** The rows of an answer and its cost after its steps. */
 import { expect } from 'chai';
 import type { Id } from '../../../platform/core/ids.ts';
 import { AgentAnswerDelta } from '../../../entities/agents/agent-answer-delta.ts';
@@ -13,7 +13,7 @@ export async function answerRow(answerId: Id): Promise<AgentAnswer> {
   return (await testDatabase()).manager.findOneByOrFail(AgentAnswer, { id: answerId });
 }
 
-/** By number. */
+/** The calls, by number. */
 export async function callRows(answerId: Id): Promise<AgentCall[]> {
   return (await testDatabase()).manager.find(AgentCall, { where: { answerId }, order: { callNo: 'ASC' } });
 }
@@ -26,13 +26,13 @@ export async function citationRows(answerId: Id): Promise<AgentCitation[]> {
   return (await testDatabase()).manager.find(AgentCitation, { where: { answerId }, order: { position: 'ASC' } });
 }
 
-/** Of the club, whose only month it is: in millionths of a US dollar. */
+/** The amounts of the club's only month, in millionths of a US dollar. */
 export async function monthOf(clubId: Id): Promise<{ spent: number; reserved: number }> {
   const month = await (await testDatabase()).manager.findOneByOrFail(ClubAiMonth, { clubId });
   return { spent: Number(month.spentMicros), reserved: Number(month.reservedMicros) };
 }
 
-/** The answer is settled with this cost in millionths of a US dollar, and nothing of its club's month is reserved any more. */
+/** Expects the answer to be settled with this cost in millionths of a US dollar, and no reserve in its club's month. */
 export async function expectSettled({ answerId, clubId }: { answerId: Id; clubId: Id }, cost: number): Promise<void> {
   const { costMicros, settledAt } = await chargeRow(answerId);
   expect(Number(costMicros)).to.equal(cost);
@@ -40,7 +40,7 @@ export async function expectSettled({ answerId, clubId }: { answerId: Id; clubId
   expect(await monthOf(clubId)).to.deep.equal({ spent: cost, reserved: 0 });
 }
 
-/** The words of an answer's log. @throws Error where an entry does not begin where the one before it ends */
+/** The words of an answer's log. @throws Error if an entry does not begin at the end of the entry before */
 export async function logOf(answerId: Id): Promise<string> {
   const deltas = await (
     await testDatabase()

@@ -1,8 +1,8 @@
-/** What stands in the rows of automations. */
+/** The rows of automations. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** @returns the definition of the last version as it is stored */
+/** @returns the stored definition of the last version */
 export async function readVersionDefinition(automationId: Id): Promise<unknown> {
   const [row] = await (
     await testDatabase()

@@ -1,9 +1,9 @@
-/** What billing has recorded of a club: plan, add-ons, overages, and how many students it counts. */
+/** Billing's records about a club: plan, add-ons, overages, and its number of students. */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TestEvent } from '../builders/billing-events.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** How many students the club's count says, with the changes not yet rolled up into it; and how many there are. */
+/** The club's count of students, with the changes not yet merged into it; and the real number. */
 export async function studentCounts(clubId: Id): Promise<{ counted: number; there: number }> {
   const source = await testDatabase();
   const [row] = await source.query<{ counted: number; there: number }[]>(
@@ -13,11 +13,11 @@ export async function studentCounts(clubId: Id): Promise<{ counted: number; ther
                 AND (verified_at IS NOT NULL OR opened_by <> 'sign_up'))::int AS there`,
     [clubId],
   );
-  if (!row) throw new Error('A query of one row has one.');
+  if (!row) throw new Error('The count of students returned no row');
   return row;
 }
 
-/** The overage recorded of a club, as `resource month excess`. */
+/** The recorded overages of a club, as `resource month excess`. */
 export async function overagesOf(clubId: Id): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ text: string }[]>(
@@ -27,7 +27,7 @@ export async function overagesOf(clubId: Id): Promise<string[]> {
   return rows.map(({ text }) => text);
 }
 
-/** @throws Error where there is none */
+/** @throws Error if there is none */
 export async function addOnRow(id: Id): Promise<Record<string, unknown>> {
   const source = await testDatabase();
   const [row] = await source.query<Record<string, unknown>[]>(`SELECT * FROM add_ons WHERE id = $1`, [id]);
@@ -35,7 +35,7 @@ export async function addOnRow(id: Id): Promise<Record<string, unknown>> {
   return row;
 }
 
-/** The row of a club's plan; undefined where it has none. */
+/** The row of a club's plan; undefined if it has none. */
 export async function planRow(clubId: Id): Promise<Record<string, unknown> | undefined> {
   const source = await testDatabase();
   const [row] = await source.query<Record<string, unknown>[]>(
@@ -45,7 +45,7 @@ export async function planRow(clubId: Id): Promise<Record<string, unknown> | und
   return row;
 }
 
-/** What became of an event; undefined where it was not recorded. */
+/** The outcome of an event; undefined if it was not recorded. */
 export async function outcomeOfEvent({ id }: TestEvent): Promise<string | undefined> {
   const source = await testDatabase();
   const [row] = await source.query<{ outcome: string }[]>(`SELECT outcome FROM billing_events WHERE id = $1`, [id]);

@@ -1,9 +1,9 @@
-/** Everything that the database holds of some clubs: what must be the same after a request that is refused. */
+/** All rows of some clubs, which a refused request must not change. */
 import type { EntityMetadata } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** Counts of the other tables' rows, which are brought up to date in the background. */
+/** Counts of the other tables' rows, which are updated in the background. */
 const counts: readonly string[] = [
   'list_tallies',
   'list_tally_changes',
@@ -15,7 +15,7 @@ const counts: readonly string[] = [
   'webhook_tally_changes',
 ];
 
-/** @returns the rows of each table, as text: those that name one of the clubs, and those that hang on such a row */
+/** @returns the rows of each table, as text: rows that name one of the clubs, and rows that refer to such a row */
 export async function rowsOfClubs(...clubIds: Id[]): Promise<Record<string, string[]>> {
   const source = await testDatabase();
   const selects = source.entityMetadatas

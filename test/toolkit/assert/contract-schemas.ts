@@ -1,4 +1,4 @@
-/** Holding what is stored or sent against the contract's schemas. */
+/** Checks stored or sent values against the contract's schemas. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { contractDocument } from '../../../contract/document.ts';
@@ -8,12 +8,12 @@ const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 ajv.addSchema(closedDocument(contractDocument), 'contract');
 
-/** @returns what the contract's body of this event type does not allow in it; nothing where it is as declared */
+/** @returns the violations of the contract's body for this event type; empty if there are none */
 export function eventFaults(type: string, body: unknown): string[] {
   return faults(`/webhooks/${type}/post/requestBody/content/application~1json/schema`, body);
 }
 
-/** @returns what the schema of this record does not allow in it */
+/** @returns the violations of the record's schema */
 export function recordFaults(name: string, record: unknown): string[] {
   return faults(`/components/schemas/${name}`, record);
 }

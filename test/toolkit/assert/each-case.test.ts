@@ -9,9 +9,9 @@ describe('eachCase', () => {
     );
 
   it('checks every case in order', async () => {
-    const seen: string[] = [];
-    await eachCase(new Set(['a', 'b']), async (one) => seen.push(one));
-    expect(seen).to.deep.equal(['a', 'b']);
+    const checkedCases: string[] = [];
+    await eachCase(new Set(['a', 'b']), async (one) => checkedCases.push(one));
+    expect(checkedCases).to.deep.equal(['a', 'b']);
   });
 
   it('puts the number and the value of the failed case before the message', async () => {
@@ -28,13 +28,13 @@ describe('eachCase', () => {
   });
 
   it('waits for a check, and stops at the first failure', async () => {
-    const seen: number[] = [];
+    const checkedCases: number[] = [];
     const failed = await failureOf([1, 2, 3], async (one: number) => {
       await Promise.resolve();
-      seen.push(one);
+      checkedCases.push(one);
       if (one === 2) throw new Error('no');
     });
-    expect([failed?.message, seen]).to.deep.equal(['case 2, 2: no', [1, 2]]);
+    expect([failed?.message, checkedCases]).to.deep.equal(['case 2, 2: no', [1, 2]]);
   });
 
   it('shortens the name of a large case', async () => {

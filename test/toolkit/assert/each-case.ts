@@ -1,9 +1,9 @@
-/** The same check for several cases, in which a failure names its case. */
+/** Runs the same check for several cases; a failure names its case. */
 import { inspect } from 'node:util';
 
 const longestName = 120;
 
-/** Checks one case after the other. @throws what the check throws, with the case at the beginning of its message */
+/** Checks one case after the other. @throws the check's error, with the case at the beginning of its message */
 export async function eachCase<Case>(cases: Iterable<Case>, check: (one: Case) => unknown): Promise<void> {
   let number = 0;
   for (const one of cases) {

@@ -1,8 +1,8 @@
-/** Facts of a club, or about a student, that no relay has carried on yet. */
+/** Facts of a club or about a student that no relay has processed yet. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** The facts of a club with what each is about, oldest first. */
+/** The facts of a club with their subjects, oldest first. */
 export async function factRecordsOf(
   clubId: Id,
 ): Promise<{ type: string; studentId: Id; subjectId: Id | null; details: unknown }[]> {
@@ -13,7 +13,7 @@ export async function factRecordsOf(
   );
 }
 
-/** The types of a club's facts with the records that they are about, oldest first. */
+/** The types of a club's facts with their subject records, oldest first. */
 export async function factsWithSubjects(clubId: Id): Promise<{ type: string; subjectId: Id | null }[]> {
   return (await factRecordsOf(clubId)).map(({ type, subjectId }) => ({ type, subjectId }));
 }
@@ -23,7 +23,7 @@ export async function factTypes(clubId: Id): Promise<string[]> {
   return (await factRecordsOf(clubId)).map(({ type }) => type);
 }
 
-/** The facts about what a student completed that no relay has carried on yet, oldest first: `lesson.completed <id>`. */
+/** The facts about a student's completions that no relay has processed yet, oldest first: `lesson.completed <id>`. */
 export async function completionsOf(studentId: Id): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ type: string; subjectId: Id }[]>(

@@ -1,4 +1,4 @@
-/** Reading what Temporal has kept of a run: its events, its summaries, and every text in it. */
+/** Reads Temporal's data about a run: its events, its summaries, and every text in it. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { History, Payload } from '@temporalio/common/lib/proto-utils.js';
@@ -27,31 +27,30 @@ function textOf(payload: Payload): string {
   return String(defaultPayloadConverter.fromPayload(payload));
 }
 
-/** Everything that Temporal keeps of a run: its description and its history, as one text to search in. */
+/** All data of Temporal about a run, its description and its history, as one text for searches. */
 export async function keptOf(handle: WorkflowHandle): Promise<string> {
   const { raw } = await handle.describe();
   return everyText([raw, await handle.fetchHistory()]);
 }
 
 /**
- * Everything that stands in an object of Temporal's, as one text: also what is inside its payloads, which a search of its
- * JSON would not find, because that shows them in base64. A payload that is JSON is given as it is and decoded: its quoted
- * strings hide quotes and line ends from a search.
+ * All texts inside an object of Temporal, as one text. It includes the content of payloads, which JSON shows in base64. A JSON payload is
+ * included both as it is and decoded, because quoted strings hide quotes and line ends from a search.
  */
-export function everyText(value: unknown, seen = new Set<unknown>()): string {
+export function everyText(value: unknown, visited = new Set<unknown>()): string {
   if (value instanceof Uint8Array) {
     const text = Buffer.from(value).toString('utf8');
-    return `${text}\n${everyText(decoded(text), seen)}`;
+    return `${text}\n${everyText(decoded(text), visited)}`;
   }
   if (typeof value !== 'object' || value === null) return `${String(value)}\n`;
-  if (seen.has(value)) return '';
-  seen.add(value);
+  if (visited.has(value)) return '';
+  visited.add(value);
   return Object.entries(value)
-    .map(([key, inner]) => `${key}: ${everyText(inner, seen)}`)
+    .map(([key, inner]) => `${key}: ${everyText(inner, visited)}`)
     .join('');
 }
 
-/** @returns the value of a JSON text; empty where the text is none */
+/** @returns the value of a JSON text; empty if the text is not JSON */
 function decoded(text: string): unknown {
   try {
     return JSON.parse(text);

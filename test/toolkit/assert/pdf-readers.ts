@@ -1,4 +1,4 @@
-/** What independent readers make of a PDF: PDFium, which is Chromium's, and pdf.js, which is Firefox's. */
+/** Reads PDFs by independent readers: PDFium of Chromium, and pdf.js of Firefox. */
 import { PDFiumLibrary, type PDFiumPage } from '@hyzyla/pdfium';
 import { loadPdfEngine } from '../../../domain/knowledge/extraction/pdf/pdf-engine.ts';
 
@@ -14,7 +14,7 @@ async function withFirstPage<Result>(bytes: Buffer, use: (page: PDFiumPage) => P
   }
 }
 
-/** @returns the text of the first page, as a person copies it, with one space where there is white space */
+/** @returns the text of the first page as a person copies it, with each run of white space as one space */
 export function copiedText(bytes: Buffer): Promise<string> {
   return withFirstPage(bytes, (page) => Promise.resolve(page.getText().replaceAll(/\s+/g, ' ').trim()));
 }
@@ -26,7 +26,7 @@ export interface Picture {
   data: Uint8Array;
 }
 
-/** @param scale pixels of a point @returns the first page as it is printed */
+/** @param scale pixels per point @returns the first page as it is printed */
 export function printedPicture(bytes: Buffer, scale: number): Promise<Picture> {
   return withFirstPage(bytes, async (page) => {
     const { width, height, data } = await page.render({ scale, colorSpace: 'Gray', render: 'bitmap' });
@@ -43,7 +43,7 @@ interface ColoredPage {
   colorAt(x: number, y: number): [number, number, number];
 }
 
-/** @param scale pixels of a point @returns the first page in its colors */
+/** @param scale pixels per point @returns the first page in its colors */
 export function coloredPage(bytes: Buffer, scale: number): Promise<ColoredPage> {
   return withFirstPage(bytes, async (page) => {
     const { width, height, data } = await page.render({ scale, render: 'bitmap' });
@@ -64,9 +64,9 @@ interface Tagged {
   children?: Tagged[];
 }
 
-/** @returns what a screen reader reads on the first page: each part of its structure, with its text and language */
+/** @returns the parts that a screen reader reads on the first page, each with its text and language */
 export async function taggedTexts(bytes: Buffer): Promise<{ role: string; text: string; language: string }[]> {
-  // As the product loads it: a process has one pdf.js, and the first to load it decides how it reads.
+  // Uses the product's loader: a process has one pdf.js, and its first loader decides how it reads.
   const { getDocument, VerbosityLevel } = await loadPdfEngine();
   const task = getDocument({ data: new Uint8Array(bytes), verbosity: VerbosityLevel.ERRORS });
   try {

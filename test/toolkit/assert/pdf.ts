@@ -1,21 +1,21 @@
-/** What a PDF says, read from its bytes as a reader of PDFs does: its text by the fonts' own tables, and the squares that it draws. */
+/** Reads a PDF from its bytes: its text by the fonts' own tables, and the squares that it draws. */
 import { inflateSync } from 'node:zlib';
 
 interface ReadPdf {
   /** Width and height of each page, in points. */
   pages: [number, number][];
-  /** Each line that is set, in order. */
+  /** Each line of text, in order. */
   lines: string[];
   /** Rectangles of each filled path, in order: x, y, width, height. */
   fills: [number, number, number, number][][];
-  /** Where its links lead. */
+  /** The addresses of its links. */
   links: string[];
 }
 
-/** @throws Error where the bytes are no PDF of the kind that we make: one content stream a page, fonts with a table to Unicode */
+/** @throws Error if the bytes are not a PDF of our kind: one content stream per page, fonts with a Unicode table */
 export function readPdf(bytes: Buffer): ReadPdf {
   const source = bytes.toString('latin1');
-  if (!source.startsWith('%PDF-')) throw new Error('This is no PDF.');
+  if (!source.startsWith('%PDF-')) throw new Error('The bytes are not a PDF');
   const objects = new Map(
     [...source.matchAll(/^(\d+) 0 obj\n([^]*?)\nendobj$/gm)].map(([, id, body = '']) => [id, body]),
   );
@@ -47,7 +47,7 @@ function streamOf(body: string): string {
   return (body.includes('/FlateDecode') ? inflateSync(raw) : raw).toString('latin1');
 }
 
-/** @returns by a glyph's number what it stands for */
+/** @returns the text of each glyph, by the glyph's number */
 function readUnicodeTable(table: string): Map<number, string> {
   const glyphs = new Map<number, string>();
   for (const [, first = '', list = ''] of table.matchAll(/<([0-9a-f]+)> <[0-9a-f]+> \[([^\]]*)\]/gi)) {

@@ -1,7 +1,7 @@
-/** For tests of what scripts tell their users. */
+/** For tests of the messages that scripts show to their users. */
 import { Problem } from '../../../dev/problem.ts';
 
-/** The message of the Problem that this must end in. */
+/** The message of the Problem with which this work must end. */
 export async function problemOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;
@@ -9,5 +9,5 @@ export async function problemOf(work: Promise<unknown>): Promise<string> {
     if (error instanceof Problem) return error.message;
     throw error;
   }
-  throw new Error('There was no problem.');
+  throw new Error('The work ended without a Problem');
 }

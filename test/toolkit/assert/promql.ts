@@ -1,4 +1,4 @@
-/** PromQL against the metrics that the service serves. */
+/** Checks PromQL against the metrics that the service serves. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { register } from 'prom-client';
@@ -10,25 +10,25 @@ interface WireNames {
   metrics: { name: string; labels: string[] }[];
 }
 
-/** Prometheus makes these of each scrape. */
+/** Prometheus adds these series for each scrape. */
 export const servedByPrometheus = new Set(['up']);
-/** Prometheus gives these to each series; `le` is of histograms. */
+/** Prometheus adds these labels to each series; `le` belongs to histograms. */
 const usualLabels = ['job', 'instance', 'le'];
 
-/** Not of test/wire-names.json: its name is given to a constructor by a variable. */
+/** Missing in test/wire-names.json, because a variable gives its name to the constructor. */
 const others = [{ name: 'media_ffmpeg_there', labels: [] }];
 
-/** @returns one sentence for each series or label that the service does not serve, and each gauge of Postgres without its max */
+/** @returns one sentence for each series or label that the service does not serve, and for each gauge from Postgres without its max */
 export function misuseIn(expr: string): string[] {
   const { metrics } = JSON.parse(
     readFileSync(path.join(projectDirectory, 'test', 'wire-names.json'), 'utf8'),
   ) as WireNames;
   const known = new Map([...metrics, ...others].map(({ name, labels }) => [name, labels]));
-  const asked = seriesIn(expr).map((series) => ({ ...series, labelsOf: labelsOf(known, series.name) }));
-  const groupable = new Set([...usualLabels, ...asked.flatMap((series) => series.labelsOf ?? [])]);
+  const usedSeries = seriesIn(expr).map((series) => ({ ...series, labelsOf: labelsOf(known, series.name) }));
+  const groupable = new Set([...usualLabels, ...usedSeries.flatMap((series) => series.labelsOf ?? [])]);
   const ofPostgres = toldByPostgres();
   return [
-    ...asked.flatMap(({ name, labels, labelsOf: served }) =>
+    ...usedSeries.flatMap(({ name, labels, labelsOf: served }) =>
       served === undefined
         ? [`${name} is not served`]
         : labels
@@ -38,7 +38,7 @@ export function misuseIn(expr: string): string[] {
     ...groupingLabelsIn(expr)
       .filter((label) => !groupable.has(label))
       .map((label) => `no series has the label ${label}`),
-    ...asked
+    ...usedSeries
       .filter(({ name, before }) => ofPostgres.has(name) && !/\bmax(?: by \([\w, ]+\))? ?\($/.test(before))
       .map(({ name }) => `${name} is not taken by its max`),
   ];
@@ -49,7 +49,7 @@ function labelsOf(known: ReadonlyMap<string, readonly string[]>, name: string): 
   return known.get(name) ?? known.get(name.replace(/_(bucket|count|sum)$/, ''));
 }
 
-/** @returns the gauges that every worker reads from Postgres: they are the same in all of them */
+/** @returns the gauges that every worker reads from Postgres, so that all workers report the same values */
 export function toldByPostgres(): Set<string> {
   const before = new Set(register.getMetricsAsArray());
   const remove = registerBacklogGauges({ source: {} } as never, { ageSeconds: () => undefined });

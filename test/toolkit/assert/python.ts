@@ -1,14 +1,14 @@
-/** Python's own reader of archives: a second opinion, where this machine has Python 3. */
+/** Python's own reader of archives: a second opinion, if this machine has Python 3. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { examples, whyMissing } from '../stack/example-receiver.ts';
 
 const python = examples.find(({ tool }) => tool === 'python3');
 
-/** Why nothing is asked; undefined where Python 3 is there. */
+/** Why Python is not used; undefined if Python 3 is installed. */
 export const whyNoPython = python && whyMissing(python);
 
-/** @param script prints JSON; `sys.argv[1]` is the archive @returns what it prints */
+/** @param script prints JSON; `sys.argv[1]` is the archive @returns its output */
 export async function askPython(archive: string, script: string): Promise<unknown> {
   const { stdout } = await promisify(execFile)('python3', ['-c', `import json, sys, zipfile\n${script}`, archive]);
   return JSON.parse(stdout);

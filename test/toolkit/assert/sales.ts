@@ -1,4 +1,4 @@
-/** What a notice of a sale has led to. */
+/** The effects of a notice of a sale. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
@@ -18,11 +18,11 @@ export async function noticeRow(noticeId: Id): Promise<NoticeLeft> {
        FROM sales_notices WHERE id = $1`,
     [noticeId],
   );
-  if (!row) throw new Error('There is no such notice.');
+  if (!row) throw new Error('The notice does not exist');
   return row;
 }
 
-/** What the notices of a club have led to, without ids and without the times of its processing. */
+/** The effects of a club's notices, without ids and processing times. */
 export async function salesStateOf(clubId: Id): Promise<Record<string, unknown>> {
   const source = await testDatabase();
   const rows = (sql: string) => source.query<unknown[]>(sql, [clubId]);

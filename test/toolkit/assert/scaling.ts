@@ -1,12 +1,12 @@
-/** Whether work grows in proportion to its input: by CPU, so that a busy machine changes nothing. */
+/** Checks that work grows in proportion to its input. It measures CPU time, so that a busy machine does not matter. */
 import { expect } from 'chai';
 
-/** Sizes grow by this, so that work which doubles with each few bytes is noticed before it takes hours. */
+/** The growth of sizes: small, so that exponential work is noticed before it takes hours. */
 const step = 1.25;
-/** Far more than linear work on such inputs takes, and far less than a test may. */
+/** Much more than linear work needs on such inputs, and much less than the time limit of a test. */
 const guardMs = 2_000;
 const factor = 16;
-/** Linear work takes 16 times as long, quadratic work 256 times. This lies in the middle. */
+/** Linear work takes 16 times as long, quadratic work 256 times. This limit lies in between. */
 const mostTimes = 64;
 
 function cpuMs(work: () => unknown, times = 1): number {
@@ -16,15 +16,15 @@ function cpuMs(work: () => unknown, times = 1): number {
   return (user + system) / 1_000 / times;
 }
 
-/** @returns the CPU of one run, in milliseconds: the least of several measurements, each of some milliseconds */
+/** @returns the CPU time of one run in milliseconds: the least of several measurements */
 function leastCpuMs(work: () => unknown): number {
   const times = Math.ceil(4 / Math.max(0.001, cpuMs(work)));
   return Math.min(...Array.from({ length: 4 }, () => cpuMs(work, Math.min(times, 10_000))));
 }
 
 /**
- * @param inputOf gives an input of about this many characters
- * @param largest size that is tried; a sixteenth of it is what it is compared with
+ * @param inputOf returns an input of about this many characters
+ * @param largest the largest size; it is compared with a sixteenth of it
  */
 export function expectLinear<Input>(
   name: string,
@@ -44,7 +44,7 @@ export function expectLinear<Input>(
   expect(times, `${name}: times the CPU for ${factor} times the characters`).to.be.below(mostTimes);
 }
 
-/** @returns a function that gives the piece again and again, after the beginning and before the end, in about `size` characters */
+/** @returns a function that repeats the piece to about `size` characters, with the beginning and the end around it */
 export function manyTimes(piece: string, { begin = '', end = '' } = {}): (size: number) => string {
   return (size) => begin + piece.repeat(Math.max(1, Math.floor(size / piece.length))) + end;
 }

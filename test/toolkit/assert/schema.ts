@@ -2,7 +2,7 @@
 import { mock } from 'node:test';
 import type { DataSource, QueryRunner } from 'typeorm';
 
-/** @returns the statements that would make the database's schema that of its entities; none where it is */
+/** @returns the statements that would bring the database's schema in line with its entities; none if it is */
 export async function missingInSchema(source: DataSource): Promise<string[]> {
   const createQueryRunner = source.createQueryRunner.bind(source);
   const mocked = mock.method(source, 'createQueryRunner', () => oneByOne(createQueryRunner()));
@@ -14,7 +14,7 @@ export async function missingInSchema(source: DataSource): Promise<string[]> {
   }
 }
 
-/** TypeORM asks about all tables at once over one connection, which its driver is to accept no more. */
+/** Runs queries one after the other: TypeORM sends the queries about all tables over one connection, which its driver deprecates. */
 function oneByOne(runner: QueryRunner): QueryRunner {
   const query = runner.query.bind(runner) as (...parameters: unknown[]) => Promise<unknown>;
   let last: Promise<unknown> = Promise.resolve();

@@ -6,14 +6,14 @@ import { testDatabase } from '../stack/database.ts';
 
 interface IndexedSource {
   id: Id;
-  /** The lesson's or the file's. */
+  /** The id of the lesson or the file. */
   itemId: Id;
   title: string;
   status: string;
   wantedVersion: number;
 }
 
-/** What stands in the club's index, by the id of the lesson or file. */
+/** The club's index, by the id of the lesson or file. */
 export async function indexedSourcesOf(clubId: Id): Promise<IndexedSource[]> {
   const source = await testDatabase();
   return source.query<IndexedSource[]>(
@@ -27,7 +27,7 @@ export async function sourceRow({ id }: { id: Id }): Promise<AgentSource> {
   return (await testDatabase()).manager.findOneByOrFail(AgentSource, { id });
 }
 
-/** Its passages that stand, in their order. */
+/** The current passages of the source, in order. */
 export async function passagesOf({ id }: { id: Id }): Promise<AgentPassage[]> {
   return (await testDatabase()).manager.find(AgentPassage, { where: { sourceId: id }, order: { position: 'ASC' } });
 }

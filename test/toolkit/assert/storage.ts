@@ -1,4 +1,4 @@
-/** What a club's storage says, and what the rows of its files add up to. */
+/** A club's storage counts, and the sums over the rows of its files. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
@@ -8,7 +8,7 @@ type Sums = string[];
 const texts = `SELECT concat_ws(' ', kind, sum(bytes), sum(files), sum(held)) AS text`;
 const notEmpty = `GROUP BY kind HAVING (sum(bytes), sum(files), sum(held)) <> (0, 0, 0) ORDER BY kind`;
 
-/** The counts with the changes not yet rolled up, and the sums of the rows of `media`. */
+/** The counts with the changes not yet merged, and the sums of the rows of `media`. */
 export async function storageCounts(clubId: Id): Promise<{ counted: Sums; there: Sums }> {
   const source = await testDatabase();
   const sums = async (from: string) =>

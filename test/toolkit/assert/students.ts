@@ -1,15 +1,15 @@
-/** The students of a club, with what they have. */
+/** The students of a club and their deliveries. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
 interface MemberOfClub {
   email: string;
   name: string;
-  /** Deliveries that they have now, by their ids. */
+  /** The ids of their current deliveries. */
   deliveries: string[];
 }
 
-/** The club's students by address, with what they have. */
+/** The club's students by address, with their deliveries. */
 export async function studentsOf(club: { id: Id }): Promise<MemberOfClub[]> {
   const source = await testDatabase();
   return source.query<MemberOfClub[]>(

@@ -1,9 +1,9 @@
-/** Where words stand: in every table that the database has, in what Temporal keeps of a club, in the buckets. */
+/** Finds texts in every table of the database, in Temporal's data about a club, and in the buckets. */
 import type { Client } from '@temporalio/client';
 import { everyText } from './histories.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** What is searched for, by what it is. Bytes are searched as they are, and in hexadecimal. */
+/** The searched texts, by name. Bytes are searched as they are and in hexadecimal. */
 export type Needles = Readonly<Record<string, string | Buffer>>;
 
 const formsOf = (needle: string | Buffer): string[] =>
@@ -11,7 +11,7 @@ const formsOf = (needle: string | Buffer): string[] =>
     ? [needle.toLowerCase(), Buffer.from(needle).toString('hex')]
     : [needle.toString('hex'), needle.toString('base64').toLowerCase()];
 
-/** @returns which of the needles a text holds, in any letter case */
+/** @returns the needles that a text contains, in any letter case */
 export function needlesIn(text: string, needles: Needles): string[] {
   const searched = text.toLowerCase();
   return Object.entries(needles).flatMap(([what, needle]) =>
@@ -19,7 +19,7 @@ export function needlesIn(text: string, needles: Needles): string[] {
   );
 }
 
-/** The tables that the catalogue of Postgres names, without those of the migrations and without partitions. */
+/** All tables in the catalogue of Postgres except the tables of migrations and partitions. */
 async function tables(): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ name: string }[]>(
@@ -47,7 +47,7 @@ export async function tracesInTables(needles: Needles): Promise<string[]> {
       `SELECT to_jsonb(self) AS row FROM "${table}" self`,
     ))
       for (const [column, value] of Object.entries(row)) {
-        // Bytes may be text, as the body of a notice is.
+        // Bytes may contain text, like the body of a notice.
         const bytes = typeof value === 'string' && value.startsWith('\\x') ? Buffer.from(value.slice(2), 'hex') : '';
         for (const needle of needlesIn(`${JSON.stringify(value)} ${bytes.toString()}`, needles))
           traces.add(`${table}.${column}: ${needle}`);
@@ -55,7 +55,7 @@ export async function tracesInTables(needles: Needles): Promise<string[]> {
   return [...traces].toSorted((one, other) => one.localeCompare(other));
 }
 
-/** @returns all that Temporal keeps of the runs of a club: lists, descriptions and histories, as one text; and how many runs */
+/** @returns all data of Temporal about a club's runs (lists, descriptions and histories) as one text, and the number of runs */
 export async function keptOfClub({ workflow }: Client, clubId: string): Promise<{ text: string; runs: number }> {
   const texts: string[] = [];
   for await (const run of workflow.list({ query: `ClubId = '${clubId}'` })) {

@@ -1,4 +1,4 @@
-/** What an act asks to be looked at again: the wakes that it leaves to the relay. No relay runs beside these tests. */
+/** The wakes that an act leaves to the relay. No relay runs beside these tests. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { Wake } from '../../../entities/facts/wake.ts';
@@ -21,7 +21,7 @@ export async function wakesOf(clubId: Id): Promise<Wake[]> {
 export const deliveryRun = ({ id }: { id: Id }): string => workflowIdOf('webhookDelivery', id);
 export const gateRun = ({ id }: { id: Id }): string => workflowIdOf('endpointGate', id);
 
-/** The types of the workflows that are to look at an add-on. */
+/** The types of the workflows that must look at an add-on. */
 export async function wakesOfAddOn(id: Id): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ type: string }[]>(

@@ -1,4 +1,4 @@
-/** Rows of webhook endpoints, events, deliveries and attempts, as the engine has left them. */
+/** Rows of webhook endpoints, events, deliveries and attempts. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { WebhookAttempt } from '../../../entities/webhooks/webhook-attempt.ts';
 import { WebhookBody } from '../../../entities/webhooks/webhook-body.ts';
@@ -11,12 +11,12 @@ export async function deliveryRow(id: Id): Promise<WebhookDelivery> {
   return (await testDatabase()).manager.findOneByOrFail(WebhookDelivery, { id });
 }
 
-/** What a fact became at this endpoint; undefined before its fan-out. */
+/** The delivery of a fact to this endpoint; null before its fan-out. */
 export async function deliveryOf(eventId: Id, endpointId: Id): Promise<WebhookDelivery | null> {
   return (await testDatabase()).manager.findOneBy(WebhookDelivery, { eventId, endpointId });
 }
 
-/** In the order in which they were claimed. */
+/** In the order of their claims. */
 export async function attemptRows(deliveryId: Id): Promise<WebhookAttempt[]> {
   return (await testDatabase()).manager.find(WebhookAttempt, { where: { deliveryId }, order: { fence: 'ASC' } });
 }
@@ -25,10 +25,10 @@ export async function endpointRow(id: Id): Promise<WebhookEndpoint> {
   return (await testDatabase()).manager.findOneByOrFail(WebhookEndpoint, { id });
 }
 
-/** With its body; null once that is gone. */
+/** The event with its body; the body is null once it was deleted. */
 export async function eventRow(id: Id): Promise<WebhookEvent & { body: string | null }> {
   const { manager } = await testDatabase();
   const event = await manager.findOneByOrFail(WebhookEvent, { id });
-  const kept = await manager.findOneBy(WebhookBody, { eventId: id });
-  return Object.assign(event, { body: kept?.body ?? null });
+  const storedBody = await manager.findOneBy(WebhookBody, { eventId: id });
+  return Object.assign(event, { body: storedBody?.body ?? null });
 }

@@ -5,7 +5,7 @@ import { buildClub } from './clubs.ts';
 import { buildCohort, buildCourse } from './courses.ts';
 
 describe('courses and access of tests', () => {
-  it('are rows of the club, and raise no fact', async () => {
+  it('are rows of the club, and record no fact', async () => {
     const { id: clubId } = await buildClub();
     const course = await buildCourse(clubId, { modules: 2, lessons: 3 });
     const cohort = await buildCohort(clubId, course.id);

@@ -1,4 +1,4 @@
-/** Who has access to what: deliveries that open courses and agents, and students' enrollments. None of them raises a fact. */
+/** Access to courses and agents: deliveries and students' enrollments. They record no facts. */
 import type { EnrollmentSource, RevocationReason } from '../../../entities/access/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -23,7 +23,7 @@ interface AccessDeliveryOptions {
   archived?: boolean;
 }
 
-/** A delivery that opens the agent, repository, space or course, or a new course where none is given. */
+/** A delivery that opens the agent, repository, space or course; a new course if none is given. */
 export async function buildAccessDelivery(
   clubId: Id,
   options: AccessDeliveryOptions & ({ agentId: Id } | { repositoryId: Id } | { spaceId: Id }),
@@ -90,7 +90,7 @@ interface EnrollmentOptions {
   revoked?: RevocationReason;
 }
 
-/** A student's access to a delivery, active and without an end unless told; student and delivery are new ones unless told. */
+/** A student's access to a delivery, by default active, without an end, and with a new student and delivery. */
 export async function buildEnrollment(
   clubId: Id,
   {
@@ -137,7 +137,7 @@ export interface OpenCourse extends TestCourse {
   deliveryId: Id;
 }
 
-/** A published course with one module of published lessons, and a delivery that opens it. @param options.lessons how many */
+/** A published course with one module of published lessons, and a delivery that opens it. @param options.lessons their number */
 export async function buildOpenCourse(clubId: Id, options: CourseOptions = {}): Promise<OpenCourse> {
   const course = await buildCourse(clubId, { lessons: 1, ...options, modules: 1 });
   const delivery = await buildAccessDelivery(clubId, { courseId: course.id });
@@ -148,7 +148,7 @@ export interface Learner extends TestStudent {
   enrollmentId: Id;
 }
 
-/** A student who has had access to an open course or agent for a minute. @param student a new one unless told */
+/** A student who has had access to an open course or agent for a minute. @param student by default a new one */
 export async function buildLearner(
   { clubId, deliveryId }: { clubId: Id; deliveryId: Id },
   student?: TestStudent,

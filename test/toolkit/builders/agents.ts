@@ -1,4 +1,4 @@
-/** AI agents, and the material that they answer from. */
+/** AI agents and their material. */
 import type { AgentStatus } from '../../../entities/agents/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -22,7 +22,7 @@ export interface AgentOptions {
   answerMaxTokens?: number;
 }
 
-/** An agent without material, published unless told. */
+/** An agent without material, published by default. */
 export async function buildAgent(
   clubId: Id,
   {
@@ -46,7 +46,7 @@ export async function buildAgent(
   return { id, clubId, publicId, name };
 }
 
-/** Lets an agent answer from a course, a lesson or a file. The index does not hear of it. */
+/** Adds a course, a lesson or a file to an agent's material, without an update of the index. */
 export async function buildMaterial(
   agentId: Id,
   { courseId, lessonId, mediaId }: { courseId?: Id; lessonId?: Id | null; mediaId?: Id | null },
@@ -67,7 +67,7 @@ export interface OpenAgent extends TestAgent {
   deliveryId: Id;
 }
 
-/** An agent, published unless told, and a delivery that opens it. */
+/** An agent, published by default, and a delivery that opens it. */
 export async function buildOpenAgent(clubId: Id, options: AgentOptions = {}): Promise<OpenAgent> {
   const agent = await buildAgent(clubId, options);
   const delivery = await buildAccessDelivery(clubId, { agentId: agent.id, name: agent.name });

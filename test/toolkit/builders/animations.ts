@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import { pngChunk } from './pictures.ts';
 
-/** @returns a GIF of pictures that differ, shown for 100, 200, 300 … ms and four times over */
+/** @returns a GIF of different pictures that are shown for 100, 200, 300 … ms, four times over */
 export async function gifOf({
   width,
   height,
@@ -12,7 +12,7 @@ export async function gifOf({
   height: number;
   pictures: number;
 }): Promise<Buffer> {
-  const made = await Promise.all(
+  const frames = await Promise.all(
     Array.from({ length: pictures }, (_, number) =>
       sharp({
         create: { width, height, channels: 3, background: { r: (number * 97) % 256, g: (number * 61) % 256, b: 90 } },
@@ -21,13 +21,13 @@ export async function gifOf({
         .toBuffer(),
     ),
   );
-  const delay = made.map((_, number) => 100 * (1 + (number % 3)));
-  return sharp(made, { join: { animated: true } })
+  const delay = frames.map((_, number) => 100 * (1 + (number % 3)));
+  return sharp(frames, { join: { animated: true } })
     .gif({ loop: 4, delay, effort: 1 })
     .toBuffer();
 }
 
-/** @returns a PNG that says it is an animation; its first picture stands where every reader finds it */
+/** @returns an animated PNG; its first picture stands at the usual position */
 export async function apngOf({ width, height }: { width: number; height: number }): Promise<Buffer> {
   const whole = await sharp({ create: { width, height, channels: 3, background: 'teal' } })
     .png()

@@ -1,9 +1,9 @@
-/** ZIP archives written byte by byte, so that they can say what is not so. */
+/** ZIP archives written byte by byte, so that they can contain false values. */
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 
 const megabyte = 1_024 * 1_024;
 
-/** A text that ends in so many megabytes of spaces, and then in `end`. */
+/** A text that ends in this many megabytes of spaces, and then in `end`. */
 interface Bomb {
   begin: string;
   megabytes: number;
@@ -12,9 +12,9 @@ interface Bomb {
 
 interface ArchiveEntry {
   name: string;
-  /** A bomb's checksum is wrong: nobody gets as far as its end. */
+  /** A bomb's checksum is wrong, because no reader reaches its end. */
   content: Uint8Array | string | Bomb;
-  /** What it says to come to, unpacked; the truth unless told. */
+  /** The declared unpacked size; the true size if absent. */
   says?: number;
   encrypted?: boolean;
 }
@@ -64,18 +64,18 @@ function pack(content: ArchiveEntry['content']): { packed: Buffer; length: numbe
   return { packed: deflateRawSync(plain, { level: 1 }), length: plain.length, checksum: crc32(plain) };
 }
 
-/** Deflated, but for its end: another part follows. */
+/** Deflated bytes without an end mark: another part follows. */
 function deflatedPart(bytes: Uint8Array): Buffer {
   return deflateRawSync(bytes, { finishFlush: constants.Z_FULL_FLUSH });
 }
 
-/** A part of a raw deflate stream: one megabyte is packed, and repeated. */
+/** A part of a raw deflate stream: one packed megabyte, repeated. */
 function deflatedSpaces(megabytes: number): Buffer {
   const part = deflatedPart(Buffer.alloc(megabyte, 32));
   return Buffer.concat(Array.from({ length: megabytes }, () => part));
 }
 
-/** What `deflateSync` makes of so many megabytes of spaces, without their being in memory. */
+/** The result of `deflateSync` for this many megabytes of spaces, without holding them in memory. */
 export function zlibSpaces(megabytes: number): Buffer {
   // Adler-32 of n equal bytes, in closed form.
   const [count, base] = [BigInt(megabytes * megabyte), 65_521n];
@@ -93,7 +93,7 @@ export function zlibSpaces(megabytes: number): Buffer {
 
 const wordNamespace = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
 
-/** The least that a Word file is. @param document its document.xml @param further entries beside it @param main the part it says to read */
+/** The smallest possible Word file. @param document its document.xml @param further more entries @param main the declared main part */
 export function bareDocx(
   document: string | Bomb,
   further: readonly ArchiveEntry[] = [],
@@ -113,13 +113,13 @@ export function bareDocx(
   ]);
 }
 
-/** A document.xml of these paragraphs. @param before what stands before the document's element */
+/** A document.xml of these paragraphs. @param before the text before the document's element */
 export function documentXml(paragraphs: readonly string[], before = ''): string {
   const body = paragraphs.map((text) => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`).join('');
   return `<?xml version="1.0" encoding="UTF-8"?>${before}<w:document ${wordNamespace}><w:body>${body}</w:body></w:document>`;
 }
 
-/** A document.xml of one paragraph with so many megabytes of spaces. */
+/** A document.xml of one paragraph with this many megabytes of spaces. */
 export function documentBomb(megabytes: number): Bomb {
   const [begin = '', end = ''] = documentXml(['…']).split('…');
   return { begin, megabytes, end };

@@ -1,4 +1,4 @@
-/** Assignments of lessons, and what was handed in for them: rows alone, of which nobody is told. */
+/** Assignments of lessons and their submissions, as rows only: no mails and no wakes. */
 import type { SubmissionStatus } from '../../../entities/assignments/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -13,7 +13,7 @@ export interface AssignmentOptions {
   removedAt?: Date | null;
 }
 
-/** An assignment of a lesson, the last so far; it takes a text unless told. */
+/** An assignment of a lesson, the last so far; it takes a text by default. */
 export async function buildAssignment(
   lesson: { clubId: Id; id: Id },
   {
@@ -37,7 +37,7 @@ export async function buildAssignment(
   return { id };
 }
 
-/** A submission with one attempt of a text, which waits for its review unless told. */
+/** A submission with one text attempt, which waits for its review by default. */
 export async function buildSubmission({
   clubId,
   studentId,
@@ -70,7 +70,7 @@ export async function buildSubmission({
   return { id, review };
 }
 
-/** A file of a student that is ready and not sent; the bucket has nothing of it. @returns its id */
+/** A student's file that is ready and not handed in; the bucket does not contain it. @returns its id */
 export async function buildAssignmentFile(clubId: Id, studentId: Id): Promise<Id> {
   const id = newId();
   await (

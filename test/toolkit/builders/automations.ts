@@ -1,4 +1,4 @@
-/** Automations that are published, in clubs that say how they write. */
+/** Published automations, in clubs with a sender. */
 import { createAutomation, updateAutomation } from '../../../domain/automations/drafts.ts';
 import type { Definition } from '../../../domain/automations/definition.policy.ts';
 import { publishAutomation } from '../../../domain/automations/publishing.ts';
@@ -6,7 +6,7 @@ import { setSender } from '../../../domain/mail/sender.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 
-/** What tests leave out of a definition. */
+/** Fills the parts of a definition that tests leave out. */
 const definitionOf = (parts: Partial<Definition>): Definition => ({
   trigger: { kind: 'manual' },
   reentry: 'always',
@@ -21,10 +21,10 @@ export const email = {
   blocks: [{ kind: 'heading' as const, text: 'Ahoy' }],
 };
 
-/** Publishes without images: there is no store. */
+/** Publishes without images, because there is no store. */
 const withoutImages = undefined as never;
 
-/** @returns the id of an automation of the club whose first version is this one */
+/** @returns the id of an automation of the club with this first version */
 export async function buildAutomation(clubId: Id, parts: Partial<Definition>, now: Date): Promise<Id> {
   const deps = await testDeps();
   const mails = JSON.stringify(parts).includes('send_email');
@@ -35,7 +35,7 @@ export async function buildAutomation(clubId: Id, parts: Partial<Definition>, no
   return record.id;
 }
 
-/** Publishes another version of it. */
+/** Publishes another version. */
 export async function buildVersion(clubId: Id, automationId: Id, parts: Partial<Definition>, now: Date): Promise<void> {
   const deps = await testDeps();
   await updateAutomation(deps, clubId, automationId, { draft: definitionOf(parts) as never }, '*', now);

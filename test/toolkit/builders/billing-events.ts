@@ -1,4 +1,4 @@
-/** Events as the payment processor sends them. */
+/** Events in the form of the payment processor. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 
 export interface TestEvent {
@@ -26,7 +26,7 @@ const eventOf = (type: string, object: object, at = unixNow()): TestEvent => ({
 });
 const metadata = (clubId: Id | undefined) => ({ metadata: clubId === undefined ? {} : { club_id: clubId } });
 
-/** What the processor tells, one function an event type. */
+/** The processor's events, one function per event type. */
 export const billingEvents = {
   checkout: ({ clubId, customer = 'cus_1', subscription = 'sub_1', at }: About) =>
     eventOf('checkout.session.completed', { id: 'cs_1', customer, subscription, ...metadata(clubId) }, at),

@@ -1,9 +1,9 @@
-/** What clubs have paid for: their plans and add-ons, and as many students as a test needs. */
+/** Plans and add-ons of clubs, and any number of students. */
 import type { PlanName } from '../../../entities/billing/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 
-/** An add-on of 100 students as its buyer leaves it, pending and due, unless told otherwise. */
+/** An add-on of 100 students in the state after its purchase; by default pending and due. */
 export async function buildAddOn(clubId: Id, more: Record<string, unknown> = {}): Promise<{ id: Id; clubId: Id }> {
   const source = await testDatabase();
   const now = new Date();
@@ -29,7 +29,7 @@ export async function buildAddOn(clubId: Id, more: Record<string, unknown> = {})
   return { id: row.id, clubId };
 }
 
-/** Puts a club on a plan, as if billing had said so. @returns nothing: further columns are given by their names */
+/** Puts a club on a plan, as if billing had done it. @param more further columns by name */
 export async function buildPlan(clubId: Id, plan: PlanName, more: Record<string, unknown> = {}): Promise<void> {
   const source = await testDatabase();
   const row = { club_id: clubId, plan, status: 'active', ...more };
@@ -41,7 +41,7 @@ export async function buildPlan(clubId: Id, plan: PlanName, more: Record<string,
   );
 }
 
-/** Adds students by one statement, who never signed up. */
+/** Adds students who never signed up, by one statement. */
 export async function buildStudents(clubId: Id, count: number): Promise<void> {
   const source = await testDatabase();
   await source.query(
@@ -51,7 +51,7 @@ export async function buildStudents(clubId: Id, count: number): Promise<void> {
   );
 }
 
-/** Lets a club count as having so many students, without making them: tens of thousands take long. */
+/** Sets the number of a club's students without creating them, because tens of thousands take long. */
 export async function buildStudentCount(clubId: Id, count: number): Promise<void> {
   const source = await testDatabase();
   await source.query(`INSERT INTO club_student_counts (club_id, students) VALUES ($1, $2)`, [clubId, count]);

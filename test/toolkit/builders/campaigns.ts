@@ -1,11 +1,11 @@
-/** Campaigns, in clubs that say how they write. */
+/** Campaigns, in clubs with a sender. */
 import { createCampaign } from '../../../domain/campaigns/drafts.ts';
 import { setSender } from '../../../domain/mail/sender.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDeps } from '../stack/database.ts';
 import { buildClub, type TestClub } from './clubs.ts';
 
-/** A draft to everybody, in a club that says how it writes. */
+/** A draft to all students, in a club with a sender. */
 export async function buildCampaign(now: Date): Promise<{ club: TestClub; campaignId: Id }> {
   const deps = await testDeps();
   const club = await buildClub();

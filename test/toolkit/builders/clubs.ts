@@ -1,4 +1,4 @@
-/** Clubs, their administrators and members, and their students: real rows, made by the domain's own functions where it has them. */
+/** Clubs, administrators, members and students: real rows, created by the domain's own functions if these exist. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Language, Role } from '../../../entities/clubs/values.ts';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
@@ -8,7 +8,7 @@ import { openSession } from '../../../domain/identity/sessions.ts';
 import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 
-/** Every account that a builder makes has it; hashed once, because hashing is slow on purpose. */
+/** The password of every account of the builders; hashed once, because hashing is slow on purpose. */
 export const password = 'correct horse battery';
 
 const passwordHash = hashPassword(password);
@@ -45,7 +45,7 @@ export async function buildAdministrator(): Promise<TestAdministrator> {
   return { id, email, token };
 }
 
-/** A club with its owner. @param language English unless told, as for every new club */
+/** A club with its owner. @param language English by default, as for every new club */
 export async function buildClub({ language }: { language?: Language } = {}): Promise<TestClub> {
   const source = await testDatabase();
   const owner = await buildAdministrator();
@@ -70,7 +70,7 @@ export async function buildMember(clubId: Id, role: Role): Promise<TestAdministr
   return administrator;
 }
 
-/** A confirmed student with a session; raises no fact. */
+/** A confirmed student with a session; records no fact. */
 export async function buildStudent(
   clubId: Id,
   { name = 'Stella Student', verified = true, email: given = '', createdAt = new Date(), openedBy = 'club' } = {},

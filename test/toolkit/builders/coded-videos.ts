@@ -1,4 +1,4 @@
-/** Videos of one colour, coded as cameras and programs code them, and what players show of a video. */
+/** Videos of one colour, in the codings of cameras and programs; and the colour that players show. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 export type Rgb = readonly [number, number, number];
 
-/** How colours are coded: the share of red and blue in the brightness, by the name of the matrix. */
+/** The weights of red and blue in the brightness, by the name of the matrix. */
 const shares = {
   bt709: [0.2126, 0.0722],
   smpte170m: [0.299, 0.114],
@@ -19,17 +19,17 @@ const shares = {
 } as const;
 
 export interface Coding {
-  /** What the stream says; absent: it says nothing. */
+  /** The colour description of the stream; absent: none. */
   says?: { primaries: string; transfer: string };
   matrix: keyof typeof shares;
   bits?: 8 | 10;
   isFullRange?: boolean;
   size?: string;
-  /** More for the encoder x265, in 10 bits. */
+  /** Further options for the encoder x265, in 10 bits. */
   more?: string;
 }
 
-/** @returns brightness and colour differences as numbers of so many bits */
+/** @returns brightness and colour differences as numbers of this many bits */
 function codesOf([red, green, blue]: Rgb, { matrix, bits = 10, isFullRange = false }: Coding): number[] {
   const [ofRed, ofBlue] = shares[matrix];
   const brightness = ofRed * red + (1 - ofRed - ofBlue) * green + ofBlue * blue;
@@ -42,7 +42,7 @@ function codesOf([red, green, blue]: Rgb, { matrix, bits = 10, isFullRange = fal
   return coded.map((value) => Math.min(most, Math.max(0, Math.round(value))));
 }
 
-/** @param color red, green and blue from 0 to 1, as the coding has them */
+/** @param color red, green and blue from 0 to 1, in the coding's colour space */
 export function videoOf(color: Rgb, coding: Coding): Promise<Buffer> {
   const { says, matrix, bits = 10, isFullRange = false, size = '320x180', more = '' } = coding;
   const [y, u, v] = codesOf(color, coding);
@@ -51,17 +51,17 @@ export function videoOf(color: Rgb, coding: Coding): Promise<Buffer> {
   const range = isFullRange ? 'pc' : 'tv';
   if (bits === 8) {
     const colors = says && ['-color_primaries', says.primaries, '-color_trc', says.transfer, '-colorspace', matrix];
-    const said = colors && [...colors, '-color_range', range];
-    return made([...picture, ...filled, '-c:v', 'libx264', '-preset', 'ultrafast', ...(said ?? [])], 'mov');
+    const stated = colors && [...colors, '-color_range', range];
+    return ffmpegOutput([...picture, ...filled, '-c:v', 'libx264', '-preset', 'ultrafast', ...(stated ?? [])], 'mov');
   }
-  const said = says ? `:colorprim=${says.primaries}:transfer=${says.transfer}:colormatrix=${matrix}` : '';
+  const stated = says ? `:colorprim=${says.primaries}:transfer=${says.transfer}:colormatrix=${matrix}` : '';
   const full = isFullRange ? ':range=full' : '';
-  const encoder = ['-c:v', 'libx265', '-preset', 'ultrafast', '-x265-params', `log-level=none${said}${full}${more}`];
-  return made([...picture, ...filled, ...encoder, '-tag:v', 'hvc1'], 'mov');
+  const encoder = ['-c:v', 'libx265', '-preset', 'ultrafast', '-x265-params', `log-level=none${stated}${full}${more}`];
+  return ffmpegOutput([...picture, ...filled, ...encoder, '-tag:v', 'hvc1'], 'mov');
 }
 
-/** @param args of ffmpeg, without the output @returns what it writes */
-export async function made(args: readonly string[], format: string, input?: Buffer): Promise<Buffer> {
+/** @param args of ffmpeg, without the output @returns the output */
+export async function ffmpegOutput(args: readonly string[], format: string, input?: Buffer): Promise<Buffer> {
   const directory = await mkdtemp(path.join(tmpdir(), 'coded-video-'));
   try {
     const [from, to] = [path.join(directory, 'from'), path.join(directory, `to.${format}`)];
@@ -74,7 +74,7 @@ export async function made(args: readonly string[], format: string, input?: Buff
   }
 }
 
-/** @returns what ffmpeg says of the stream of pictures, such as `h264 (High) (avc1 / 0x31637661), yuv420p(tv, bt709), 320x180` */
+/** @returns ffmpeg's description of the video stream, such as `h264 (High) (avc1 / 0x31637661), yuv420p(tv, bt709), 320x180` */
 export async function describedVideo(bytes: Buffer): Promise<string> {
   const directory = await mkdtemp(path.join(tmpdir(), 'described-video-'));
   try {
@@ -89,11 +89,13 @@ export async function describedVideo(bytes: Buffer): Promise<string> {
   }
 }
 
-/** @param filters before the pixel is read @returns the pixel in the middle, 0 to 255 each, as a player of BT.709 shows it */
+/** @param filters before the pixel is read @returns the pixel in the middle, three values from 0 to 255, in a BT.709 player */
 export async function shownColor(bytes: Buffer, filters: readonly string[] = []): Promise<number[]> {
-  const seen = [...filters, 'scale=in_color_matrix=bt709:in_range=tv:flags=accurate_rnd', 'format=rgb24'].join(',');
-  const output = ['-frames:v', '1', '-vf', seen, '-c:v', 'rawvideo', '-f', 'rawvideo'];
-  const pixels = await made(output, 'rgb', bytes);
+  const filterChain = [...filters, 'scale=in_color_matrix=bt709:in_range=tv:flags=accurate_rnd', 'format=rgb24'].join(
+    ',',
+  );
+  const output = ['-frames:v', '1', '-vf', filterChain, '-c:v', 'rawvideo', '-f', 'rawvideo'];
+  const pixels = await ffmpegOutput(output, 'rgb', bytes);
   const [, width = 0, height = 0] = /, (\d+)x(\d+)/.exec(await describedVideo(bytes))?.map(Number) ?? [];
   const middle = 3 * (width * Math.floor(height / 2) + Math.floor(width / 2));
   return [...pixels.subarray(middle, middle + 3)];

@@ -1,4 +1,4 @@
-/** Spaces of the community, and how students stand to them: rows alone, of which nobody is told. */
+/** Spaces of the community and students' memberships, as rows only: no mails and no wakes. */
 import { setSender } from '../../../domain/mail/sender.ts';
 import type { SpacePosting } from '../../../entities/community/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -6,7 +6,7 @@ import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildAccessDelivery } from './access.ts';
 import { buildClub, type TestClub } from './clubs.ts';
 
-/** A club that says how it writes, and whose zone is UTC. */
+/** A club with a sender and the time zone UTC. */
 export async function buildWritingClub(now: Date): Promise<TestClub> {
   const club = await buildClub();
   const sender = { from_name: 'Knots & Co', postal_address: 'Quay 1\nHarbour', reply_to: 'crew@example.com' };
@@ -24,7 +24,7 @@ export interface SpaceOptions {
   archived?: boolean;
 }
 
-/** A space of a club, the last so far: for everybody unless told. */
+/** A space of a club, the last so far; by default for all students. */
 export async function buildSpace(
   clubId: Id,
   {
@@ -66,7 +66,7 @@ export async function buildSpaceDelivery({ id, clubId }: { id: Id; clubId: Id })
   return (await buildAccessDelivery(clubId, { spaceId: id })).id;
 }
 
-/** How a student stands to a space. */
+/** A student's membership of a space. */
 export async function buildSpaceMembership(
   space: { id: Id; clubId: Id },
   studentId: Id,
@@ -99,7 +99,7 @@ export async function buildSpaceMembership(
 }
 
 export interface PostOptions {
-  /** The student who wrote it; an administrator whose account is gone, unless told. */
+  /** The student who wrote it; by default an administrator whose account was deleted. */
   studentId?: Id | undefined;
   administratorId?: Id;
   at?: Date;
@@ -139,7 +139,7 @@ export async function buildPost(
   return { id, publicId };
 }
 
-/** A file of a student for a post that is ready and in none; the bucket has nothing of it. @returns its id */
+/** A student's file for a post that is ready and in no post; the bucket does not contain it. @returns its id */
 export async function buildPostFile(clubId: Id, studentId: Id): Promise<Id> {
   const id = newId();
   await (

@@ -1,4 +1,4 @@
-/** Courses with their lessons, and cohorts. They are inserted as they are, so that none of them raises a fact. */
+/** Courses with their lessons, and cohorts. They are inserted directly, so that they record no facts. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { CourseStatus } from '../../../entities/learning/values.ts';
 import { testDatabase } from '../stack/database.ts';
@@ -15,7 +15,7 @@ export interface TestCourse {
   publicId: string;
   title: string;
   moduleIds: Id[];
-  /** In the order in which students see them. */
+  /** In the order of the classroom. */
   lessons: TestLesson[];
 }
 
@@ -23,17 +23,17 @@ export interface CourseOptions {
   title?: string;
   publicId?: string;
   status?: CourseStatus;
-  /** How many. */
+  /** Their number. */
   modules?: number;
-  /** How many each module has. */
+  /** The number of lessons per module. */
   lessons?: number;
-  /** What the first completion of each lesson awards. */
+  /** The points for each lesson's first completion. */
   points?: number;
   hours?: number | null;
   certificateOnCompletion?: boolean;
 }
 
-/** A course, published unless told, whose lessons are all published. */
+/** A course, published by default, whose lessons are all published. */
 export async function buildCourse(
   clubId: Id,
   {
@@ -70,9 +70,9 @@ export async function buildCourse(
 }
 
 interface LessonOptions {
-  /** The first of the course unless told. */
+  /** The first module of the course by default. */
   moduleId?: Id;
-  /** At the end of the module unless told. */
+  /** The end of the module by default. */
   position?: number;
   title?: string;
   content?: string;
@@ -80,7 +80,7 @@ interface LessonOptions {
   published?: boolean;
 }
 
-/** A lesson of a course, published unless told. */
+/** A lesson of a course, published by default. */
 export async function buildLesson(
   { id: courseId, clubId, moduleIds }: Pick<TestCourse, 'id' | 'clubId' | 'moduleIds'>,
   {
@@ -104,7 +104,7 @@ export async function buildLesson(
   return { id, publicId, moduleId };
 }
 
-/** A cohort of a course, without dates unless told. */
+/** A cohort of a course, without dates by default. */
 export async function buildCohort(
   clubId: Id,
   courseId: Id,

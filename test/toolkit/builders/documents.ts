@@ -1,4 +1,4 @@
-/** Documents of the types that a library takes, made by the libraries that people's programs use. */
+/** Documents of the library's types, created by the packages that people's programs use. */
 import { once } from 'node:events';
 import { Document, Packer, Paragraph } from 'docx';
 import PdfDocument from 'pdfkit';
@@ -16,7 +16,7 @@ export async function pptx(text: string): Promise<Buffer> {
 
 export const pdf = (...pages: string[]): Promise<Buffer> => pdfWith({}, ...pages);
 
-/** @param options of its library, such as a password */
+/** @param options of the PDF library, such as a password */
 export async function pdfWith(options: PDFKit.PDFDocumentOptions, ...pages: string[]): Promise<Buffer> {
   const document = new PdfDocument({ ...options, autoFirstPage: false });
   const chunks: Buffer[] = [];
@@ -27,7 +27,7 @@ export async function pdfWith(options: PDFKit.PDFDocumentOptions, ...pages: stri
   return Buffer.concat(chunks);
 }
 
-/** A PDF of these objects, as they are; the first is the catalog. */
+/** A PDF of exactly these objects; the first is the catalog. */
 export function rawPdf(...objects: string[]): Buffer {
   const parts = ['%PDF-1.7\n'];
   const offsets: number[] = [];
@@ -48,7 +48,7 @@ export function rawPdf(...objects: string[]): Buffer {
 
 const stream = (body: string, entries = '') => `<< ${entries} /Length ${body.length} >>\nstream\n${body}\nendstream`;
 
-/** One page. @param page what it says of itself @param resources further objects, from number 5 on */
+/** One page. @param page its dictionary entries @param resources further objects, from number 5 on */
 export const rawPage = (page: string, content: string, ...resources: string[]): Buffer =>
   rawPdf(
     '<< /Type /Catalog /Pages 2 0 R >>',
@@ -58,14 +58,14 @@ export const rawPage = (page: string, content: string, ...resources: string[]): 
     ...resources,
   );
 
-/** Its page is painted fifty thousand times, which takes minutes. */
+/** A PDF whose page is painted fifty thousand times, which takes minutes. */
 export function endlessPdf(): Buffer {
   const color = '<< /FunctionType 2 /Domain [0 1] /C0 [1 0 0] /C1 [0 0 1] /N 1 >>';
   const shading = `<< /ShadingType 2 /ColorSpace /DeviceRGB /Coords [0 0 99 99] /Extend [true true] /Function ${color} >>`;
   return rawPage(`/MediaBox [0 0 99 99] /Resources << /Shading << /S ${shading} >> >>`, '/S sh '.repeat(50_000));
 }
 
-/** Its page draws a form that draws another one a hundred times, and so on: ten billion rectangles, all held in memory. */
+/** A PDF whose page draws a form that draws another form a hundred times, and so on: ten billion rectangles in memory. */
 export function growingPdf(): Buffer {
   const [depth, times] = [5, 100];
   const forms = Array.from({ length: depth + 1 }, (_, at) =>

@@ -1,8 +1,8 @@
-/** Passages as retrieval hands them to the prompt of an answer; nothing of them is in the database. */
+/** Passages in the form that retrieval gives to the prompt of an answer. The database does not contain them. */
 import type { FoundPassage } from '../../../domain/agents/prompt/prompt-blocks.policy.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 
-/** Passages of one source that follow one another, a page each, with two sentences a passage. */
+/** Consecutive passages of one source, one page and two sentences per passage. */
 export function foundPassages(
   source: { id?: Id; title?: string; kind?: 'media' | 'lesson' },
   texts: readonly (readonly string[])[],

@@ -1,4 +1,4 @@
-/** A club with one record of every kind that a request can name, as rows alone: nothing of it is told, woken or mailed. */
+/** A club with one record of every kind that a request can name, as rows only: no facts, wakes or mails. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { wayOutToken } from '../../../domain/mail/way-out.ts';
@@ -15,7 +15,7 @@ import { buildRepository } from './repositories.ts';
 import { buildProduct, buildSalesConnection } from './sales.ts';
 import { buildEndpoint } from './webhooks.ts';
 
-/** What requests call the records of a club by: ids, and the public ids and the code that stand in addresses. */
+/** The names of the club's records in requests: ids, and the public ids and the code in addresses. */
 export interface Records {
   member: Id;
   invitation: Id;
@@ -28,86 +28,86 @@ export interface Records {
   lesson: Id;
   lessonPublicId: string;
   comment: Id;
-  /** Of the lesson, with an extension for the student, who has handed in nothing for it. */
+  /** An assignment of the lesson, with an extension for the student, who has handed in nothing. */
   assignment: Id;
-  /** The student's, for an assignment that is deleted by now; its first attempt waits for a review. */
+  /** The student's submission, for an assignment that was deleted; its first attempt waits for a review. */
   submission: Id;
-  /** The student's, ready and not sent. */
+  /** The student's file, ready and not handed in. */
   assignmentFile: Id;
   cohort: Id;
-  /** For everybody; the student is a member. */
+  /** A space for all students; the student is a member. */
   space: Id;
-  /** The student's, in the space. */
+  /** The student's post in the space. */
   post: Id;
   postPublicId: string;
-  /** The student's, on the post. */
+  /** The student's comment on the post. */
   postComment: Id;
-  /** The owner's, in the space. */
+  /** The owner's post in the space. */
   ownersPostPublicId: string;
-  /** The owner's, on this post. */
+  /** The owner's comment on this post. */
   ownersComment: Id;
-  /** The student's, for a post; ready and in none. */
+  /** The student's file for a post; ready and in no post. */
   postFile: Id;
-  /** The student's, of the post. */
+  /** The student's report of the post. */
   report: Id;
-  /** Free; the student does not have it, somebody else does. */
+  /** A free delivery that another student has, but not this one. */
   delivery: Id;
-  /** Of the student, to another delivery of the course. */
+  /** The student's enrollment in another delivery of the course. */
   enrollment: Id;
   certificate: Id;
   link: Id;
   linkCode: string;
   product: Id;
   connection: Id;
-  /** Failed. */
+  /** A failed notice. */
   notice: Id;
-  /** Running, but nothing of the engine knows. */
+  /** A running import that the engine does not know. */
   import: Id;
   endpoint: Id;
   webhookDelivery: Id;
-  /** Of the library. */
+  /** A file of the library. */
   file: Id;
-  /** Of the library, with subtitles in Portuguese. */
+  /** A video of the library, with subtitles in Portuguese. */
   video: Id;
-  /** Of the library: a public image. */
+  /** A public image of the library. */
   logo: Id;
-  /** Of the library; empty. */
+  /** An empty folder of the library. */
   folder: Id;
-  /** The student's, for agents. */
+  /** The student's image for agents. */
   image: Id;
   agent: Id;
   agentPublicId: string;
-  /** Of the agent's material. */
+  /** A source of the agent's material. */
   source: Id;
-  /** The student's with the agent: one question, answered. */
+  /** The student's conversation with the agent: one answered question. */
   conversation: Id;
   question: Id;
   answer: Id;
   addOn: Id;
   campaign: Id;
-  /** Active; its trigger is `manual`. */
+  /** An active automation; its trigger is `manual`. */
   automation: Id;
   automationVersion: Id;
-  /** Published, open to everybody, with hours all day. */
+  /** A published mentorship that is open to all students, with hours all day. */
   mentorship: Id;
   mentorshipPublicId: string;
-  /** Its mentor. */
+  /** The mentor of the mentorship. */
   mentor: Id;
-  /** The student's, in 90 days. */
+  /** The student's session, in 90 days. */
   mentorshipSession: Id;
-  /** With the file, and one that is not examined yet; the student has access to it. */
+  /** A repository with the file, and a file that is not examined yet; the student has access. */
   repository: Id;
   repositoryPublicId: string;
-  /** The student's in the automation; failed at its step. */
+  /** The student's run in the automation; failed at its step. */
   run: Id;
   suppression: string;
-  /** The student's, out of campaigns. */
+  /** The student's link out of campaigns. */
   wayOut: string;
-  /** Of points to the student, by hand. */
+  /** An award of points to the student, by hand. */
   award: Id;
 }
 
-/** The student's, in every club: an address names somebody only within a club. */
+/** The student's address. It is the same in every club, because an address is unique only within a club. */
 const email = 'stella@example.com';
 
 export interface FurnishedClub extends TestClub {
@@ -115,7 +115,7 @@ export interface FurnishedClub extends TestClub {
   records: Records;
 }
 
-/** A club with one record of every kind; its student has access to the course and the agent, and has used it. */
+/** A club with one record of every kind. Its student has access to the course and the agent, and has used them. */
 export async function buildFurnishedClub(): Promise<FurnishedClub> {
   const club = await buildClub();
   const student = await buildStudent(club.id, { email });
@@ -226,7 +226,7 @@ async function furnishAssignments({ clubId, studentId, now }: Scene, lessonId: I
 
 async function furnishMentorships({ clubId, studentId, now }: Scene) {
   const { id, publicId, mentorId } = await buildMentorship(clubId);
-  // Within the horizon: it takes times that would be offered otherwise.
+  // Inside the booking horizon: it occupies times that would be offered otherwise.
   const session = await buildSession(id, studentId, { startsAt: new Date(now.getTime() + 20 * 86_400_000) });
   return { mentorship: id, mentorshipPublicId: publicId, mentor: mentorId, mentorshipSession: session.id };
 }
@@ -234,7 +234,7 @@ async function furnishMentorships({ clubId, studentId, now }: Scene) {
 async function furnishCommunity({ clubId, studentId, ownerId, now }: Scene) {
   const space = await buildSpace(clubId);
   await buildSpaceMembership(space, studentId);
-  // A caller chooses the ids of what it writes, and sends only random ones.
+  // Callers choose the ids of their messages, and send only random ones.
   const write = async (author: object) => {
     const written = { club_id: clubId, ...author, body: 'Which knot?', created_at: now };
     const publicId = newId().slice(-12);
@@ -470,16 +470,16 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
   const opening = await buildAccessDelivery(clubId, { agentId: agent.id });
   const startsAt = new Date(now.getTime() - 60_000);
   await buildEnrollment(clubId, { studentId, deliveryId: opening.id, startsAt });
-  const made = { club_id: clubId, created_at: now, updated_at: now };
+  const timestamps = { club_id: clubId, created_at: now, updated_at: now };
   await insert('club_ai_months', { id: undefined, club_id: clubId, month: `${now.toISOString().slice(0, 7)}-01` });
   await insert('agent_materials', { agent_id: agent.id, media_id: file });
-  const folder = await insert('media_folders', { ...made, name: 'Handouts', folded_name: 'handouts' });
+  const folder = await insert('media_folders', { ...timestamps, name: 'Handouts', folded_name: 'handouts' });
   await insert('media_uses', { id: undefined, media_id: file, kind: 'agent', place_id: agent.id });
   const { id: video } = await buildMedia(clubId, { video: true, title: 'Ropes in motion' });
   const objectKey = `media/${clubId}/${video}`;
   await (await testDatabase()).query(`UPDATE media SET object_key = $2 WHERE id = $1`, [video, objectKey]);
   await insert('media_tracks', {
-    ...made,
+    ...timestamps,
     id: undefined,
     media_id: video,
     language: 'pt-BR',
@@ -500,14 +500,14 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
     created_at: now,
   });
   const source = await insert('agent_sources', {
-    ...made,
+    ...timestamps,
     kind: 'media',
     media_id: file,
     title: 'Ropes',
     status: 'ready',
   });
   const image = await insert('media', {
-    ...made,
+    ...timestamps,
     purpose: 'agent_image',
     owner_id: studentId,
     kind: 'image',
@@ -520,15 +520,15 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
     height: 10,
     object_key: `media/${clubId}/image`,
   });
-  const asked = { club_id: clubId, agent_id: agent.id, student_id: studentId };
+  const asker = { club_id: clubId, agent_id: agent.id, student_id: studentId };
   const conversation = await insert('agent_conversations', {
-    ...asked,
+    ...asker,
     title: 'Knots',
     created_at: now,
     last_message_at: now,
   });
-  const turn = { ...asked, conversation_id: conversation };
-  // A client chooses the id of its question, and sends only random ones.
+  const turn = { ...asker, conversation_id: conversation };
+  // Clients choose the ids of their questions, and send only random ones.
   const question = await insert('agent_questions', {
     id: randomUUID(),
     ...turn,
@@ -568,7 +568,7 @@ async function furnishAgents({ clubId, studentId, now }: Scene) {
   };
 }
 
-/** Inserts a row with a new id, or with the one that it names; `id: undefined` for a table that has none. @returns the id */
+/** Inserts a row with a new id, or with the given id; `id: undefined` for a table without ids. @returns the id */
 async function insert(table: string, columns: Record<string, unknown>): Promise<Id> {
   const id = newId();
   const row = Object.entries({ id, ...columns }).filter(([, value]) => value !== undefined);

@@ -1,4 +1,4 @@
-/** PDFs written by hand: what no writer of a library makes. */
+/** PDFs written by hand, with structures that no PDF library writes. */
 
 export interface HandPage {
   /** The operators of its content. */
@@ -10,7 +10,7 @@ export interface HandPage {
 }
 
 /**
- * @param options.objects further objects, whose numbers begin at 100, in order
+ * @param options.objects further objects, numbered from 100 in order
  * @param options.catalog entries of the catalog
  */
 export function handPdf(
@@ -35,12 +35,12 @@ export function handPdf(
   return new Uint8Array(Buffer.from(`%PDF-1.7\n${text}trailer\n<< /Root 1 0 R /Size 999 >>\n`, 'latin1'));
 }
 
-/** @param dictionary its entries beside the length */
+/** @param dictionary its entries besides the length */
 export function streamOf(content: string, dictionary = ''): string {
   return `<< /Length ${content.length} ${dictionary} >>\nstream\n${content}\nendstream`;
 }
 
-/** @returns operators that write each text at its place. @param words text, x, y, and the size if it is not 12 */
+/** @returns operators that write each text at its position. @param words text, x, y, and the size if it is not 12 */
 export function written(...words: readonly (readonly [text: string, x: number, y: number, size?: number])[]): string {
   return words
     .map(

@@ -1,4 +1,4 @@
-/** Logos of clubs for tests: drawn, uploaded, processed and chosen. */
+/** Logos of clubs: drawn, uploaded, processed and chosen. */
 import sharp, { type Sharp } from 'sharp';
 import type { Id } from '../../../platform/core/ids.ts';
 import { callsOf } from '../drive/club-calls.ts';
@@ -6,7 +6,7 @@ import { uploadFile } from '../drive/media.ts';
 import { movedFile } from '../drive/moving.ts';
 import type { TestClub } from './clubs.ts';
 
-/** A red field of this size in pixels; a round hole in its middle is transparent. @returns SVG */
+/** A red field of this size in pixels, with a transparent round hole in its middle. @returns SVG */
 export function logoDrawing(width: number, height: number): Buffer {
   const [x, y, radius] = [width / 2, height / 2, Math.min(width, height) / 4];
   return Buffer.from(
@@ -21,7 +21,7 @@ export function logoPixels(width: number, height: number, { isOpaque = false } =
   return isOpaque ? image.flatten({ background: '#ffffff' }) : image;
 }
 
-/** An image of the library that a worker has processed, and that is public. */
+/** A public image of the library that a worker has processed. */
 export async function buildLogo(club: TestClub, bytes: Buffer, mime = 'image/png'): Promise<Id> {
   const { id } = await uploadFile({ club }, { fileName: 'Logo', mime, bytes });
   await moveLogo(club, id, 'publish');
@@ -34,7 +34,7 @@ export async function moveLogo(club: TestClub, id: Id, action: 'publish' | 'unpu
   await movedFile(id);
 }
 
-/** Chooses the look of the club; what is absent gets the standard. */
+/** Chooses the look of the club; absent parts get the standard. */
 export async function chooseLook(club: TestClub, look: Record<string, unknown>): Promise<void> {
   const { status, body } = await callsOf(club)('PUT', '/branding', look);
   if (status !== 200) throw new Error(`The look was refused: ${JSON.stringify(body)}`);

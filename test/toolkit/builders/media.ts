@@ -1,4 +1,4 @@
-/** Files of clubs: rows of the media library and of agents' images, with or without their bytes in the bucket. */
+/** Files of clubs: rows of the library and of agents' images, with or without their bytes in the bucket. */
 import { Readable } from 'node:stream';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { MediaStatus } from '../../../entities/media/values.ts';
@@ -8,19 +8,19 @@ import { testObjectStore } from '../stack/storage.ts';
 interface MediaOptions {
   title?: string;
   status?: MediaStatus;
-  /** What the bucket holds of it; null: its key is known, and the bucket has lost it; undefined: it never had any. */
+  /** The content in the bucket; null: the key is known, but the bucket has lost the content; undefined: there never was any. */
   bytes?: Uint8Array | string | null;
-  /** What the row says; the truth unless told. */
+  /** The size in the row; the true size by default. */
   sizeBytes?: number;
-  /** Its type by its content: of an image it makes an image of the library. Unknown unless told. */
+  /** The detected type; an image type creates an image of the library. Unknown by default. */
   mime?: string;
-  /** Makes it a hosted video. */
+  /** Creates a hosted video. */
   video?: true;
-  /** Makes it an image that this student shows to agents. */
+  /** Creates an image that this student shows to agents. */
   studentId?: Id;
 }
 
-/** A document of the club's library, or an image of a student; ready unless told. */
+/** A document of the club's library, or an image of a student; ready by default. */
 export async function buildMedia(
   clubId: Id,
   {

@@ -1,4 +1,4 @@
-/** Mentorships and their sessions, as rows alone: no run is woken. */
+/** Mentorships and their sessions, as rows only: no run is woken. */
 import type {
   DatedHours,
   MentorshipStatus,
@@ -39,7 +39,7 @@ export interface TestMentorship {
   mentorId: Id;
 }
 
-/** A published mentorship of a new member: half an hour at each half hour in UTC, without notice and deadline unless told. */
+/** A published mentorship of a new member: half an hour at each half hour in UTC, by default without notice and deadline. */
 export async function buildMentorship(clubId: Id, options: MentorshipOptions = {}): Promise<TestMentorship> {
   const source = await testDatabase();
   const [id, publicId] = [newId(), newId().slice(-12)];
@@ -75,7 +75,7 @@ export async function buildMentorship(clubId: Id, options: MentorshipOptions = {
   return { id, publicId, mentorId };
 }
 
-/** A session of the student with the mentorship's mentor, for as long as its sessions last. */
+/** A session of the student with the mentorship's mentor, of the usual length. */
 export async function buildSession(
   mentorshipId: Id,
   studentId: Id,

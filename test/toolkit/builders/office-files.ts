@@ -1,4 +1,4 @@
-/** Files as writers of every kind make them, for what reads them. */
+/** Files in the styles of different writers, for tests of readers. */
 import { once } from 'node:events';
 import { Document, HeadingLevel, Packer, Paragraph, Table, TableCell, TableRow, TextRun } from 'docx';
 import PDFDocument from 'pdfkit';
@@ -30,7 +30,7 @@ const words =
     ' ',
   );
 
-/** So many sentences, different for each seed, without numbers. */
+/** This many sentences, different for each seed, without numbers. */
 export function sentences(count: number, seed: number): string {
   return Array.from({ length: count }, (_, at) => {
     const picked = Array.from(
@@ -41,7 +41,7 @@ export function sentences(count: number, seed: number): string {
   }).join(' ');
 }
 
-/** A book: a page of each number says so, under a running head and a page number. */
+/** A book: each page names its number, under a running head and a page number. */
 export function book(pages: number): Promise<Uint8Array<ArrayBuffer>> {
   return pdfOf(pages, (pdf, page) => {
     pdf.fontSize(8).text('A Handbook of Knots', 72, 30, { lineBreak: false });
@@ -80,7 +80,7 @@ interface Slide {
 }
 
 export async function pptxOf(slides: readonly Slide[]): Promise<Uint8Array<ArrayBuffer>> {
-  // The package is CommonJS: its class is the default of its default.
+  // The package is CommonJS: its class is the default of its default export.
   const Presentation = pptxgen as unknown as typeof pptxgen.default;
   const presentation = new Presentation();
   presentation.defineSlideMaster({

@@ -1,4 +1,4 @@
-/** Office files written part by part, for what programs write and packages that make such files do not. */
+/** Office files written part by part, with content that real programs write but npm packages do not. */
 import { zipOf } from './archives.ts';
 
 const schemas = 'http://schemas.openxmlformats.org';
@@ -6,7 +6,7 @@ const relationType = `${schemas}/officeDocument/2006/relationships`;
 const office = 'application/vnd.openxmlformats-officedocument';
 const microsoft = 'http://schemas.microsoft.com/office';
 
-/** All that the XML of these files names. */
+/** All namespaces in the XML of these files. */
 const namespaces = Object.entries({
   w: `${schemas}/wordprocessingml/2006/main`,
   p: `${schemas}/presentationml/2006/main`,
@@ -59,7 +59,7 @@ export function packageOf(parts: Readonly<Record<string, string>>): Uint8Array<A
 }
 
 interface WordParts {
-  /** What stands in styles.xml, and so on. */
+  /** The content of styles.xml, and so on. */
   styles?: string;
   numbering?: string;
   footnotes?: string;
@@ -70,7 +70,7 @@ interface WordParts {
   further?: Readonly<Record<string, string>>;
 }
 
-/** @param body what stands in `w:body` */
+/** @param body the content of `w:body` */
 export function wordOf(body: string, parts: WordParts = {}): Uint8Array<ArrayBuffer> {
   const { relations = {}, further = {}, ...beside } = parts;
   const names = Object.keys(beside) as (keyof typeof beside)[];
@@ -88,11 +88,11 @@ export function wordOf(body: string, parts: WordParts = {}): Uint8Array<ArrayBuf
 }
 
 interface SlideParts {
-  /** What stands in `p:spTree`. */
+  /** The content of `p:spTree`. */
   shapes: string;
-  /** Of `p:sld`, as in ` show="0"`. */
+  /** Attributes of `p:sld`, such as ` show="0"`. */
   attributes?: string;
-  /** What stands in `p:spTree` of its notes. */
+  /** The content of `p:spTree` in its notes. */
   notes?: string;
   background?: string;
   relations?: Relations;

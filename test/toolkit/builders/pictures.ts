@@ -1,4 +1,4 @@
-/** Small pictures of every type that may be uploaded, made byte by byte. */
+/** Small pictures of every type that may be uploaded, written byte by byte. */
 import { crc32, deflateSync } from 'node:zlib';
 
 const be32 = (value: number) => Buffer.from([value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255]);
@@ -11,10 +11,10 @@ export function pngChunk(name: string, data: Buffer): Buffer {
 
 const pngMark = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** Of larger pictures the data end after some rows: they are measured, and cannot be decoded. */
+/** The data of larger pictures end after some rows: they can be measured, but not decoded. */
 const wholePixels = 1_000_000;
 
-/** Grey all over. @param extra bytes of a comment, to make it larger */
+/** A grey picture. @param extra bytes of a comment, to enlarge it */
 export function png(width = 2, height = 3, { extra = 0, animated = false } = {}): Buffer {
   const header = Buffer.concat([be32(width), be32(height), Buffer.from([8, 0, 0, 0, 0])]);
   const row = Buffer.alloc(width + 1, 0x80).fill(0, 0, 1);
@@ -31,7 +31,7 @@ export function png(width = 2, height = 3, { extra = 0, animated = false } = {})
   ]);
 }
 
-/** @param frames how many pictures it shows one after another */
+/** @param frames the number of pictures that it shows in sequence */
 export function gif(width = 2, height = 3, frames = 1): Buffer {
   const frame = Buffer.concat([
     Buffer.from([0x21, 0xf9, 4, 0, 10, 0, 0, 0]),
@@ -53,7 +53,7 @@ export function gif(width = 2, height = 3, frames = 1): Buffer {
 const segment = (mark: number, data: Buffer) =>
   Buffer.concat([Buffer.from([0xff, mark, (data.length + 2) >>> 8, (data.length + 2) & 255]), data]);
 
-/** Its frame, scan and end; the thumbnail inside has an end of its own. */
+/** A JPEG with a frame, a scan and an end; the thumbnail inside has its own end. */
 export function jpeg(width = 2, height = 3): Buffer {
   const thumbnail = Buffer.from([0xff, 0xd8, 0xff, 0xd9]);
   return Buffer.concat([
@@ -67,7 +67,7 @@ export function jpeg(width = 2, height = 3): Buffer {
   ]);
 }
 
-/** Extended, with a frame; or two, then it moves. */
+/** Extended, with one frame; or with two as an animation. */
 export function webp(width = 2, height = 3, animated = false): Buffer {
   const le24 = (value: number) => Buffer.from([value & 255, (value >>> 8) & 255, (value >>> 16) & 255]);
   const le32 = (value: number) => Buffer.concat([le24(value), Buffer.from([value >>> 24])]);
@@ -82,14 +82,14 @@ export function webp(width = 2, height = 3, animated = false): Buffer {
   return Buffer.concat([Buffer.from('RIFF', 'latin1'), le32(4 + chunks.length), Buffer.from('WEBP', 'latin1'), chunks]);
 }
 
-/** 3 MB of empty segments before a picture: whoever reads them one by one reads 750,000. */
+/** 3 MB of empty segments before a picture: a reader that goes one by one reads 750,000 segments. */
 export function jpegOfManySegments(): Buffer {
   const picture = jpeg();
   const segments = Buffer.alloc(3_000_000, Buffer.from([0xff, 0xe1, 0, 2]));
   return Buffer.concat([picture.subarray(0, 2), segments, picture.subarray(2)]);
 }
 
-/** A ZIP64 archive of 4.9 MB whose directory names 100,000 entries, which a reader of archives goes through one by one. */
+/** A ZIP64 archive of 4.9 MB whose directory names 100,000 entries, which a reader goes through one by one. */
 export function archiveOfManyEntries(): Buffer {
   const count = 100_000;
   const entry = Buffer.alloc(46 + 2);

@@ -1,4 +1,4 @@
-/** Small audio and video files: true containers, around packets that nobody decodes. */
+/** Small audio and video files: valid containers around packets that are never decoded. */
 import {
   BufferTarget,
   EncodedAudioPacketSource,
@@ -30,7 +30,7 @@ async function written(format: OutputFormat, write: (output: Output) => Promise<
   return Buffer.from(target.buffer ?? new ArrayBuffer(0));
 }
 
-/** Of whole seconds, one packet a second. */
+/** A video of whole seconds, one packet per second. */
 export function video(
   format: keyof typeof formats,
   { width = 320, height = 240, seconds = 2 }: { width?: number; height?: number; seconds?: number } = {},
@@ -46,7 +46,7 @@ export function video(
   });
 }
 
-/** PCM of silence: a WAV file, or sound alone in an MP4 container. */
+/** Silent PCM: a WAV file, or only sound in an MP4 container. */
 export function sound(format: 'wav' | 'm4a', seconds = 1): Promise<Buffer> {
   const [numberOfChannels, sampleRate] = [1, 8_000];
   return written(format === 'wav' ? new WavOutputFormat() : new Mp4OutputFormat(), async (output) => {

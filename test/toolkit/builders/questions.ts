@@ -1,4 +1,4 @@
-/** Questions as ASKING leaves them: accepted, reserved, and their answers waiting for their runs. */
+/** Questions after their acceptance: their cost is reserved, and their answers wait for their runs. */
 import { wake } from '../../../platform/engine/wakes.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { reserveBudget } from '../../../domain/agents/budget/budget.ts';
@@ -22,7 +22,7 @@ export interface TestQuestion extends TestConversation {
   answerId: Id;
 }
 
-/** What is reserved for each question unless told. */
+/** The default reserve of a question. */
 export const reservedMicros = 50_000n;
 
 export async function buildAsker(clubId: Id, options: AgentOptions = {}): Promise<Asker> {
@@ -30,7 +30,7 @@ export async function buildAsker(clubId: Id, options: AgentOptions = {}): Promis
   return { clubId, agentId: agent.id, studentId: student.id };
 }
 
-/** A conversation of a student with an agent, in a club of their own unless told whose it is. */
+/** A student's conversation with an agent, by default in a new club. */
 export async function buildConversation(
   { agent, createdAt = new Date() }: { agent?: AgentOptions; createdAt?: Date } = {},
   asker?: Asker,
@@ -50,16 +50,16 @@ interface QuestionOptions {
   content?: string;
   model?: string;
   maxTokens?: number;
-  /** What it reserves of the club's budget, in millionths of a US dollar. */
+  /** The reserve in the club's budget, in millionths of a US dollar. */
   micros?: bigint;
   acceptedAt?: Date;
-  /** The relay is told to start its run. */
+  /** Wakes the run by the relay. */
   woken?: boolean;
   /** Ready images of the student. */
   imageIds?: readonly Id[];
 }
 
-/** A question that was accepted just now, in a conversation of its own unless one is given. */
+/** A question that was accepted just now, by default in a new conversation. */
 export async function buildQuestion(
   {
     content = 'How long is the pause?',
@@ -100,15 +100,15 @@ export async function buildQuestion(
 }
 
 /**
- * A question in a conversation of its own that reserves so much of the club's budget. @returns the answer's id
- * @throws DomainError club_budget_exhausted; no question is left behind then
+ * A question in a new conversation with this reserve in the club's budget. @returns the answer's id
+ * @throws DomainError club_budget_exhausted; no question stays then
  */
 export async function buildCharge(asker: Asker, micros: bigint, acceptedAt: Date): Promise<Id> {
   const conversation = await buildConversation({ createdAt: acceptedAt }, asker);
   return (await buildQuestion({ micros, acceptedAt }, conversation)).answerId;
 }
 
-/** An earlier turn that ended like this. */
+/** An earlier turn with this end. */
 export async function buildTurn(
   conversation: TestConversation,
   question: string,

@@ -1,4 +1,4 @@
-/** Videos that can be decoded, made by ffmpeg. */
+/** Videos that can be decoded, created by ffmpeg. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,7 +1,7 @@
-/** A body as a handler receives it that reads it late. */
+/** A request body in the form that a handler receives if it reads late. */
 import { readJson } from '../../../platform/core/json.ts';
 
-export function receivedBody(sent: unknown): () => Promise<{ raw: Buffer; parse: () => unknown }> {
-  const raw = Buffer.isBuffer(sent) ? sent : Buffer.from(JSON.stringify(sent));
+export function receivedBody(content: unknown): () => Promise<{ raw: Buffer; parse: () => unknown }> {
+  const raw = Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content));
   return async () => ({ raw, parse: () => readJson(raw) });
 }

@@ -1,4 +1,4 @@
-/** Office files taken apart, changed and put together again. */
+/** Unpacks office files, changes them and packs them again. */
 import { inflateRawSync } from 'node:zlib';
 import { zipOf } from './archives.ts';
 
@@ -8,7 +8,7 @@ export function unzipped(bytes: Uint8Array): Map<string, string> {
   const entries = new Map<string, string>();
   const end = archive.lastIndexOf('PK\x05\x06', undefined, 'latin1');
   let at = archive.readUInt32LE(end + 16);
-  for (let left = archive.readUInt16LE(end + 10); left > 0; left--) {
+  for (let remainingEntries = archive.readUInt16LE(end + 10); remainingEntries > 0; remainingEntries--) {
     const [method, packedLength] = [archive.readUInt16LE(at + 10), archive.readUInt32LE(at + 20)];
     const [nameLength, extra, comment] = [28, 30, 32].map((place) => archive.readUInt16LE(at + place));
     const local = archive.readUInt32LE(at + 42);

@@ -20,7 +20,7 @@ interface RepositoryOptions {
   createdAt?: Date;
 }
 
-/** A published repository with these files, and none where none are given. */
+/** A published repository with these files; without files by default. */
 export async function buildRepository(
   clubId: Id,
   {
@@ -49,7 +49,7 @@ export async function buildRepository(
   return { id, publicId, title };
 }
 
-/** A file of the library, as it is when it has been processed. */
+/** A processed file of the library. */
 export async function buildHostedFile(clubId: Id, fileName: string, bytes: Uint8Array | string): Promise<{ id: Id }> {
   const content = Buffer.from(bytes);
   const file = await buildMedia(clubId, { title: fileName, bytes: content });
@@ -63,7 +63,7 @@ export async function buildHostedFile(clubId: Id, fileName: string, bytes: Uint8
   return file;
 }
 
-/** As many files of the library that are ready; the bucket has nothing of them. @returns their ids */
+/** This many ready files of the library; the bucket does not contain them. @returns their ids */
 export async function buildFiles(clubId: Id, count: number): Promise<Id[]> {
   const ids = Array.from({ length: count }, newId);
   await (

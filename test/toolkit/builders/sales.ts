@@ -1,4 +1,4 @@
-/** Shops: connections of platforms, products that give deliveries, and notices in the format of our own. */
+/** Shops: connections of platforms, products with their deliveries, and notices in our own format. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
@@ -12,7 +12,7 @@ export interface TestSalesConnection {
   token: string;
 }
 
-/** A connection of a club. @param secret what the platform proves itself by */
+/** A connection of a club. @param secret the platform's proof of its identity */
 export async function buildSalesConnection(
   clubId: Id,
   platform: SalesPlatform = 'generic',
@@ -29,7 +29,7 @@ interface TestProduct {
   deliveryIds: Id[];
 }
 
-/** What a platform sells for a club. @param deliveries how many it gives */
+/** A product of a platform for a club. @param deliveries the number of its deliveries */
 export async function buildProduct(
   clubId: Id,
   { platform = 'generic', externalId = `product-${newId()}`, deliveries = 1 } = {},
@@ -53,7 +53,7 @@ export interface TestShop {
   club: TestClub;
   connection: TestSalesConnection;
   product: TestProduct;
-  /** The buyer of its notices: nobody that the club knows. */
+  /** The buyer in its notices, whom the club does not know yet. */
   email: string;
 }
 
@@ -71,7 +71,7 @@ export async function buildShop(deliveries = 1): Promise<TestShop> {
 
 const cpf = '69526128664';
 
-/** A notice in the format of our own (docs/reference/sales-notices.md). */
+/** A notice in our own format (docs/reference/sales-notices.md). */
 export function noticeOf(
   shop: TestShop,
   event: string,
@@ -86,7 +86,7 @@ export function noticeOf(
   };
 }
 
-/** The same of a purchase. */
+/** A notice of a purchase in our own format. */
 export function purchaseNotice(
   shop: TestShop,
   event: 'paid' | 'refunded' | 'chargeback',

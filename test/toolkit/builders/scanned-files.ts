@@ -1,8 +1,8 @@
-/** PDFs with pages that are pictures, as scanners make them. */
+/** PDFs with pictures as pages, like a scanner's. */
 import sharp from 'sharp';
 import { pdfOf } from './office-files.ts';
 
-/** @param scanned the pages that are pictures; the others say which page they are @param pages of the file */
+/** @param scanned the pages that are pictures; the other pages state their number @param pages of the file */
 export async function scannedPdf(scanned: readonly number[], pages: number): Promise<Uint8Array<ArrayBuffer>> {
   const picture = await sharp({ create: { width: 60, height: 80, channels: 3, background: '#dddddd' } })
     .jpeg()

@@ -1,4 +1,4 @@
-/** A value of each kind that is sealed, written by the domain's own functions under the keys that a test chooses. */
+/** A value of each sealed kind, written by the domain's own functions under the test's keys. */
 import { receivedBody } from './received-bodies.ts';
 import { setMailDomain, type MailDomainSettings } from '../../../domain/mail/domains/domains.ts';
 import { requestMail } from '../../../domain/mail/requests.ts';
@@ -59,7 +59,7 @@ export async function removeSealedValues(db: Database): Promise<void> {
     await db.run(sql`DELETE FROM ${raw(table)}`);
 }
 
-/** What every sealed value says, by its column and row. @throws SealUnreadable where one does not open */
+/** The content of every sealed value, by column and row. @throws SealUnreadable if a value does not open */
 export async function readSealedValues(db: Database, vault: Vault): Promise<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const { id, sealed, column } of await sealedValues(db)) texts[`${column} ${id}`] = vault.open(sealed, id);

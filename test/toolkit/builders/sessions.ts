@@ -1,4 +1,4 @@
-/** Sessions of accounts, and the secrets that their mails carry. */
+/** Sessions of accounts, and the secrets in their mails. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
@@ -7,14 +7,14 @@ import { endSession, sessionLifetimeMs, openSession, type CallerKind } from '../
 import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildClub, buildStudent, type TestAdministrator, type TestStudent } from './clubs.ts';
 
-/** A session of somebody who exists, which was ended. @returns its token */
+/** An ended session of an existing account. @returns its token */
 export async function endedSession(kind: CallerKind): Promise<string> {
   const { token } = await buildCaller(kind);
   await endSession(await testDeps(), kind, token);
   return token;
 }
 
-/** A session of somebody who exists, whose time ran out a second ago. @returns its token */
+/** A session of an existing account that expired a second ago. @returns its token */
 export async function expiredSession(kind: CallerKind): Promise<string> {
   const source = await testDatabase();
   const { id } = await buildCaller(kind);
@@ -29,7 +29,7 @@ async function buildCaller(kind: CallerKind): Promise<TestAdministrator | TestSt
 }
 
 /**
- * What the newest mail of this purpose to somebody says: the token of its link, or the code.
+ * The secret in the newest mail of this purpose to an owner: the token of its link, or the code.
  * @param ownerId the student's, the administrator's or the invitation's id
  */
 export async function mailedToken(purpose: TokenPurpose, ownerId: Id): Promise<string> {
@@ -39,11 +39,11 @@ export async function mailedToken(purpose: TokenPurpose, ownerId: Id): Promise<s
       WHERE purpose = $1 AND $2 IN (student_id, administrator_id, invitation_id) ORDER BY created_at DESC, id DESC LIMIT 1`,
     [purpose, ownerId],
   );
-  if (!newest) throw new Error(`No ${purpose} is out for ${ownerId}.`);
+  if (!newest) throw new Error(`No ${purpose} is valid for ${ownerId}.`);
   return tokenText(vault, purpose, newest.id);
 }
 
-/** A second session of somebody: another browser. @returns its token */
+/** A second session of an account, as from another browser. @returns its token */
 export async function openFurtherSession(kind: CallerKind, ownerId: Id, now = new Date()): Promise<string> {
   const source = await testDatabase();
   const { token } = await source.transaction((tx) => openSession(new Transaction(tx), kind, ownerId, now));

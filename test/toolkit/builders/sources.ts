@@ -1,4 +1,4 @@
-/** Sources in a club's index of agents' material, and the passages in them. */
+/** Sources in a club's index of agents' material, and their passages. */
 import type { Language } from '../../../entities/clubs/values.ts';
 import type { SourceStatus } from '../../../entities/knowledge/values.ts';
 import { storedWords } from '../../../domain/knowledge/indexing/passage-words.policy.ts';
@@ -16,14 +16,14 @@ export interface TestSource {
   mediaId: Id | null;
 }
 
-/** A passage, or a text alone. */
+/** A passage, or only its text. */
 export type NewPassage =
   | string
   | {
       text: string;
       headings?: string[];
       page?: number | null;
-      /** As a release wrote it that stored no words. */
+      /** Written as by a release that stored no words. */
       isFormer?: boolean;
     };
 
@@ -35,7 +35,7 @@ interface SourceOptions {
   passages?: readonly NewPassage[];
 }
 
-/** An indexed lesson or file, or a new file where neither is given. A pending one is due to be read. */
+/** An indexed lesson or file; a new file by default. A pending source is due to be read. */
 export async function buildSource(
   clubId: Id,
   { lessonId, mediaId: given, title = 'Handbook', status = 'ready', passages = [] }: SourceOptions = {},
@@ -65,7 +65,7 @@ export async function buildSource(
   return { id, clubId, lessonId: lessonId ?? null, mediaId };
 }
 
-/** Puts passages into a source, on page 1 unless told, in the club's language, in one statement as indexing does. */
+/** Inserts passages into a source in one statement, as indexing does; by default on page 1 and in the club's language. */
 export async function buildPassages(
   { id: sourceId, clubId }: Pick<TestSource, 'id' | 'clubId'>,
   passages: readonly NewPassage[],
@@ -102,7 +102,7 @@ export async function buildLessonSource(content: string, language: Language = 'e
   return buildSource(clubId, { lessonId: lesson.id, status: 'pending' });
 }
 
-/** A file of the library of a new club, in the index and due to be read. @param bytes null: it is not in the store */
+/** A file of a new club's library, in the index and due to be read. @param bytes null: the store does not contain it */
 export async function buildFileSource(
   bytes: Uint8Array | string | null,
   { sizeBytes }: { sizeBytes?: number } = {},

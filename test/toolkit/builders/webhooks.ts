@@ -1,4 +1,4 @@
-/** Webhook endpoints, what they subscribe to, and deliveries to them. */
+/** Webhook endpoints, their subscriptions, and deliveries to them. */
 import { idOfTime, newId, type Id } from '../../../platform/core/ids.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import { fanOut } from '../../../domain/webhooks/events/fan-out.ts';
@@ -12,7 +12,7 @@ export interface TestEndpoint {
   secret: string;
 }
 
-/** An enabled endpoint, registered past the egress guard. */
+/** An enabled endpoint, registered without the egress guard. */
 export async function buildEndpoint(
   clubId: Id,
   url: string,
@@ -28,7 +28,7 @@ export async function buildEndpoint(
   return { id, secret };
 }
 
-/** A club with a student, and an endpoint that asks for what happens to them. */
+/** A club with a student, and an endpoint that subscribes to the student's events. */
 export interface Subscription {
   clubId: Id;
   studentId: Id;
@@ -50,13 +50,13 @@ export interface TestWebhookDelivery extends Subscription {
   eventId: Id;
 }
 
-/** A delivery to the endpoint that is due at `now`, made by the real fan-out; no workflow runs for it. */
+/** A delivery to the endpoint that is due at `now`, created by the real fan-out; no workflow runs for it. */
 export async function buildWebhookDelivery(subscription: Subscription, now = new Date()): Promise<TestWebhookDelivery> {
   const { db } = await testDeps();
   const fact = factAbout(subscription, 'student.updated', now);
-  const made = await fanOut(db, fact, now);
-  const own = made.find(({ endpointId }) => endpointId === subscription.endpoint.id);
-  if (!own) throw new Error('The endpoint asks for nothing that a delivery could be made of.');
+  const createdDeliveries = await fanOut(db, fact, now);
+  const own = createdDeliveries.find(({ endpointId }) => endpointId === subscription.endpoint.id);
+  if (!own) throw new Error('The endpoint subscribes to no event of this fact');
   return { ...subscription, id: own.id, eventId: fact.id };
 }
 

@@ -1,4 +1,4 @@
-/** The two kinds of account, whose credential operations follow the same rules: what a test needs to speak of both. */
+/** The two kinds of accounts, whose credential operations follow the same rules: everything that a test of both needs. */
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildAdministrator, buildStudent } from '../builders/clubs.ts';
@@ -14,9 +14,9 @@ interface Account {
 
 export interface AccountKind {
   name: 'student' | 'administrator';
-  /** What the paths of its credential operations begin with. */
+  /** The beginning of the paths of its credential operations. */
   paths: string;
-  /** The property of a session's record that says whose it is. */
+  /** The property of a session's record that names its owner. */
   subject: 'student' | 'administrator';
   purposes: { verify: TokenPurpose; reset: TokenPurpose };
   templates: { verify: string; alreadyRegistered: string; reset: string };
@@ -28,9 +28,9 @@ export interface AccountKind {
   requestReset: (email: string) => Promise<Answer>;
   verify: (token: string) => Promise<Answer>;
   confirmReset: (token: string, password: string) => Promise<Answer>;
-  /** Reads who the session's person is: 200 while it lives. */
+  /** Reads the session's person: 200 while the session is valid. */
   read: (token: string) => Promise<Answer>;
-  /** @throws Error where there is no such account */
+  /** @throws Error if the account does not exist */
   idOf: (email: string) => Promise<Id>;
 }
 
@@ -90,6 +90,6 @@ function common(paths: string, club: object, whoAmI: string) {
 async function find(sql: string, parameters: unknown[]): Promise<Id> {
   const source = await testDatabase();
   const [row] = await source.query<{ id: Id }[]>(sql, parameters);
-  if (!row) throw new Error('There is no such account.');
+  if (!row) throw new Error('The account does not exist');
   return row.id;
 }

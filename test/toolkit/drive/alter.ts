@@ -1,4 +1,4 @@
-/** Changes behind the product's back: columns of rows, for states that a test cannot reach in its time. */
+/** Changes columns of rows directly, for states that a test cannot reach in its time. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 

@@ -1,4 +1,4 @@
-/** The steps of answers over a fake model, the test database and a writer of logs of the test's own. */
+/** The steps of answers with a fake model, the test database and the test's own writer of logs. */
 import pino from 'pino';
 import { readConfig } from '../../../config.ts';
 import { Secret } from '../../../platform/core/secret.ts';
@@ -16,19 +16,19 @@ import { testDeps } from '../stack/database.ts';
 
 interface Answering {
   model(): FakeModel;
-  /** What steps run on. Its failpoint does nothing unless the test says so. */
+  /** The dependencies of steps. Its failpoint does nothing by default. */
   deps(overrides?: Partial<AnswerDeps> & AnsweringOptions): Promise<AnswerDeps>;
   /** One step, at a time in Unix milliseconds. */
   step(questionId: Id, options?: StepOptions): Promise<AnswerStep>;
   /**
-   * One step of a question, new unless given, while the model does what the scripts say: the first now, the others when it
+   * Runs one step of a question, by default a new one, while the model follows the scripts: the first script now, the others when it
    * is asked again.
    */
   answer(
     scripts: Script | readonly Script[],
     options?: StepOptions & { question?: TestQuestion },
   ): Promise<{ question: TestQuestion; step: AnswerStep }>;
-  /** What answers have ended with, in this test. */
+  /** The ends of answers in this test. */
   ended: AnswerReport[];
   notifications(): number;
 }
@@ -65,7 +65,7 @@ export function useAnswering(): Answering {
     await model?.stop();
   });
   const running = () => {
-    if (!model) throw new Error('The fake model runs only while tests do.');
+    if (!model) throw new Error('The fake model runs only during tests');
     return model;
   };
 

@@ -16,13 +16,13 @@ interface CitationToWrite {
   pageTo?: number;
 }
 
-/** Without a NOTIFY: the feed finds it when it polls. */
+/** Appends without a NOTIFY: the feed finds the words when it polls. */
 export async function appendWithoutNotify(answerId: Id, ...texts: readonly string[]): Promise<void> {
   const source = await testDatabase();
   await source.transaction((manager) => writeLog(new Transaction(manager), answerId, texts));
 }
 
-/** Appends each text as an entry of its own, all in one transaction. */
+/** Appends each text as a separate entry, all in one transaction. */
 export async function appendWords(answerId: Id, ...texts: readonly string[]): Promise<void> {
   await appendWithoutNotify(answerId, ...texts);
   await notifyStreams(answerId);
@@ -39,7 +39,7 @@ async function writeLog(tx: Transaction, answerId: Id, texts: readonly string[])
     );
 }
 
-/** As a worker does for this answer; without one, as what may mean any answer. */
+/** Notifies like a worker about this answer; without an id, about any answer. */
 export async function notifyStreams(answerId?: Id): Promise<void> {
   const payload = answerId === undefined ? '' : tagOf(answerId);
   await (await testDatabase()).query(`SELECT pg_notify('${answersChannel}', $1)`, [payload]);
@@ -51,9 +51,9 @@ interface Ending {
   /** Its last words, committed with the end. */
   text?: string;
   citations?: readonly CitationToWrite[];
-  /** What its one call cost, in millionths of a US dollar; nothing was called where it cost nothing. */
+  /** The cost of its one call in millionths of a US dollar; with 0 there was no call. */
   cost?: bigint;
-  /** What that call used. */
+  /** The tokens of that call. */
   tokens?: { input: number; output: number; cacheWrite: number; cacheRead: number };
   at?: Date;
   notified?: boolean;
@@ -113,7 +113,7 @@ export async function endAnswer(
 export const failAnswer = (answerId: Id, errorCode: AnswerError, ending: Ending = {}): Promise<void> =>
   endAnswer(answerId, { ...ending, status: 'failed', errorCode });
 
-/** What upkeep does an hour after the end. */
+/** Does upkeep's work an hour after the end. */
 export async function deleteLog(answerId: Id): Promise<void> {
   const source = await testDatabase();
   await source.query(`DELETE FROM agent_answer_deltas WHERE answer_id = $1`, [answerId]);

@@ -1,4 +1,4 @@
-/** The API of the test run: the real one, on the real stack, with a clock that tests can move; every answer is held against the contract. */
+/** The real API of the test run, on the real stack, with a movable clock. Every answer is checked against the contract. */
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../../api/server.ts';
 import { readConfig, type Config } from '../../../config.ts';
@@ -13,7 +13,7 @@ export interface Answer {
   /** Parsed JSON; undefined for an empty body. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests reach into answers whose shape the contract has just confirmed
   body: any;
-  /** The body as it came, byte for byte. */
+  /** The body, byte for byte. */
   text: string;
   bytes: Buffer;
   headers: Headers;
@@ -22,14 +22,14 @@ export interface Answer {
 export interface Call {
   token?: string | undefined;
   body?: unknown;
-  /** Sent as it is, in place of a JSON body. */
+  /** Sent unchanged instead of a JSON body. */
   raw?: string | Uint8Array | ReadableStream;
   headers?: Record<string, string>;
-  /** Whom the call comes from; each call is somebody else unless told. */
+  /** The address of the caller; by default each call has another address. */
   ip?: string;
 }
 
-/** The API's clock: real time, moved by what tests add. */
+/** The API's clock: real time plus the test's shifts. */
 class TestClock {
   #aheadMs = 0;
   now = (): Date => new Date(Date.now() + this.#aheadMs);
@@ -55,13 +55,13 @@ export async function testConfig(overrides: Record<string, string> = {}): Promis
     API_METRICS_PORT: '0',
     FILES_PORT: '0',
     WORKER_PORT: '0',
-    ANSWER_TICK_MS: '0', // tests do not wait; steady-answer.test.ts does
+    ANSWER_TICK_MS: '0', // tests do not wait, except steady-answer.test.ts
     LOG_LEVEL: 'silent',
-    EGRESS_ALLOWED_NETWORKS: '', // as in production: the stack's own would let receivers of this machine be registered
+    EGRESS_ALLOWED_NETWORKS: '', // as in production: the stack's setting would allow receivers on this machine
     TRUSTED_PROXIES: '127.0.0.0/8',
     CORS_ORIGINS: 'https://dashboard.example.com',
-    SUBTITLES_COMMAND: 'speech {input} {output} {language}', // requests are accepted; no worker that would run it is beside these tests
-    ANTHROPIC_API_KEY: 'key-of-nobody', // questions are accepted; no worker that would ask runs beside these tests
+    SUBTITLES_COMMAND: 'speech {input} {output} {language}', // requests are accepted, but no worker runs the command in these tests
+    ANTHROPIC_API_KEY: 'key-of-nobody', // questions are accepted, but no worker asks the model in these tests
     ...overrides,
   });
 }
@@ -72,7 +72,7 @@ export function testApi(): Promise<RunningApi> {
   return running;
 }
 
-/** Longer than a busy machine needs: a call whose counter is late passes unlimited, or is refused. */
+/** Longer than a busy machine needs: a call with a late counter passes unlimited or is refused. */
 export const counterDeadlineMs = 20_000;
 
 async function start(): Promise<RunningApi> {
@@ -89,13 +89,13 @@ async function start(): Promise<RunningApi> {
   return api;
 }
 
-/** Calls the API of the run. The answer must be one that the contract allows for this operation. */
+/** Calls the API of the run. The contract must allow the answer for this operation. */
 export async function call(method: string, path: string, options: Call = {}): Promise<Answer> {
   const { port } = await testApi();
   return callAt(`http://127.0.0.1:${port}`, method, path, options);
 }
 
-/** The same, for an API at another address. @param onAnswer called when the answer is here, before it is held against the contract */
+/** Calls an API at another address. @param onAnswer called with the answer before it is checked against the contract */
 export async function callAt(
   base: string,
   method: string,
@@ -125,7 +125,7 @@ export async function callAt(
   return { status: response.status, body, text, bytes, headers: response.headers };
 }
 
-/** Asserts that an answer is this error, envelope and status and all. */
+/** Asserts that an answer is this error, with envelope and status. */
 export function expectError(answer: Answer, code: ErrorCode): void {
   expect(answer.body, `expected ${code}`).to.have.nested.property('error.code', code);
   expect(answer.status).to.equal(errorStatus[code]);
@@ -133,7 +133,7 @@ export function expectError(answer: Answer, code: ErrorCode): void {
   expect(Object.keys(answer.body.error)).to.deep.equal(['code', 'message']);
 }
 
-/** Everything of an answer that a caller can look at, but its own request's id and the time: equal where two answers must tell nothing. */
+/** The parts of an answer that a caller can see, except its request id and the time: equal answers reveal no difference. */
 export function visible({ status, text, headers }: Answer): string {
   const fields = [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
   return JSON.stringify([status, text, fields]);
@@ -148,7 +148,7 @@ const contract = contractOperations().map((operation) => ({
 
 function holdAgainstContract(method: string, path: string, status: number, body: unknown, type?: string): void {
   const [pathname = ''] = path.split('?');
-  // Of `media/storage` and `media/{mediaId}` the path answers that has its first parameter later. A brace sorts behind letters.
+  // If two paths match, such as `media/storage` and `media/{mediaId}`, the path with the later parameter wins. A brace sorts after letters.
   const fitting = contract.filter(({ pattern }) => pattern.test(pathname));
   const [answering] = fitting.map(({ shape }) => shape).toSorted();
   const known = fitting.find(
@@ -159,7 +159,7 @@ function holdAgainstContract(method: string, path: string, status: number, body:
   expect(faults, `${method} ${path} answered ${status} ${JSON.stringify(body)}`).to.deep.equal([]);
 }
 
-/** An address of 10.0.0.0/8, a new one each time: rates are counted per address. */
+/** An address of 10.0.0.0/8, a new one each time, because rates are counted per address. */
 export function someAddress(): string {
   const [a, b, c] = crypto.getRandomValues(new Uint8Array(3));
   return `10.${a}.${b}.${c}`;

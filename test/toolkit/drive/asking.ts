@@ -1,4 +1,4 @@
-/** Students who may ask an agent, and what they do with it over HTTP. */
+/** Students who may ask an agent, and their calls over HTTP. */
 import { randomUUID } from 'node:crypto';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildOpenAgent, type OpenAgent, type AgentOptions } from '../builders/agents.ts';
@@ -14,24 +14,24 @@ export interface Asked {
   image_ids?: string[];
 }
 
-/** What a student does with an agent, over HTTP. @param base of another API than that of the run */
+/** A student's calls to an agent, over HTTP. @param base the address of another API */
 export function askingOf(agent: Pick<OpenAgent, 'clubId' | 'publicId'>, { token }: { token: string }, base?: string) {
   const classroom = `/v1/clubs/${agent.clubId}/classroom`;
   const at = `${classroom}/agents/${agent.publicId}`;
   const conversation = (id: Id) => `${classroom}/conversations/${id}`;
-  const bodyOf = (asked: Asked) => ({ id: randomUUID(), content: 'When is a knot a bend?', ...asked });
+  const bodyOf = (message: Asked) => ({ id: randomUUID(), content: 'When is a knot a bend?', ...message });
   const open = async (method: 'GET' | 'POST', path: string, body?: unknown): Promise<EventClient> =>
     openStream({ base: base ?? `http://127.0.0.1:${(await testApi()).port}`, method, path, token, body });
 
   return {
-    /** Asks, and follows the stream. @throws Error where the question is not accepted */
-    async ask(asked: Asked = {}): Promise<Accepted> {
-      const stream = await open('POST', `${at}/messages`, bodyOf(asked));
+    /** Asks, and follows the stream. @throws Error if the question is not accepted */
+    async ask(message: Asked = {}): Promise<Accepted> {
+      const stream = await open('POST', `${at}/messages`, bodyOf(message));
       const { data } = await stream.event('accepted');
       return { stream, data, answerId: data.answer.id, conversationId: data.conversation.id };
     },
-    /** Asks what is not accepted, or whatever else is sent. */
-    refused: (asked: object): Promise<Answer> => call('POST', `${at}/messages`, { token, body: bodyOf(asked) }),
+    /** Sends a question that is refused, or any other body. */
+    refused: (message: object): Promise<Answer> => call('POST', `${at}/messages`, { token, body: bodyOf(message) }),
     reattach: ({ conversationId, answerId }: Pick<Accepted, 'conversationId' | 'answerId'>, from?: number) =>
       open(
         'GET',
@@ -49,7 +49,7 @@ export function askingOf(agent: Pick<OpenAgent, 'clubId' | 'publicId'>, { token 
 
 interface Accepted {
   stream: EventClient;
-  /** Of the `accepted` event. */
+  /** The data of the `accepted` event. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests reach into events whose shape the contract has just confirmed
   data: any;
   answerId: Id;
@@ -66,12 +66,12 @@ export interface AskingClassroom extends ReturnType<typeof askingOf> {
 /** A club with an agent and a student who may ask it. */
 export async function openAskingClassroom(options: AgentOptions = {}): Promise<AskingClassroom> {
   const club = await buildClub();
-  const asked = await buildOpenAgent(club.id, options);
-  const student = await buildLearner(asked);
-  return { club, asked, student, ...askingOf(asked, student) };
+  const agent = await buildOpenAgent(club.id, options);
+  const student = await buildLearner(agent);
+  return { club, asked: agent, student, ...askingOf(agent, student) };
 }
 
-/** What a question leaves behind, in all clubs together: nothing may change where one is refused. */
+/** The tables of questions over all clubs: a refused question may change nothing in them. */
 export const questionTables = [
   'agent_conversations',
   'agent_questions',

@@ -1,4 +1,4 @@
-/** What students and administrators do with assignments, over HTTP. */
+/** The calls of students and administrators about assignments, over HTTP. */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';
@@ -22,7 +22,7 @@ export function handingInOf({ clubId }: { clubId: Id }, { token }: { token: stri
   };
 }
 
-/** An administrator's calls. @param token the owner's unless told */
+/** An administrator's calls. @param token by default the owner's */
 export function reviewingOf(club: Pick<TestClub, 'id' | 'owner'>, token = club.owner.token) {
   const send = callsOf(club, token);
   return {

@@ -1,4 +1,4 @@
-/** Attempts whose answer a test has in its hand: claimed by the real claim, recorded by the real record, posted to nobody. */
+/** Attempts whose answer the test decides: claimed and recorded by the real code, posted to no receiver. */
 import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -33,7 +33,7 @@ export async function answering(
   };
 }
 
-/** One step of the delivery. @returns what it said, and what was posted meanwhile */
+/** One step of the delivery. @returns its result, and the requests that it posted */
 export async function stepOf(
   { id }: { id: Id },
   answer: AttemptAnswer = accepted,
@@ -47,11 +47,11 @@ export async function stepOf(
   return { step: await attemptDelivery(deps, id, now), posted };
 }
 
-/** The attempt of a delivery that may be made now. @throws Error where it may not */
+/** The attempt of a delivery that may be made now. @throws Error if none may be made */
 export async function claimed({ id }: { id: Id }, now = Date.now()): Promise<Claim> {
   const { db } = await testDeps();
   const claim = await claimAttempt(db.source, id, now);
-  if (!claim) throw new Error('There is nothing to attempt.');
+  if (!claim) throw new Error('The delivery has no attempt that may be made');
   return claim;
 }
 
@@ -66,6 +66,6 @@ export async function claimedDirectly(
   const fact = { ...factAbout(subscription, 'student.updated', new Date(now)), priority };
   await fanOutFacts(db, [fact], new Date(now), { lane });
   const [begun] = lane.begun;
-  if (!begun) throw new Error('The fan-out claims nothing.');
+  if (!begun) throw new Error('The fan-out has claimed no attempt');
   return { delivery: { ...subscription, id: begun.id, eventId: fact.id }, claim: begun.claim };
 }

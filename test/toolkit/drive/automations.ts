@@ -1,6 +1,6 @@
 /**
- * Plays automations of a club without the engine: tells its facts and takes the steps of its runs in the order in which they are
- * due, with a clock that jumps from one to the next. What the engine adds are waits, which tests with skipped time hold.
+ * Plays automations of a club without the engine. It processes the club's facts, and takes the steps of its runs in the order of their due
+ * times. Its clock jumps from step to step. The engine only adds waits, which tests with skipped time check.
  */
 import { enrollByFacts } from '../../../domain/automations/entering/by-facts.ts';
 import { enrollByHand } from '../../../domain/automations/entering/by-hand.ts';
@@ -16,19 +16,19 @@ import { testDeps } from '../stack/database.ts';
 export interface AutomationPlay {
   deps: RunDeps;
   now: () => Date;
-  /** Messages that the mail server was given. */
+  /** The messages that the mail server received. */
   given: HandedMessage[];
-  /** What it says; acceptance unless told. */
+  /** The mail server's answer; by default it accepts. */
   answer: (message: HandedMessage) => Promise<HandOver> | HandOver;
-  /** Facts alone. */
+  /** Processes only facts. */
   tellFacts: () => Promise<void>;
-  /** Everything that is due now: facts, runs, gates. */
+  /** Processes everything that is due now: facts, runs, gates. */
   settle: () => Promise<void>;
-  /** Lets so much time go by; everything happens when it is due. */
+  /** Lets this much time pass; everything happens when it is due. */
   pass: (ms: number) => Promise<void>;
-  /** @returns the id of the run that the student begins by hand */
+  /** @returns the id of the run that the student enters by hand */
   enroll: (automationId: Id, studentId: Id) => Promise<Id>;
-  /** @returns status, way out and outcomes of a run: `exited by_hand: wait by_hand` */
+  /** @returns status, exit and outcomes of a run: `exited by_hand: wait by_hand` */
   story: (automationId: Id, runId: Id) => Promise<string>;
   read: (automationId: Id, runId: Id) => Promise<RecordOf<'AutomationRunPath'>>;
 }
@@ -38,7 +38,7 @@ const nobody: RunDeps['smtp'] = {
   handOver: async () => ({ kind: 'accepted', reply: '250 ok' }),
 };
 
-/** @param smtp the mail server, or what stands for it; one that takes everything unless told */
+/** @param smtp the mail server or its replacement; it accepts everything by default */
 export async function automationDeps(smtp = nobody): Promise<RunDeps> {
   return {
     ...(await testDeps()),
@@ -52,7 +52,7 @@ export async function automationDeps(smtp = nobody): Promise<RunDeps> {
   };
 }
 
-/** Steps without an end: a mistake of the test or the product. */
+/** More steps mean an endless loop in the test or the product. */
 const mostSteps = 5_000;
 
 export async function playAutomations(clubId: Id, start: Date): Promise<AutomationPlay> {
@@ -75,7 +75,7 @@ export async function playAutomations(clubId: Id, start: Date): Promise<Automati
     },
     async settle() {
       for (let steps = 0; steps < mostSteps; steps++) if (!(await takeOne())) return;
-      throw new Error('The automations go on and on.');
+      throw new Error('The automations do not come to an end');
     },
     async pass(ms) {
       const end = new Date(now.getTime() + ms);
@@ -88,13 +88,13 @@ export async function playAutomations(clubId: Id, start: Date): Promise<Automati
         }
         now = next;
       }
-      throw new Error('The automations go on and on.');
+      throw new Error('The automations do not come to an end');
     },
     async enroll(automationId, studentId) {
       const id = newId();
       await enrollByHand(shared, clubId, automationId, { id, student_ids: [studentId] }, now);
       const [run] = await source.query<{ id: Id }[]>(`SELECT id FROM automation_runs WHERE cause_id = $1`, [id]);
-      if (!run) throw new Error('Nobody entered.');
+      if (!run) throw new Error('The student has entered no run');
       return run.id;
     },
     read: (automationId, runId) => readRun(shared.db, clubId, automationId, runId),

@@ -1,4 +1,4 @@
-/** Posting events of the payment processor, signed as it signs them, to an API that believes them. */
+/** Posts signed events of the payment processor to an API that trusts the signature. */
 import Stripe from 'stripe';
 import { unixNow } from '../builders/billing-events.ts';
 import { serveApp, type ServedApp } from '../stack/app.ts';
@@ -15,7 +15,7 @@ export function serveBilling(env: Record<string, string> = {}): Promise<ServedAp
   return serveApp({ env: { STRIPE_WEBHOOK_SECRET: webhookSecret, ...env } });
 }
 
-/** Posts an event, signed. */
+/** Posts a signed event. */
 export function postBillingEvent(
   { base }: ServedApp,
   event: object,

@@ -1,4 +1,4 @@
-/** What the steps of campaigns need in tests. */
+/** The dependencies of campaign steps in tests. */
 import { readConfig } from '../../../config.ts';
 import { updateCampaign } from '../../../domain/campaigns/drafts.ts';
 import type { SendingDeps } from '../../../domain/campaigns/sending.ts';
@@ -16,7 +16,7 @@ import { buildStudent, type TestClub } from '../builders/clubs.ts';
 import { testDeps } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
 
-/** @param smtp the mail server, or what stands for it @returns real stores, and a sender of the platform's own */
+/** @param smtp the mail server or its replacement @returns real stores, and the platform's own sender */
 export async function sendingDeps(smtp: SendingDeps['smtp']): Promise<TestMailDeps> {
   const { storage } = readConfig();
   return {
@@ -35,7 +35,7 @@ export async function sendingDeps(smtp: SendingDeps['smtp']): Promise<TestMailDe
   };
 }
 
-/** A message, and whom it went to. */
+/** A message and its recipient. */
 export interface SentMail {
   studentId: Id;
   email: string;
@@ -44,9 +44,9 @@ export interface SentMail {
 }
 
 /**
- * Sends a campaign with a picture of openings and two links to students of a club of its own.
- * @param reply what the mail server says to each
- * @returns what went out, in the order in which the recipients were frozen
+ * Sends a campaign with an open-tracking picture and two links to the students of a new club.
+ * @param reply the mail server's answer to each message
+ * @returns the sent messages, in the frozen order of the recipients
  */
 export async function sendCampaign(
   { count, now, tracking = 'all' }: { count: number; now: Date; tracking?: Tracking },
@@ -73,11 +73,11 @@ export async function sendCampaign(
   await updateCampaign(deps, club.id, campaignId, { content }, now);
   for (let place = 0; place < count; place++)
     await buildStudent(club.id, { createdAt: new Date(now.getTime() - (count - place) * 1_000) });
-  const given: HandedMessage[] = [];
+  const handedMessages: HandedMessage[] = [];
   const sending = await sendingDeps({
     connections: 1,
     onConnection: (work) => work(),
-    handOver: async (message) => reply(given.push(message) - 1),
+    handOver: async (message) => reply(handedMessages.push(message) - 1),
   });
   await scheduleCampaign(deps, club.id, campaignId, undefined, now);
   for (let steps = 0; steps < 50; steps++) {
@@ -88,7 +88,7 @@ export async function sendCampaign(
     sql`SELECT student_id AS "studentId", student_email AS email, id AS "mailId" FROM mails WHERE campaign_id = ${campaignId} ORDER BY seq`,
   );
   const mails = rows.flatMap((row) => {
-    const message = given.find(({ to }) => to === row.email);
+    const message = handedMessages.find(({ to }) => to === row.email);
     return message ? [{ ...row, message }] : [];
   });
   return { club, campaignId, mails };

@@ -1,4 +1,4 @@
-/** Certificates for tests to start from: issued through the API, as administrators do. */
+/** Certificates for tests to start from, issued through the API. */
 import { expect } from 'chai';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -10,7 +10,7 @@ export type CertificateRecord = RecordOf<'Certificate'>;
 
 export const certificatesPath = (club: TestClub) => `/v1/clubs/${club.id}/certificates`;
 
-/** Issues a certificate by hand: of a new student and a new course, unless told. */
+/** Issues a certificate by hand, by default for a new student and a new course. */
 export async function issueCertificateByHand(
   club: TestClub,
   { student, courseId }: { student?: TestStudent; courseId?: Id } = {},
@@ -24,7 +24,7 @@ export async function issueCertificateByHand(
   return answer.body.data;
 }
 
-/** What an administrator asks of one certificate. */
+/** An administrator's calls about one certificate. */
 export const certificateCalls = (club: TestClub, id: Id, token = club.owner.token) => ({
   read: () => call('GET', `${certificatesPath(club)}/${id}`, { token }),
   reissue: () => call('POST', `${certificatesPath(club)}/${id}/reissue`, { token }),

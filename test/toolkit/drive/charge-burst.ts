@@ -1,4 +1,4 @@
-/** A process that charges one budget many times at once and prints how many calls were allowed: argv = url, counter, limit, calls. */
+/** A process that charges one budget many times simultaneously and prints the number of allowed calls: argv = url, counter, limit, calls. */
 import { Secret } from '../../../platform/core/secret.ts';
 import { createLimiter } from '../../../api/rate-limits/limiter.ts';
 

@@ -1,4 +1,4 @@
-/** What students do in the classroom, and what takes their access away. */
+/** Students' calls in the classroom, and the ends of their access. */
 import { revokeAccess } from '../../../domain/access/enrollments/enrollments.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { OpenCourse, Learner } from '../builders/access.ts';
@@ -10,7 +10,7 @@ export async function revokeEnrollment({ clubId }: OpenCourse, { enrollmentId }:
   await db.transaction((tx) => revokeAccess(tx, clubId, enrollmentId, 'revocation', new Date()));
 }
 
-/** What a student does in the classroom, over HTTP. */
+/** A student's calls in the classroom, over HTTP. */
 export function classroomOf({ clubId }: { clubId: Id }, { token }: { token: string }) {
   const at = `/v1/clubs/${clubId}/classroom`;
   const completion = (publicId: string) => `${at}/lessons/${publicId}/completion`;

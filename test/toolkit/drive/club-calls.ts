@@ -1,10 +1,10 @@
-/** Calls under the path of a club, as administrators make them. */
+/** Administrators' calls under the path of a club. */
 import type { TestClub } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';
 
 export type ClubCalls = (method: string, path: string, body?: unknown) => Promise<Answer>;
 
-/** @param token the owner's unless told */
+/** @param token by default the owner's */
 export function callsOf(club: Pick<TestClub, 'id' | 'owner'>, token = club.owner.token): ClubCalls {
   return (method, path, body) => call(method, `/v1/clubs/${club.id}${path}`, { token, body });
 }

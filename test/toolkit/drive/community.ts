@@ -1,4 +1,4 @@
-/** What students and administrators do in the community, over HTTP. */
+/** The calls of students and administrators in the community, over HTTP. */
 import { fillSpace, type SpaceFillStep } from '../../../domain/joining/joining.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';
@@ -20,7 +20,7 @@ export function communityOf({ clubId }: { clubId: Id }, { token }: { token: stri
   };
 }
 
-/** An administrator's calls. @param token the owner's unless told */
+/** An administrator's calls. @param token by default the owner's */
 export function keepingSpacesOf(club: Pick<TestClub, 'id' | 'owner'>, token = club.owner.token) {
   const send = callsOf(club, token);
   const at = '/community/spaces';
@@ -39,7 +39,7 @@ export function keepingSpacesOf(club: Pick<TestClub, 'id' | 'owner'>, token = cl
   };
 }
 
-/** Takes the steps of `space-fill/<space>` until it has ended, or waits. @returns the last one */
+/** Takes the steps of `space-fill/<space>` until it has ended or waits. @returns the last step */
 export async function fill(spaceId: Id, now = Date.now()): Promise<SpaceFillStep> {
   const deps = await testDeps();
   for (;;) {
@@ -48,7 +48,7 @@ export async function fill(spaceId: Id, now = Date.now()): Promise<SpaceFillStep
   }
 }
 
-/** The members that `member_count` counts, by the rows: what the tally must say. */
+/** The number of members by the rows: the tally `member_count` must equal it. */
 export async function countedMembers(spaceId: Id): Promise<number> {
   const [row] = await (
     await testDatabase()
@@ -59,7 +59,7 @@ export async function countedMembers(spaceId: Id): Promise<number> {
   return row?.members ?? 0;
 }
 
-/** What a student or an administrator says in the community. @param token whose it is */
+/** The calls of a student or administrator about posts and comments. @param token of the caller */
 export function talkingOf(clubId: Id, token: string) {
   const at = `/v1/clubs/${clubId}/classroom`;
   const post = (publicId: string) => `${at}/posts/${publicId}`;
@@ -95,7 +95,7 @@ export function talkingOf(clubId: Id, token: string) {
   };
 }
 
-/** A moderator's calls. @param token the owner's unless told */
+/** A moderator's calls. @param token by default the owner's */
 export function moderatingOf(club: Pick<TestClub, 'id' | 'owner'>, token = club.owner.token) {
   const send = callsOf(club, token);
   return {

@@ -1,4 +1,4 @@
-/** Webhook deliveries on their way: waiting for their end, waking their runs, ending their leases. */
+/** Waits for the end of webhook deliveries, wakes their runs, and ends their leases. */
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../../platform/infra/postgres/notifications.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -9,12 +9,12 @@ import type { TestWebhookDelivery } from '../builders/webhooks.ts';
 import { testDeps, testDatabase } from '../stack/database.ts';
 import { until } from './until.ts';
 
-/** Resolves once the delivery has ended like this. */
+/** Resolves once the delivery has ended with this status. */
 export async function untilDelivery(id: Id, status: WebhookDelivery['status'], timeoutMs = 5_000): Promise<void> {
   await until(status, { timeoutMs }, async () => (await deliveryRow(id)).status === status);
 }
 
-/** Makes the delivery's workflow look again, by the relay. */
+/** Wakes the delivery's workflow by the relay. */
 export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery): Promise<void> {
   const { db } = await testDeps();
   const delivery = { id, clubId, endpointId: endpoint.id, eventType: 'student.updated' } as const;
@@ -25,7 +25,7 @@ export async function wakeDelivery({ id, clubId, endpoint }: TestWebhookDelivery
   await notified.transaction((tx) => wake(tx, 'webhookDelivery', [delivery], new Date()));
 }
 
-/** Lets the lease of an attempt in flight run out now, by the database's clock: nobody waits its 25 s. */
+/** Ends the lease of an attempt in flight now, by the database's clock, so that the test does not wait its 25 s. */
 export async function endLease(deliveryId: Id): Promise<void> {
   await (
     await testDatabase()

@@ -1,10 +1,10 @@
-/** What the steps of digests need in tests. */
+/** The dependencies of digest steps in tests. */
 import type { DigestDeps } from '../../../domain/community/digests/sending.ts';
 import { stepDigest, type DigestStep } from '../../../domain/community/digests/step.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDeps } from '../stack/database.ts';
 
-/** @param smtp the mail server, or what stands for it */
+/** @param smtp the mail server or its replacement */
 export async function digestDeps(smtp: DigestDeps['smtp']): Promise<DigestDeps> {
   return {
     ...(await testDeps()),
@@ -20,11 +20,11 @@ export async function digestDeps(smtp: DigestDeps['smtp']): Promise<DigestDeps> 
 
 export const digestIdOf = (clubId: Id, date: string): string => `${clubId}/${date}`;
 
-/** Takes the steps of a digest until it waits for a time or has ended. @returns the last one */
+/** Takes the steps of a digest until it waits for a time or has ended. @returns the last step */
 export async function runDigest(deps: DigestDeps, digestId: string, now: Date): Promise<DigestStep> {
   for (let steps = 0; steps < 200; steps++) {
     const next = await stepDigest(deps, digestId, now.getTime());
     if (next.done || next.at !== undefined) return next;
   }
-  throw new Error('The digest goes on and on.');
+  throw new Error('The digest does not come to an end');
 }

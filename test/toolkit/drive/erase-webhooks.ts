@@ -1,4 +1,4 @@
-/** Removes what no foreign key removes with a club or an endpoint. */
+/** Deletes rows that no foreign key deletes with a club or an endpoint. */
 import type { EntityManager } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -7,7 +7,7 @@ export async function eraseWebhooks(tx: EntityManager): Promise<void> {
   for (const table of ['attempts', 'deliveries', 'bodies', 'events']) await tx.query(`DELETE FROM webhook_${table}`);
 }
 
-/** An endpoint with its deliveries and their attempts, as retention leaves it in the end. */
+/** Deletes an endpoint with its deliveries and their attempts, as retention finally does. */
 export async function eraseEndpoint(tx: EntityManager, id: Id): Promise<void> {
   const deliveries = `SELECT id FROM webhook_deliveries WHERE endpoint_id = $1`;
   await tx.query(`DELETE FROM webhook_attempts WHERE delivery_id IN (${deliveries})`, [id]);

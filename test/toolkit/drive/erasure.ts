@@ -1,4 +1,4 @@
-/** Files on their way out of the bucket: rounds of erasure, stores that fail or are slow meanwhile, and what is left of a file. */
+/** The erasure of files: its rounds, stores that fail or are slow, and the rest of a file. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { requireOwnImages } from '../../../domain/media/agent-images.ts';
 import { completeMedia } from '../../../domain/media/completion.ts';
@@ -9,26 +9,26 @@ import { testDatabase } from '../stack/database.ts';
 import { processedFile } from './processing.ts';
 import { filesOf, mediaDeps, reserve, send, type Reserved, type TestFile, type Uploader } from './media.ts';
 
-/** Reserves an upload and puts the file; nobody completes it. */
+/** Reserves an upload and puts the file, without completing it. */
 export async function uploadBytes(uploader: Uploader, file: TestFile): Promise<Reserved> {
   const reserved = await reserve(uploader, file);
   await send(reserved.upload, file.bytes);
   return reserved;
 }
 
-/** Rounds until nothing is due. */
+/** Runs rounds until nothing is due. */
 export async function eraseAll(now: Date, deps?: MediaDeps): Promise<void> {
   const from = deps ?? (await mediaDeps());
   while ((await eraseDue(from, now)).more);
 }
 
-/** A store that erases none of these files. @param name the end of their keys, or the club that is a part of them */
+/** A store that fails to erase these files. @param name the end of their keys, or the club in them */
 export const withoutErasing = (name: Id): Promise<LibraryDeps> =>
   mediaDeps((storage) => ({
-    remove: (key) => (key.includes(name) ? Promise.reject(new Error('The store is away.')) : storage.remove(key)),
+    remove: (key) => (key.includes(name) ? Promise.reject(new Error('The store is away')) : storage.remove(key)),
   }));
 
-/** A store that does something else once it has told the size of a file that is looked at. */
+/** A store that calls `meanwhile` after it has told the size of a file. */
 export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<LibraryDeps> =>
   mediaDeps((storage) => ({
     async size(key) {
@@ -38,7 +38,7 @@ export const whileLookedAt = (meanwhile: () => Promise<unknown>): Promise<Librar
     },
   }));
 
-/** A store that does something else before it erases this file. */
+/** A store that calls `meanwhile` before it erases this file. */
 export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): Promise<LibraryDeps> =>
   mediaDeps((storage) => ({
     async remove(key) {
@@ -47,7 +47,7 @@ export const beforeErasing = (mediaId: Id, meanwhile: () => Promise<unknown>): P
     },
   }));
 
-/** Completes an upload, and processes it as a worker does. @returns the status of its record and why it failed, or the code of the refusal */
+/** Completes an upload and processes it like a worker. @returns the record's status and error, or the code of the refusal */
 export async function completed(
   owner: { clubId: Id; studentId?: Id },
   mediaId: Id,
@@ -67,7 +67,7 @@ export async function completed(
   );
 }
 
-/** What a question does with the images that it names. @returns 'shown', or the code of its refusal */
+/** Shows images in a question. @returns 'shown', or the code of the refusal */
 export async function showing(clubId: Id, student: TestStudent, ...imageIds: Id[]): Promise<string> {
   const { db } = await mediaDeps();
   const naming = { clubId, studentId: student.id, imageIds };
@@ -79,7 +79,7 @@ export async function showing(clubId: Id, student: TestStudent, ...imageIds: Id[
     );
 }
 
-/** The row in short: status, why it failed, whether the key and a time to erase it still stand. */
+/** A summary of the row: status, error, and whether the key and an erasure time are set. */
 export async function mediaState(id: Id): Promise<string> {
   const source = await testDatabase();
   const [row] = await source.query<{ text: string }[]>(
@@ -91,7 +91,7 @@ export async function mediaState(id: Id): Promise<string> {
   return row?.text ?? 'no row';
 }
 
-/** The state of a file's row, and the files that the bucket holds of its club. */
+/** The state of a file's row, and the ids of the club's files in the bucket. */
 export const leftOf = async (club: { id: Id }, mediaId: Id): Promise<[string, Id[]]> => [
   await mediaState(mediaId),
   await filesOf(club),

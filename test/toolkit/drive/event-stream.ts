@@ -1,4 +1,4 @@
-/** A client of streams of events: reads the body as it comes, by another's parser, and holds each event against the contract. */
+/** A client of event streams: parses the body as it arrives with an independent parser, and checks each event against the contract. */
 import { request, type IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { createParser } from 'eventsource-parser';
@@ -17,13 +17,13 @@ export interface EventClient {
   raw(): string;
   /** The texts of all deltas so far, joined. */
   text(): string;
-  /** @returns the first event of this name, waiting for it @throws Error where the stream ends or 15 s pass before */
+  /** @returns the first event of this name, and waits for it @throws Error if the stream ends or after 15 s */
   event(name: string): Promise<Received>;
-  /** Resolves once the text of all deltas has as many characters. */
+  /** Resolves once the deltas have this many characters together. */
   textOf(length: number, timeoutMs?: number): Promise<string>;
-  /** Resolves with how the body ended. */
+  /** Resolves with the end of the body. */
   ended: Promise<'whole' | 'cut'>;
-  /** Reads nothing more until told. */
+  /** Stops reading until it is resumed. */
   pause(): void;
   resume(): void;
   /** Closes the connection. */
@@ -40,16 +40,16 @@ interface StreamCall {
 
 const open = new Set<IncomingMessage>();
 
-/** Closes the connections of all streams, as clients that go. */
+/** Closes the connections of all streams, like clients that leave. */
 export function closeStreams(): void {
   for (const response of open) response.destroy();
 }
 
-/** @returns once the headers are there */
+/** @returns when the headers have arrived */
 export async function openStream({ base, method, path, token, body }: StreamCall): Promise<EventClient> {
   const payload = body === undefined ? undefined : JSON.stringify(body);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const sent = request(`${base}${path}`, {
+    const clientRequest = request(`${base}${path}`, {
       method,
       agent: false,
       headers: {
@@ -59,8 +59,8 @@ export async function openStream({ base, method, path, token, body }: StreamCall
         ...(payload !== undefined && { 'content-type': 'application/json' }),
       },
     });
-    sent.on('response', resolve).on('error', reject);
-    sent.end(payload);
+    clientRequest.on('response', resolve).on('error', reject);
+    clientRequest.end(payload);
   });
   return follow(response);
 }
@@ -131,8 +131,8 @@ function follow(response: IncomingMessage): EventClient {
     raw,
     text: () => texts.join(''),
     event: (name) => waitFor(`the event ${name}`, () => events.find(({ event }) => event === name)),
-    textOf: (wanted, timeoutMs) =>
-      waitFor(`${wanted} characters`, () => (length >= wanted ? texts.join('') : undefined), timeoutMs),
+    textOf: (characters, timeoutMs) =>
+      waitFor(`${characters} characters`, () => (length >= characters ? texts.join('') : undefined), timeoutMs),
     ended,
     pause: () => void response.pause(),
     resume: () => void response.resume(),

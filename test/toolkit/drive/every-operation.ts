@@ -1,4 +1,4 @@
-/** A request for each operation of the contract that every check but the caller's lets through: its path, and the example of its body. */
+/** A valid request for each operation of the contract, apart from its caller: its path, and the example of its body. */
 import { randomUUID } from 'node:crypto';
 import { contractOperations, type ContractOperation, type OperationId } from '../../../contract/contract.ts';
 import { contractDocument } from '../../../contract/document.ts';
@@ -7,13 +7,13 @@ import { newId } from '../../../platform/core/ids.ts';
 import type { Call } from './api.ts';
 
 export const everyOperation = contractOperations();
-/** Those that take JSON. */
+/** Operations that accept JSON. */
 export const withBody = everyOperation.filter(({ hasBody, fileBody }) => hasBody && !fileBody);
 
 /** `POST /v1/auth/sign-in`, for titles. */
 export const nameOf = ({ method, path }: ContractOperation) => `${method.toUpperCase()} ${path}`;
 
-/** @throws Error where the contract has no such operation */
+/** @throws Error if the contract has no such operation */
 export function operationOf(operationId: OperationId): ContractOperation {
   const operation = everyOperation.find((candidate) => candidate.operationId === operationId);
   if (!operation) throw new Error(`The contract has no ${operationId}.`);
@@ -22,12 +22,12 @@ export function operationOf(operationId: OperationId): ContractOperation {
 
 export type PathParameters = Readonly<Record<string, string | undefined>>;
 
-/** The path with these parameters; the others name nothing that exists. */
+/** The path with these parameters; other parameters name nothing that exists. */
 export function pathOf(operation: ContractOperation, parameters: PathParameters = {}): string {
   const schemas = new Map(operation.parameters.map(({ name, schema }) => [name, schema]));
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const given = parameters[name];
-    if (given !== undefined) return given;
+    const parameter = parameters[name];
+    if (parameter !== undefined) return parameter;
     if (name === 'language') return 'pt-BR';
     const { format, enum: values } = (schemas.get(name) ?? {}) as { format?: string; enum?: readonly string[] };
     return format === 'uuid' ? newId() : (values?.[0] ?? 'nothing-of-this-name');
@@ -36,7 +36,7 @@ export function pathOf(operation: ContractOperation, parameters: PathParameters 
 
 let pointsGiven = 0;
 
-/** Parts of a body that cannot be copied from the contract: an id that the caller chooses, an address of nobody, a name and points that nothing else has, a receiver that needs no name server, dates of these days. */
+/** Parts of a body that cannot be copied from the contract: ids that callers choose, unused addresses, names and points, a receiver without a name server, and current dates. */
 const fresh: Readonly<Record<string, (example: JsonObject) => unknown>> = {
   id: () => randomUUID(),
   name: () => `Name ${newId()}`,
@@ -45,20 +45,20 @@ const fresh: Readonly<Record<string, (example: JsonObject) => unknown>> = {
   url: () => 'https://93.184.216.34/hooks/club',
   external_id: () => newId(),
   at: () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 16),
-  // The beginning of a session; one that has an end, too, is as the example has it.
+  // The begin of a session; if it also has an end, the example's value stays.
   starts_at: (example) =>
     'ends_at' in example ? undefined : new Date((Math.ceil(Date.now() / 3_600_000) + 48) * 3_600_000).toISOString(),
   since: () => new Date(Date.now() - 86_400_000).toISOString(),
 };
 
-/** @returns the example of the contract, with an e-mail of nobody; undefined where the operation takes no body */
+/** @returns the contract's example with an unused e-mail address; undefined if the operation accepts no body */
 export function bodyOf(operation: ContractOperation): JsonObject | undefined {
   if (!operation.hasBody) return undefined;
   const example = exampleOf(operation);
   return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, fresh[name]?.(example) ?? value]));
 }
 
-/** What a good request carries: JSON, or the example of the file that the operation takes. */
+/** The content of a valid request: JSON, or the example of the operation's file. */
 export function sentTo(operation: ContractOperation): Pick<Call, 'body' | 'raw' | 'headers'> {
   const { fileBody, path, method, operationId, parameters } = operation;
   const matches = parameters.some(({ in: where, name }) => where === 'header' && name === 'If-Match');
@@ -69,7 +69,7 @@ export function sentTo(operation: ContractOperation): Pick<Call, 'body' | 'raw' 
   return { raw: example, headers: { 'content-type': fileBody.type } };
 }
 
-/** The schema of an operation's body, its reference followed. */
+/** The schema of an operation's body, with its reference resolved. */
 export function bodySchemaOf(operation: ContractOperation): JsonObject {
   const schema = mediaOf(operation)['schema'];
   return isObject(schema) ? dereference(schema, contractDocument.components.schemas) : {};

@@ -1,4 +1,4 @@
-/** Reading files out in tests: in the thread, as the worker does. */
+/** Extracts files in tests in the thread, like the worker. */
 import { withWords } from '../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { extract, type Extraction, type ThreadRules } from '../../../domain/knowledge/extraction/extraction.ts';
 import { readFile } from '../../../domain/knowledge/extraction/read-out.ts';
@@ -17,34 +17,34 @@ export function extracted(
   }: {
     says?: string | null;
     rules?: Partial<ThreadRules>;
-    onPage?: (done: number, total: number) => void;
+    onPage?: (pagesRead: number, total: number) => void;
     signal?: AbortSignal;
   } = {},
 ): Promise<Extraction> {
-  const own = new Uint8Array(typeof bytes === 'string' ? Buffer.from(bytes) : bytes); // given away
+  const own = new Uint8Array(typeof bytes === 'string' ? Buffer.from(bytes) : bytes); // transferred to the thread
   return extract(
     { kind: 'media', language: 'en', bytes: own, says },
     { onPage, signal, rules: { ...indexingRules, ...rules } },
   );
 }
 
-/** @throws Error where it cannot be read */
+/** @throws Error if the file cannot be read */
 export async function readFrom(
   bytes: Uint8Array<ArrayBuffer> | string,
   options: Parameters<typeof extracted>[1] = {},
 ): Promise<Read> {
   const extraction = await extracted(bytes, options);
-  if (extraction.result === 'unreadable') throw new Error(`It cannot be read: ${extraction.code}`);
+  if (extraction.result === 'unreadable') throw new Error(`The file cannot be read: ${extraction.code}`);
   return extraction;
 }
 
-/** Without a thread, for many small files. @throws Unreadable */
+/** Reads without a thread, for many small files. @throws Unreadable */
 export async function readHere(bytes: Uint8Array, says: string | null = null): Promise<Omit<Read, 'result'>> {
   const { sections, ...rest } = await readFile(bytes, says, { onPage() {} });
   return { ...rest, passages: Array.from(cutPassages(sections, 'en'), withWords) };
 }
 
-/** The passages in short: where they stand, and their blocks without the white space after them. */
+/** A summary of the passages: their positions, and their blocks without the white space after them. */
 export function shortly({
   passages,
 }: Pick<Read, 'passages'>): { page?: number; headings: string[]; blocks: string[] }[] {
@@ -55,12 +55,12 @@ export function shortly({
   }));
 }
 
-/** @returns why it cannot be read @throws Error where it can */
+/** @returns why the file cannot be read @throws Error if it can */
 export async function refusalOf(
   bytes: Uint8Array<ArrayBuffer> | string,
   options: Parameters<typeof extracted>[1] = {},
 ): Promise<string> {
   const extraction = await extracted(bytes, options);
-  if (extraction.result === 'read') throw new Error('It can be read.');
+  if (extraction.result === 'read') throw new Error('The file can be read');
   return extraction.code;
 }

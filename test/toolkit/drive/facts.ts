@@ -1,4 +1,4 @@
-/** Facts as the product commits them, for the relay of the test to carry on, and the body of one. */
+/** Commits facts like the product, for the relay of the test; and assembles the body of a fact. */
 import type { CausedWorkflow } from '../../../domain/contexts.ts';
 import { assembleBodies } from '../../../domain/webhooks/events/bodies/assemble.ts';
 import type { SubjectStudent } from '../../../domain/webhooks/events/bodies/reading.ts';
@@ -10,7 +10,7 @@ import type { EventType } from '../../../platform/core/event-types.ts';
 import { recordFact, type FactResult, type FactToTell } from '../../../platform/engine/facts.ts';
 import { testDeps } from '../stack/database.ts';
 
-/** Commits that something happened to the student; told to the relay by NOTIFY, unless that is to be lost. @returns the event's id */
+/** Commits a fact about the student, with a NOTIFY to the relay unless it is to be lost. @returns the event's id */
 export async function commitFact(
   { clubId, studentId }: { clubId: Id; studentId: Id },
   {
@@ -25,7 +25,7 @@ export async function commitFact(
   return new Database(db.source, notifier).transaction((tx) => recordFact(tx, fact));
 }
 
-/** The body of one fact alone. */
+/** The body of a single fact. */
 export async function assembleBody(db: Queries, fact: FactToTell, student: SubjectStudent, now: Date): Promise<string> {
   const [body = ''] = await assembleBodies(db, [{ fact, student }], now);
   return body;

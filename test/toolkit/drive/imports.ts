@@ -1,4 +1,4 @@
-/** Imports in tests: uploaded through the API, and worked through by the step itself, with the run's real store. */
+/** Imports in tests: uploaded through the API, and processed by the step itself, with the real store. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { stepImport, type ImportDeps, type ImportStep } from '../../../domain/access/imports/step.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -26,7 +26,7 @@ export function upload(
   return call('POST', path, { token: club.owner.token, raw: file, ...options, headers });
 }
 
-/** What the step needs, with parts of it replaced. */
+/** The dependencies of the step, with some replaced. */
 export async function importDeps(
   replaced: (usual: ImportDeps) => Partial<ImportDeps> = () => ({}),
 ): Promise<ImportDeps> {
@@ -39,7 +39,7 @@ export async function step(importId: Id, deps?: ImportDeps): Promise<ImportStep>
   return stepImport(deps ?? (await importDeps()), importId, clock.now().getTime());
 }
 
-/** Steps until there is nothing left to do, or to wait for but the turn of another import. */
+/** Steps until nothing is left to do, or only another import is ahead. */
 export async function runImport(importId: Id, deps?: ImportDeps): Promise<ImportStep> {
   for (;;) {
     const next = await step(importId, deps);
@@ -49,7 +49,7 @@ export async function runImport(importId: Id, deps?: ImportDeps): Promise<Import
 
 const waitsForTurn = (status: string) => status === 'pending' || status === 'running';
 
-/** Uploads a file and works through it. @returns the import's record at its end */
+/** Uploads a file and processes it. @returns the import's record at its end */
 export async function importFile(club: TestClub, file: string | Uint8Array, query = ''): Promise<ImportRecord> {
   const accepted = await upload(club, file, query);
   if (accepted.status !== 202) throw new Error(`The upload was refused: ${accepted.text}`);
@@ -72,13 +72,13 @@ export async function reportOf(club: TestClub, importId: Id, filter = ''): Promi
   }
 }
 
-/** The report in short: `2 created`, `3 failed email_invalid email`. */
+/** A summary of the report: `2 created`, `3 failed email_invalid email`. */
 export async function shortReport(club: TestClub, importId: Id): Promise<string[]> {
   const rows = await reportOf(club, importId);
   return rows.map(({ row, outcome, code, column }) => [row, outcome, code, column].filter(Boolean).join(' '));
 }
 
-/** Resolves once a part of the club's upload is stored. The next part is not full yet, so none is on its way to the bucket. */
+/** Resolves once a part of the club's upload is stored. The next part is not full yet, so none is in transit to the bucket. */
 export async function untilPartStored(club: { id: Id }): Promise<void> {
   const bucket = await testBucket();
   await until('a part', { timeoutMs: 10_000 }, async () => {
@@ -86,7 +86,7 @@ export async function untilPartStored(club: { id: Id }): Promise<void> {
   });
 }
 
-/** What the private bucket holds of a club: files, and uploads that have not ended. */
+/** The private bucket's content of a club: files and open uploads. */
 export async function storedOf(club: { id: Id }): Promise<string[]> {
   const bucket = await testBucket();
   const prefix = `student-imports/${club.id}/`;

@@ -1,4 +1,4 @@
-/** The step that indexes a source, and changes of the source meanwhile. */
+/** The step that indexes a source, and changes of the source during it. */
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { extract } from '../../../domain/knowledge/extraction/extraction.ts';
 import { claimSource, type Claim } from '../../../domain/knowledge/indexing/claims.ts';
@@ -9,7 +9,7 @@ import type { TestSource } from '../builders/sources.ts';
 import { testDeps, testDatabase } from '../stack/database.ts';
 import { testObjectStore } from '../stack/storage.ts';
 
-/** What the step needs, with parts of it replaced. */
+/** The dependencies of the step, with some replaced. */
 export async function indexingDeps(replaced: Partial<IndexingDeps> = {}): Promise<IndexingDeps> {
   const { db } = await testDeps();
   return {
@@ -34,18 +34,18 @@ export async function stepSource(
   return indexSource(await indexingDeps(deps), id, now, { beat, stop });
 }
 
-/** @param work is done once the source has been read out, before anything of it is recorded */
+/** @param work runs after the source was read, before anything is recorded */
 export const whenRead = (work: () => Promise<unknown>): Partial<IndexingDeps> => ({
   async failpoint(place) {
     if (place === 'source_read') await work();
   },
 });
 
-/** @throws Error where somebody else has it */
+/** @throws Error if another worker has claimed the source */
 export async function claimOf({ id }: TestSource): Promise<Claim> {
   const { db } = await testDeps();
   const claim = await claimSource(db, id, Date.now());
-  if (!claim) throw new Error('It was not claimed.');
+  if (!claim) throw new Error('The source could not be claimed');
   return claim;
 }
 
@@ -58,7 +58,7 @@ export async function removeSource({ id }: TestSource): Promise<void> {
   await (await testDatabase()).query(`DELETE FROM agent_sources WHERE id = $1`, [id]);
 }
 
-/** Its content is another now. */
+/** Changes the content of the source. */
 export async function wantAnew({ id, clubId }: TestSource): Promise<void> {
   const { db } = await testDeps();
   const now = new Date();

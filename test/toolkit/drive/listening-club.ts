@@ -1,4 +1,4 @@
-/** A club whose every event arrives at a real receiver, carried there by a real worker: what the table over the catalogue watches. */
+/** A club whose events all arrive at a real receiver through a real worker, for the table over the catalogue. */
 import { expect } from 'chai';
 import { isSignedWith, type Receiver } from '../../../dev/receiver.ts';
 import { eventTypes, type EventType } from '../../../platform/core/event-types.ts';
@@ -10,10 +10,10 @@ import { buildEndpoint, type TestEndpoint } from '../builders/webhooks.ts';
 import { until } from './until.ts';
 
 const patienceMs = 20_000;
-/** Of every buyer in these tests: it comes in notices, and must never go out. */
+/** The document number of every buyer in these tests. It arrives in notices and must never leave the service. */
 export const taxDocument = '529.982.247-25';
 
-/** An event as it arrived: signed, and as its schema says. */
+/** An event as it arrived: signed, and valid by its schema. */
 export interface ArrivedEvent {
   type: EventType;
   // oxlint-disable-next-line typescript/no-explicit-any -- tests reach into a body that its schema has just confirmed
@@ -22,14 +22,14 @@ export interface ArrivedEvent {
 
 export interface ListeningClub extends TestClub {
   /**
-   * Does something and waits until all that it caused has arrived.
-   * @returns what arrived since, in the order of the facts; each signature verified by the receivers' library, each body held
+   * Runs an act and waits until all its effects have arrived.
+   * @returns the events since then in the order of the facts; the receivers' library has verified each signature, and the contract each
    *   against the contract
    */
   eventsOf(act: () => Promise<unknown>): Promise<ArrivedEvent[]>;
 }
 
-/** @param receiver answers 200 to everything @returns a club with an endpoint there that asks for every type */
+/** @param receiver answers 200 to everything @returns a club with an endpoint there that subscribes to every type */
 export async function openListeningClub(receiver: Receiver): Promise<ListeningClub> {
   const club = await buildClub();
   const path = `/${club.id}`;
@@ -46,13 +46,13 @@ export async function openListeningClub(receiver: Receiver): Promise<ListeningCl
       return arrived()
         .slice(before)
         .map((request) => verified(endpoint, request))
-        .toSorted((one, other) => one.id.localeCompare(other.id)) // ids of facts are in the order of their making
+        .toSorted((one, other) => one.id.localeCompare(other.id)) // ids of facts are in the order of their creation
         .map(({ type, data }) => ({ type, data }));
     },
   };
 }
 
-/** Nothing of the club waits: no fact, no wake, no delivery, no notice and no import. */
+/** Resolves when nothing of the club waits: no fact, wake, delivery, notice or import. */
 async function untilQuiet(clubId: Id): Promise<void> {
   const { manager } = await testDatabase();
   await until('the end of all that was caused', { timeoutMs: patienceMs }, async () => {

@@ -1,16 +1,16 @@
 /**
- * How long the thread of an API is held: the longest stretch of work between two turns of its event loop. It is measured in CPU time of
- * the thread, because the clock of a busy machine also counts the time in which other processes run.
+ * Measures how long the thread of an API is blocked: the longest work between two iterations of its event loop. It measures the thread's
+ * CPU time, because on a busy machine the clock also counts other processes.
  */
 
 interface LoopHolds {
   /** Begins a new measurement. */
   begin(): void;
-  /** @returns the longest hold since `begin`, in milliseconds */
+  /** @returns the longest block since `begin`, in milliseconds */
   longestMs(): number;
 }
 
-/** Looks at each turn of the event loop of the calling thread. Does not keep the process alive. */
+/** Measures each iteration of the calling thread's event loop. It does not keep the process alive. */
 export function watchHolds(): LoopHolds {
   let lastTurn = usedMs();
   let longest = 0;

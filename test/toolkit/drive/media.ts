@@ -1,4 +1,4 @@
-/** Files in tests: reserved through the API, put to their address as the descriptor says, completed; and what the bucket holds. */
+/** Files in tests: reserved through the API, uploaded as the descriptor says, completed; and the bucket's content. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { ObjectStore } from '../../../platform/infra/object-store.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -34,25 +34,25 @@ export async function mediaDeps(
   };
 }
 
-/** The originals that the private bucket holds of a club, by the ids of their records. */
+/** The ids of a club's files whose originals are in the private bucket. */
 export async function filesOf(club: { id: Id }): Promise<Id[]> {
   return (await keysOf(club)).filter((key) => !key.includes('.'));
 }
 
-/** All that the private bucket holds of a club's files: `<id>`, and `<id>.<fence>-<role>-<version>` of renditions. */
+/** All keys of a club's files in the private bucket: `<id>`, and `<id>.<fence>-<role>-<version>` of renditions. */
 export async function keysOf({ id }: { id: Id }): Promise<string[]> {
   const prefix = `media/${id}/`;
   return (await (await testBucket()).objects(prefix)).map((key) => key.slice(prefix.length));
 }
 
-/** What is announced of a file, and what it is. */
+/** A file, and its announced properties. */
 export interface TestFile {
   fileName: string;
   mime: string;
   bytes: Buffer;
 }
 
-/** Who uploads: an administrator into the library, or a student an image for agents, unless it is to be their own picture. */
+/** The uploader: an administrator for the library, or a student for an agent's image or their own picture. */
 export type Uploader =
   | { club: TestClub; token?: string }
   | { club: TestClub; student: TestStudent; uploads?: 'agent-images' | 'avatar' };
@@ -60,7 +60,7 @@ export type Uploader =
 const tokenOf = (uploader: Uploader) =>
   'student' in uploader ? uploader.student.token : (uploader.token ?? uploader.club.owner.token);
 
-/** Asks for an upload. @param body in place of what the file says */
+/** Requests an upload. @param body replaces the announced properties */
 export function reserving(uploader: Uploader, file: TestFile, body: Record<string, unknown> = {}): Promise<Answer> {
   const { id } = uploader.club;
   const path =
@@ -81,7 +81,7 @@ export async function reserve(
   return { media: answer.body.data, upload: answer.body.upload };
 }
 
-/** Sends the bytes where the descriptor says, as it says. @returns the status of the last answer: 200 of `put`, 204 of `tus` */
+/** Sends the bytes as the descriptor says. @returns the status of the last answer: 200 of `put`, 204 of `tus` */
 export async function send(upload: Upload, bytes: Buffer): Promise<number> {
   if (upload.method === 'put') return put(upload, bytes);
   const created = await beginUpload(upload, bytes.length);
@@ -89,7 +89,7 @@ export async function send(upload: Upload, bytes: Buffer): Promise<number> {
   return (await sendPiece(upload, created.headers.get('location') ?? '', bytes)).status;
 }
 
-/** Creates a resumable upload. @param headers further ones, or in place of the usual */
+/** Creates a resumable upload. @param headers added to the usual headers, or replacing them */
 export const beginUpload = (
   { url, headers }: Pick<Upload, 'url' | 'headers'>,
   length: number,
@@ -100,7 +100,7 @@ export const beginUpload = (
     headers: { ...headers, 'tus-resumable': '1.0.0', 'upload-length': String(length), ...others },
   });
 
-/** Sends a piece of it. */
+/** Sends a piece of the upload. */
 export const sendPiece = (
   { headers }: Pick<Upload, 'headers'>,
   location: string,
@@ -119,26 +119,26 @@ export const sendPiece = (
     body: new Uint8Array(bytes),
   });
 
-/** Puts bytes where the descriptor says, as it says. @returns the store's status */
+/** Puts the bytes as the descriptor says. @returns the store's status */
 export async function put(
   { url, headers }: Pick<Upload, 'url' | 'headers'>,
   bytes: Buffer,
   others: Record<string, string | undefined> = {},
 ): Promise<number> {
-  const sent = Object.entries({ ...headers, ...others }).flatMap(([name, value]) =>
+  const headerFields = Object.entries({ ...headers, ...others }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as [string, string]],
   );
-  const response = await fetch(url, { method: 'PUT', headers: sent, body: new Uint8Array(bytes) });
+  const response = await fetch(url, { method: 'PUT', headers: headerFields, body: new Uint8Array(bytes) });
   await response.arrayBuffer();
   return response.status;
 }
 
-/** Says that the file has arrived. */
+/** Announces that the file has arrived. */
 export function sayingArrived(uploader: Uploader, mediaId: Id): Promise<Answer> {
   return call('POST', libraryPath(uploader.club, mediaId, 'complete'), { token: tokenOf(uploader) });
 }
 
-/** The same, and the file is processed as by a worker. @returns the answer to a second call, where the first found it processing */
+/** Announces the file's arrival and processes it like a worker. @returns the answer to a second call if the first was still processing */
 export async function completing(uploader: Uploader, mediaId: Id): Promise<Answer> {
   const answer = await sayingArrived(uploader, mediaId);
   if (answer.status !== 200 || answer.body.data.status !== 'processing') return answer;
@@ -156,6 +156,6 @@ export async function uploadFile(
   const status = await send(upload, file.bytes);
   if (status !== 200 && status !== 204) throw new Error(`The store answered ${status}`);
   const answer = await completing(uploader, media.id);
-  if (answer.status !== 200) throw new Error(`It was not completed: ${answer.text}`);
+  if (answer.status !== 200) throw new Error(`The upload was not completed: ${answer.text}`);
   return answer.body.data;
 }

@@ -1,4 +1,4 @@
-/** The provider's own SDK as a client of the fake model: it reads what the fake sends as it would read the real service. */
+/** The provider's own SDK as a client of the fake model. It reads the fake's answers like the real service's. */
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import type { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream';
 import { startFakeModel, type FakeModel } from '../../../dev/fake-model.ts';
@@ -37,13 +37,13 @@ interface ModelClient {
   /** The SDK's stream of the answer. */
   stream(body: ModelRequest, script?: Script): MessageStream;
   answerTo(body: ModelRequest, script?: Script): Promise<Anthropic.Message>;
-  /** The request without the SDK. @param apiKey none when empty */
+  /** Sends the request without the SDK. @param apiKey empty for none */
   post(path: string, body: string, apiKey?: string): Promise<Response>;
-  /** How the model says that a request has ended, once its connection has closed. @param number from 1 */
+  /** The end of a request as the model sees it, once its connection has closed. @param number from 1 */
   outcomeOf(number: number): Promise<string>;
 }
 
-/** Call it in a `describe`: a fake model for its tests, which forgets everything before each of them. */
+/** Call it in a `describe`: a fake model for its tests, reset before each of them. */
 export function useModelClient(): ModelClient {
   let running: FakeModel | undefined;
   before('start the fake model', async () => {
@@ -52,7 +52,7 @@ export function useModelClient(): ModelClient {
   beforeEach(() => running?.reset());
   after('stop the fake model', () => running?.stop());
   const model = () => {
-    if (!running) throw new Error('The fake model runs only while tests do.');
+    if (!running) throw new Error('The fake model runs only during tests');
     return running;
   };
   const client: ModelClient = {
@@ -87,7 +87,7 @@ export const answerText = ({ content }: Anthropic.Message): string =>
 export const answerCitations = ({ content }: Anthropic.Message): Anthropic.TextCitation[] =>
   content.flatMap((block) => (block.type === 'text' ? (block.citations ?? []) : []));
 
-/** What the SDK says of a failed request: its status and the type of the error, or the error's name. */
+/** The SDK's report of a failed request: its status and the type of the error, or the error's name. */
 export async function failureOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;

@@ -1,4 +1,4 @@
-/** Files that change their bucket: the steps of their runs taken here, and what both buckets hold of a club. */
+/** Files that change their bucket: the steps of their runs, and the content of both buckets for a club. */
 import { readConfig } from '../../../config.ts';
 import type { LibraryDeps } from '../../../domain/media/media.ts';
 import { moveFile, type MovingDeps, type MoveStep } from '../../../domain/media/moving.ts';
@@ -16,7 +16,7 @@ export async function movingDeps(changes: Partial<MovingDeps> = {}): Promise<Mov
 export const moveOnce = (deps: MovingDeps, mediaId: Id, at = new Date()): Promise<MoveStep> =>
   moveFile(deps, mediaId, at.getTime(), { beat() {}, stop: new AbortController().signal });
 
-/** Steps until nothing is left to do now. @returns the last one */
+/** Steps until nothing is left to do now. @returns the last step */
 export async function movedFile(mediaId: Id, changes: Partial<MovingDeps> = {}, at = new Date()): Promise<MoveStep> {
   const deps = await movingDeps(changes);
   for (;;) {
@@ -34,7 +34,7 @@ export async function objectsOf({ id }: { id: Id }): Promise<{ public: string[];
   };
 }
 
-/** What the store holds of a club, and no row names: neither a file, nor what erases it, nor a claim that is under way. */
+/** Objects of a club in the store without a row: neither a file, nor an erasure, nor a running claim names them. */
 export async function orphansOf(club: { id: Id }): Promise<string[]> {
   const objects = await objectsOf(club);
   const rows = await (

@@ -1,4 +1,4 @@
-/** Where the requests of the contract name records of a club: in their paths, their queries and their bodies. */
+/** The paths, queries and bodies in which requests of the contract name records of a club. */
 import type { CallerKind, ContractOperation } from '../../../contract/contract.ts';
 import { contractDocument } from '../../../contract/document.ts';
 import { dereference, isObject, type JsonObject } from '../../../contract/openapi.ts';
@@ -10,7 +10,7 @@ export type RecordName = keyof Records;
 /** The operations under a club's path. */
 export const clubOperations = everyOperation.filter(({ pathParameters }) => pathParameters.includes('clubId'));
 
-/** By the end of the path up to the parameter; of two that fit, the longer one tells more. */
+/** The keys are ends of paths up to the parameter; if two match, the longer end wins. */
 const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordName>>> = {
   'members/{administratorId}': 'member',
   'invitations/{invitationId}': 'invitation',
@@ -67,7 +67,7 @@ const inPaths: Readonly<Record<string, RecordName | Record<CallerKind, RecordNam
   'messages/{messageId}': 'answer',
 };
 
-/** By the property or the parameter, or by the whole place where that says too little. */
+/** The keys are properties or parameters, or whole locations if the name alone is ambiguous. */
 const byName: Readonly<Record<string, RecordName>> = {
   student_id: 'student',
   administrator_id: 'member',
@@ -100,13 +100,13 @@ const byName: Readonly<Record<string, RecordName>> = {
 };
 
 export interface NamedRecord {
-  /** The parameter's name; in a body the properties on the way, as `modules.lesson_ids`. */
+  /** The parameter's name; in a body the path of properties, such as `modules.lesson_ids`. */
   place: string;
-  /** Which record of a furnished club stands there. */
+  /** The record of a furnished club for this location. */
   record: RecordName;
 }
 
-/** @returns the records that the path names below the club. @throws Error where it names one that no furnished club has */
+/** @returns the records that the path names below the club. @throws Error if a furnished club has no such record */
 export function namedInPath({ path, pathParameters }: ContractOperation, kind: CallerKind): NamedRecord[] {
   return pathParameters
     .filter((name) => !['clubId', 'reaction', 'language', 'template'].includes(name))
@@ -121,7 +121,7 @@ export function namedInPath({ path, pathParameters }: ContractOperation, kind: C
     });
 }
 
-/** @returns the record that a place of a query or a body names. @throws Error where no furnished club has it */
+/** @returns the record that a location in a query or body names. @throws Error if a furnished club has no such record */
 export function recordAt({ operationId, path }: ContractOperation, place: string): RecordName {
   if (place === 'file_ids' && path.includes('/posts')) return 'postFile';
   const record = byName[place] ?? byName[place.slice(place.lastIndexOf('.') + 1)];
@@ -130,7 +130,7 @@ export function recordAt({ operationId, path }: ContractOperation, place: string
   return record;
 }
 
-/** @returns the parameters of the query that name records */
+/** @returns the query parameters that name records */
 export function placesInQuery({ parameters }: ContractOperation): string[] {
   return parameters
     .filter(({ in: where, schema }) => where === 'query' && placesIn(schema, []).length > 0)
@@ -138,9 +138,9 @@ export function placesInQuery({ parameters }: ContractOperation): string[] {
 }
 
 /**
- * @returns the places of the JSON body that name records; the `id` that a caller chooses for a new record is none, what a draft
- * names is judged when it is scheduled (test/api/campaigns.test.ts), and students who enter are told one by one, as are the
- * facts that a dry run supposes (test/api/automations.test.ts)
+ * @returns the locations in the JSON body that name records. The `id` that a caller chooses for a new record is excluded. So are records of
+ * a draft, which are judged when it is scheduled (test/api/campaigns.test.ts). Entering students and facts of a dry run are checked
+ * one by one (test/api/automations.test.ts)
  */
 export function placesInBody(operation: ContractOperation): string[] {
   return idsInBody(operation).filter(
@@ -148,12 +148,12 @@ export function placesInBody(operation: ContractOperation): string[] {
   );
 }
 
-/** Whether the caller chooses the id of what it makes. */
+/** Whether the caller chooses the id of the new record. */
 export function choosesId(operation: ContractOperation): boolean {
   return idsInBody(operation).includes('id');
 }
 
-/** The example of the operation's body about these records. @param named one that is named besides */
+/** The example of the operation's body with these records. @param named another location to fill */
 export function bodyAbout(operation: ContractOperation, records: Records, named?: string): JsonObject | undefined {
   const example = operation.fileBody ? undefined : bodyOf(operation);
   if (example === undefined) return undefined;
@@ -163,7 +163,7 @@ export function bodyAbout(operation: ContractOperation, records: Records, named?
     .reduce((about, place) => withId(about, place, records[recordAt(operation, place)]), body);
 }
 
-/** What a delivery opens is one of four things. */
+/** A delivery opens one of these four kinds. */
 const openings = ({ course, agent, repository, space }: Records): JsonObject => ({
   'opens.course_id': { kind: 'course', course_id: course },
   'opens.cohort_id': { kind: 'course', course_id: course },
@@ -172,7 +172,7 @@ const openings = ({ course, agent, repository, space }: Records): JsonObject => 
   'opens.space_id': { kind: 'space', space_id: space },
 });
 
-/** The body with this id at the place; a list holds nothing else then. */
+/** The body with this id at the location; a list then contains only this id. */
 export function withId(body: JsonObject, place: string, id: string): JsonObject {
   const [name = '', ...rest] = place.split('.');
   const old = body[name];
@@ -186,10 +186,10 @@ function idsInBody(operation: ContractOperation): string[] {
   return [...new Set(placesIn(bodySchemaOf(operation), []))];
 }
 
-/** Names on the way to a place; no id that a test names is further in. */
+/** The deepest nesting of a tested id. */
 const deepest = 6;
 
-/** The places of uuids in a schema, and of the code of a link. */
+/** The locations of uuids in a schema, and of the code of a link. */
 function placesIn(referring: unknown, way: readonly string[]): string[] {
   if (!isObject(referring)) return [];
   if (way.length > deepest) return []; // steps of automations nest

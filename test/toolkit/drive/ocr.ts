@@ -1,4 +1,4 @@
-/** OCR in tests, by a program that speaks as a real one. */
+/** OCR in tests, by a program with the interface of a real one. */
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { OcrDeps } from '../../../domain/knowledge/indexing/scanned-pages.ts';
@@ -8,7 +8,7 @@ import { freeBytes } from '../../../platform/infra/work-directory.ts';
 
 const fake = fileURLToPath(new URL('../fakes/ocr-program.mjs', import.meta.url));
 
-/** @param mode how it behaves: test/toolkit/fakes/ocr-program.mjs */
+/** @param mode its behaviour: test/toolkit/fakes/ocr-program.mjs */
 export const ocrCommand = (mode: string, { takesPages = true } = {}): string[] => [
   process.execPath,
   fake,

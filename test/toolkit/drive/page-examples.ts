@@ -1,11 +1,11 @@
-/** The requests that a page of docs shows. */
+/** The requests in a page of docs. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../../dev/project.ts';
 
 export interface PageExample {
   method: string;
-  /** With placeholders such as `{clubId}`. */
+  /** The path, with placeholders such as `{clubId}`. */
   path: string;
   /** JSON, or the lines of a file. */
   body?: string;
@@ -32,6 +32,6 @@ function examplesIn(block: string): PageExample[] {
     });
 }
 
-/** @returns the text with each placeholder that is known filled in */
+/** @returns the text with each known placeholder replaced */
 export const filledIn = (text: string, known: ReadonlyMap<string, string>): string =>
   text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => known.get(name) ?? whole);

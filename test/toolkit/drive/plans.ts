@@ -1,7 +1,7 @@
-/** Plans as no seller has them. */
+/** Plans that no seller offers. */
 import { plans, type Feature } from '../../../domain/billing/plans.policy.ts';
 
-/** Does something while the plan `starter` lacks a feature: one that every plan has is refused nobody otherwise. */
+/** Runs an act while the plan `starter` lacks a feature. Otherwise every plan has the feature, and no club is refused. */
 export async function withoutFeature(feature: Feature, act: () => Promise<void>): Promise<void> {
   const sold = plans.starter.features as unknown as Feature[];
   const place = sold.indexOf(feature);

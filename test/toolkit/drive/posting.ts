@@ -1,11 +1,11 @@
-/** One webhook attempt against receivers of a test's own: who vouches for them, the way out to them, and their end after each test. */
+/** One webhook attempt to receivers of a test: their authority, the egress to them, and their end after each test. */
 import { makeAuthority, type Authority, type Certificate } from '../../../dev/certificates.ts';
 import { createEgress, type Egress } from '../../../platform/infra/egress/egress.ts';
 import { postWebhook, type AttemptAnswer, type WebhookPost } from '../../../domain/webhooks/attempts/post.ts';
 import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 import { respondWith, startReceiver, type Receiver, type Respond } from '../fakes/tls-receiver.ts';
 
-/** What is posted unless a test says otherwise. */
+/** The default parameters of a post. */
 export const attempt = {
   eventId: 'f3b1c1c2-0a39-4c41-9c54-5f2a40d4f3aa',
   body: '{"id":"f3b1c1c2-0a39-4c41-9c54-5f2a40d4f3aa","type":"student.created","data":{"name":"Zoë 学生 🎓"}}',
@@ -13,15 +13,15 @@ export const attempt = {
   serviceName: 'club-learning',
 } as const;
 
-/** The answer of a receiver that is content. */
+/** The answer of a receiver that accepts. */
 export const noContent = respondWith('HTTP/1.1 204 No Content\r\n\r\n');
 
 type Tracked = { stop(): Promise<void> } | { close(): Promise<void> };
 
 interface Posting {
-  /** Whom the way out trusts. */
+  /** The authority that the egress trusts. */
   authority(): Authority;
-  /** The way out itself: `receiver.test`, and any other name, leads to this machine. */
+  /** The egress: `receiver.test` and any other name lead to this machine. */
   dispatcher(): Egress['dispatcher'];
   /** A receiver for `receiver.test` and 127.0.0.1 that answers like this. */
   receiverThat(
@@ -29,13 +29,13 @@ interface Posting {
     certificate?: Certificate,
     options?: Parameters<typeof startReceiver>[2],
   ): Promise<Receiver>;
-  /** Posts to `receiver.test` on this port; the whole answer. */
+  /** Posts to `receiver.test` on this port. @returns the whole answer */
   post(port: number, changes?: Partial<WebhookPost>): Promise<AttemptAnswer>;
-  /** The same, without how long it took: for comparing whole answers. */
+  /** Like `post`, without the duration, for comparisons of whole answers. */
   resultOf(port: number, changes?: Partial<WebhookPost>): Promise<Omit<AttemptAnswer, 'durationMs'>>;
-  /** Posts to a receiver that answers with these bytes and then stays as it is. */
+  /** Posts to a receiver that sends these bytes and then nothing more. */
   postTo(...bytes: readonly (string | Buffer)[]): Promise<Omit<AttemptAnswer, 'durationMs'>>;
-  /** Stops or closes it after the test. */
+  /** Stops or closes the object after the test. */
   tracked<T extends Tracked>(one: T): T;
 }
 
@@ -46,7 +46,7 @@ export function usePosting(): Posting {
   let egress: Egress | undefined;
   const running: Tracked[] = [];
 
-  before('open the way out to receivers', async () => {
+  before('open the egress to receivers', async () => {
     authority = await makeAuthority();
     usual = await authority.issue(['receiver.test', '127.0.0.1']);
     egress = createEgress({
@@ -58,10 +58,10 @@ export function usePosting(): Posting {
   afterEach('close the receivers', async () => {
     for (const one of running.splice(0)) await ('stop' in one ? one.stop() : one.close());
   });
-  after('close the way out', () => egress?.close());
+  after('close the egress', () => egress?.close());
 
   function open<T>(part: T | undefined): T {
-    if (part === undefined) throw new Error('The way out to receivers is open only while tests run.');
+    if (part === undefined) throw new Error('The egress to receivers is open only during tests');
     return part;
   }
   const posting: Posting = {

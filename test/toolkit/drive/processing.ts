@@ -1,4 +1,4 @@
-/** Files on their way through a worker: their steps taken here, one after another, as its workflow takes them. */
+/** Files in processing: their steps, one after another, like their workflow. */
 import { tmpdir } from 'node:os';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
@@ -36,7 +36,7 @@ export async function processingDeps(changes: Partial<ProcessingDeps> = {}): Pro
 export const processOnce = (deps: ProcessingDeps, mediaId: Id, at = new Date()): Promise<ProcessingStep> =>
   processFile(deps, mediaId, at.getTime(), { beat() {}, stop: new AbortController().signal });
 
-/** Steps until nothing is left to do now. @returns the last one */
+/** Steps until nothing is left to do now. @returns the last step */
 export async function processedFile(
   mediaId: Id,
   { deps = {}, at = new Date() }: { deps?: Partial<ProcessingDeps> & Partial<MediaDeps>; at?: Date } = {},

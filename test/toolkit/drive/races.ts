@@ -1,4 +1,4 @@
-/** Requests that meet: all of them have begun before one of them may go on. */
+/** Simultaneous requests: all have begun before one of them may continue. */
 import { Queries, Transaction, type Database } from '../../../platform/infra/postgres/database.ts';
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -6,9 +6,9 @@ import { testDatabase } from '../stack/database.ts';
 import { until } from './until.ts';
 
 /**
- * Holds the club's row while requests pile up before it, then lets them go.
- * @param begin starts requests that change something of which a club has but so much, and so take turns at its row
- * @throws Error when they do not wait for their turn
+ * Locks the club's row while requests queue for it, then releases them.
+ * @param begin starts requests that change a limited resource of a club, and so lock its row one after the other
+ * @throws Error if they do not wait for the lock
  */
 export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[]): Promise<T[]> {
   let requests: readonly Promise<T>[] = [];
@@ -23,11 +23,11 @@ export async function allAtOnce<T>(clubId: Id, begin: () => readonly Promise<T>[
 }
 
 /**
- * Holds what all of them need first, lets them line up before it in this order, and then lets them go. Postgres gives a
- * lock in the order in which it was asked for, unless two share it.
+ * Locks the row that all of them need first, lets them queue for it in this order, and then releases them. Postgres grants a lock in
+ * the order of the requests, unless two share it.
  * @param lock takes the lock, for example `SELECT 1 FROM tags WHERE id = … FOR UPDATE`
  * @returns the answers, in the same order
- * @throws Error when one of them does not wait for its turn
+ * @throws Error if one of them does not wait for the lock
  */
 export async function inThisOrder<Begin extends readonly (() => Promise<unknown>)[]>(
   lock: Sql,
@@ -47,7 +47,7 @@ export async function inThisOrder<Begin extends readonly (() => Promise<unknown>
 }
 
 /**
- * Runs `work` in a transaction of a second connection and commits it only after `meanwhile`, so that others find it
+ * Runs `work` in a transaction of a second connection and commits it only after `meanwhile`, so that other transactions find it
  * uncommitted.
  */
 export async function withOpenTransaction(
@@ -67,13 +67,13 @@ export async function withOpenTransaction(
   }
 }
 
-/** @returns a database whose transactions are all parts of this open one */
+/** @returns a database whose transactions are all part of this open one */
 export function within(tx: Transaction): Database {
   const transaction = <T>(work: (tx: Transaction) => Promise<T>) => work(tx);
   return Object.assign(new Queries(tx.manager), { transaction }) as unknown as Database;
 }
 
-/** Resolves as soon as so many statements of this database wait for locks that other transactions hold. */
+/** Resolves when this many statements of this database wait for locks of other transactions. */
 export async function untilWaitingForLocks(count: number): Promise<void> {
   const source = await testDatabase();
   await until(`${count} waiting for locks`, { timeoutMs: 15_000 }, async () => {

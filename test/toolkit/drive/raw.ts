@@ -1,4 +1,4 @@
-/** HTTP by the byte. */
+/** HTTP byte by byte. */
 import { connect } from 'node:net';
 
 export interface RawAnswer {
@@ -8,7 +8,7 @@ export interface RawAnswer {
   body: string;
 }
 
-/** Sends bytes as they are, which no HTTP client would. @returns the first answer; the connection is closed after it */
+/** Sends bytes that no HTTP client would send. @returns the first answer; the connection is closed after it */
 export async function sendRawTo(port: number, ...parts: readonly (string | Buffer)[]): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -30,7 +30,7 @@ export async function sendRawTo(port: number, ...parts: readonly (string | Buffe
   });
 }
 
-/** @returns all that comes until the server closes the connection */
+/** @returns everything that the server sends until it closes the connection */
 export async function allSaid(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';

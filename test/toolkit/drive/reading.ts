@@ -1,4 +1,4 @@
-/** Reading texts out in tests without a thread: what stands in the sections, and what could not be read. */
+/** Extracts texts in tests without a thread: the content of the sections, and the warnings. */
 import { readCsv } from '../../../domain/knowledge/extraction/csv-text.ts';
 import { readHtml } from '../../../domain/knowledge/extraction/html-text.ts';
 import { readMarkdown } from '../../../domain/knowledge/extraction/markdown-text.ts';

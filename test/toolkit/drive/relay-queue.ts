@@ -1,4 +1,4 @@
-/** The queue of the relay: rows put into it and claimed, and their times moved. Every claim is over all clubs. */
+/** The relay's queue: inserts and claims rows, and moves their times. Every claim is over all clubs. */
 import { expect } from 'chai';
 import type { DataSource } from 'typeorm';
 import type { Priority } from '../../../entities/facts/values.ts';
@@ -14,7 +14,7 @@ import { testDatabase } from '../stack/database.ts';
 
 type Table = 'facts' | 'wakes';
 
-/** @param inHand rows of a club that the relay has in hand, none of them bulk */
+/** @param inHand rows of a club that the relay is processing, none of them bulk */
 export const roomFor = (
   limit: number,
   perClub = 100,
@@ -29,7 +29,7 @@ export const roomFor = (
   inHand: new Map(Object.entries(inHand).map(([clubId, all]) => [clubId, { all, bulk: 0 }])),
 });
 
-/** How many of these rows each club has. */
+/** The number of these rows per club. */
 export const countsOf = (rows: readonly { clubId: Id }[]): Record<Id, number> => {
   const counts: Record<Id, number> = {};
   for (const { clubId } of rows) counts[clubId] = (counts[clubId] ?? 0) + 1;
@@ -63,7 +63,7 @@ export function useRelayQueue() {
     await source.query(`TRUNCATE facts, wakes`);
   });
 
-  /** The time of the database, by whose clock leases are written. */
+  /** The time of the database, whose clock decides leases. */
   const databaseNow = async () => {
     const [row] = await source.query<{ now: Date }[]>(`SELECT clock_timestamp() AS now`);
     return row?.now.getTime() ?? NaN;
@@ -72,7 +72,7 @@ export function useRelayQueue() {
   return {
     source: () => source,
     transaction: <T>(work: (tx: Transaction) => Promise<T>) => db.transaction(work),
-    /** How often the relay was notified in this test. */
+    /** The number of the relay's notifications in this test. */
     notifications: () => notifications,
     everyFact: (limit = 100, perClub = 100, inHand: Readonly<Record<Id, number>> = {}) =>
       claimFacts(source, roomFor(limit, perClub, inHand, turn)),
@@ -82,7 +82,7 @@ export function useRelayQueue() {
       db.transaction((tx) =>
         recordFact(tx, { clubId, type: 'student.created', studentId, occurredAt: new Date('2026-03-01T10:00:00Z') }),
       ),
-    /** Inserts so many facts of the club at once, due since then. */
+    /** Inserts this many facts of the club simultaneously, all due from then on. */
     recordMany: (clubId: Id, count: number, priority: Priority = 1, agoMs = 0) =>
       source.query(
         `INSERT INTO facts (id, club_id, type, student_id, occurred_at, priority, due_at)
@@ -91,33 +91,33 @@ export function useRelayQueue() {
         [clubId, count, priority, agoMs],
       ),
     wakeNow: (...wakes: Run[]) => db.transaction((tx) => wakeRuns(tx, wakes, new Date())),
-    /** What waits after a failure has waited long enough. */
+    /** Ends the pauses after failures. */
     endPauses: (table: Table) =>
       source.query(`UPDATE ${table} SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`),
     letLeasesRunOut: (table: Table) =>
       source.query(
         `UPDATE ${table} SET lease_until = clock_timestamp() - interval '1 ms' WHERE lease_until IS NOT NULL`,
       ),
-    /** Expects the only row's lease, or its pause, to end so many seconds after `work`, by the database's clock. */
+    /** Expects the only row's lease or pause to end this many seconds after `work`, by the database's clock. */
     async expectEnd(
       column: 'lease_until' | 'due_at',
       table: Table,
       seconds: number,
       work: () => Promise<unknown>,
     ): Promise<void> {
-      const begun = await databaseNow();
+      const startedAt = await databaseNow();
       await work();
       const ended = await databaseNow();
       const rows = await source.query<{ until: Date }[]>(`SELECT ${column} AS until FROM ${table}`);
       expect(rows).to.have.length(1);
       // Dates hold whole milliseconds; the database's clock is finer.
-      expect(rows[0]?.until.getTime()).to.be.within(begun + seconds * 1_000, ended + seconds * 1_000);
+      expect(rows[0]?.until.getTime()).to.be.within(startedAt + seconds * 1_000, ended + seconds * 1_000);
     },
-    /** How many rows and entries of indexes of the table a claim reads; what it claims is given back. */
+    /** The number of rows and index entries of the table that a claim reads; the claimed rows are released. */
     async rowsRead(table: Table, claim: (tx: Transaction) => Promise<unknown>): Promise<number> {
       await source.query(`VACUUM ANALYZE ${table}`);
       let count = NaN;
-      const rollback = new Error('give it back');
+      const rollback = new Error('roll the claim back');
       await db
         .transaction(async (tx) => {
           const read = async () => {
@@ -127,7 +127,7 @@ export function useRelayQueue() {
             );
             return row?.count ?? NaN;
           };
-          const before = await read(); // the connection may still have counts of earlier transactions
+          const before = await read(); // the connection may still report counts of earlier transactions
           expect(await claim(tx)).not.to.deep.equal([]);
           count = (await read()) - before;
           throw rollback;

@@ -1,4 +1,4 @@
-/** The committed histories in test/replay: reading them, and writing one without what belongs to the machine it was made on. */
+/** Reads the committed histories in test/replay, and writes a history without machine-specific values. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -11,11 +11,11 @@ const format = proto.temporal.api.history.v1.History;
 
 const directory = fileURLToPath(new URL('../../replay', import.meta.url));
 
-/** Stands for the processes that a history names. */
+/** Replaces the process names in a history. */
 export const recorder = 'recorder';
 
 interface CommittedHistory {
-  /** Of the workflow: the folder's name. */
+  /** The type of the workflow: the folder's name. */
   type: string;
   /** The file's name without `.json`. */
   scenario: string;
@@ -39,7 +39,7 @@ export function isCommitted(type: string, scenario: string): boolean {
   return existsSync(fileOf(type, scenario));
 }
 
-/** @throws Error when something of the machine is still in it */
+/** @throws Error if a machine-specific value is still in it */
 export function commitHistory(type: string, scenario: string, history: History): void {
   const text = JSON.stringify(readableHistory(history), undefined, 2);
   for (const mark of [os.hostname(), os.homedir(), process.cwd()]) {
@@ -49,13 +49,13 @@ export function commitHistory(type: string, scenario: string, history: History):
   writeFileSync(fileOf(type, scenario), `${text}\n`);
 }
 
-/** @returns the history as JSON can hold it, without what belongs to the machine it was made on */
+/** @returns the history in a form that JSON can hold, without machine-specific values */
 export function readableHistory(history: History): object {
   const readable = format.toObject(format.fromObject(history), { enums: String, longs: String, bytes: String });
   return withoutMachine(readable) as object;
 }
 
-/** @returns the history that `readableHistory` was given */
+/** @returns the history that was given to `readableHistory` */
 export function historyFrom(readable: object): History {
   return format.fromObject(readable);
 }
@@ -64,7 +64,7 @@ function fileOf(type: string, scenario: string): string {
   return path.join(directory, type, `${scenario}.json`);
 }
 
-/** Process ids, host names and paths: none of them means anything to a replay. */
+/** Process ids, host names and paths, which have no meaning for a replay. */
 function withoutMachine(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutMachine);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,4 @@
-/** Notices of sales, taken in past HTTP and processed step by step. */
+/** Accepts notices of sales without HTTP and processes them step by step. */
 import type { Id } from '../../../platform/core/ids.ts';
 import { processNotice, type NoticeDeps, type NoticeStep } from '../../../domain/sales/notices/processing.ts';
 import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
@@ -6,7 +6,7 @@ import { receivedBody } from '../builders/received-bodies.ts';
 import { testDeps } from '../stack/database.ts';
 import type { TestSalesConnection, TestShop } from '../builders/sales.ts';
 
-/** Takes a notice in, past HTTP. @param body bytes, or a value that is sent as JSON @returns its id */
+/** Accepts a notice without HTTP. @param body bytes, or a value that is sent as JSON @returns its id */
 export async function takeNotice(connection: TestSalesConnection, body: unknown, proof = ''): Promise<Id> {
   const deps = await testDeps();
   const received = {
@@ -20,7 +20,7 @@ export async function takeNotice(connection: TestSalesConnection, body: unknown,
     `SELECT id FROM sales_notices WHERE connection_id = $1 ORDER BY id DESC LIMIT 1`,
     [connection.id],
   );
-  if (!row) throw new Error('The notice is not there.');
+  if (!row) throw new Error('The notice does not exist');
   return row.id;
 }
 
@@ -33,7 +33,7 @@ export async function stepNotice(noticeId: Id, now = new Date()): Promise<Notice
   return processNotice(await noticeDeps(), noticeId, Math.max(now.getTime(), Date.now()));
 }
 
-/** Takes notices in and processes them, one after the other. @returns how each ended */
+/** Accepts notices and processes them, one after the other. @returns the end of each */
 export async function sell(shop: TestShop, ...bodies: unknown[]): Promise<string[]> {
   const outcomes: string[] = [];
   for (const body of bodies) {

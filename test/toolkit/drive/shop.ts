@@ -1,4 +1,4 @@
-/** A shop that sells a club's delivery, and posts notices of it in the `generic` format (docs/reference/sales-notices.md). */
+/** A shop that sells a club's delivery and posts notices in the `generic` format (docs/reference/sales-notices.md). */
 import { expect } from 'chai';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';
@@ -18,10 +18,10 @@ interface ShopSubscription extends Sale {
 }
 
 export interface PostingShop {
-  /** A sale that no notice has told of; the buyer is somebody new unless named. */
+  /** A sale without a notice so far; by default with a new buyer. */
   sale(buyer?: { email: string }): Sale;
   subscription(): ShopSubscription;
-  /** Each posts one notice and waits until it is processed. */
+  /** Each call posts one notice and waits until it is processed. */
   paid(sale?: Sale): Promise<void>;
   refunded(sale: Sale): Promise<void>;
   chargedBack(sale: Sale): Promise<void>;

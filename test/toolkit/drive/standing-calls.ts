@@ -1,4 +1,4 @@
-/** What tests of tags, points and levels call, in the name of a club's owner. */
+/** Calls about tags, points and levels, by a club's owner. */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TestClub } from '../builders/clubs.ts';
 import { callsOf } from './club-calls.ts';

@@ -1,4 +1,4 @@
-/** Subtitles of speech in tests: what the step needs, and its steps. */
+/** Transcriptions in tests: the dependencies of the step, and its steps. */
 import { fileURLToPath } from 'node:url';
 import type { Id } from '../../../platform/core/ids.ts';
 import {
@@ -13,7 +13,7 @@ export const madeVtt = Buffer.from('WEBVTT\n\n00:01.000 --> 00:02.000\nFaça um 
 
 const fake = fileURLToPath(new URL('../fakes/speech-program.mjs', import.meta.url));
 
-/** @param mode how it behaves: test/toolkit/fakes/speech-program.mjs */
+/** @param mode its behaviour: test/toolkit/fakes/speech-program.mjs */
 export const speechCommand = (mode: string): string[] => [
   process.execPath,
   fake,
@@ -23,7 +23,7 @@ export const speechCommand = (mode: string): string[] => [
   '{language}',
 ];
 
-/** Its command makes {@link madeVtt}, with parts of all replaced. */
+/** The step's dependencies, with a command that writes {@link madeVtt}; parts can be replaced. */
 export async function transcriptionDeps(replaced: Partial<TranscriptionDeps> = {}): Promise<TranscriptionDeps> {
   return {
     db: (await testDeps()).db,

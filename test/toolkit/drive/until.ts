@@ -1,7 +1,7 @@
-/** Waiting for what other processes do: looks again and again, and fails by name when it does not come in time. */
+/** Waits for the effects of other processes: looks repeatedly, and fails by name after a timeout. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Looks every 20 ms until there is something. @throws Error saying what did not come in time */
+/** Looks every 20 ms until a value exists. @throws Error naming what did not come in time */
 export async function until<T>(
   what: string,
   { timeoutMs }: { timeoutMs: number },

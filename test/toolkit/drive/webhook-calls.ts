@@ -58,7 +58,7 @@ function webhooksOf(club: TestClub): Webhooks {
   };
 }
 
-/** An owner who signs in again when the clock was moved: an administrator's session lasts 12 hours. */
+/** An owner who signs in again after the clock was moved: an administrator's session lasts 12 hours. */
 function sessionOf({ owner }: TestClub): () => Promise<string> {
   let session = { token: owner.token, openedAt: Date.now() };
   return async () => {
@@ -86,21 +86,21 @@ export async function openEndpointScene(url = publicUrl): Promise<EndpointScene>
   return { club, webhooks: webhooksOf(club), endpoint, subscription: { clubId: club.id, studentId, endpoint } };
 }
 
-/** Ids that name no endpoint of the club: nobody's, another club's, and one that was deleted. */
+/** Ids that are not endpoints of the club: an unknown id, another club's endpoint, and a deleted endpoint. */
 export async function noEndpointsOf({ club, webhooks }: EndpointScene): Promise<Id[]> {
   const [foreign, deleted] = [await buildSubscription(publicUrl), await buildEndpoint(club.id, publicUrl)];
   await webhooks.remove(deleted.id);
   return [newId(), foreign.endpoint.id, deleted.id];
 }
 
-/** Ids that name no delivery of the endpoint: nobody's, another club's, and one of another endpoint of the club. */
+/** Ids that are not deliveries of the endpoint: an unknown id, another club's, and another endpoint's. */
 export async function noDeliveriesOf({ club, subscription }: EndpointScene): Promise<Id[]> {
   const foreign = await buildWebhookDelivery(await buildSubscription(publicUrl));
   const neighbour = { ...subscription, endpoint: await buildEndpoint(club.id, publicUrl) };
   return [newId(), foreign.id, (await buildWebhookDelivery(neighbour)).id];
 }
 
-/** Requests that meet at an endpoint: each has begun, and waits for the endpoint's row in this order, before the first goes on. */
+/** Requests that queue at an endpoint: all have begun, and wait for the endpoint's row in this order, before the first continues. */
 export async function oneAfterAnother<const Begin extends readonly (() => Promise<Answer>)[]>(
   endpointId: Id,
   begin: Begin,

@@ -1,4 +1,4 @@
-/** Databases that wrap the real one: every statement inside one transaction, transactions counted, ends recorded, connections lost, statements observed. */
+/** Databases that wrap the real one. They run all statements in one transaction, count, record ends, lose connections, or observe statements. */
 import type { DataSource, EntityManager } from 'typeorm';
 import { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { Sql } from '../../../platform/infra/postgres/sql.ts';
@@ -16,7 +16,7 @@ export function databaseOf(tx: Transaction): Database {
   return new Database(source as unknown as DataSource, { notify() {} });
 }
 
-/** @returns the same database, which counts its transactions: a second try tells of a deadlock */
+/** @returns the same database with a count of its transactions: a second try reveals a deadlock */
 export function countingTransactions(db: Database): Database & { transactions: () => number } {
   let count = 0;
   const source = instead(db.source, 'transaction', (call, parameters) => {
@@ -26,7 +26,7 @@ export function countingTransactions(db: Database): Database & { transactions: (
   return Object.assign(new Database(source, db.notifier), { transactions: () => count });
 }
 
-/** @returns the same database, which keeps the SQLSTATEs of the transactions that Postgres has ended, repeated ones too */
+/** @returns the same database, which records the SQLSTATEs of failed transactions, including repeated ones */
 export function recordingEnds(db: Database): Database & { ends: string[] } {
   const ends: string[] = [];
   const source = instead(db.source, 'transaction', async (call, parameters) => {
@@ -44,20 +44,20 @@ export function recordingEnds(db: Database): Database & { ends: string[] } {
 type Loss = 'before' | 'after' | undefined;
 
 /**
- * @param fails asked before each transaction and each statement outside one, which wait for its answer; `'after'`: it is
- * committed, and the connection is lost before we hear of it
+ * @param fails called before each transaction and each statement outside one, which wait for its answer; `'after'`: the commit succeeds,
+ *   and the connection is lost before the answer arrives
  */
 export function unreliable(db: Database, fails: () => Loss | Promise<Loss>): Database {
-  const lost = () => new Error('Connection terminated unexpectedly');
+  const connectionLoss = () => new Error('Connection terminated unexpectedly');
   const tried = async (call: Call, parameters: unknown[]) => {
     const when = await fails();
-    if (when === 'before') throw lost();
+    if (when === 'before') throw connectionLoss();
     const result = await call(...parameters);
-    if (when === 'after') throw lost();
+    if (when === 'after') throw connectionLoss();
     return result;
   };
   const { driver } = db.source as unknown as { driver: { master: object } };
-  const master = instead(driver.master, 'query', tried); // prepared statements go straight to the pool
+  const master = instead(driver.master, 'query', tried); // prepared statements use the pool directly
   const parts = {
     driver: new Proxy(driver, { get: (target, key) => (key === 'master' ? master : member(target, key)) }),
   };
@@ -71,7 +71,7 @@ export function unreliable(db: Database, fails: () => Loss | Promise<Loss>): Dat
   return new Database(source, db.notifier);
 }
 
-/** @returns the same database, which looks at each transaction right before its commit */
+/** @returns the same database, which inspects each transaction right before its commit */
 export function watching(database: Database, look: (tx: Transaction) => Promise<unknown>): Database {
   const source = instead(database.source, 'transaction', (call, [work]) =>
     call(async (manager: EntityManager) => {
@@ -83,7 +83,7 @@ export function watching(database: Database, look: (tx: Transaction) => Promise<
   return new Database(source, database.notifier);
 }
 
-/** @returns the same database, whose transactions wait for a lock no longer than this */
+/** @returns the same database with this lock timeout */
 export function impatient(db: Database, lockTimeoutMs: number): Database {
   const source = instead(db.source, 'transaction', (call, [work]) =>
     call(async (manager: EntityManager) => {
@@ -109,7 +109,7 @@ export function countingStatements(db: Database): Database & { statements: () =>
   return Object.assign(new Database(source, db.notifier), { statements: () => count });
 }
 
-/** @param onStatement called, and waited for, before each statement that stands in no transaction; one that throws takes its place */
+/** @param onStatement called and awaited before each statement outside a transaction; its error replaces the statement */
 export function observing(db: Database, onStatement: (statement: Sql) => unknown): Database {
   const observed = (database: Database, method: 'rows' | 'one' | 'run') =>
     instead(database, method, async (call, [statement]) => {
@@ -121,7 +121,7 @@ export function observing(db: Database, onStatement: (statement: Sql) => unknown
 
 type Call = (...parameters: unknown[]) => unknown;
 
-/** @returns the same object, one method of which is done by `how` */
+/** @returns the same object with one method replaced by `how` */
 function instead<T extends object>(object: T, method: string, how: (call: Call, parameters: unknown[]) => unknown): T {
   return new Proxy(object, {
     get(target, key) {

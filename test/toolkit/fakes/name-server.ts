@@ -5,9 +5,9 @@ import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 export interface NameServer {
-  /** `address:port`, as a resolver takes it. */
+  /** `address:port`, in a resolver's form. */
   address: string;
-  /** Names asked for, each question once. */
+  /** The queried names, one per query. */
   questions: string[];
   stop(): void;
 }
@@ -18,7 +18,7 @@ const typeTxt = 16;
 const cannotTell = 2;
 const noSuchName = 3;
 
-/** What is known of a name: addresses, or texts; undefined: there is no such name; `failure`: the server says that it cannot tell; `silence`: no answer at all. */
+/** The data of a name: addresses or texts; undefined: the name does not exist; `failure`: the server reports an error; `silence`: no answer. */
 type Known = readonly string[] | { texts: readonly string[] } | 'failure' | 'silence' | undefined;
 
 export async function startNameServer(answer: (name: string) => Known): Promise<NameServer> {
@@ -41,13 +41,13 @@ export async function startNameServer(answer: (name: string) => Known): Promise<
         : 'texts' in known
           ? known.texts.map(textRecord)
           : known.map(addressRecord);
-    const wanted = records.filter((record) => record.readUInt16BE(2) === type);
+    const matchingRecords = records.filter((record) => record.readUInt16BE(2) === type);
     const header = Buffer.alloc(12);
     header.writeUInt16BE(message.readUInt16BE(0), 0);
     header.writeUInt16BE(0x8180 | (known === 'failure' ? cannotTell : known ? 0 : noSuchName), 2);
     header.writeUInt16BE(1, 4);
-    header.writeUInt16BE(wanted.length, 6);
-    socket.send(Buffer.concat([header, question, ...wanted]), from.port, from.address);
+    header.writeUInt16BE(matchingRecords.length, 6);
+    socket.send(Buffer.concat([header, question, ...matchingRecords]), from.port, from.address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -57,7 +57,7 @@ export async function startNameServer(answer: (name: string) => Known): Promise<
 const addressRecord = (address: string) =>
   recordOf(isIPv4(address) ? typeA : typeAaaa, Buffer.from(ipaddr.parse(address).toByteArray()));
 
-/** In pieces of 255 bytes at most, as DNS has them. */
+/** A TXT record in pieces of at most 255 bytes, as DNS requires. */
 function textRecord(text: string): Buffer {
   const bytes = Buffer.from(text);
   const pieces = Array.from({ length: Math.ceil(bytes.length / 255) || 1 }, (_, piece) =>
@@ -66,7 +66,7 @@ function textRecord(text: string): Buffer {
   return recordOf(typeTxt, Buffer.concat(pieces.flatMap((piece) => [Buffer.of(piece.length), piece])));
 }
 
-/** A record for the question's name that may be cached for an hour. */
+/** A record for the queried name that may be cached for an hour. */
 function recordOf(type: number, data: Buffer): Buffer {
   const record = Buffer.alloc(12);
   record.writeUInt16BE(0xc00c, 0);

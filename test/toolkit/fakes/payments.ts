@@ -1,13 +1,14 @@
-/** A payment processor without a network, for tests that are about what surrounds it. */
+/** A payment processor without a network, for tests of its surroundings. */
 import type { ChargeOutcome, PaymentProcessor } from '../../../platform/infra/payments.ts';
 
-/** @param outcomes of its charges, one after another; then all are paid */
+/** @param outcomes of its charges, one after another; all later charges are paid */
 export function fakePaymentProcessor(outcomes: readonly ChargeOutcome[]): PaymentProcessor {
-  const left = [...outcomes];
+  const remainingOutcomes = [...outcomes];
   return {
     paymentMethodOf: () => Promise.resolve('pm_card'),
     findCharge: () => Promise.resolve(undefined),
     paidSince: async function* () {},
-    charge: ({ addOnId }) => Promise.resolve(left.shift() ?? { result: 'paid', paymentId: `pi_${addOnId}` }),
+    charge: ({ addOnId }) =>
+      Promise.resolve(remainingOutcomes.shift() ?? { result: 'paid', paymentId: `pi_${addOnId}` }),
   };
 }

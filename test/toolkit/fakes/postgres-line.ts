@@ -1,4 +1,4 @@
-/** A line to the Postgres of the test run that can fall silent: nothing comes through, and no connection is refused or cut. */
+/** A line to the Postgres of the test run that can fall silent: nothing passes, and no connection is refused or cut. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { testStack } from '../stack/stack.ts';
@@ -7,7 +7,7 @@ export interface PostgresLine {
   /** For DATABASE_URL. */
   url: string;
   fallSilent(): void;
-  /** The connections that are open now carry nothing any more; new ones do. */
+  /** Open connections carry nothing any more; new connections do. */
   freezeOpen(): void;
   speakAgain(): void;
   stop(): void;

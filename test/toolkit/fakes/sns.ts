@@ -1,4 +1,4 @@
-/** SNS as far as receivers see it: a signing certificate, and messages that it signs. */
+/** SNS from a receiver's view: a signing certificate, and signed messages. */
 import 'reflect-metadata';
 import { createSign, webcrypto } from 'node:crypto';
 import { PemConverter, X509CertificateGenerator } from '@peculiar/x509';
@@ -18,15 +18,15 @@ export const snsTopic = 'arn:aws:sns:eu-west-1:123456789012:mails';
 
 export interface FakeSns {
   certificateUrl: string;
-  /** The addresses that were asked for. */
+  /** The requested addresses. */
   asked: string[];
-  /** Answers as SNS does: the certificate, or a subscription that is confirmed. */
+  /** Answers like SNS: the certificate, or the confirmation of a subscription. */
   getText: (url: string) => Promise<string>;
-  /** @returns the message as it is posted, signed unless `Signature` is given */
+  /** @returns the message in its posted form, signed unless `Signature` is given */
   post: (message: Partial<SnsMessage>) => string;
 }
 
-/** @param validFrom from when the certificate is good, for two days */
+/** @param validFrom the begin of the certificate's validity of two days */
 export async function fakeSns(validFrom = new Date(Date.now() - day)): Promise<FakeSns> {
   const keys = await webcrypto.subtle.generateKey(rsa, true, ['sign', 'verify']);
   const certificate = await X509CertificateGenerator.createSelfSigned({
@@ -41,18 +41,18 @@ export async function fakeSns(validFrom = new Date(Date.now() - day)): Promise<F
     PemConverter.PrivateKeyTag,
   );
   const certificateUrl = `${snsHost}/SimpleNotificationService-${newId().replaceAll('-', '')}.pem`;
-  const asked: string[] = [];
+  const requestedUrls: string[] = [];
   return {
     certificateUrl,
-    asked,
+    asked: requestedUrls,
     async getText(url) {
-      asked.push(url);
+      requestedUrls.push(url);
       if (url === certificateUrl) return certificate.toString('pem');
       if (url.includes('ConfirmSubscription')) return '<ConfirmSubscriptionResponse/>';
-      throw new Error('There is no such address.');
+      throw new Error('The address does not exist');
     },
-    post(given) {
-      const confirms = given.Type !== undefined && given.Type !== 'Notification';
+    post(fields) {
+      const confirms = fields.Type !== undefined && fields.Type !== 'Notification';
       const token = newId();
       const message = {
         Type: 'Notification',
@@ -63,7 +63,7 @@ export async function fakeSns(validFrom = new Date(Date.now() - day)): Promise<F
         SignatureVersion: '2',
         SigningCertURL: certificateUrl,
         ...(confirms && { Token: token, SubscribeURL: `${snsHost}/?Action=ConfirmSubscription&Token=${token}` }),
-        ...given,
+        ...fields,
       } as Record<string, string>;
       const names = confirms
         ? ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']
@@ -82,7 +82,7 @@ export async function fakeSns(validFrom = new Date(Date.now() - day)): Promise<F
   };
 }
 
-/** @returns what SES tells of a mail, as the `Message` of a notification */
+/** @returns SES's report about a mail, as the `Message` of a notification */
 export function sesReport(
   kind: 'Bounce' | 'Complaint' | 'Delivery' | 'Open',
   at: Date,

@@ -1,24 +1,23 @@
 /**
- * A server that speaks Stripe's API for the calls that this service makes, with idempotency keys as Stripe documents them: the
- * answer of the first call under a key, whatever it was, is the answer of every later one; another body under the same key, and
- * a call while the first is under way, are refused.
+ * A server with Stripe's API for this service's calls, and Stripe's documented idempotency keys. Every later call under a key gets the
+ * first call's answer, whatever it was. A different body under the same key, and a call during the first call, are refused.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What happens to a charge; `paid` unless told otherwise. */
+/** The fate of a charge; `paid` by default. */
 export type Fate =
   | 'paid'
   | 'declined'
-  /** Charged, the connection is cut before the answer, and the server is down from then on. */
+  /** Charged; the connection is cut before the answer, and the server is down from then on. */
   | 'cut_after_charge'
-  /** Cut before anything happened, and down from then on. */
+  /** The connection is cut before the charge, and the server is down from then on. */
   | 'cut_before_charge'
-  /** A 500 without a charge; kept under the key, as Stripe does. */
+  /** A 500 without a charge; stored under the key, like Stripe does. */
   | 'error'
-  /** Charged, and answered 500. */
+  /** Charged, but answered with 500. */
   | 'error_after_charge'
   | 'processing';
 
@@ -35,23 +34,23 @@ interface TestPayment {
 
 export interface StripeServer {
   url: string;
-  /** The key that it asks for. */
+  /** The key that it demands. */
   secretKey: string;
-  /** Every payment made, paid or not. */
+  /** All payments, paid or not. */
   payments: TestPayment[];
   /** Method, path and idempotency key of every call, such as `POST /v1/payment_intents key`. */
   calls: string[];
-  /** What happens to the next charges, in order. */
+  /** The fates of the next charges, in order. */
   fates: Fate[];
-  /** How long a charge takes, in milliseconds. */
+  /** The duration of a charge, in milliseconds. */
   delayMs: number;
-  /** False: every call is answered 500, and nothing happens. */
+  /** If false, every call is answered with 500 and has no effect. */
   up: boolean;
   /** Payment methods by customer, and by subscription. */
   paymentMethods: Map<string, string>;
-  /** Those that were paid, of one add-on. */
+  /** The paid payments of one add-on. */
   paidFor(addOnId: string): TestPayment[];
-  /** The processor keeps idempotency keys for a day. */
+  /** Deletes the idempotency keys, which the processor keeps for a day. */
   forgetKeys(): void;
   stop(): Promise<void>;
 }
@@ -69,7 +68,7 @@ const failure = (status: number, type: string, more: object = {}): Reply => ({
 
 /** The caller stops it. */
 export async function startStripe(): Promise<StripeServer> {
-  const kept = new Map<string, { body: string; reply: Promise<Reply>; done: boolean }>();
+  const entriesByKey = new Map<string, { body: string; reply: Promise<Reply>; done: boolean }>();
   const stripe = {
     secretKey: `sk_test_${crypto.randomUUID()}`,
     payments: [] as TestPayment[],
@@ -77,7 +76,7 @@ export async function startStripe(): Promise<StripeServer> {
     fates: [] as Fate[],
     delayMs: 0,
     up: true,
-    forgetKeys: () => kept.clear(),
+    forgetKeys: () => entriesByKey.clear(),
     paymentMethods: new Map<string, string>(),
     paidFor: (addOnId: string) =>
       stripe.payments.filter(({ status, metadata }) => status === 'succeeded' && metadata['add_on_id'] === addOnId),
@@ -110,25 +109,25 @@ export async function startStripe(): Promise<StripeServer> {
     return { status: 200, body, cut: fate === 'cut_after_charge' };
   }
 
-  /** The same key, the same answer. */
+  /** The same key gets the same answer. */
   async function chargeOnce(key: string, body: string): Promise<Reply> {
     const form = new URLSearchParams(body);
     const complete = ['amount', 'currency', 'customer', 'payment_method'].every((name) => form.has(name));
-    // What is not even begun is not kept.
+    // Calls that fail before they begin are not stored.
     if (!complete || form.get('off_session') !== 'true' || form.get('confirm') !== 'true')
       return failure(400, 'invalid_request_error');
-    const before = kept.get(key);
+    const before = entriesByKey.get(key);
     if (before && before.body !== body) return failure(400, 'idempotency_error');
     if (before && !before.done) return failure(409, 'invalid_request_error', { code: 'idempotency_key_in_use' });
     if (before) return { ...(await before.reply), cut: false };
     const reply = charge(form);
     const entry = { body, reply, done: false };
-    kept.set(key, entry);
-    const made = await reply;
+    entriesByKey.set(key, entry);
+    const finishedReply = await reply;
     entry.done = true;
-    // Nothing had begun: the key is free.
-    if (made.status === 0) kept.delete(key);
-    return made;
+    // The charge had not begun, so the key is free again.
+    if (finishedReply.status === 0) entriesByKey.delete(key);
+    return finishedReply;
   }
 
   function read(path: string, query: URLSearchParams): Reply {
@@ -159,7 +158,7 @@ export async function startStripe(): Promise<StripeServer> {
           ? await chargeOnce(key, body)
           : read(url.pathname, url.searchParams);
     if (reply.cut) {
-      stripe.up = false; // the client asks once more when a connection is closed
+      stripe.up = false; // the client tries again after a closed connection
       request.socket.destroy();
       return;
     }

@@ -1,4 +1,4 @@
-/** A line to the Temporal of the test run that can be cut, as if the server were away, or held, as if it stood still. */
+/** A line to the Temporal of the test run. A test can cut it, like an outage, or hold it, like a hang. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { readConfig } from '../../../config.ts';

@@ -1,4 +1,4 @@
-/** Before the Temporal of the test run: ends TLS, demands a client certificate and an API key, and answers some calls by itself. */
+/** A proxy before the Temporal of the test run. It ends TLS, demands a client certificate and an API key, and answers some calls itself. */
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import type net from 'node:net';
@@ -7,25 +7,25 @@ import type { Authority } from '../../../dev/certificates.ts';
 export interface TerminatorOptions {
   /** Host and port of the server behind it. */
   readonly to: string;
-  /** Has signed its certificate. */
+  /** The authority that has signed its certificate. */
   readonly authority: Authority;
-  /** In its certificate. */
+  /** The names in its certificate. */
   readonly hosts?: readonly string[];
-  /** Whose clients it lets in; without it no client needs a certificate. */
+  /** The authority whose clients it accepts; without it, no client needs a certificate. */
   readonly clientsOf?: Authority;
-  /** Another one in the place of the server's. */
+  /** Replaces the server's version. */
   readonly serverVersion?: string;
-  /** Refuses the calls of an operator, and to make a namespace, as Temporal Cloud does. */
+  /** Refuses an operator's calls and the creation of a namespace, like Temporal Cloud. */
   readonly refusesOperators?: boolean;
-  /** Statuses of gRPC, in digits, in the place of the server's answers, by the names of calls. */
+  /** gRPC statuses in digits that replace the server's answers, by the names of calls. */
   readonly statuses?: Readonly<Record<string, string>>;
 }
 
 export interface TemporalTerminator {
   readonly address: string;
-  /** The keys of which it demands one; none while there are none. */
+  /** The accepted API keys; if empty, no key is needed. */
   apiKeys: readonly string[];
-  /** How many calls came with each key. */
+  /** The number of calls per key. */
   readonly callsBy: Map<string, number>;
   stop(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export async function startTemporalTerminator(options: TerminatorOptions): Promi
   });
 }
 
-/** The server ends a connection after some minutes, or where it is idle: the next call makes a new one. */
+/** The server ends a connection after some minutes or when it is idle; the next call opens a new one. */
 function upstreamTo(url: string): { session(): http2.ClientHttp2Session; end(): void } {
   const all = new Set<http2.ClientHttp2Session>();
   let current: http2.ClientHttp2Session | undefined;
@@ -122,7 +122,7 @@ function passOn(
   near.pipe(far);
 }
 
-/** As the server does, in protobuf: the first field of the answer is the version. */
+/** Answers like the server, in protobuf: the first field is the version. */
 function answerVersion(near: http2.ServerHttp2Stream, version: string): void {
   const field = Buffer.concat([Buffer.from([0x0a, version.length]), Buffer.from(version)]);
   near.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });

@@ -1,9 +1,9 @@
-/** Time that tests hold: timers that run only as far as they are told, and a time of day that stands still. */
+/** Time under the test's control: timers that run only on request, and clocks that stand still. */
 import { syncBuiltinESMExports } from 'node:module';
 import { mock } from 'node:test';
 import timersPromises from 'node:timers/promises';
 
-/** Lets no timer run but as far as it is told. Sockets go on, and so does what waits for them. @returns moves the time */
+/** Stops all timers except on request. Sockets continue, and so does everything that waits for them. @returns moves the time */
 export async function withTimersStopped(
   work: (advance: (milliseconds: number) => Promise<void>) => Promise<void>,
 ): Promise<void> {
@@ -21,10 +21,9 @@ export async function withTimersStopped(
 }
 
 /**
- * Lets the clocks of this process stand still, `Date` and `performance.now`: windows, lifetimes and the times that work
- * takes then do not depend on how fast the machine is. The API's clock stands still with them; what a test adds to that clock
- * still counts. Timers and Postgres go on.
- * @param at where `Date` stands, in Unix milliseconds; now if absent
+ * Stops the clocks of this process, `Date` and `performance.now`. Windows, lifetimes and durations then do not depend on the machine's
+ * speed. The API's clock stops too; a test's shifts of that clock still count. Timers and Postgres continue.
+ * @param at the value of `Date`, in Unix milliseconds; now if absent
  */
 export async function withClockStopped<T>(work: (now: number) => Promise<T>, at = Date.now()): Promise<T> {
   const { now, goOn } = stopClock(at);
@@ -37,7 +36,7 @@ export async function withClockStopped<T>(work: (now: number) => Promise<T>, at 
 
 /**
  * Call it in a `describe`: the clocks stand still in each of its tests, from its `beforeEach` on. @see withClockStopped
- * @returns lets so many milliseconds pass, inside a test
+ * @returns lets this many milliseconds pass, inside a test
  */
 export function useStoppedClock(): (milliseconds: number) => void {
   let goOn = () => {};
@@ -66,17 +65,17 @@ function stopClock(now = Date.now()): { now: number; pass: (milliseconds: number
   };
 }
 
-/** @returns the `Retry-After` of a caller who is to come back in the next minute of the clock */
+/** @returns the `Retry-After` for a caller who may come back in the next minute of the clock */
 export function secondsToNextMinute(now: number): number {
   return Math.ceil((60_000 - (now % 60_000)) / 1_000);
 }
 
-/** Longer than any test runs; as long as a timer may be. */
+/** Longer than any test runs; the longest possible timer. */
 const neverMs = 2 ** 31 - 1;
 
 /**
- * Lets no timer of this process end that is as long as this or longer: polls, heartbeats and time limits never come. What
- * `work` waits for then has another cause, however slow the machine is. Timers of libraries that have kept the functions go on.
+ * Stops all timers of this process of at least this length: polls, heartbeats and timeouts never come. The results that `work` waits for
+ * then have another cause, on any machine. Libraries that stored the timer functions earlier are not affected.
  */
 export async function withoutTimersOf<T>(leastMs: number, work: () => Promise<T>): Promise<T> {
   const { setTimeout: after, setInterval: every } = globalThis;
@@ -107,7 +106,7 @@ export async function withoutTimersOf<T>(leastMs: number, work: () => Promise<T>
   }
 }
 
-/** @returns how long the time limits (`AbortSignal.timeout`) are that `work` sets, in milliseconds and in their order */
+/** @returns the lengths of the timeouts (`AbortSignal.timeout`) that `work` sets, in milliseconds and in order */
 export async function limitsSetBy(work: () => Promise<unknown>): Promise<number[]> {
   const { timeout } = AbortSignal;
   const limits: number[] = [];

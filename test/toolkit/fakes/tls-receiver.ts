@@ -1,4 +1,4 @@
-/** Webhook receivers for tests: real TLS on the loopback, answering byte by byte as a test says. */
+/** Webhook receivers for tests: real TLS on the loopback, with answers byte by byte. */
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import type { Certificate } from '../../../dev/certificates.ts';
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const day = 86_400_000;
 
-/** A certificate that nobody vouches for but itself. @param notBefore from when it is good, for two days */
+/** A self-signed certificate. @param notBefore the begin of its validity of two days */
 export async function selfSigned(name: string, notBefore = new Date(Date.now() - day)): Promise<Certificate> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await X509CertificateGenerator.createSelfSigned({
@@ -40,16 +40,16 @@ export interface Receiver {
   port: number;
   /** Every request so far. */
   requests: ReceivedRequest[];
-  /** How many connections were made so far. */
+  /** The number of connections so far. */
   connections(): number;
-  /** Names that clients asked for (SNI); false where one asked for none. */
+  /** Names that clients requested (SNI); false for a client without one. */
   serverNames: (string | false)[];
   /** Cuts every open connection with a reset. */
   reset(): void;
   stop(): Promise<void>;
 }
 
-/** What a receiver does with a whole request; `number` counts from 1 over all connections. */
+/** The reaction of a receiver to a whole request; `number` counts from 1 over all connections. */
 export type Respond = (socket: TLSSocket, request: ReceivedRequest, number: number) => void;
 
 /** Answers every request with these raw bytes. */
@@ -82,25 +82,26 @@ export async function startReceiver(
   return { ...(await listening(server)), requests, serverNames };
 }
 
-/** A receiver below TLS: whatever is done with a fresh TCP connection. */
+/** A receiver below TLS: a callback for each new TCP connection. */
 export async function startTcpReceiver(
   onConnection: (socket: net.Socket) => void,
 ): Promise<Omit<Receiver, 'requests'>> {
   return { ...(await listening(net.createServer(onConnection))), serverNames: [] };
 }
 
-/** Writes these bytes again and again, as fast as they are taken, until the connection is gone. @returns how many were written */
+/** Writes these bytes repeatedly, as fast as the client reads, until the connection ends. @returns the number of written bytes */
 export function flood(socket: TLSSocket, bytes: Buffer): { written: number } {
   const state = { written: 0 };
   const more = (): void => {
-    for (let taken = true; taken && !socket.destroyed; state.written += bytes.length) taken = socket.write(bytes);
+    for (let isWritable = true; isWritable && !socket.destroyed; state.written += bytes.length)
+      isWritable = socket.write(bytes);
   };
   socket.on('drain', more);
   more();
   return state;
 }
 
-/** Writes this again every so many milliseconds, until the connection is gone. */
+/** Writes this text at this interval, in milliseconds, until the connection ends. */
 export function drip(socket: net.Socket, text: string | Buffer, everyMs = 20): void {
   const timer = setInterval(() => socket.write(text), everyMs);
   socket.on('close', () => clearInterval(timer));
@@ -145,7 +146,7 @@ function parseRequest(bytes: Buffer): ReceivedRequest | undefined {
   return body.length < Number(headers['content-length'] ?? 0) ? undefined : { line, headers, body };
 }
 
-/** A port where nobody ever takes a connection: the listener's thread sleeps and its short queue is full, so a connect hangs. */
+/** A port at which no connection is ever accepted: the listener's thread sleeps and its short queue is full, so a connect hangs. */
 export async function startDeafListener(): Promise<{ port: number; stop(): Promise<void> }> {
   const worker = new Worker(
     `const { parentPort } = require('node:worker_threads');

@@ -1,4 +1,4 @@
-/** What must hold after every step of the webhook engine: Postgres says what the model says, and nothing open is stranded. */
+/** Invariants after every step of the webhook engine: Postgres agrees with the model, and no open delivery is stranded. */
 import { expect } from 'chai';
 import { type Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -10,23 +10,31 @@ import { WebhookEndpoint as Endpoints } from '../../../entities/webhooks/webhook
 import type { WebhookEngine } from './webhook-engine.ts';
 import { day, type ModelEndpoint } from './webhook-model.ts';
 
-/** An answer is recorded when it came; how long that took is the machine's affair. */
+/** An answer is recorded when it arrives; the delay depends on the machine. */
 const recordedWithinMs = 5_000;
 
-/** Times that came true a little later than the model thought are taken over, so that it goes on from there. */
+/** Adopts times that came slightly later than in the model, so that the model continues from them. */
 export async function expectAsInModel(engine: WebhookEngine, { source }: Database): Promise<void> {
   const rows = await source.manager.find(Deliveries);
   expect(rows.length, 'deliveries').to.equal(engine.model.deliveries.size);
   for (const row of rows) compareDelivery(engine, row);
   for (const [endpointId, endpoint] of engine.model.endpoints) {
     if (endpoint.deleted) continue;
-    const shown = await findEndpoint(new Queries(source.manager), engine.clubId, endpointId, new Date(engine.now));
-    if (shown.disabled_reason === 'failing' && endpoint.status === 'enabled') {
-      expect(engine.model.isGivenUp(endpoint, Date.parse(shown.disabled_at ?? '')), 'given up in time').to.equal(true);
-      engine.model.disable(endpointId, 'failing', Date.parse(shown.disabled_at ?? ''));
+    const endpointRecord = await findEndpoint(
+      new Queries(source.manager),
+      engine.clubId,
+      endpointId,
+      new Date(engine.now),
+    );
+    if (endpointRecord.disabled_reason === 'failing' && endpoint.status === 'enabled') {
+      expect(
+        engine.model.isGivenUp(endpoint, Date.parse(endpointRecord.disabled_at ?? '')),
+        'given up in time',
+      ).to.equal(true);
+      engine.model.disable(endpointId, 'failing', Date.parse(endpointRecord.disabled_at ?? ''));
       for (const row of rows) if (row.endpointId === endpointId) compareDelivery(engine, row);
     }
-    compareEndpoint(engine, endpointId, endpoint, shown);
+    compareEndpoint(engine, endpointId, endpoint, endpointRecord);
   }
 }
 
@@ -37,12 +45,12 @@ function compareDelivery(engine: WebhookEngine, row: WebhookDelivery): void {
   if (row.cancelReason === 'expired' && model.cancelReason !== 'expired') {
     engine.model.expired(row.id, row.completedAt?.getTime() ?? 0);
   } else if (overdue && row.requested === null && model.status !== 'pending') {
-    model.asked = null; // what was asked for and not made in 30 days is made no more: its body is about to go
+    model.asked = null; // a requested attempt that was not made in 30 days is dropped, because its body is deleted soon
   }
   const wasDropped =
     (row.status === 'canceled' && model.status === 'pending') || (row.requested === null && model.asked !== null);
   const givenUp = wasDropped && engine.model.isGivenUp(endpoint, engine.now + recordedWithinMs);
-  if (givenUp) return; // compared once the endpoint is seen to be disabled
+  if (givenUp) return; // compared once the endpoint is disabled
   expect(
     {
       status: row.status,
@@ -60,7 +68,7 @@ function compareDelivery(engine: WebhookEngine, row: WebhookDelivery): void {
     asked: model.asked,
   });
   if (row.status === 'pending') {
-    // What was due and had to wait for its gate is due from when it was released.
+    // A due delivery that had to wait for its gate is due from its release.
     const released = row.nextAttemptAt.getTime() <= engine.now && model.nextAt <= engine.now;
     if (released) model.nextAt = Math.max(model.nextAt, row.nextAttemptAt.getTime());
     take(model, 'nextAt', row.nextAttemptAt);
@@ -91,7 +99,7 @@ function compareEndpoint(
     rotating: engine.now < model.previousUntil,
   });
   take(model, 'failingSince', shown.failing_since === undefined ? null : new Date(shown.failing_since));
-  // The end of a wait is shown while it goes on.
+  // The end of a wait is visible only during the wait.
   if (shown.hold_until !== undefined) take(model, 'holdUntil', new Date(shown.hold_until));
   else expect(model.holdUntil ?? 0, 'a wait that is not shown').to.be.at.most(engine.now);
 }
@@ -107,8 +115,8 @@ function take<Key extends string>(model: { [K in Key]: number | null }, key: Key
 }
 
 /**
- * Whatever is open has somebody who will look: a workflow that waits for no longer than it should, a wake on its way, a
- * gate that is to run, or the sweeper, which finds what is due.
+ * Every open delivery is watched: by a workflow with a correct wait, a wake in transit, a gate that will run, or the sweeper, which
+ * finds due deliveries.
  */
 export async function expectNothingStranded(engine: WebhookEngine, { source }: Database): Promise<void> {
   const [rows, endpoints, wakes] = await Promise.all([
@@ -119,15 +127,15 @@ export async function expectNothingStranded(engine: WebhookEngine, { source }: D
   const woken = new Set(wakes.map(({ workflowId }) => workflowId));
   const gates = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
   for (const row of rows) {
-    const asked = row.requested ?? row.inFlight;
-    if (row.status !== 'pending' && asked === null) {
+    const requestedKind = row.requested ?? row.inFlight;
+    if (row.status !== 'pending' && requestedKind === null) {
       expect(row.parkedAt, `delivery ${row.id} has ended: parked`).to.equal(null);
       continue;
     }
-    const about = `delivery ${row.id} (${row.status}, ${asked ?? 'not asked for'})`;
+    const about = `delivery ${row.id} (${row.status}, ${requestedKind ?? 'not asked for'})`;
     const endpoint = gates.get(row.endpointId);
     expect(endpoint?.status, `${about}: its endpoint`).not.to.equal('disabled');
-    if (asked !== null && row.parkedAt === null) {
+    if (requestedKind !== null && row.parkedAt === null) {
       expect(row.nextAttemptAt.getTime(), `${about}: the sweeper finds it from`).to.be.at.most(
         engine.now + recordedWithinMs,
       );
@@ -140,14 +148,14 @@ export async function expectNothingStranded(engine: WebhookEngine, { source }: D
       continue;
     }
     if (engine.lossy || engine.relayAway || toldSoon) continue;
-    // Nothing was lost, so its own workflow waits, and for the right time.
-    const due = asked === null ? row.nextAttemptAt.getTime() : engine.now;
+    // Nothing was lost, so its own workflow waits, and for the correct time.
+    const due = requestedKind === null ? row.nextAttemptAt.getTime() : engine.now;
     expect(looksAt, `${about}: its workflow looks at`).to.be.at.most(Math.max(due, engine.now) + 26_000);
   }
   if (!engine.lossy && !engine.relayAway && woken.size === 0) expectGatesAtWork(engine, endpoints, rows);
 }
 
-/** An open gate lets nothing lie for ever, and one whose wait is over has let one through, if any is parked. */
+/** An open gate parks nothing forever. A gate whose wait is over has released one delivery, if any is parked. */
 function expectGatesAtWork(engine: WebhookEngine, endpoints: Endpoints[], rows: Deliveries[]): void {
   for (const endpoint of endpoints) {
     const parked = rows.filter(({ endpointId, parkedAt }) => endpointId === endpoint.id && parkedAt !== null);

@@ -1,4 +1,4 @@
-/** The club that the engine of a model test works for, alone in its database. */
+/** The club of a model test's engine, alone in its database. */
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { VaultDeps } from '../../../domain/deps.ts';
 import { eraseWebhooks } from '../drive/erase-webhooks.ts';
@@ -6,7 +6,7 @@ import type { VirtualTime } from '../../proofs/simulation/simulated-process.ts';
 import { WebhookEngine } from './webhook-engine.ts';
 import { day } from './webhook-model.ts';
 
-/** Empties the database. @returns an engine whose time is long ago, with students and endpoints that ask for everything about them */
+/** Empties the database. @returns an engine in the distant past, with students and endpoints that subscribe to everything about them */
 export async function simulateEngine(
   deps: VaultDeps,
   seal: (secret: string, endpointId: Id) => Buffer,
@@ -17,7 +17,7 @@ export async function simulateEngine(
   const now = Date.now() - 100 * day;
   time.begin(now, () => 0.5);
   const engine = await WebhookEngine.open(deps, clubId, time);
-  // All that belongs to a club goes with it. A TRUNCATE would make the files of some 60 tables anew.
+  // Deleting a club deletes all its rows. A TRUNCATE would recreate the files of about 60 tables.
   await eraseWebhooks(source.manager);
   for (const table of ['wakes', 'facts', 'clubs']) await source.query(`DELETE FROM ${table}`);
   await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', $3, $2)`, [

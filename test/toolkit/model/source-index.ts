@@ -1,6 +1,6 @@
 /**
- * The club's index of agents' material, as the rules say: what there is in a club, what is wanted of it, and how often its
- * words have changed while it was; and the acts that change it, in the model and in the database alike.
+ * The club's index of agents' material by the rules: the club's items, the wanted items, and how often the words of each have changed;
+ * and the acts that change it, in the model and in the database alike.
  */
 import * as fc from 'fast-check';
 import { updateAgent } from '../../../domain/agents/setup/agents.ts';
@@ -24,7 +24,7 @@ const word = fc.constantFrom('a', 'b');
 const whichLesson = fc.nat(5);
 const sometimes = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 
-/** What administrators may do, and how often beside the others. */
+/** The acts of administrators, with their relative frequency. */
 const kinds = {
   create: { weight: 2, details: fc.record({ course: either, published: fc.boolean() }) },
   write: {
@@ -104,7 +104,7 @@ export class SourceIndexModel {
     this.files = files.map(({ id }) => ({ id, title: 'a', ready: true, archived: false }));
   }
 
-  /** Takes over what is wanted now. @param changed whose words have changed @returns those that are to be read */
+  /** Updates the wanted items. @param changed items whose words have changed @returns the items to be read */
   settle(changed: readonly Id[]): Id[] {
     const before = this.index;
     this.index = new Map(
@@ -116,7 +116,7 @@ export class SourceIndexModel {
     return [...this.index].filter(([id, { version }]) => before.get(id)?.version !== version).map(([id]) => id);
   }
 
-  /** The lesson at this place among those that are left. */
+  /** The lesson at this index among the remaining lessons. */
   lessonAt(place: number): Lesson | undefined {
     return this.lessons.filter(({ removed }) => !removed)[place];
   }
@@ -137,7 +137,7 @@ export class SourceIndexModel {
   }
 }
 
-/** A club with two courses of one module each, two agents and two files; nothing is material yet. */
+/** A club with two courses of one module each, two agents and two files; no material yet. */
 interface IndexedClub {
   clubId: Id;
   courses: [TestCourse, TestCourse];
@@ -157,7 +157,7 @@ export async function openIndexedClub(): Promise<IndexedClub> {
   };
 }
 
-/** What an act about a file does, as the media library does it: the row, and the index in the same transaction. */
+/** An act on a file, like the media library's: the row and the index in the same transaction. */
 export async function changeFile(clubId: Id, id: Id, set: string, values: readonly unknown[] = []): Promise<void> {
   const { db } = await testDeps();
   await db.transaction(async (tx) => {
@@ -166,14 +166,14 @@ export async function changeFile(clubId: Id, id: Id, set: string, values: readon
   });
 }
 
-/** The one at this place: the model and the club have as many. @throws Error where there is none */
+/** The item at this index: the model and the club have equally many. @throws Error if there is none */
 function at<T>(all: readonly T[], place: number): T {
   const one = all[place];
-  if (one === undefined) throw new Error(`There is none at ${place}.`);
+  if (one === undefined) throw new Error(`There is no item at ${place}.`);
   return one;
 }
 
-/** Leaves out what is undefined. */
+/** Leaves out undefined properties. */
 const given = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 
@@ -216,7 +216,7 @@ const performances: Performances = {
     const agent = at(model.agents, place);
     agent.courses = courses;
     agent.lessons = lessons.flatMap((lesson) => model.lessonAt(lesson)?.id ?? []);
-    // An archived file stays where it is used, and cannot be used anew (MED-14).
+    // An archived file stays in its uses, but cannot be used again (MED-14).
     agent.files = files
       .filter((file) => !at(model.files, file).archived || agent.files.includes(at(club.files, file).id))
       .map((file) => at(club.files, file).id);
@@ -252,7 +252,7 @@ const performances: Performances = {
   },
 };
 
-/** Does it, in the club and in the model. @returns whose words have changed */
+/** Performs an act in the club and in the model. @returns the items whose words have changed */
 export function perform<K extends Kind>(
   { kind, details }: { kind: K; details: Details<K> },
   club: IndexedClub,

@@ -1,29 +1,29 @@
-/** What the rules say of one upload: what the bucket holds, what its record is, and until when. Times are Unix milliseconds. */
+/** The rules for one upload: the bucket's content, the record, and the end of both. Times are Unix milliseconds. */
 const minute = 60_000;
 const week = 7 * 24 * 60 * minute;
 
 interface ModelUpload {
   /** The content that passes the completion. */
   good: Buffer;
-  /** An image that a student shows to agents; else a file of the library. */
+  /** True for an image that a student shows to agents; else a file of the library. */
   isImage: boolean;
   reservedAt: number;
 }
 
 export class UploadModel {
-  /** What the bucket holds. */
+  /** The bucket's content. */
   stored: Buffer | undefined;
   status: 'uploading' | 'processing' | 'ready' | 'failed' = 'uploading';
   removed = false;
-  /** The store is still to be asked to erase it. */
+  /** The store must still erase it. */
   due = false;
-  /** Until when it is kept without being shown. */
+  /** The end of its time without being shown. */
   keptUntil = Number.POSITIVE_INFINITY;
-  /** From then on nothing can arrive, and what is gone is forgotten. */
+  /** After this time nothing can arrive, and an erased file is forgotten. */
   readonly lastArrival: number;
   readonly #upload: ModelUpload;
   readonly #addressEnds: number;
-  /** When the store is asked again to erase what has arrived since. */
+  /** The next time at which the store erases late arrivals. */
   #again = Number.POSITIVE_INFINITY;
 
   constructor(upload: ModelUpload) {
@@ -43,7 +43,7 @@ export class UploadModel {
     return 200;
   }
 
-  /** It has arrived, and its processing waits for the store. */
+  /** The file has arrived, and its processing waits for the store. */
   arrive(): void {
     if (this.status === 'uploading' && !this.removed && this.stored) this.status = 'processing';
   }
@@ -60,7 +60,7 @@ export class UploadModel {
     if (this.stays) this.keptUntil = Number.POSITIVE_INFINITY;
   }
 
-  /** @param isErased the store is asked immediately, and does it */
+  /** @param isErased whether the store erases it immediately */
   remove(isErased: boolean, now: number): void {
     if (this.removed) return;
     this.removed = true;
@@ -68,7 +68,7 @@ export class UploadModel {
     else this.due = true;
   }
 
-  /** Rounds of erasure until nothing is due. */
+  /** Runs rounds of erasure until nothing is due. */
   eraseDue(now: number): void {
     const isExpired = this.status === 'uploading' && !this.removed && now >= this.#upload.reservedAt + 75 * minute;
     if (isExpired) this.status = 'failed';
@@ -77,7 +77,7 @@ export class UploadModel {
     if (isExpired || isUnused || this.due || now >= this.#again) this.#erase(now);
   }
 
-  /** It asks again 5, 10, 20 … minutes after the end of the address, and a day after it for the last time. */
+  /** Erases again 5, 10, 20 … minutes after the end of the address, and for the last time after a day. */
   #erase(now: number): void {
     this.stored = undefined;
     this.due = false;

@@ -1,7 +1,6 @@
 /**
- * The webhook engine on a real Postgres, one event at a time: the real steps, in the real loop of workflows, over the
- * simulation's Temporal and time (test/proofs/simulation). Wakes are carried by hand and can be lost, and receivers answer when
- * they are told to.
+ * The webhook engine on a real Postgres, one event at a time. It runs the real steps in the real workflow loop, on the simulation's
+ * Temporal and time (test/proofs/simulation). The test carries wakes by hand and can lose them. Receivers answer on request.
  */
 import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -24,11 +23,11 @@ import { WebhookModel, type Kind, type ModelAttempt, type Reply } from './webhoo
 const second = 1_000;
 const leaseMs = 25 * second;
 const timeLimitMs = 15 * second;
-/** A workflow waits at least so long between two steps (workflows/step-workflow.ts). */
+/** The shortest wait of a workflow between two steps (workflows/step-workflow.ts). */
 const shortestWaitMs = second;
-/** Then it goes on as new. */
+/** After this many steps a run continues as new. */
 const stepsOfARun = 20;
-/** More rounds than any sequence needs at one moment. */
+/** More rounds than any sequence needs at one time. */
 const maxRounds = 3_000;
 
 interface Posted {
@@ -50,12 +49,12 @@ const answers: Record<Reply['says'], Omit<AttemptAnswer, 'durationMs'>> = {
 interface Flight {
   deliveryId: Id;
   attempt: ModelAttempt;
-  /** Its lease has run out: another worker may have begun it again. */
+  /** Its lease has ended: another worker may have begun it again. */
   stalled: boolean;
   reply(reply: Reply): Promise<void>;
   /** The worker dies before the answer; its lease runs out. */
   die(): Promise<void>;
-  /** The lease runs out under a living worker, whose activity is made again elsewhere. */
+  /** The lease ends under a living worker, and its activity runs again elsewhere. */
   stall(): Promise<void>;
 }
 
@@ -63,19 +62,19 @@ type Step = Awaited<ReturnType<typeof attemptDelivery>>;
 type Message = Parameters<DeliveryDeps['post']>[0];
 
 const worker: SimulatedProcess = { name: 'worker', alive: true, standsUntil: 0, skewMs: 0 };
-/** Lets promises that have settled be seen. */
+/** Lets the reactions to settled promises run. */
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
 export class WebhookEngine {
   readonly model = new WebhookModel();
   readonly flights: Flight[] = [];
-  /** What receivers say from now on; undefined: nothing yet. */
+  /** The receivers' reply from now on; undefined: none yet. */
   mood: Reply | undefined = { says: 'ok' };
-  /** The next wakes are lost on their way. */
+  /** The next wakes are lost. */
   losing = false;
-  /** Facts and wakes stay where they are. */
+  /** Facts and wakes stay in the queue. */
   relayAway = false;
-  /** Whether anything was lost so far: without it, the sweeper has nothing to do. */
+  /** Whether anything was lost so far. Otherwise the sweeper has nothing to do. */
   lossy = false;
   readonly clubId: Id;
 
@@ -107,7 +106,7 @@ export class WebhookEngine {
     });
   }
 
-  /** @param time installed, and at the beginning */
+  /** @param time installed, at its beginning */
   static async open(deps: VaultDeps, clubId: Id, time: VirtualTime): Promise<WebhookEngine> {
     return new WebhookEngine(deps, clubId, time, await simulatedWorkflows());
   }
@@ -116,7 +115,7 @@ export class WebhookEngine {
     return this.time.now;
   }
 
-  /** @returns when a run looks by itself, in Unix milliseconds; 0 while it is at work; undefined without a run */
+  /** @returns the next look of a run in Unix milliseconds; 0 while it works; undefined without a run */
   looksAt(type: WorkflowType, id: Id): number | undefined {
     return this.temporal.looksAt(workflowIdOf(type, id));
   }
@@ -127,17 +126,17 @@ export class WebhookEngine {
     );
   }
 
-  /** Until nobody has anything to do at this moment. */
+  /** Runs until no task is due at this time. */
   async settle(): Promise<void> {
     for (let round = 1; ; round++) {
       if (!this.relayAway) await this.relay();
       for (const timer of this.time.due()) this.time.fire(timer);
       if (!(await this.act())) return;
-      if (round > maxRounds) throw new Error('Somebody looks again and again without end.');
+      if (round > maxRounds) throw new Error('The runs look again and again without an end');
     }
   }
 
-  /** Every task and activity that is due now. @returns whether there were any */
+  /** Runs every task and activity that is due now. @returns whether there were any */
   private async act(): Promise<boolean> {
     const actions = this.temporal.actions([worker], () => 0);
     for (const action of actions) {
@@ -147,14 +146,14 @@ export class WebhookEngine {
     return actions.length > 0;
   }
 
-  /** Until every step that was begun has ended, or has posted and waits for an answer. */
+  /** Waits until every begun step has ended, or has posted and waits for an answer. */
   private async untilPosted(): Promise<void> {
     await turn();
     while (this.underWay.length > 0) await Promise.all(this.underWay.splice(0));
     await turn();
   }
 
-  /** @param smoothly everybody looks at their time; otherwise all are late, as after an outage */
+  /** @param smoothly all runs look at their time; otherwise all are late, as after an outage */
   async pass(ms: number, smoothly: boolean): Promise<void> {
     const until = this.now + ms;
     this.relayAway = false;
@@ -168,18 +167,18 @@ export class WebhookEngine {
     if (!smoothly) await this.timeOut(until);
     this.time.moveTo(until, { withPolls: true });
     await this.settle();
-    // A step may name a time that is over: its workflow waits for the shortest time all the same.
+    // A step may name a past time: its workflow still waits for the shortest time.
     if (!smoothly) await this.pass(shortestWaitMs, true);
   }
 
-  /** No attempt takes longer than its time limit. */
+  /** Times out attempts that exceed their time limit. */
   private async timeOut(by: number): Promise<void> {
     for (const flight of this.flights.slice()) {
       if (flight.attempt.startedAt + timeLimitMs <= by) await flight.reply({ says: 'fail' });
     }
   }
 
-  /** A third of the workflows is gone, as after a restored backup. */
+  /** Drops a third of the workflows, as after a restored backup. */
   forget(third: number): void {
     [...this.temporal.runs]
       .filter(([, { activities }], index) => activities.size === 0 && index % 3 === third)
@@ -187,12 +186,12 @@ export class WebhookEngine {
     this.lossy = true;
   }
 
-  /** @returns how many had nobody who looked after them */
+  /** @returns the number of deliveries without a workflow that watched them */
   sweep(): Promise<number> {
     return rescueOverdue(this.db, new Date(this.now));
   }
 
-  /** A second step of a delivery beside whatever its workflow does: a repeated activity. */
+  /** A second step of a delivery beside its workflow: a repeated activity. */
   async stepBeside(deliveryId: Id): Promise<void> {
     const looksAt = this.looksAt('webhookDelivery', deliveryId);
     if (looksAt !== undefined && looksAt > 0) {
@@ -222,24 +221,25 @@ export class WebhookEngine {
   }
 
   private async tell(fact: FactToTell): Promise<void> {
-    const made = await fanOut(this.db, fact, new Date(this.now));
+    const createdDeliveries = await fanOut(this.db, fact, new Date(this.now));
     const rows = await this.db.source.query<{ id: Id; endpointId: Id }[]>(
       `SELECT id, endpoint_id AS "endpointId" FROM webhook_deliveries WHERE event_id = $1`,
       [fact.id],
     );
     for (const { id, endpointId } of rows) this.model.created(id, endpointId, fact, this.now);
-    const told = [...this.model.endpoints.values()].filter(({ status }) => status !== 'disabled').length;
-    if (rows.length !== told) throw new Error(`A fact became ${rows.length} deliveries, not ${told}.`);
-    for (const { id } of made) this.start('webhookDelivery', id);
+    const enabledEndpoints = [...this.model.endpoints.values()].filter(({ status }) => status !== 'disabled').length;
+    if (rows.length !== enabledEndpoints)
+      throw new Error(`A fact became ${rows.length} deliveries, not ${enabledEndpoints}.`);
+    for (const { id } of createdDeliveries) this.start('webhookDelivery', id);
   }
 
-  /** Who runs looks again, who does not begins. */
+  /** A running workflow looks again; otherwise it begins. */
   start(type: WorkflowType, id: Id): void {
     const run: Run = { workflowType: type, subjectId: id, clubId: this.clubId, attributes: {} };
     this.temporal.signalWithStart(run);
   }
 
-  /** An activity, as a worker has it. */
+  /** Runs an activity like a worker. */
   private perform({ name, args }: ActivityTask): Promise<unknown> {
     const [id, asked] = args as [Id, number];
     const now = Math.max(asked, this.now); // as in activities/step.ts: a step may be repeated hours later
@@ -254,7 +254,7 @@ export class WebhookEngine {
 
   /**
    * A step of a delivery. Resolves once it has ended, or has posted and waits for an answer.
-   * @param answer called with what the step returns; never where its worker dies
+   * @param answer called with the step's result; never if its worker dies
    */
   private async attempt(id: Id, now: number, answer: (step: Step) => void): Promise<void> {
     const posted = Promise.withResolvers<{ message: Message; answer: PromiseWithResolvers<AttemptAnswer> }>();
@@ -291,7 +291,7 @@ export class WebhookEngine {
     answer(first.step);
   }
 
-  /** A lease is of the database's clock, which stands still here. */
+  /** Leases use the database's clock, which stands still here. */
   private byOurClock(step: Step): Step {
     return !step.done && step.waitingFor === 'lease' ? { ...step, at: this.now + leaseMs } : step;
   }
@@ -307,17 +307,18 @@ export class WebhookEngine {
       deliveryId: id,
       attempt,
       stalled: false,
-      reply: async (said) => {
-        const retryAfterSeconds = said.says === 'retry' ? { retryAfterSeconds: said.seconds } : {};
-        reply.resolve({ ...answers[said.says], ...retryAfterSeconds, durationMs: 1 });
+      reply: async (replyOfReceiver) => {
+        const retryAfterSeconds =
+          replyOfReceiver.says === 'retry' ? { retryAfterSeconds: replyOfReceiver.seconds } : {};
+        reply.resolve({ ...answers[replyOfReceiver.says], ...retryAfterSeconds, durationMs: 1 });
         const end = await land();
         if ('error' in end) throw end.error;
-        this.model.answered(id, attempt, said);
+        this.model.answered(id, attempt, replyOfReceiver);
         answer(end.step);
         await turn();
       },
       die: async () => {
-        reply.reject(new Error('the worker died')); // Temporal hears nothing: the activity's time limit passes
+        reply.reject(new Error('the worker died')); // Temporal gets no answer: the activity times out
         await land();
         await this.endLease(id, attempt);
       },
@@ -337,13 +338,13 @@ export class WebhookEngine {
       `SELECT trigger AS kind FROM webhook_attempts WHERE delivery_id = $1 ORDER BY fence DESC LIMIT 1`,
       [deliveryId],
     );
-    if (!row) throw new Error('An attempt without a row.');
+    if (!row) throw new Error('The attempt has no row');
     return this.model.began(deliveryId, row.kind, now);
   }
 
-  /** By the database's clock, so that nobody waits for it. */
+  /** Ends a lease by the database's clock, so that the test does not wait for it. */
   private async endLease(deliveryId: Id, attempt: ModelAttempt): Promise<void> {
-    if (this.model.delivery(deliveryId).attempt !== attempt) return; // it has been begun again: not ours any more
+    if (this.model.delivery(deliveryId).attempt !== attempt) return; // another worker has begun it again
     attempt.cutOff = true;
     await this.db.source.query(
       `UPDATE webhook_deliveries SET lease_until = clock_timestamp() - interval '1 ms' WHERE id = $1`,

@@ -1,7 +1,7 @@
 /**
- * A reference model of endpoints and deliveries, written from STATE-1 to STATE-15 and DEL-1 to DEL-9 alone:
- * it says what an attempt may do and what follows, and throws where somebody does otherwise.
- * Which of several due deliveries comes first is nobody's promise, so attempts are told to it, not foretold by it.
+ * A reference model of endpoints and deliveries, written only from STATE-1 to STATE-15 and DEL-1 to DEL-9. It knows the allowed attempts
+ * and their effects, and throws if the engine deviates. The rules do not order several due deliveries, so the engine reports attempts
+ * to the model.
  */
 import type { Id } from '../../../platform/core/ids.ts';
 
@@ -12,7 +12,7 @@ export const day = 24 * hour;
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 
 export type Kind = 'schedule' | 'manual' | 'recovery' | 'test';
-/** What a receiver says; `retry` is a 503 that asks for so many seconds. */
+/** A receiver's reply; `retry` is a 503 that asks for this many seconds. */
 export type Reply = { says: 'ok' } | { says: 'fail' } | { says: 'retry'; seconds: number };
 
 export interface ModelEndpoint {
@@ -23,11 +23,11 @@ export interface ModelEndpoint {
   failingSince: number | null;
   enabledAt: number;
   holdUntil: number | null;
-  /** Armings in a row: above 0 it is throttled. */
+  /** Consecutive armings: above 0 it is throttled. */
   armings: number;
-  /** Which moment of the sequence the last arming was. */
+  /** The index of the last arming in the sequence. */
   armedAt: number;
-  /** Newest first, and until when the second one signs. */
+  /** Newest first, with the end of the second secret's validity. */
   secrets: string[];
   previousUntil: number;
 }
@@ -35,14 +35,14 @@ export interface ModelEndpoint {
 export interface ModelAttempt {
   kind: Kind;
   startedAt: number;
-  /** Which moment of the sequence its beginning was. */
+  /** The index of its beginning in the sequence. */
   moment: number;
   onSchedule: boolean;
-  /** Let through by the gate while throttled. */
+  /** Released by the gate while throttled. */
   admitted: boolean;
-  /** Its worker died, or is taken for dead. */
+  /** Its worker died or counts as dead. */
   cutOff: boolean;
-  /** Whether it is to be made again if it was cut off. */
+  /** Whether it must be repeated after a cut-off. */
   wanted: boolean;
 }
 
@@ -55,11 +55,11 @@ interface ModelDelivery {
   purged: boolean;
   /** Recorded attempts. */
   attempts: number;
-  /** Of these, the ones on the schedule. */
+  /** The recorded attempts that follow the schedule. */
   scheduled: number;
   nextAt: number;
   asked: Exclude<Kind, 'schedule'> | null;
-  /** A recovery that was hurried by a resend does not wait for one of the four places. */
+  /** A recovery that a resend hurried does not wait for one of the four slots. */
   hurried: boolean;
   attempt: ModelAttempt | undefined;
   interruptions: number;
@@ -105,7 +105,7 @@ export class WebhookModel {
     });
   }
 
-  /** A fact is told to whoever asked for it and is not disabled; nothing but the removal is told of a removed student. */
+  /** A fact goes to every enabled subscriber; about a removed student only the removal is sent. */
   created(id: Id, endpointId: Id, about: { studentId: Id | null; type: string }, now: number): void {
     expectThat(this.endpoint(endpointId).status !== 'disabled', 'a delivery for a disabled endpoint');
     const untold = about.studentId !== null && this.removed.has(about.studentId) && about.type !== 'student.removed';
@@ -139,10 +139,10 @@ export class WebhookModel {
     const again = before?.wanted && before.kind === kind;
     const pending = delivery.status === 'pending';
     if (!again && kind === 'schedule') {
-      expectThat(pending && delivery.nextAt <= now, 'an attempt that nobody asked for and that is not due');
+      expectThat(pending && delivery.nextAt <= now, 'an attempt that is neither requested nor due');
       expectThat(delivery.scheduled < 8, 'a ninth attempt on the schedule');
     } else if (!again) {
-      expectThat(delivery.asked === kind, `an attempt (${kind}) that nobody asked for`);
+      expectThat(delivery.asked === kind, `an attempt (${kind}) without a request`);
       delivery.asked = null;
     }
     const admitted = endpoint.armings > 0 && kind === 'schedule';
@@ -153,7 +153,7 @@ export class WebhookModel {
     if (kind === 'recovery' && !delivery.hurried) {
       const others = this.of(delivery.endpointId).filter(
         ({ hurried, attempt }) =>
-          // One that was canceled in flight has given up its place.
+          // An attempt that was canceled in flight has released its slot.
           !hurried && attempt?.kind === 'recovery' && attempt.wanted && !attempt.cutOff,
       );
       expectThat(others.length < 4, 'a fifth recovery under way');
@@ -175,7 +175,7 @@ export class WebhookModel {
     return this.of(endpointId).some(({ attempt }) => attempt && !attempt.cutOff && which(attempt));
   }
 
-  /** The answer is recorded, unless another worker has taken the attempt for dead and begun it again. */
+  /** Records the answer, unless another worker has declared the attempt dead and begun it again. */
   answered(id: Id, attempt: ModelAttempt, reply: Reply): void {
     const delivery = this.delivery(id);
     if (delivery.attempt !== attempt) return;
@@ -183,7 +183,7 @@ export class WebhookModel {
     else this.failed(delivery, attempt, reply.says === 'retry' ? reply.seconds : 0, true);
   }
 
-  /** After the fourth interruption the number counts as a failed attempt, for which the endpoint is not to blame. */
+  /** After the fourth interruption the number counts as a failed attempt, which does not count against the endpoint. */
   gaveUp(id: Id): void {
     const delivery = this.delivery(id);
     expectThat(delivery.interruptions === 4, `a number given up after ${delivery.interruptions} interruptions`);
@@ -205,7 +205,7 @@ export class WebhookModel {
     recorded(delivery);
     const at = attempt.startedAt;
     if (attempt.onSchedule) delivery.scheduled += 1;
-    // What was recovered while this attempt was in flight has its own attempt before it.
+    // If it was recovered while this attempt was in flight, the recovery's own attempt comes first.
     if (delivery.status === 'pending' && delivery.asked !== 'recovery') {
       const wait = waits[delivery.scheduled - 1];
       if (attempt.onSchedule ? wait === undefined : attempt.kind === 'recovery') {
@@ -227,7 +227,7 @@ export class WebhookModel {
     if (this.isGivenUp(endpoint, at)) this.disable(delivery.endpointId, 'failing', at);
   }
 
-  /** Enabled, failing, and without an accepted delivery for 5 days; the time before it was last enabled does not count. */
+  /** Enabled, with failures, and without an accepted delivery for 5 days; time before the last enabling does not count. */
   isGivenUp({ status, failingSince, enabledAt }: ModelEndpoint, now: number): boolean {
     return status === 'enabled' && failingSince !== null && Math.max(failingSince, enabledAt) + 5 * day <= now;
   }
@@ -253,7 +253,7 @@ export class WebhookModel {
     delivery.nextAt = Math.min(delivery.nextAt, now);
   }
 
-  /** @returns how many are recovered */
+  /** @returns the number of recovered deliveries */
   recover(endpointId: Id, since: number, now: number): number {
     const recovered = this.of(endpointId).filter(
       ({ status, cancelReason, completedAt, purged, createdAt }) =>
@@ -277,7 +277,7 @@ export class WebhookModel {
     }
   }
 
-  /** After an outage the expiry and the end of its endpoint may be due at one moment: either may come first. */
+  /** After an outage the expiry and the end of its endpoint may be due simultaneously: either may come first. */
   expired(id: Id, now: number): void {
     const delivery = this.delivery(id);
     const { status, cancelReason, completedAt } = delivery;
@@ -285,7 +285,7 @@ export class WebhookModel {
     expectThat(deadline <= now, 'an expiry before 30 days');
     expectThat(delivery.attempt === undefined || delivery.attempt.cutOff, 'an expiry during an attempt');
     const disabledThen = status === 'canceled' && cancelReason === null && (completedAt ?? 0) >= deadline;
-    expectThat(status === 'pending' || disabledThen, 'an expiry of what had ended before');
+    expectThat(status === 'pending' || disabledThen, 'an expiry of an ended delivery');
     delivery.status = 'pending';
     cancel(delivery, 'expired', now);
   }
@@ -301,7 +301,7 @@ function recorded(delivery: ModelDelivery): void {
   Object.assign(delivery, { attempt: undefined, interruptions: 0, attempts: delivery.attempts + 1 });
 }
 
-/** What is unsent is not sent any more, nor what was asked for beside the schedule; what is in flight is still recorded. */
+/** Unsent attempts and requested attempts are dropped; an attempt in flight is still recorded. */
 function cancel(delivery: ModelDelivery, reason: ModelDelivery['cancelReason'], now: number): void {
   delivery.asked = null;
   if (delivery.attempt) delivery.attempt.wanted = false;

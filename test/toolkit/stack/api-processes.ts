@@ -1,4 +1,4 @@
-/** The API as processes, which can be killed, and a line to their listeners of files, which can be cut. */
+/** The API as processes that can be killed, and a line to their file listeners that can be cut. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import net from 'node:net';
@@ -13,13 +13,13 @@ import { testDatabase } from './database.ts';
 const startTimeoutMs = 60_000;
 
 interface ApiProcess {
-  /** Of its listener of files. */
+  /** The port of its file listener. */
   filesPort: number;
   /** Ends it as a crash would. */
   kill(): Promise<void>;
 }
 
-/** Call it in a `describe`: processes that still run are killed after its tests. @returns starts one and waits until it is ready */
+/** Call it in a `describe`: processes that still run are killed after its tests. @returns starts a process and waits until it is ready */
 export function useApiProcesses(): (env: Readonly<Record<string, string>>) => Promise<ApiProcess> {
   const children: Child[] = [];
   let directory = '';
@@ -58,7 +58,7 @@ async function killed(child: Child): Promise<void> {
   try {
     process.kill(child.pid, 'SIGKILL');
   } catch {
-    return; // It has ended already.
+    return; // The process has ended already.
   }
   await child.exited;
 }
@@ -66,9 +66,9 @@ async function killed(child: Child): Promise<void> {
 interface Line {
   /** `http://127.0.0.1:<port>`: a load balancer's address. */
   url: string;
-  /** Connections from now on go there. @param bytes that pass in all before the line stalls */
+  /** New connections go to this port. @param bytes total bytes before the line stalls */
   leadTo(port: number, bytes?: number): void;
-  /** How many bytes have passed since. */
+  /** The number of bytes since then. */
   passed(): number;
   /** Cuts the client's side of every connection; the other side notices nothing until `hangUp`. */
   cut(): void;

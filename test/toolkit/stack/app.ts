@@ -1,4 +1,4 @@
-/** An API of a test's own, on the database of the run: the same app with some dependencies replaced, and its log at hand. */
+/** A test's own API on the database of the run: the same app with some dependencies replaced, and its log. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Writable } from 'node:stream';
@@ -22,17 +22,17 @@ import { testDeps } from './database.ts';
 export interface ServedApp {
   /** `http://127.0.0.1:<port>`, for callAt. */
   base: string;
-  /** Every line of its log so far, as it was written. */
+  /** All lines of its log so far. */
   log: string[];
   close(): Promise<void>;
 }
 
 interface Replacements {
-  /** How the egress guard looks names up. */
+  /** The name resolution of the egress guard. */
   resolve?: Resolve;
   /** Further environment variables. */
   env?: Record<string, string>;
-  /** What the app is made of, from what it would be made of. */
+  /** Changes the app's dependencies. */
   deps?: (usual: ApiDeps) => ApiDeps;
 }
 

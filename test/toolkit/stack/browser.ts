@@ -1,16 +1,16 @@
-/** A Chromium of a test file's own, and its pages. It reaches this machine and nothing else. */
+/** A Chromium for one test file, and its pages. It reaches only this machine. */
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
 
 const startTimeoutMs = 60_000;
-/** Room of a screen in CSS pixels: the narrowest phone that we care for, and a laptop. */
+/** Widths of screens in CSS pixels: the narrowest supported phone, and a laptop. */
 export const widths = { phone: 360, laptop: 1_200 } as const;
 const height = 800;
 
 /**
  * Call it in a `describe`: starts Chromium before its tests and ends it after them; pages end with their test.
- * @returns opens a page in a session of its own, for use inside the tests
+ * @returns opens a page in a separate session, for use inside the tests
  */
 export function useBrowser(): (width: number) => Promise<Page> {
   let browser: Browser | undefined;
@@ -20,7 +20,7 @@ export function useBrowser(): (width: number) => Promise<Page> {
     browser = await chromium.launch({
       executablePath: await locate(components.chromium),
       timeout: startTimeoutMs,
-      // Names of this machine alone are looked up, whatever a page refers to; a proxy would look them up instead.
+      // Only names of this machine are resolved, whatever a page refers to; a proxy would resolve them otherwise.
       args: ['--no-proxy-server', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
     });
   });
@@ -29,14 +29,14 @@ export function useBrowser(): (width: number) => Promise<Page> {
   });
   after('stop Chromium', () => browser?.close());
   return async (width) => {
-    if (browser === undefined) throw new Error('Chromium runs only while tests do.');
+    if (browser === undefined) throw new Error('Chromium runs only during tests');
     const context = await browser.newContext({ viewport: { width, height } });
     contexts.push(context);
     return context.newPage();
   };
 }
 
-/** @returns how many CSS pixels of the page stand beside the screen: 0 where nobody must scroll sideways */
+/** @returns the width of the page beyond the screen in CSS pixels: 0 if it needs no horizontal scrolling */
 export function overhang(page: Pick<Page, 'evaluate'>): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }

@@ -1,4 +1,4 @@
-/** The stores that the tests of the rate limits count in: the run's Postgres, a Redis of their own, and a line to a store that can fail. */
+/** The stores for tests of the rate limits: the run's Postgres, a separate Redis, and a line to a store that can fail. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
@@ -41,7 +41,7 @@ export async function startRedis(): Promise<Store> {
   return { url: new Secret(`redis://127.0.0.1:${port}`), stop: () => server.stop() };
 }
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -57,11 +57,11 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-/** A line to a store that a test can break: connections are accepted in every state. */
+/** A line to a store that a test can break. It accepts connections in every state. */
 interface Line extends Store {
-  /** How many connections were opened so far. */
+  /** The number of opened connections so far. */
   readonly connections: number;
-  /** `open` carries, `silent` swallows what is sent and never answers, on connections that exist as well as on new ones. */
+  /** `open` forwards; `silent` drops everything and never answers, on existing and on new connections. */
   state: 'open' | 'silent';
 }
 

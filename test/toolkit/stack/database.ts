@@ -1,4 +1,4 @@
-/** The migrated database of the file that runs now. */
+/** The migrated database of the current test file. */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../../config.ts';
 import { Secret } from '../../../platform/core/secret.ts';
@@ -13,7 +13,7 @@ import { testObjectStore } from './storage.ts';
 
 let opened: Promise<DataSource> | undefined;
 
-/** @returns a connection to the database of the file that runs now, which is migrated and was empty */
+/** @returns a connection to the migrated, initially empty database of the current test file */
 export function testDatabase(): Promise<DataSource> {
   opened ??= open();
   return opened;
@@ -29,12 +29,12 @@ async function open(): Promise<DataSource> {
   return source;
 }
 
-/** What domain functions need, on a database of the test's making. */
+/** The dependencies of domain functions, on a database of the test. */
 export function depsOn(db: Database): VaultDeps {
   return { db, vault: createVault(readConfig().masterKey) };
 }
 
-/** What domain functions need, on the test database; nobody is notified. */
+/** The dependencies of domain functions, on the test database; without notifications. */
 export async function testDeps(): Promise<AddressedDeps & StudentDeps> {
   const source = await testDatabase();
   return {
@@ -46,7 +46,7 @@ export async function testDeps(): Promise<AddressedDeps & StudentDeps> {
   };
 }
 
-/** @returns a connection to an empty database of the test's own, beside the one of the run; the test destroys the connection */
+/** @returns a connection to an empty database of the test; the test destroys the connection */
 export async function scratchDatabase(): Promise<DataSource> {
   const source = await testDatabase();
   const name = `scratch_${newId().replaceAll('-', '')}`;
@@ -60,10 +60,10 @@ function databaseUrl(name: string): Secret {
   return new Secret(url.href);
 }
 
-/** Written at a time of its own: by each call, and by the first process that starts. */
+/** Tables that change independently of a request: with each call, or with the first process that starts. */
 const uncounted = new Set(['rate_limit_counters', 'vault_secrets']);
 
-/** How many rows each table has: what must not change when a request is refused. */
+/** The number of rows of each table, which a refused request must not change. */
 export async function rowCounts(): Promise<Record<string, number>> {
   const source = await testDatabase();
   const tables = source.entityMetadatas.map(({ tableName }) => tableName).filter((name) => !uncounted.has(name));
@@ -73,7 +73,7 @@ export async function rowCounts(): Promise<Record<string, number>> {
   return counts ?? {};
 }
 
-/** Where a text stands in the database: every column of every table is searched, bytes too, without regard to case; a partition as its table. @returns `table.column` */
+/** The columns that contain a text: searches all tables, also bytes, ignoring case; a partition counts as its table. @returns `table.column` */
 export async function columnsHolding(text: string): Promise<string[]> {
   const source = await testDatabase();
   const columns = await source.query<{ table: string; column: string; type: string }[]>(
@@ -93,7 +93,7 @@ export async function columnsHolding(text: string): Promise<string[]> {
   return found.flat();
 }
 
-/** The facts of a club that no relay has carried on yet, oldest first. */
+/** The facts of a club that no relay has processed yet, oldest first. */
 export async function factsOf(clubId: Id): Promise<{ type: string; studentId: Id }[]> {
   const source = await testDatabase();
   return source.query<{ type: string; studentId: Id }[]>(
@@ -102,7 +102,7 @@ export async function factsOf(clubId: Id): Promise<{ type: string; studentId: Id
   );
 }
 
-/** The mails asked for on behalf of somebody, oldest first, as their templates. @param ownerId the student's, administrator's or invitation's id */
+/** The templates of the mails for an owner, oldest first. @param ownerId the student's, administrator's or invitation's id */
 export async function mailsTo(ownerId: Id): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ template: string }[]>(

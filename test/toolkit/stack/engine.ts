@@ -1,4 +1,4 @@
-/** The whole delivery engine for tests: worker processes, the Temporal that they work for, and receivers. */
+/** The whole delivery engine for tests: worker processes, their Temporal, and receivers. */
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { useDeliveries, type Delivering } from './receivers.ts';
@@ -7,10 +7,10 @@ import { useTemporal, useWorker, useWorkerProcesses } from './worker.ts';
 interface Engine {
   /** Starts a worker process and waits until it is ready; see {@link useWorkerProcesses}. */
   startWorker: ReturnType<typeof useWorkerProcesses>;
-  /** Starts the worker in this process, for tests that kill nothing; see {@link useWorker}. */
+  /** Starts the worker in this process, for tests that kill no process; see {@link useWorker}. */
   startWorkerHere: ReturnType<typeof useWorker>;
   temporal(): Client;
-  /** A receiver that is stopped after the tests. 200 unless told otherwise. */
+  /** A receiver that is stopped after the tests; it answers 200 by default. */
   receiver: Delivering['receiver'];
   /** The newest run of a delivery. */
   runOf(deliveryId: string): WorkflowHandle;
@@ -20,7 +20,7 @@ interface Engine {
 export function useEngine(): Engine {
   const startWorker = useWorkerProcesses('webhooks');
   const temporal = useTemporal();
-  const delivering = useDeliveries(); // its receivers end before the worker, which waits for attempts in flight
+  const delivering = useDeliveries(); // the receivers stop before the worker, which waits for attempts in flight
   const startWorkerHere = useWorker();
   return {
     startWorker,

@@ -1,4 +1,4 @@
-/** The example receivers of docs/examples/receivers as processes: started as a reader would start them, watched by what they print. */
+/** The example receivers of docs/examples/receivers as processes, started like a reader would start them and watched by their output. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -15,9 +15,9 @@ interface Example {
   readonly tool: string;
   /** Prints the version of the tool. */
   readonly versionArgs: readonly string[];
-  /** Finds the minor version in it. */
+  /** Finds the minor version in the output. */
   readonly minorVersion: RegExp;
-  /** The lowest that the file names. */
+  /** The lowest version that the file names. */
   readonly leastMinor: number;
   readonly isCompiled: boolean;
 }
@@ -49,7 +49,7 @@ export const examples: readonly Example[] = [
   },
 ];
 
-/** Why an example cannot be run on this machine; undefined where it can. */
+/** Why an example cannot run on this machine; undefined if it can. */
 export function whyMissing({ tool, versionArgs, minorVersion, leastMinor }: Example): string | undefined {
   const { status, stdout, error } = spawnSync(tool, versionArgs, {
     encoding: 'utf8',
@@ -65,17 +65,17 @@ export function whyMissing({ tool, versionArgs, minorVersion, leastMinor }: Exam
 export interface RunningExample {
   /** `http://127.0.0.1:<port>`. */
   readonly url: string;
-  /** How often it handled the message so far. */
+  /** The number of times that it handled the message so far. */
   timesHandled(eventId: string): number;
   /** Resolves once it has handled the message. @throws Error after 5 s */
   untilHandled(eventId: string): Promise<void>;
-  /** Resolves with its exit code, `null` where a signal ended it. */
+  /** Resolves with its exit code, or `null` if a signal ended it. */
   stop(): Promise<number | null>;
 }
 
 /**
- * @param secret which it takes from its environment
- * @throws Error where it does not compile, or ends before it listens
+ * @param secret passed in its environment
+ * @throws Error if it does not compile, or ends before it listens
  */
 export async function startExample(example: Example, secret: string): Promise<RunningExample> {
   const scratch = mkdtempSync(path.join(os.tmpdir(), 'example-'));
@@ -127,7 +127,7 @@ function compiled({ tool, file }: Example, source: string, directory: string): s
   const program = path.join(directory, 'receiver');
   const { status, stderr } = spawnSync(tool, ['build', '-o', program, source], {
     encoding: 'utf8',
-    // The toolchain that is there: a test fetches none.
+    // Uses the installed toolchain: a test downloads none.
     env: { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '' },
   });
   if (status !== 0) throw new Error(`${file} does not compile:\n${stderr}`);

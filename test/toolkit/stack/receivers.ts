@@ -1,4 +1,4 @@
-/** Receivers on this machine, and the way out to them: what a delivery's attempt is posted through. */
+/** Receivers on this machine, and the egress through which deliveries are posted to them. */
 import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import { readConfig } from '../../../config.ts';
 import { startReceiver, type ReceiverOptions, type Receiver } from '../../../dev/receiver.ts';
@@ -9,13 +9,13 @@ import { fakePermits } from '../fakes/attempt-permits.ts';
 import { testDeps } from './database.ts';
 import { testStack } from './stack.ts';
 
-/** Shorter than the 15 s of production, so that a receiver that says nothing costs a test no more than this. */
+/** Shorter than the 15 s of production, so that a silent receiver costs a test only this time. */
 const attemptTimeLimitMs = 2_000;
 
 export interface Delivering {
-  /** The step's dependencies, real in every part; waits are the table's own (jitter 0.5) unless changed. */
+  /** The step's real dependencies; waits use the table's values (jitter 0.5) by default. */
   deps(changes?: Partial<DeliveryDeps>): DeliveryDeps;
-  /** A receiver that is stopped after the tests of the `describe`. 200 unless told otherwise. */
+  /** A receiver that is stopped after the tests of the `describe`; it answers 200 by default. */
   receiver(respond?: ReceiverOptions['respond'], options?: Partial<ReceiverOptions>): Promise<Receiver>;
 }
 
@@ -25,7 +25,7 @@ export function useDeliveries(): () => Delivering {
   let egress: Egress | undefined;
   const receivers: Receiver[] = [];
 
-  before('open the way out to receivers', async () => {
+  before('open the egress to receivers', async () => {
     const { db, vault } = await testDeps();
     const { authority } = await testStack();
     const certificate = await authority.issue(['127.0.0.1', 'localhost']);
@@ -51,13 +51,13 @@ export function useDeliveries(): () => Delivering {
       },
     };
   });
-  after('stop the receivers and close the way out', async () => {
+  after('stop the receivers and close the egress', async () => {
     await Promise.all(receivers.map((receiver) => receiver.stop()));
     await egress?.close();
   });
 
   return () => {
-    if (delivering === undefined) throw new Error('The way out to receivers is open only while tests run.');
+    if (delivering === undefined) throw new Error('The egress to receivers is open only during tests');
     return delivering;
   };
 }

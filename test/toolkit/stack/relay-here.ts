@@ -1,22 +1,22 @@
-/** The relay of tests whose time is skipped: carries the wakes of the test's own clubs to the server that skips time. */
+/** A relay for tests with skipped time: carries the wakes of the test's clubs to the time-skipping server. */
 import { removeWake, type ClaimedWake } from '../../../platform/engine/wakes.ts';
 import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import type { WorkflowClient } from '../../../worker/temporal/workflow-client.ts';
 import { testDatabase } from './database.ts';
 
 export interface RelayHere {
-  /** From now on the wakes of this club are carried too. */
+  /** Carries the wakes of this club from now on, too. */
   serve(clubId: string): void;
-  /** Resolves when every wake that was committed before the call has been carried on. */
+  /** Resolves when every wake that was committed before the call has been sent. */
   carry(): Promise<void>;
   /**
-   * The same activities, but each ends only when what it woke has been carried on. Time stands while an activity is under
-   * way, so that none is skipped between a commit and its signal.
+   * Wraps activities so that each ends only after its wakes were sent. Time stands still during an activity, so that no time is skipped
+   * between a commit and its signal.
    */
   carryingAfterEach<Activities extends object>(activities: Activities): Activities;
 }
 
-/** @param workflowTypes those that a worker runs for: a run that nobody picks up would hold time for ever */
+/** @param workflowTypes the types that have a worker: a run without a worker would stop time forever */
 export function relayHere(workflows: WorkflowClient, workflowTypes: readonly WorkflowType[]): RelayHere {
   const clubs = new Set<string>();
   let carried: Promise<void> = Promise.resolve();
@@ -31,7 +31,7 @@ export function relayHere(workflows: WorkflowClient, workflowTypes: readonly Wor
         [[...clubs], workflowTypes],
       );
       if (wakes.length === 0) return;
-      // As the relay does: a wake that was raised meanwhile is not removed, and found again.
+      // Like the relay: a wake that was raised meanwhile is not removed, and is found again.
       await Promise.all(wakes.map((wake) => workflows.signalWithStart(wake).then(() => removeWake(source, wake))));
     }
   }

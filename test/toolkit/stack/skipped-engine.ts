@@ -1,4 +1,4 @@
-/** The webhook engine with time skipped: both workflows, their real activities, and the wakes between them. */
+/** The webhook engine with skipped time: both workflows, their real activities, and the wakes between them. */
 import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { activities as all } from '../../../activities/index.ts';
@@ -27,38 +27,38 @@ export type DeliveryHandle = WorkflowHandle<typeof webhookDelivery>;
 type GateHandle = WorkflowHandle<typeof endpointGate>;
 
 export interface SkippedEngine {
-  /** By the server's clock. */
+  /** The time of the server's clock. */
   now(): Promise<Date>;
-  /** Lets so much time pass, and whatever is due in it happen. */
+  /** Lets this much time pass, with everything that is due in it. */
   pass(ms: number): Promise<void>;
-  /** Something that a caller of the API does now; what it wakes is carried on. */
+  /** Runs an API caller's act now, and carries its wakes. */
   act<T>(what: (deps: VaultDeps, now: Date) => Promise<T>): Promise<T>;
-  /** An endpoint of a club of its own, at a receiver that answers like this: 200 unless told otherwise. */
+  /** An endpoint of a new club, at a receiver that answers like this; 200 by default. */
   endpoint(respond?: ReceiverOptions['respond']): Promise<{ receiver: Receiver; subscription: Subscription }>;
   /** The first run of a delivery. */
   start(delivery: TestWebhookDelivery, options?: { local?: boolean; taskQueue?: string }): Promise<DeliveryHandle>;
-  /** The run of a gate that nobody has called. */
+  /** The run of a gate that no delivery has called. */
   startGate(subscription: Subscription, options: { taskQueue: string }): Promise<GateHandle>;
   /** A delivery that is due now, and its run. */
   deliver(subscription: Subscription): Promise<TestWebhookDelivery>;
-  /** So many; resolves when each was attempted, or has parked. */
+  /** Delivers this many; resolves when each was attempted or parked. */
   deliverAll(subscription: Subscription, count: number): Promise<TestWebhookDelivery[]>;
-  /** The run of a delivery; while its result is awaited, time is skipped. */
+  /** The run of a delivery; awaiting its result skips time. */
   runOf(delivery: { id: string }): DeliveryHandle;
-  /** The run of an endpoint's gate, which somebody has called. */
+  /** The run of an endpoint's gate that a delivery has called. */
   gateOf(subscription: Subscription): GateHandle;
-  /** How the deliveries end, in their order. */
+  /** The ends of the deliveries, in order. */
   outcomesOf(deliveries: readonly { id: string }[]): Promise<string[]>;
-  /** Called before each step of a gate, which waits for it. */
+  /** Called and awaited before each step of a gate. */
   beforeGate: (endpointId: string) => Promise<void>;
-  /** From 0 up to 1, for the variation of the waits. */
+  /** From 0 up to 1, for the jitter of the waits. */
   random: number;
 }
 
-/** The task queue of a worker that keeps no workflow in its cache. */
+/** The task queue of a worker without a workflow cache. */
 export const uncached = 'uncached';
 
-/** As the server of the stack has them. */
+/** The type of search attributes on the stack's server. */
 const keyword = proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
 export const searchAttributes = {
   ClubId: keyword,
@@ -83,26 +83,26 @@ export function useSkippedEngine(): () => SkippedEngine {
     const { connection, nativeConnection } = environment();
     await connection.operatorService.addSearchAttributes({ namespace: 'default', searchAttributes });
     const relay = relayHere(createWorkflowClient(nativeConnection, 'default'), ['webhookDelivery', 'endpointGate']);
-    const made = createEngine(environment, delivering, relay);
-    const deps = delivering().deps({ random: () => made.random });
+    const createdEngine = createEngine(environment, delivering, relay);
+    const deps = delivering().deps({ random: () => createdEngine.random });
     const gate = all.endpointGate(deps);
     const activities = relay.carryingAfterEach({
       ...all.webhookDelivery({ deliveries: deps }),
       async tendGate(endpointId: string, now: number): ReturnType<typeof tendGate> {
-        await made.beforeGate(endpointId);
+        await createdEngine.beforeGate(endpointId);
         return gate.tendGate(endpointId, now);
       },
     });
     workers.push(await runWorkerHere(nativeConnection, { taskQueue: 'webhooks', activities }));
     workers.push(await runWorkerHere(nativeConnection, { taskQueue: uncached, activities, maxCachedWorkflows: 0 }));
-    engine = made;
+    engine = createdEngine;
   });
   beforeEach('set the engine right', () => {
     if (engine) Object.assign(engine, initial);
   });
 
   return () => {
-    if (engine === undefined) throw new Error('The engine runs only while tests do.');
+    if (engine === undefined) throw new Error('The engine runs only during tests');
     return engine;
   };
 }
@@ -150,7 +150,7 @@ function createEngine(
     async deliverAll(subscription, count) {
       const deliveries: TestWebhookDelivery[] = [];
       while (deliveries.length < count) deliveries.push(await buildWebhookDelivery(subscription, await engine.now()));
-      // All at once: were they started one after the other, the first could be due again before the last is attempted.
+      // All start simultaneously: otherwise the first could be due again before the last is attempted.
       await Promise.all(deliveries.map((delivery) => engine.start(delivery)));
       for (const { id } of deliveries) await untilTaken(id);
       return deliveries;
@@ -158,7 +158,7 @@ function createEngine(
     runOf: ({ id }) => client.workflow.getHandle(workflowIdOf('webhookDelivery', id)),
     gateOf: ({ endpoint }) => client.workflow.getHandle(workflowIdOf('endpointGate', endpoint.id)),
     async outcomesOf(deliveries) {
-      // One after the other: the server knows one caller at a time who lets time pass.
+      // One after the other: the server supports one caller at a time that skips time.
       const outcomes: string[] = [];
       for (const delivery of deliveries) outcomes.push(await engine.runOf(delivery).result());
       return outcomes;
@@ -167,7 +167,7 @@ function createEngine(
   return engine;
 }
 
-/** Resolves once the delivery was attempted, or has parked. */
+/** Resolves once the delivery was attempted or parked. */
 async function untilTaken(id: string): Promise<void> {
   await until('its first step', { timeoutMs: 45_000 }, async () => {
     const { attemptCount, parkedAt } = await deliveryRow(id);
@@ -175,7 +175,7 @@ async function untilTaken(id: string): Promise<void> {
   });
 }
 
-/** Every attempt that was made at an endpoint, in the order of their beginnings. */
+/** All attempts at an endpoint, in the order of their begins. */
 export async function attemptsAt(endpointId: string): Promise<WebhookAttempt[]> {
   const source = await testDatabase();
   return source.manager
@@ -187,5 +187,5 @@ export async function attemptsAt(endpointId: string): Promise<WebhookAttempt[]> 
     .getMany();
 }
 
-/** When the attempt was over, in Unix milliseconds. */
+/** The end of the attempt, in Unix milliseconds. */
 export const endOf = ({ startedAt, durationMs }: WebhookAttempt) => startedAt.getTime() + (durationMs ?? Number.NaN);

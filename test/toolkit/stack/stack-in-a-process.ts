@@ -1,4 +1,4 @@
-/** For stack.test.ts: holds a stack in the directory of its first argument until it is killed. */
+/** For stack.test.ts: runs a stack in the directory of its first argument until it is killed. */
 import { startStack } from '../../../dev/stack.ts';
 
 const stack = await startStack({

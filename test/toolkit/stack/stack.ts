@@ -1,6 +1,6 @@
 /**
- * The real stack that tests run against: Temporal, Postgres and S3 on free ports, one for the whole run. A file has a
- * database of its own in it, a process of the run a namespace and a mailbox. Each is there from when a test first asks.
+ * The real stack of the tests: Temporal, Postgres and S3 on free ports, one for the whole run. Each test file has its own database,
+ * and each process of the run its own namespace and mailbox. Each is created when a test first needs it.
  */
 import path from 'node:path';
 import { authorityIn, type Authority } from '../../../dev/certificates.ts';
@@ -9,7 +9,7 @@ import { atEndOfFile } from '../../run/lifecycle.ts';
 import type { Share } from '../../run/server.ts';
 
 interface TestStack {
-  /** All that config.ts needs; `process.env` has it too. */
+  /** All settings of config.ts; `process.env` has them too. */
   readonly environment: Readonly<Record<string, string>>;
   /** Issues certificates that API and worker trust. */
   readonly authority: Authority;
@@ -20,8 +20,8 @@ let sharing: Promise<TestStack> | undefined;
 let mailbox: Promise<Mailbox> | undefined;
 
 /**
- * The stack, with the database of the file that runs now. `process.env` names it from then on, for `readConfig()` and
- * for child processes.
+ * The stack, with the database of the current test file. `process.env` names it from then on, for `readConfig()` and for child
+ * processes.
  * @throws Error in a run of unit tests, which has no stack
  */
 export function testStack(): Promise<TestStack> {
@@ -29,7 +29,7 @@ export function testStack(): Promise<TestStack> {
   return sharing;
 }
 
-/** Where the run's bundle of the workflows lies; made when it is first asked for. */
+/** The path of the run's workflow bundle; created on first use. */
 export async function workflowBundleFile(): Promise<string> {
   return ask<string>('/bundle');
 }
@@ -50,7 +50,8 @@ async function share(): Promise<TestStack> {
 /** Asks the server of the run (test/run/server.ts). */
 async function ask<T>(what: string): Promise<T> {
   const base = process.env['TEST_RUN_URL'];
-  if (!base) throw new Error('This run has no stack: a test that needs one is no unit test (test/README.md).');
+  if (!base)
+    throw new Error('This run of unit tests has no stack. A test that needs it is not a unit test (test/README.md).');
   const response = await fetch(base + what);
   const body: unknown = await response.json();
   if (!response.ok) throw new Error(String(body));

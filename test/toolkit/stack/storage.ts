@@ -1,4 +1,4 @@
-/** The S3 server of the test run: the object store over its private bucket, and a plain client that looks into the bucket itself. */
+/** The S3 server of the test run: the object store on its private bucket, and a plain client that reads the bucket directly. */
 import {
   GetObjectCommand,
   ListMultipartUploadsCommand,
@@ -26,7 +26,7 @@ export async function testObjectStore(): Promise<ObjectStore> {
   return (store = createObjectStore(readConfig().storage));
 }
 
-/** Closes store and client; the next use opens new ones. After a test has moved the clock: both sign by how far it was from the server's. */
+/** Closes store and client; the next use opens new ones. Needed after a test has moved the clock, because both store their offset from the server's clock. */
 export function closeStorage(): void {
   closeStore();
   closeClient();
@@ -42,19 +42,19 @@ function closeClient(): void {
   client = undefined;
 }
 
-/** The buckets as S3 shows them, without the product's code in between. */
+/** The buckets through plain S3, without the product's code. */
 interface TestBucket {
-  /** The keys of all objects of both buckets, of every version and delete marker. */
+  /** The keys of all objects of both buckets, including all versions and delete markers. */
   everyVersion(): Promise<string[]>;
-  /** The keys of the stored objects that begin with `prefix`, in the private bucket unless told. */
+  /** The keys of the stored objects that begin with `prefix`, by default in the private bucket. */
   objects(prefix: string, bucket?: string): Promise<string[]>;
-  /** The keys of the multipart uploads that have begun and have not ended. */
+  /** The keys of the open multipart uploads. */
   openUploads(prefix: string): Promise<string[]>;
-  /** How many parts the multipart uploads have stored that have not ended. */
+  /** The number of stored parts of open multipart uploads. */
   storedParts(prefix: string): Promise<number>;
   /** @returns the bytes of a stored object */
   contentOf(key: string, bucket?: string): Promise<Buffer>;
-  /** Stores an object, as if it had been there. */
+  /** Stores an object directly. */
   store(key: string, bytes: Buffer, bucket?: string): Promise<void>;
   /** Stores a part of a multipart upload. */
   storePart(key: string, uploadId: string, number: number, bytes: Buffer): Promise<void>;
@@ -100,7 +100,7 @@ export async function testBucket(): Promise<TestBucket> {
   };
 }
 
-/** All pages of a list of versions: a bucket of the run holds files of many tests. */
+/** All pages of a list of versions: the run's bucket contains files of many tests. */
 async function* paginateListObjectVersions(
   s3: S3Client,
   Bucket: string,

@@ -6,7 +6,7 @@ import { useTimeSkipping } from './time-skipping.ts';
 describe('test/toolkit/stack/time-skipping', () => {
   const environment = useTimeSkipping();
 
-  it('a wait of 30 days is over at once', async () => {
+  it('ends a wait of 30 days immediately', async () => {
     const { client, nativeConnection } = environment();
     const worker = await Worker.create({
       connection: nativeConnection,

@@ -1,4 +1,4 @@
-/** Time-skipping workflow tests: a Temporal test server of its own for each test file, because its clock is global. */
+/** Time-skipping workflow tests: each test file has its own Temporal test server, because the server's clock is global. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
@@ -8,7 +8,7 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
 
-/** Starts the server and ends it when this process has gone, however it ended. */
+/** Starts the server and ends it after the end of this process, in any case. */
 const guarded = fileURLToPath(new URL('../../../dev/components/while-parent-lives.sh', import.meta.url));
 
 const startTimeoutMs = 60_000;
@@ -28,35 +28,35 @@ export function useTimeSkipping(): () => TestWorkflowEnvironment {
     if (this.currentTest) repeatOnServerFault(this.currentTest, () => (isStuck = true));
   });
   after('stop the time-skipping server', async () => {
-    // A test that ran out of time still awaits an answer: without its server that would end in the next file. The server
-    // ends with this process.
+    // A test that ran out of time still awaits an answer. Without its server, that wait would fail in the next file. The server ends with
+    // this process.
     if (!isStuck) await environment?.teardown();
   });
   return () => {
-    if (environment === undefined) throw new Error('The time-skipping server runs only while tests do.');
+    if (environment === undefined) throw new Error('The time-skipping server runs only during tests');
     return environment;
   };
 }
 
 async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
   quietRuntime();
-  // The SDK passes the server nothing but a port; the script takes its command from here.
+  // The SDK passes only a port to the server; the script takes its command from here.
   process.env[components.testServer.variable] = await locate(components.testServer);
   const start = () =>
     TestWorkflowEnvironment.createTimeSkipping({ server: { executable: { type: 'existing-path', path: guarded } } });
-  // The SDK gives the server's JVM 5 s to start, which a busy machine can miss; it can be asked again.
+  // The SDK gives the server's JVM 5 s to start, which a busy machine can miss; a start can be repeated.
   return start().catch(start).catch(start).catch(start).catch(start);
 }
 
 /**
- * The test server now and then refuses a workflow task with these words, when a signal meets a timer that time-skipping
- * has just fired; the run then stands still for ever. The real server does not. A test that fails after it is repeated
- * once, which the reporter prints (test/run/reporter.cjs); no other failure is repeated.
+ * The test server sometimes refuses a workflow task with these words when a signal meets a timer that time-skipping has just fired. The
+ * run then stands still forever. The real server has no such fault. A test that fails after it is repeated once, which the reporter
+ * prints (test/run/reporter.cjs); no other failure is repeated.
  */
 const serverFault = 'invalid history builder state for action';
 let serverFaults = 0;
 
-/** So much earlier than mocha a test gives up by itself, so that we see why. */
+/** The time before mocha's limit at which a test fails by itself, so that the cause is visible. */
 const aheadOfMochaMs = 500;
 
 function repeatOnServerFault(test: Test, onTimeOut: () => void): void {
@@ -82,7 +82,7 @@ function repeatOnServerFault(test: Test, onTimeOut: () => void): void {
   };
 }
 
-/** The SDK's log is for production; here only its errors matter, and the known fault among its warnings. Another test may have set the runtime up already. */
+/** Limits the SDK's log to errors, and hides the known fault among its warnings. Another test may have set up the runtime already. */
 export function quietRuntime(): void {
   const logger = new DefaultLogger('WARN', ({ level, message, meta }) => {
     const line = `${message} ${inspect(meta)}`;
@@ -95,6 +95,6 @@ export function quietRuntime(): void {
       telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} } },
     });
   } catch {
-    // It is as that test wants it.
+    // The runtime keeps that test's settings.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * For telemetry/instrumentations.test.ts: requests to a Koa application that asks Postgres and other servers, all of them traced by
- * the packages' own instrumentations. Prints the spans that would leave, and which headers others got. What must be nowhere is its
- * argument.
+ * For telemetry/instrumentations.test.ts: requests to a Koa application that queries Postgres and other servers, all traced by the packages'
+ * own instrumentations. It prints the exported spans, and the headers that other servers received. Its argument is a text that must
+ * appear nowhere.
  */
 import net, { type AddressInfo } from 'node:net';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
@@ -22,7 +22,7 @@ const tracer = traceWith(
   samplerOf({ sampler: 'parentbased_always_on', samplerShare: '1' }),
 );
 useTracer(tracer);
-// Only now: what was loaded before is not traced.
+// Loaded only now, because modules loaded earlier are not traced.
 const [{ default: Koa }, { default: pg }, undici, http] = await Promise.all([
   import('koa'),
   import('pg'),
@@ -35,12 +35,12 @@ const listening = async (server: net.Server) => {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 };
 
-/** The names of headers that another server gets of the application; without Node's own server, which would be traced. */
-const got: string[][] = [];
+/** The names of headers that another server receives from the application; not a server of Node, which would be traced. */
+const receivedHeaders: string[][] = [];
 const other = await listening(
   net.createServer((socket) =>
     socket.once('data', (head) => {
-      got.push([...String(head).matchAll(/^([\w-]+):/gm)].map(([, name = '']) => name.toLowerCase()));
+      receivedHeaders.push([...String(head).matchAll(/^([\w-]+):/gm)].map(([, name = '']) => name.toLowerCase()));
       socket.end(`HTTP/1.1 500 ${needle}\r\nConnection: close\r\nContent-Length: ${needle.length}\r\n\r\n${needle}`);
     }),
   ),
@@ -59,7 +59,7 @@ const callOthers = async () => {
   });
   await fetch(`${nowhere}/${needle}`).catch(() => undefined);
 };
-/** Nobody listens there, so each statement fails. */
+/** No server listens there, so each statement fails. */
 const askPostgres = async (statement: { name?: string; text: string }) => {
   const client = new pg.Client({ host: '127.0.0.1', port: 9, database: needle, user: needle });
   await client.connect().catch(() => undefined);
@@ -69,7 +69,7 @@ const askPostgres = async (statement: { name?: string; text: string }) => {
 const app = new Koa();
 app.silent = true;
 const { promise: hangs, resolve: hang } = Promise.withResolvers<void>();
-/** As most layers are: without a name of its own. */
+/** A layer without its own name, like most layers. */
 const returned = (layer: Middleware) => layer;
 useLayers(app, {
   named: returned(async (_context, next) => {
@@ -99,7 +99,7 @@ const ask = async (path: string) => {
   await (await fetch(`${url}/${path}`, options)).text();
 };
 
-/** Goes before it is answered. */
+/** Leaves before the answer. */
 const leave = async () => {
   const socket = net.connect(Number(new URL(url).port), '127.0.0.1');
   socket.write(`POST /${needle}/hang HTTP/1.1\r\nHost: ${needle}\r\n\r\n`);
@@ -107,7 +107,7 @@ const leave = async () => {
   socket.destroy();
   while (memory.getFinishedSpans().length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
 };
-/** @returns the spans that leave by it */
+/** @returns the spans that the work exports */
 const leftBy = async (work: () => Promise<void>) => {
   memory.reset();
   await work();
@@ -118,8 +118,8 @@ const untrusted = await leftBy(() => ask(`${needle}?email=${needle}`));
 const probes = await leftBy(async () => {
   for (const path of ['healthz', `readyz?${needle}`]) await ask(path);
 });
-const left = await leftBy(leave);
+const leavingSpans = await leftBy(leave);
 tracer.trust((address) => address === '127.0.0.1' || address === '::ffff:127.0.0.1');
 const trusted = await leftBy(() => ask(`${needle}/fail`));
-process.stdout.write(JSON.stringify({ untrusted, probes, left, trusted, got }));
+process.stdout.write(JSON.stringify({ untrusted, probes, left: leavingSpans, trusted, got: receivedHeaders }));
 process.exit(0);

@@ -1,4 +1,4 @@
-/** Tracing in this process, whose spans stay in memory: those of our own, without the instrumentations of packages. */
+/** Tracing in this process with the spans in memory: only our own spans, without the instrumentations of packages. */
 import { context, logs, propagation, SpanStatusCode, trace } from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { InMemorySpanExporter, SimpleSpanProcessor, type ReadableSpan } from '@opentelemetry/sdk-trace';
@@ -7,14 +7,14 @@ import { samplerOf } from '../../../platform/infra/telemetry/sampler.ts';
 import { createTracer } from '../../../platform/infra/telemetry/tracer.ts';
 import { useTracer, type Tracer } from '../../../platform/infra/tracing.ts';
 
-/** A span as it would leave the service. */
+/** A span in its exported form. */
 export interface LeftSpan {
   name: string;
   traceId: string;
   spanId: string;
-  /** Of the span above it. */
+  /** The id of its parent span. */
   parent: string | undefined;
-  /** Span ids that it links to. */
+  /** The ids of linked spans. */
   links: string[];
   failed: boolean;
   attributes: ReadableSpan['attributes'];
@@ -23,7 +23,7 @@ export interface LeftSpan {
 /**
  * Call it in a `describe`: tracing is on during its tests.
  * @param now Unix milliseconds, for the age of causes
- * @param reportLosses gets whom lost spans are to be told; none is lost
+ * @param reportLosses receives the owners of lost spans; none is lost here
  * @returns the spans that have ended since the last test began
  */
 export function useTracing(

@@ -1,4 +1,4 @@
-/** Workers for tests: in this process, on any Temporal connection; or the real worker as a process, which can be killed. */
+/** Workers for tests: in this process, on any Temporal connection; or the real worker as a process that can be killed. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -25,7 +25,7 @@ export async function workflowBundle(): Promise<{ codePath: string }> {
 
 /**
  * Runs a worker in this process until it is stopped.
- * @param options.activities the real ones, over the test's dependencies
+ * @param options.activities the real activities, on the test's dependencies
  */
 export async function runWorkerHere(
   connection: NativeConnection,
@@ -58,7 +58,7 @@ export function useTemporal(): () => Client {
   });
   after('disconnect from Temporal', () => client?.connection.close());
   return () => {
-    if (client === undefined) throw new Error('The client is connected only while tests run.');
+    if (client === undefined) throw new Error('The client is connected only during tests');
     return client;
   };
 }
@@ -67,7 +67,7 @@ export function useTemporal(): () => Client {
 export interface ObservedWorker {
   /** Whether it takes work: /readyz. */
   ready(): Promise<boolean>;
-  /** What /metrics says of this metric, summed over its labels; 0 when it says nothing. */
+  /** The value of this metric in /metrics, summed over its labels; 0 if absent. */
   metric(name: string): Promise<number>;
 }
 
@@ -75,19 +75,19 @@ export interface ObservedWorker {
 export interface WorkerProcess extends ObservedWorker {
   readonly pid: number;
   readonly exited: Promise<Exit>;
-  /** Sends the process a signal and waits until it has ended. @returns how, and after how many milliseconds */
+  /** Sends the process a signal and waits for its end. @returns the exit, and the milliseconds until it */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<Exit & { tookMs: number }>;
-  /** What it has logged. */
+  /** Its log so far. */
   log(): string;
 }
 
 const startTimeoutMs = 60_000; // some seconds, or many on a machine that does other things
 
 /**
- * Call it in a `describe`: runs that earlier files have left are ended first, so that workers find only what the tests of
- * this file give them, and every worker still running is killed after them.
- * @param taskQueues what the workers serve: a process that serves one is up sooner than one that serves all
- * @returns starts a worker and waits until it is ready; `env` is for its failpoints
+ * Call it in a `describe`. Runs of earlier files are ended first, so that workers find only this file's runs. Workers that still run are
+ * killed after the tests.
+ * @param taskQueues the queues that the workers serve: a process with one queue starts faster
+ * @returns starts a worker and waits until it is ready; `env` sets its failpoints
  */
 export function useWorkerProcesses(
   ...taskQueues: readonly TaskQueue[]
@@ -124,7 +124,7 @@ export function useWorkerProcesses(
     const base = `http://127.0.0.1:${port}`;
     await untilOk(`${base}/readyz`, { timeoutMs: startTimeoutMs, child });
     const { pid, exited } = child;
-    if (pid === undefined) throw new Error('A process that answers has an id.');
+    if (pid === undefined) throw new Error('The process has no id');
     return {
       pid,
       exited,
@@ -147,9 +147,9 @@ function observed(base: string): ObservedWorker {
 }
 
 /**
- * The whole worker in this process, for tests that kill nothing: it is up in a fraction of the time of a process. Call it
- * in a `describe`; the worker ends after its tests.
- * @returns starts the worker, once a `describe`; `env` changes its configuration
+ * Runs the whole worker in this process, for tests that kill no process: it starts much faster than a process. Call it in a `describe`;
+ * the worker ends after its tests.
+ * @returns starts the worker, once per `describe`; `env` changes its configuration
  */
 export function useWorker(): (env?: Readonly<Record<string, string>>) => Promise<ObservedWorker> {
   let running: RunningWorker | undefined;
@@ -161,7 +161,7 @@ export function useWorker(): (env?: Readonly<Record<string, string>>) => Promise
 
   return async (env = {}) => {
     quietRuntime();
-    register.resetMetrics(); // a worker of an earlier file has counted in this process
+    register.resetMetrics(); // a worker of an earlier file may have counted in this process
     const settings = { WORKER_PORT: '0', LOG_LEVEL: 'silent', WORKFLOW_BUNDLE_FILE: await workflowBundleFile() };
     running = await startWorker(readConfig({ ...process.env, ...settings, ...env }));
     return observed(`http://127.0.0.1:${running.port}`);
@@ -178,7 +178,7 @@ async function killed(child: Child): Promise<void> {
   await child.exited;
 }
 
-/** Ends every run that other files have left in the namespace of this process: their rows are not in this file's database. */
+/** Ends every run of other files in the namespace of this process: their rows are not in this file's database. */
 export async function endLeftRuns(): Promise<void> {
   await testStack();
   const { address, namespace } = readConfig().temporal;
@@ -188,12 +188,12 @@ export async function endLeftRuns(): Promise<void> {
     await workflow
       .getHandle(workflowId, runId)
       .terminate()
-      .catch(() => {}); // it has just ended by itself
+      .catch(() => {}); // the run may have ended meanwhile
   }
   await connection.close();
 }
 
-/** Of Prometheus' text: a line a time series, `name{labels} value`. */
+/** Parses Prometheus' text: one line per time series, `name{labels} value`. */
 function sumOf(name: string, text: string): number {
   return text
     .split('\n')

@@ -1,4 +1,4 @@
-/** What office files consist of, before it is written into sections. */
+/** The blocks of office files, before they are written into sections. */
 import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder } from '../table.ts';
 
@@ -32,7 +32,7 @@ export function writeBlock(block: Block, into: SectionBuilder): void {
   }
 }
 
-/** @returns the words of blocks that stand together in a cell; a table inside has `, ` between its cells and `; ` between its rows */
+/** @returns the words of the blocks in a cell; an inner table has `, ` between its cells and `; ` between its rows */
 export function textOfBlocks(blocks: Iterable<Block>): string {
   const texts = Array.from(blocks, (block) => {
     if (block.kind !== 'table') return block.text.trim();

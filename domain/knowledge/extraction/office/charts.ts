@@ -1,16 +1,16 @@
-/** Charts of office files: their titles, and the values that the file stores of them, as a table. */
+/** Charts of office files: their titles, and their stored values as a table. */
 import { childOf, childrenOf, descendantsOf, textOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import type { Block, TableRow } from './blocks.ts';
 import { paragraphTextsIn } from './drawing-text.ts';
 
 interface Series {
   name: string;
-  /** The meaning of the values, by place. */
+  /** The meaning of the values, by index. */
   categories: ReadonlyMap<number, string>;
   values: readonly ReadonlyMap<number, string>[];
 }
 
-/** @param root of a chart's part, of either kind @returns nothing where no values are stored */
+/** @param root of a chart's part, of either kind @returns no blocks if no values are stored */
 export function chartBlocks(root: XmlElement): Block[] {
   const isExtended = root.name === 'cx:chartSpace';
   const chart = childOf(root, isExtended ? 'cx:chart' : 'c:chart');
@@ -50,7 +50,7 @@ function series(chart: XmlElement | undefined, is1904: boolean): Series[] {
     }));
 }
 
-/** Of several levels, the words of the outer ones stand for all places up to their next. */
+/** Words of outer levels apply to all points up to the next word of that level. */
 function points(data: XmlElement | undefined, is1904: boolean): Map<number, string> {
   const levels = [...descendantsOf(data, 'c:lvl')];
   if (levels.length > 0) return acrossLevels(levels.map((level) => pointsIn(level, 'c:pt', '', is1904)));
@@ -127,12 +127,12 @@ function isSame(one: ReadonlyMap<number, string>, other: ReadonlyMap<number, str
 }
 
 const dayMs = 86_400_000;
-/** What a format writes beside digits: words in quotes, colors and conditions. */
+/** Parts of a number format beside the digits: quoted words, colors and conditions. */
 const besideDigits = /"[^"]{0,99}"|\[[^\][]{0,99}\]|\\./g;
 
 /**
- * @param format of Excel, as in `0.0%` or `d/m/yyyy`
- * @returns a percentage with its digits, a date as `2027-05-31`, any other number as it is stored, but for the noise at its end
+ * @param format Excel's number format, such as `0.0%` or `d/m/yyyy`
+ * @returns a percentage with its digits, a date as `2027-05-31`, any other number as stored but without floating-point noise
  */
 function formatted(text: string, format: string, is1904: boolean): string {
   const number = Number(text);
@@ -147,7 +147,7 @@ function decimalsOf(shape: string): number {
   return /\.(0+)/.exec(shape)?.[1]?.length ?? 0;
 }
 
-/** Excel counts days from the last of 1899, or from 1904. */
+/** Excel counts days from the end of 1899, or from 1904. */
 function dateOf(days: number, is1904: boolean): string | undefined {
   const date = new Date(Date.UTC(is1904 ? 1904 : 1899, is1904 ? 0 : 11, is1904 ? 1 : 30) + Math.floor(days) * dayMs);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString().slice(0, 10);

@@ -1,12 +1,12 @@
-/** Diagrams of office files (SmartArt): the words of their nodes, in the order in which a person reads them. */
+/** Diagrams of office files (SmartArt): the words of their nodes in reading order. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import type { Block } from './blocks.ts';
 import { paragraphTextsIn } from './drawing-text.ts';
 
-/** Points that only say how others are shown. */
+/** Points that only control the layout of others. */
 const notForReaders = new Set(['pres', 'presOf', 'presParOf']);
 
-/** @param root of a diagram's part of data @returns a row for each paragraph: those of a node before those below it */
+/** @param root of a diagram's data part @returns a row for each paragraph; a node's paragraphs come before its children's */
 export function diagramBlocks(root: XmlElement): Block[] {
   const points = new Map(
     [...childrenOf(childOf(root, 'dgm:ptLst'), 'dgm:pt')]
@@ -25,7 +25,7 @@ export function diagramBlocks(root: XmlElement): Block[] {
       between: attributes['sibTransId'] ?? '',
     });
   }
-  // A point is read once, also if the connections lead in a circle; one that nothing leads to comes last.
+  // Each point is read once, even if the connections form a cycle. A point without a connection comes last.
   const ids = new Set<string>();
   const starts = [...points].filter(([, { attributes }]) => attributes['type'] === 'doc').map(([id]) => id);
   for (const start of [...starts, ...points.keys()]) visit(start);

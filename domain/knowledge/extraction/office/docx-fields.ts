@@ -1,28 +1,28 @@
-/** Fields of a Word file: between its beginning and its separator stands an instruction, and then the result, which people see. */
+/** Fields of a Word file. The instruction stands between the begin and the separator; the visible result follows. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { isOn, numberOf } from './docx-styles.ts';
 
 export class DocxFields {
-  /** For each that is open, the outermost first: whether its result has begun. */
+  /** For each open field, the outermost first: whether its result has begun. */
   #open: boolean[] = [];
 
-  /** Whether what comes now is shown. */
+  /** Whether the following content is visible. */
   isShown(): boolean {
     return this.#open.every((hasResult) => hasResult);
   }
 
-  /** @param mark `w:fldChar` @returns what the field shows by itself: the state of a form's box or choice */
+  /** @param mark `w:fldChar` @returns the words that the field itself shows: the state of a form's check box or choice */
   read(mark: XmlElement): string {
     const type = mark.attributes['w:fldCharType'];
     if (type === 'separate' && this.#open.length > 0) this.#open[this.#open.length - 1] = true;
     if (type === 'end') this.#open.pop();
     if (type !== 'begin') return '';
-    const shown = this.isShown() ? formText(childOf(mark, 'w:ffData')) : '';
+    const formState = this.isShown() ? formText(childOf(mark, 'w:ffData')) : '';
     this.#open.push(false);
-    return shown;
+    return formState;
   }
 
-  /** An instruction that has no end in its paragraph is a fault of the writer: the rest of the document is no part of it. */
+  /** Closes fields whose instruction has no end in its paragraph. The writer made a mistake, and the rest of the document is visible. */
   endParagraph(): void {
     this.#open = this.#open.filter((hasResult) => hasResult);
   }

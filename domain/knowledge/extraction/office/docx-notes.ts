@@ -1,4 +1,4 @@
-/** Footnotes and endnotes of a Word file: their marks, which the file does not store, and their texts. */
+/** Footnotes and endnotes of a Word file: their texts, and their marks, which the file does not store. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { numberOf, valueOf } from './docx-styles.ts';
 import { formatNumber } from './number-formats.policy.ts';
@@ -7,7 +7,7 @@ export type NoteKind = 'footnote' | 'endnote';
 
 export interface Note {
   kind: NoteKind;
-  /** Empty where the note's own text begins with it. */
+  /** Empty if the note's own text begins with the mark. */
   mark: string;
   contents: XmlElement;
 }
@@ -26,7 +26,7 @@ export class Notes {
   readonly #marks: Record<NoteKind, Marks>;
   #referred: Note[] = [];
 
-  /** @param parts of the file, as far as they are there @param sections `w:sectPr`, the last one of the document */
+  /** @param parts of the file; undefined if absent @param sections `w:sectPr`, the last one of the document */
   constructor(parts: Record<NoteKind | 'settings', XmlElement | undefined>, sections: XmlElement | undefined) {
     const contentsOf = (kind: NoteKind) =>
       new Map([...childrenOf(parts[kind], `w:${kind}`)].map((note) => [note.attributes['w:id'] ?? '', note]));
@@ -45,13 +45,13 @@ export class Notes {
     this.#marks = { footnote: marksOf('footnote'), endnote: marksOf('endnote') };
   }
 
-  /** @param reference `w:footnoteReference` or `w:endnoteReference` @returns its mark; undefined where the next words are it */
+  /** @param reference `w:footnoteReference` or `w:endnoteReference` @returns its mark; undefined if the next words are the mark */
   refer(kind: NoteKind, reference: XmlElement, hasOwnMark: boolean): string | undefined {
     const id = reference.attributes['w:id'] ?? '';
     const contents = this.#contents[kind].get(id);
     const mark = hasOwnMark ? undefined : this.#nextMark(kind);
     if (contents) this.#referred.push({ kind, mark: mark ?? '', contents });
-    this.#contents[kind].delete(id); // each is read once
+    this.#contents[kind].delete(id); // each note is read once
     return mark;
   }
 
@@ -65,10 +65,10 @@ export class Notes {
     for (const marks of Object.values(this.#marks)) if (marks.restartsInSections) marks.count = 0;
   }
 
-  /** @returns those that were referred to and not taken yet, and forgets them */
+  /** @returns the notes that were referred to and not yet taken, and forgets them */
   take(kind: NoteKind): Note[] {
-    const taken = this.#referred.filter((note) => note.kind === kind);
+    const pendingNotes = this.#referred.filter((note) => note.kind === kind);
     this.#referred = this.#referred.filter((note) => note.kind !== kind);
-    return taken;
+    return pendingNotes;
   }
 }

@@ -1,4 +1,4 @@
-/** The numbers in front of the paragraphs of a Word file: Word stores none of them, but how they are counted. */
+/** The numbers before the paragraphs of a Word file. Word stores only the rules by which it counts. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { isOn, numberOf, valueOf, type Styles } from './docx-styles.ts';
 import { formatNumber } from './number-formats.policy.ts';
@@ -6,22 +6,22 @@ import { formatNumber } from './number-formats.policy.ts';
 interface Level {
   start: number;
   format: string;
-  /** Of the format `custom`. */
+  /** The pattern of the format `custom`. */
   pattern: string;
-  /** What is written: `%1.%2)`, where `%1` is the number of the first level. */
+  /** The written form, such as `%1.%2)`. `%1` is the number of the first level. */
   text: string;
-  /** Whether the words follow the number without a gap, as in 第一章潮. After a sign, as in `1.`, there is one all the same. */
+  /** Whether the words follow the number without a space, as in 第一章潮. After a sign, as in `1.`, a space follows anyway. */
   isClose: boolean;
-  /** Begins again after an item of a level up to this one, from 1; 0 for never; undefined for any level above. */
+  /** The count restarts after an item of a level up to this one, from 1; 0 for never; undefined for any higher level. */
   restart: number | undefined;
-  /** Whether all numbers in it are written in digits. */
+  /** Whether all numbers in it are written as decimal digits. */
   isDecimal: boolean;
   isHidden: boolean;
   style: string | undefined;
 }
 
 interface List {
-  /** Lists of the same one count on. */
+  /** Lists with the same counter continue each other's count. */
   counter: string;
   levels: ReadonlyMap<number, Level>;
   starts: ReadonlyMap<number, number>;
@@ -34,12 +34,12 @@ export class Numbering {
   readonly #numbers = new Map<string, XmlElement>();
   readonly #lists = new Map<string, List | undefined>();
   readonly #styles: Styles;
-  /** By counter: the number of the last item of each level. */
+  /** The number of the last item of each level, by counter. */
   readonly #counts = new Map<string, (number | undefined)[]>();
-  /** Lists and levels that have begun where they were told to. */
+  /** Lists and levels whose start value was already used. */
   readonly #begun = new Set<string>();
 
-  /** @param root of numbering.xml, if there is one */
+  /** @param root of numbering.xml, or undefined */
   constructor(root: XmlElement | undefined, styles: Styles) {
     for (const element of childrenOf(root, 'w:abstractNum'))
       this.#abstract.set(element.attributes['w:abstractNumId'] ?? '', element);
@@ -49,7 +49,7 @@ export class Numbering {
 
   /**
    * Counts the paragraph.
-   * @returns what stands in front of it, with the gap behind; empty for a bullet; undefined for what is in no list
+   * @returns the number before the paragraph with a space behind; empty for a bullet; undefined outside lists
    */
   next(properties: XmlElement | undefined): string | undefined {
     const place = this.#styles.listPlace(properties);
@@ -79,7 +79,7 @@ export class Numbering {
     const counter = valueOf(number, 'w:abstractNumId') ?? '';
     const abstract = this.#abstract.get(counter);
     if (!number || !abstract) return undefined;
-    // A list may leave its levels to a style, which leaves them to another list.
+    // A list may refer to a style for its levels, which refers to another list.
     const linked = this.#styles.listOfStyle(valueOf(abstract, 'w:numStyleLink') ?? '');
     const base = linked !== undefined && hops < 5 ? this.#readList(linked, hops + 1) : undefined;
     const levels = new Map(base?.levels);
@@ -114,7 +114,7 @@ function readLevel(level: XmlElement): Level {
   };
 }
 
-/** A bullet is a sign, which one is no matter; if it has words, as in `Note:`, they are read. */
+/** The sign of a bullet is not read. A bullet with words, as in `Note:`, is read. */
 const wordsOfBullet = /\p{L}{2}/u;
 
 function written(level: Level, list: List, counts: readonly (number | undefined)[], language: string): string {

@@ -1,10 +1,10 @@
-/** Styles of a Word file: what a paragraph or its letters take over from them, also from the styles that they are based on. */
+/** Styles of a Word file: the properties that paragraphs and letters inherit from their styles and base styles. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
 
-/** Of a style or a paragraph. */
+/** The list and level of a style or a paragraph. */
 export interface ListPlace {
   list: string;
-  /** From 0; undefined where only the list's own levels say. */
+  /** From 0; undefined if only the list's own levels define it. */
   level: number | undefined;
 }
 
@@ -16,7 +16,7 @@ interface Style {
   hasHeaderRow: boolean;
 }
 
-/** Names of headings that programs other than Word write in the language of their user, who reads them in the list of styles. */
+/** Names of heading styles that other programs write in their user's language. */
 const headingNames =
   /^(?:heading|überschrift|titre|título|titulo|titolo|encabezado|cabeçalho|kop|rubrik|overskrift|otsikko|nagłówek|nadpis|címsor|заголовок|başlık|标题|標題|見出し|제목|عنوان|כותרת) ?([1-9])$/u;
 const titleNames = /^(?:title|titel|título|titulo|titre|titolo|tytuł|название|标题|標題|表題|제목)$/u;
@@ -25,10 +25,10 @@ const outlineOfText = 9;
 export class Styles {
   readonly #styles = new Map<string, Style>();
   readonly #defaults = new Map<string, string>();
-  /** Of the document's words, as in `pt-BR`. */
+  /** The language of the document, such as `pt-BR`. */
   readonly language: string;
 
-  /** @param root of styles.xml, if there is one */
+  /** @param root of styles.xml, or undefined */
   constructor(root: XmlElement | undefined) {
     for (const style of childrenOf(root, 'w:style')) {
       const { 'w:styleId': id = '', 'w:type': type = '', 'w:default': isDefault = '' } = style.attributes;
@@ -46,12 +46,12 @@ export class Styles {
     this.language = childOf(root, 'w:docDefaults', 'w:rPrDefault', 'w:rPr', 'w:lang')?.attributes['w:val'] ?? 'en';
   }
 
-  /** @returns the style and those that it is based on, the nearest first; each once */
+  /** @returns the style and its base styles, the nearest first; each once */
   *chainOf(id: string | undefined, type: 'paragraph' | 'character' | 'table'): Generator<{ id: string; style: Style }> {
-    const seen = new Set<string>();
+    const visitedStyles = new Set<string>();
     let next = id ?? this.#defaults.get(type);
-    while (next !== undefined && !seen.has(next)) {
-      seen.add(next);
+    while (next !== undefined && !visitedStyles.has(next)) {
+      visitedStyles.add(next);
       const style = this.#styles.get(next);
       if (!style) return;
       yield { id: next, style };
@@ -59,7 +59,7 @@ export class Styles {
     }
   }
 
-  /** @returns the level from 1; undefined for what is no heading */
+  /** @returns the level from 1; undefined if the paragraph is not a heading */
   headingLevel(properties: XmlElement | undefined): number | undefined {
     const own = numberOf(properties, 'w:outlineLvl');
     if (own !== undefined) return own < outlineOfText ? own + 1 : undefined;
@@ -73,7 +73,7 @@ export class Styles {
     return undefined;
   }
 
-  /** @returns undefined for what is in no list */
+  /** @returns undefined if the paragraph is in no list */
   listPlace(properties: XmlElement | undefined): (ListPlace & { style: string | undefined }) | undefined {
     const own = childOf(properties, 'w:numPr');
     const ownList = valueOf(own, 'w:numId');
@@ -86,7 +86,7 @@ export class Styles {
     return undefined;
   }
 
-  /** The first word of the letters' own properties, their style and the paragraph's style about this property. */
+  /** The nearest value of a property: from the letters' own properties, their style, or the paragraph's style. */
   ofLetters(run: XmlElement | undefined, paragraph: XmlElement | undefined, name: string): XmlElement | undefined {
     const own = childOf(run, name);
     if (own) return own;
@@ -102,32 +102,32 @@ export class Styles {
     return undefined;
   }
 
-  /** Whether the style of a table sets its first row apart. */
+  /** Whether the table's style marks the first row as a header. */
   hasHeaderRow(table: string | undefined): boolean {
     return table !== undefined && [...this.chainOf(table, 'table')].some(({ style }) => style.hasHeaderRow);
   }
 
-  /** @returns the list that a style of lists names */
+  /** @returns the list to which a list style refers */
   listOfStyle(id: string): string | undefined {
     return valueOf(childOf(this.#styles.get(id)?.paragraph, 'w:numPr'), 'w:numId');
   }
 }
 
 function placeIn(list: string, level: number | undefined, style: string | undefined) {
-  return list === '0' ? undefined : { list, level, style }; // list 0 takes a paragraph out of its style's list
+  return list === '0' ? undefined : { list, level, style }; // list 0 removes a paragraph from its style's list
 }
 
 export function valueOf(element: XmlElement | undefined, name: string): string | undefined {
   return childOf(element, name)?.attributes['w:val'];
 }
 
-/** @returns undefined where there is none, or it is no whole number */
+/** @returns undefined if the attribute is absent or not a whole number */
 export function numberOf(element: XmlElement | undefined, name: string): number | undefined {
   const value = Number(valueOf(element, name) ?? 'none');
   return Number.isInteger(value) ? value : undefined;
 }
 
-/** Whether a property is there that can be on or off. */
+/** Whether an on/off property is on. */
 export function isOn(property: XmlElement | undefined): boolean {
   return property !== undefined && isTrue(property.attributes['w:val'] ?? 'true');
 }

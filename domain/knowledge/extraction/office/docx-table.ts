@@ -1,9 +1,9 @@
-/** Tables of Word files: which cells stand where, and over how many rows and columns they reach. */
+/** Tables of Word files: the position of each cell, and the rows and columns that it spans. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { isOn, isTrue, numberOf, valueOf, type Styles } from './docx-styles.ts';
 
 interface Cell {
-  /** Undefined for room without a cell. */
+  /** Undefined for an empty area without a cell. */
   contents: XmlElement | undefined;
   colspan: number;
   rowspan: number;
@@ -14,13 +14,13 @@ interface Row {
   cells: Cell[];
 }
 
-/** @param table `w:tbl` @param onHidden called for a row that is not shown */
+/** @param table `w:tbl` @param onHidden called for each hidden row */
 export function tableRowsOf(table: XmlElement, styles: Styles, onHidden: () => void): Row[] {
   const look = childOf(table, 'w:tblPr', 'w:tblLook')?.attributes ?? {};
   const showsFirst = look['w:firstRow'] === undefined ? Number.parseInt(look['w:val'] ?? '0', 16) & 0x20 : isTrue(look['w:firstRow']); // prettier-ignore
   const marksFirst = Boolean(showsFirst) && styles.hasHeaderRow(valueOf(childOf(table, 'w:tblPr'), 'w:tblStyle'));
   const rows: Row[] = [];
-  /** By the column where they begin: cells that may reach down into the next row. */
+  /** Cells that may span the next row, by first column. */
   let above = new Map<number, Cell>();
   for (const row of elementsIn(table, 'w:tr')) {
     const properties = childOf(row, 'w:trPr');
@@ -60,7 +60,7 @@ function isContinued(merge: XmlElement | undefined): boolean {
   return merge !== undefined && merge.attributes['w:val'] !== 'restart';
 }
 
-/** Rows of a table, or cells of a row, also inside of what only groups them. */
+/** The rows of a table or the cells of a row, also inside grouping elements. */
 function* elementsIn(element: XmlElement, name: 'w:tr' | 'w:tc'): Generator<XmlElement> {
   for (const child of childrenOf(element)) {
     if (child.name === name) yield child;

@@ -1,6 +1,6 @@
 /**
- * Word files, read out as they are shown with all changes accepted. What repeats on each page (headers, footers) is no text of the
- * document, and neither are comments. A footnote follows the paragraph that refers to it; endnotes are at the end.
+ * Reads Word files as they appear with all changes accepted. Headers, footers and comments are left out. A footnote follows the
+ * paragraph that refers to it; endnotes stand at the end.
  */
 import { childOf, childrenOf, descendantsOf, textOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import type { SectionBuilder } from '../sections.ts';
@@ -46,16 +46,16 @@ export async function readDocx(file: OfficeFile, main: MainPart, into: SectionBu
   }
 }
 
-/** A paragraph whose end was not yet there. */
+/** A paragraph without its end yet. */
 interface OpenParagraph {
   words: Words;
   properties: XmlElement | undefined;
-  /** What floats beside it. */
+  /** The blocks that float beside it. */
   after: Block[];
   hasHidden: boolean;
 }
 
-/** Names of what is no text of the document; all properties are none, too. */
+/** Names of elements that are not text of the document. Elements with properties are not text either. */
 const passedOver = new Set(['w:del', 'w:moveFrom', 'w:sectPr']);
 const hardHyphen = '-';
 
@@ -94,7 +94,7 @@ class DocxReader {
     if (open) yield* this.#end(open);
   }
 
-  /** Paragraphs, tables and the like, also inside of what only groups them. */
+  /** Paragraphs, tables and similar blocks, also inside grouping elements. */
   *#blockElements(container: XmlElement | undefined): Generator<XmlElement> {
     for (const child of childrenOf(container)) {
       if (passedOver.has(child.name) || this.#isPlaceholder(child)) continue;
@@ -103,7 +103,7 @@ class DocxReader {
     }
   }
 
-  /** Whether the next paragraph goes on in the same line: its end is deleted or hidden, or it is a large first letter. */
+  /** Whether the next paragraph continues this line: its end is deleted or hidden, or it is a drop cap. */
   #goesOn(properties: XmlElement | undefined): boolean {
     const end = childOf(properties, 'w:rPr');
     if (childOf(end, 'w:del') || childOf(end, 'w:moveFrom')) return true;
@@ -130,7 +130,7 @@ class DocxReader {
       isHeader,
       cells: cells.map(({ contents, ...spans }) => ({ blocks: [...this.blocksIn(contents)], ...spans })),
     }));
-    // A frame around paragraphs, of one cell a row, is no table for those who read it.
+    // A frame around paragraphs, with one cell per row, is not a table for readers.
     const blocks = rows.flatMap(({ cells }) => cells.flatMap((cell) => cell.blocks));
     const isFrame = rows.every(({ cells }) => cells.length === 1);
     if (isFrame && (blocks.length > rows.length || blocks.some(({ kind }) => kind !== 'prose'))) yield* blocks;
@@ -153,7 +153,7 @@ class DocxReader {
     }
   }
 
-  /** A content control that nobody has filled in shows what to write there. */
+  /** An empty content control shows a prompt instead of text. */
   #isPlaceholder(element: XmlElement): boolean {
     return element.name === 'w:sdt' && isOn(childOf(element, 'w:sdtPr', 'w:showingPlcHdr'));
   }
@@ -171,8 +171,8 @@ class DocxReader {
     let hasOwnMark = false;
     for (const child of childrenOf(run)) {
       if (child.name === 'w:fldChar') {
-        const shown = this.#fields.read(child);
-        if (!isVanished) open.words.add(shown);
+        const fieldText = this.#fields.read(child);
+        if (!isVanished) open.words.add(fieldText);
       } else if (isVanished) {
         if (this.#fields.isShown() && /^w:(?:t|sym|drawing|pict|object)$/.test(child.name)) open.hasHidden = true;
       } else if (child.name === 'w:t' && hasOwnMark) {
@@ -228,7 +228,7 @@ class DocxReader {
     return [...descendantsOf(childOf(ruby, name), 'w:t')].map((one) => textOf(one)).join('');
   }
 
-  /** A picture, a chart, or shapes with words in them. */
+  /** A picture, a chart, or shapes with words. */
   #readDrawing(drawing: XmlElement, open: OpenParagraph): void {
     if (drawing.name === 'w:object') return this.#into.warn('part_skipped');
     const frame = childOf(drawing, 'wp:inline') ?? childOf(drawing, 'wp:anchor');
@@ -242,7 +242,7 @@ class DocxReader {
     if (!found && alternative !== '') open.words.add(pictureWords(alternative));
   }
 
-  /** @param around what is said of the drawing as a whole @returns whether there are pictures or words in it */
+  /** @param around the properties of the whole drawing @returns whether it contains pictures or words */
   #readShapes(
     element: XmlElement,
     open: OpenParagraph,
@@ -277,13 +277,13 @@ class DocxReader {
     around: { properties: XmlElement | undefined; isDecorative: boolean },
   ): void {
     const alternative = alternativeText(own) || alternativeText(around.properties);
-    around.properties = undefined; // it is said once
+    around.properties = undefined; // the alternative text is written once
     if (around.isDecorative || isDecorative(own)) return;
     if (alternative === '') this.#into.warn('picture_without_text');
     else open.words.add(pictureWords(alternative));
   }
 
-  /** What stands in a box is no heading of what follows the box. */
+  /** A heading inside a box is not a heading of the text after the box. */
   #boxed(contents: XmlElement): Block[] {
     const around = this.#fields;
     this.#fields = new DocxFields();
@@ -295,10 +295,10 @@ class DocxReader {
   }
 }
 
-/** Letters of the size of their line are moved by a few half points to look well; from here on they are set above or below it. */
+/** Letters of normal size are moved a few half points for looks. From this distance on they count as raised or lowered. */
 const leastRise = 3;
 
-/** @param hasOwnSize whether the letters may be smaller than those beside them */
+/** @param hasOwnSize whether the letters may be smaller than their neighbours */
 function riseOf(
   align: XmlElement | undefined,
   position: XmlElement | undefined,

@@ -5,8 +5,8 @@ import { signsOf, Words, type Rise } from './words.ts';
 
 /**
  * @param paragraph `a:p`
- * @param options.usual properties that letters have where their run does not say, the nearest first
- * @param options.onUnmapped called where a sign is left out because nobody knows it
+ * @param options.usual inherited properties for runs that do not set them, the nearest first
+ * @param options.onUnmapped called when an unknown sign is left out
  */
 export function paragraphText(
   paragraph: XmlElement,
@@ -30,7 +30,7 @@ export function paragraphText(
   }
 }
 
-/** A run has a font for letters, and one for signs that programs put in for a single sign. */
+/** A run has a font for letters and a font for signs. Programs set the second for a single sign. */
 function fontOf(properties: XmlElement | undefined, text: string): string {
   const font = (name: string) => childOf(properties, name)?.attributes['typeface'];
   const isOneSign = Array.from(text.trim()).length === 1;
@@ -43,18 +43,18 @@ function riseOf(baseline: string | undefined): Rise | undefined {
   return raisedBy > 0 ? 'up' : raisedBy < 0 ? 'down' : undefined;
 }
 
-/** @returns the texts of all paragraphs below that have words */
+/** @returns the texts of all inner paragraphs that have words */
 export function paragraphTextsIn(element: XmlElement | undefined): string[] {
   return [...descendantsOf(element, 'a:p')].map((one) => paragraphText(one)).filter((text) => text.trim() !== '');
 }
 
-/** @param properties `p:cNvPr`, `wp:docPr` … @returns whether people are to take the picture for mere ornament */
+/** @param properties `p:cNvPr`, `wp:docPr` … @returns whether the picture is marked as decorative */
 export function isDecorative(properties: XmlElement | undefined): boolean {
   const [mark] = descendantsOf(properties, 'adec:decorative');
   return mark !== undefined && /^(?:1|true)$/.test(mark.attributes['val'] ?? '1');
 }
 
-/** Programs write the name of a picture's file where people have written nothing. */
+/** Programs use the file name of a picture if its author wrote no alternative text. */
 const fileName = /^[^\s/]{1,200}\.(?:avif|bmp|emf|gif|jpe?g|png|svg|tiff?|webp|wmf)$/i;
 
 /** @param properties `p:cNvPr`, `pic:cNvPr`, `wp:docPr` @returns the alternative text; empty if there is none */
@@ -64,7 +64,7 @@ export function alternativeText(properties: XmlElement | undefined): string {
   return fileName.test(text) ? '' : text;
 }
 
-/** How an alternative text stands in a passage. */
+/** The form of an alternative text in a passage. */
 export function pictureWords(alternative: string): string {
   return ` [Picture: ${alternative}] `;
 }

@@ -1,6 +1,6 @@
 /**
- * Equations of office files (OMML) on one line, in reading order: `x=(-b±√(b²-4ac))/(2a)`, `∑_(i=1)^(n) i`. The signs are those
- * of Unicode's linear format, which Word itself reads and writes.
+ * Equations of office files (OMML) on one line, in reading order: `x=(-b±√(b²-4ac))/(2a)`, `∑_(i=1)^(n) i`. They use Unicode's
+ * linear format, which Word itself reads and writes.
  */
 import { childOf, childrenOf, textOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { lowered, raised } from '../raised.policy.ts';
@@ -13,7 +13,7 @@ export function equationText(element: XmlElement): string {
 
 type Form = (element: XmlElement) => string;
 
-/** How each structure is written. What is not named here is written as what stands in it. */
+/** The written form of each structure. An element without a form is written as its content. */
 const forms: Record<string, Form> = {
   'm:r': letters,
   'm:f': fraction,
@@ -58,7 +58,7 @@ function part(element: XmlElement, name: string): string {
   return found ? inside(found) : '';
 }
 
-/** Letters with double strokes, which Word writes as plain ones in another font. */
+/** Double-struck letters, which Word stores as plain letters in another font. */
 const doubleStruck: Record<string, string> = { C: 'ℂ', H: 'ℍ', N: 'ℕ', P: 'ℙ', Q: 'ℚ', R: 'ℝ', Z: 'ℤ' };
 
 function letters(run: XmlElement): string {
@@ -89,7 +89,7 @@ function rowsOf(matrix: XmlElement): string {
     .join('; ');
 }
 
-/** Accents that files write as signs of their own. */
+/** Accents that files store as separate signs. */
 const combining: Record<string, string> = {
   '^': '\u0302', 'ˆ': '\u0302', '~': '\u0303', '˜': '\u0303', '¯': '\u0305', '‾': '\u0305', '_': '\u0332', '→': '\u20D7',
   '˙': '\u0307', '.': '\u0307', '¨': '\u0308', '`': '\u0300', '´': '\u0301', '˘': '\u0306', 'ˇ': '\u030C',
@@ -108,7 +108,7 @@ function below(text: string): string {
   return apart(text, lowered(text), '_');
 }
 
-/** In an equation each letter counts: `xᵉ` may not become `xe`, as a word may that is raised by custom. */
+/** In an equation each letter counts: `xᵉ` may not become `xe`, although raised words in text may lose their form. */
 function apart(text: string, formed: string, sign: '^' | '_'): string {
   if (formed !== text || !/[\p{L}\p{N}]/u.test(text)) return formed;
   return sign + (Array.from(text).length === 1 ? text : `(${text})`);
@@ -118,7 +118,7 @@ function limit(sign: '^' | '_', text: string): string {
   return text === '' ? '' : `${sign}(${text})`;
 }
 
-/** @returns undefined where the file does not say */
+/** @returns undefined if the file does not set the property */
 function property(element: XmlElement, properties: string, name: string): string | undefined {
   const found = childOf(element, properties, name);
   return found && (found.attributes['m:val'] ?? '');

@@ -1,4 +1,4 @@
-/** Charts and diagrams that a document or a slide shows: each is a part of its own. */
+/** Charts and diagrams in a document or slide. Each is a separate part of the file. */
 import { descendantsOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import type { Relation } from '../../../../platform/core/office-parts.ts';
 import type { SectionBuilder } from '../sections.ts';
@@ -7,17 +7,17 @@ import { chartBlocks } from './charts.ts';
 import { diagramBlocks } from './diagrams.ts';
 import type { OfficeFile } from './office-file.ts';
 
-/** By the id by which the document names the part. */
+/** The blocks of each part, by the id with which the document names it. */
 export type Graphics = ReadonlyMap<string, readonly Block[]>;
 
-/** Elements that show a chart or a diagram, with the attribute that names its part, and how that is read. */
+/** Elements that show a chart or a diagram: the attribute that names the part, and its reader. */
 const readers: Record<string, { id: string; read: (root: XmlElement) => Block[] }> = {
   'c:chart': { id: 'r:id', read: chartBlocks },
   'cx:chart': { id: 'r:id', read: chartBlocks },
   'dgm:relIds': { id: 'r:dm', read: diagramBlocks },
 };
 
-/** @param into warned of those that cannot be read or of which no words are stored @throws Unreadable too_large, file_corrupt */
+/** @param into gets a warning for unreadable parts and for parts without words @throws Unreadable too_large, file_corrupt */
 export async function loadGraphics(
   file: OfficeFile,
   { root, relations }: { root: XmlElement; relations: readonly Relation[] },
@@ -37,7 +37,7 @@ export async function loadGraphics(
   return graphics;
 }
 
-/** @returns what the element shows, if it is one that shows a chart or a diagram */
+/** @returns the blocks that the element shows; empty for other elements */
 export function blocksOfGraphic(element: XmlElement, graphics: Graphics): readonly Block[] | undefined {
   const reader = readers[element.name];
   return reader && (graphics.get(element.attributes[reader.id] ?? '') ?? []);

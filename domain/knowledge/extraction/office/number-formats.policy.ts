@@ -1,6 +1,6 @@
-/** The numbers of lists as office programs write them. Names of formats are those of Word (ST_NumberFormat). */
+/** The numbers of lists in the formats of office programs. The names of formats are Word's (ST_NumberFormat). */
 
-/** Digits of a decimal system, by the code point of its zero. */
+/** Digits of decimal systems, by the code point of their zero. */
 const zeros: Record<string, number> = {
   decimalFullWidth: 0xff10,
   decimalFullWidth2: 0xff10,
@@ -9,7 +9,7 @@ const zeros: Record<string, number> = {
   arabicIndic: 0x0660,
 };
 
-/** Letters that are counted one after the other. */
+/** Letters that count in order. */
 const alphabets: Record<string, string> = {
   hebrew2: 'אבגדהוזחטיכלמנסעפצקרשת',
   arabicAlpha: 'أبتثجحخدذرزسشصضطظعغفقكلمنهوي',
@@ -33,7 +33,7 @@ const alphabets: Record<string, string> = {
   decimalEnclosedParen: '⑴⑵⑶⑷⑸⑹⑺⑻⑼⑽⑾⑿⒀⒁⒂⒃⒄⒅⒆⒇',
   decimalEnclosedFullstop: '⒈⒉⒊⒋⒌⒍⒎⒏⒐⒑⒒⒓⒔⒕⒖⒗⒘⒙⒚⒛',
 };
-/** Their numbers beyond the last sign are plain: a circle with a 21 in it has no place in them. */
+/** Numbers beyond the last sign are plain: no circled sign for 21 exists in this format. */
 const endsWithItsSigns = /^(?:decimalEnclosed|ideographEnclosed)/;
 
 /** Ten digits, and the words for ten, a hundred, a thousand and ten thousand. */
@@ -48,10 +48,10 @@ const counted: Record<string, string> = {
   ideographLegalTraditional: '零壹貳參肆伍陸柒捌玖拾佰仟萬',
   japaneseLegal: '零壱弐参四伍六七八九拾百阡萬',
 };
-/** Ten has no one before it in these: 十, and not 一十. */
+/** In these formats ten has no "one" before it: 十, not 一十. */
 const leavesOneOut = /^(?:chineseCounting|taiwanese|japaneseCounting|koreanCounting)/;
 
-/** Digits written one after the other: 二〇. */
+/** Digits in sequence: 二〇. */
 const positional: Record<string, string> = {
   ideographDigital: '〇一二三四五六七八九',
   japaneseDigitalTenThousand: '〇一二三四五六七八九',
@@ -83,10 +83,10 @@ const latin = 'abcdefghijklmnopqrstuvwxyz';
 
 /**
  * @param number of the item
- * @param format of Word; one that is unknown is decimal
- * @param options.language of the document, for numbers that are words
- * @param options.pattern of the format `custom`: its first items, as in `001, 002, ...`
- * @returns the number without what stands around it; empty for `none` and `bullet`
+ * @param format Word's name; an unknown format counts as decimal
+ * @param options.language of the document, for numbers in words
+ * @param options.pattern of the format `custom`: its first items, such as `001, 002, ...`
+ * @returns the number without the text around it; empty for `none` and `bullet`
  */
 export function formatNumber(
   number: number,
@@ -125,7 +125,7 @@ function signsOf(number: number, format: string): string | undefined {
   return format.startsWith('ideograph') ? alphabet[(number - 1) % alphabet.length] : repeated(number, alphabet);
 }
 
-/** As many digits as the first item has, of its script. */
+/** Writes the number with as many digits as the first item has, in its script. */
 function likeFirst(number: number, first: string): string {
   const digits = /\p{Nd}+/u.exec(first)?.[0] ?? '1';
   const one = digits.codePointAt(
@@ -136,21 +136,21 @@ function likeFirst(number: number, first: string): string {
   return text.replace(/\d/g, (digit) => String.fromCodePoint(zero + Number(digit)));
 }
 
-/** a … z, aa … zz, aaa: as word processors go on, unlike spreadsheets. */
+/** a … z, aa … zz, aaa: the sequence of word processors, which differs from spreadsheets. */
 function repeated(number: number, alphabet: string): string {
   const signs = Array.from(alphabet);
   return (signs[(number - 1) % signs.length] ?? '').repeat(Math.ceil(number / signs.length));
 }
 
 function added(number: number, values: readonly (readonly [number, string])[]): string {
-  let left = number;
+  let remaining = number;
   let text = '';
   for (const [value, sign] of values)
-    for (; left >= value && (!isWhole(value) || left === value); left -= value) text += sign;
+    for (; remaining >= value && (!isWhole(value) || remaining === value); remaining -= value) text += sign;
   return text;
 }
 
-/** Hebrew writes 15 and 16 in a way of their own, and no other number with these. */
+/** Hebrew writes 15 and 16 in a special form, and combines no other number with them. */
 function isWhole(value: number): boolean {
   return value === 15 || value === 16;
 }

@@ -1,4 +1,4 @@
-/** An Office Open XML file: its parts, and how they refer to each other. */
+/** An Office Open XML file: its parts and the relations between them. */
 import {
   contentTypesPart,
   mainPartOf,
@@ -11,7 +11,7 @@ import type { Archive } from '../archive.ts';
 import type { SectionBuilder } from '../sections.ts';
 import { BrokenPart, Unreadable } from '../unreadable.ts';
 
-/** Where the main part usually is. */
+/** The usual names of the main part. */
 const usualParts = ['word/document.xml', 'ppt/presentation.xml'];
 
 export interface MainPart {
@@ -23,13 +23,13 @@ export class OfficeFile {
   readonly #archive: Archive;
   readonly #into: SectionBuilder;
 
-  /** @param into is told of parts that cannot be read */
+  /** @param into gets a warning for each unreadable part */
   constructor(archive: Archive, into: SectionBuilder) {
     this.#archive = archive;
     this.#into = into;
   }
 
-  /** @throws Unreadable unsupported_type (no office file), too_large, file_corrupt */
+  /** @throws Unreadable unsupported_type (not an office file), too_large, file_corrupt */
   async main(): Promise<MainPart> {
     const has = (name: string) => this.#archive.has(name);
     const parts = {
@@ -41,7 +41,7 @@ export class OfficeFile {
     return { name, root: await this.part(name) };
   }
 
-  /** @throws BrokenPart, also where there is none; Unreadable too_large, file_corrupt */
+  /** @throws BrokenPart, also if the part is absent; Unreadable too_large, file_corrupt */
   async part(name: string): Promise<XmlElement> {
     const text = await this.#archive.text(name);
     if (text === undefined) throw new BrokenPart();
@@ -49,8 +49,8 @@ export class OfficeFile {
   }
 
   /**
-   * A part beside the main one.
-   * @returns undefined where it cannot be read, which is a warning @throws Unreadable too_large, file_corrupt
+   * Reads a secondary part.
+   * @returns undefined if it cannot be read, with a warning @throws Unreadable too_large, file_corrupt
    */
   async partBeside(name: string): Promise<XmlElement | undefined> {
     try {
@@ -62,7 +62,7 @@ export class OfficeFile {
     }
   }
 
-  /** @returns what the part refers to inside the file @throws BrokenPart; Unreadable too_large, file_corrupt */
+  /** @returns the part's relations inside the file @throws BrokenPart; Unreadable too_large, file_corrupt */
   async relationsOf(part: string): Promise<Relation[]> {
     const folder = folderOf(part);
     const xml = await this.#archive.text(`${folder}_rels/${part.slice(folder.length)}.rels`);
@@ -70,8 +70,8 @@ export class OfficeFile {
   }
 
   /**
-   * The part of a kind that the main part has one of, such as `styles`; where the file has no relations, by its usual name.
-   * @returns undefined where there is none or it cannot be read
+   * The single part of a kind, such as `styles`, that belongs to the main part. Without relations it is found by its usual name.
+   * @returns undefined if the part is absent or cannot be read
    */
   async onlyPart(main: string, relations: readonly Relation[], type: string): Promise<XmlElement | undefined> {
     const usual = `${folderOf(main)}${type}.xml`;

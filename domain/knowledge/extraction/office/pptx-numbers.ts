@@ -1,8 +1,8 @@
-/** The numbers in front of the paragraphs of a slide: PowerPoint stores how they are counted. */
+/** The numbers before the paragraphs of a slide. PowerPoint stores only the rules by which it counts. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { formatNumber } from './number-formats.policy.ts';
 
-/** Which format of Word the beginning of the name of a scheme stands for. */
+/** Word's format for each scheme name that begins like this. */
 const formats: readonly (readonly [string, string])[] = [
   ['alphaLc', 'lowerLetter'],
   ['alphaUc', 'upperLetter'],
@@ -26,13 +26,13 @@ const bullets = new Set(['a:buNone', 'a:buChar', 'a:buBlip', 'a:buAutoNum']);
 
 /** Counts the paragraphs of one text. */
 export class SlideNumbers {
-  /** By level: the list that is open there, and the number of its last item. */
+  /** The open list of each level, and the number of its last item. */
   #open: ({ list: string; last: number } | undefined)[] = [];
 
   /**
-   * @param paragraph `a:p` that has words
-   * @param usual properties of the paragraph, the nearest first
-   * @returns the number with a gap behind; empty where there is none
+   * @param paragraph `a:p` with words
+   * @param usual inherited properties of the paragraph, the nearest first
+   * @returns the number with a space behind; empty if there is none
    */
   next(paragraph: XmlElement, usual: readonly XmlElement[]): string {
     const level = Number(childOf(paragraph, 'a:pPr')?.attributes['lvl'] ?? '0') || 0;

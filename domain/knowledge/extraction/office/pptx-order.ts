@@ -1,4 +1,4 @@
-/** The order in which the shapes of a slide are read: as in the file, which is the order of screen readers, but downwards in a column. */
+/** The reading order of a slide's shapes: the file's order, which screen readers use, but from the top down within a column. */
 import { childOf, childrenOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { shapesAt, type Layout } from './pptx-styles.ts';
 
@@ -9,21 +9,21 @@ interface Box {
   height: number;
 }
 
-/** Each shape is compared with each other one; slides that have more keep the order of the file. */
+/** Each shape is compared with all others. Slides with more shapes keep the order of the file. */
 const mostCompared = 400;
 
 /**
- * A shape that stands above another one in the same column is read before it; nothing else changes the order of the file.
- * @param shapes with a place on the slide of their own, or of the layout
+ * A shape above another shape in the same column is read first. Otherwise the file's order stays.
+ * @param shapes with a position on the slide or in the layout
  */
 export function inReadingOrder(shapes: readonly XmlElement[], layout: Layout): XmlElement[] {
   if (shapes.length > mostCompared) return [...shapes];
-  const left = shapes.map((shape) => ({ shape, box: boxOf(shape, layout) }));
+  const unordered = shapes.map((shape) => ({ shape, box: boxOf(shape, layout) }));
   const ordered: XmlElement[] = [];
-  while (left.length > 0) {
-    // There is always one: what stands above another begins higher.
-    const next = left.findIndex(({ box }) => !left.some((other) => isAbove(other.box, box)));
-    for (const { shape } of left.splice(Math.max(next, 0), 1)) ordered.push(shape);
+  while (unordered.length > 0) {
+    // One always exists: the shape that begins highest has no shape above it.
+    const next = unordered.findIndex(({ box }) => !unordered.some((other) => isAbove(other.box, box)));
+    for (const { shape } of unordered.splice(Math.max(next, 0), 1)) ordered.push(shape);
   }
   return ordered;
 }

@@ -1,4 +1,4 @@
-/** What paragraphs of slides take over: from their shape, from its place in the layout and in the master, and from the master's styles. */
+/** The properties that a slide's paragraphs inherit: from their shape, its placeholder in the layout and master, and the master's styles. */
 import { childOf, childrenOf, descendantsOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import type { Relation } from '../../../../platform/core/office-parts.ts';
 import type { OfficeFile } from './office-file.ts';
@@ -39,7 +39,7 @@ export class SlideStyles {
 
   /**
    * @param paragraph `a:p`
-   * @param around the text that it is in, and the place of its shape in the layout (`p:ph`)
+   * @param around the text that contains it, and its shape's placeholder (`p:ph`)
    * @returns its properties, the nearest first
    */
   ofParagraph(
@@ -58,7 +58,7 @@ export class SlideStyles {
   }
 }
 
-/** @param place of a shape, `p:ph` @returns the shapes of the layout and of the master that have this place, as far as there are any */
+/** @param place a shape's placeholder, `p:ph` @returns the shapes of the layout and of the master with this placeholder */
 export function shapesAt(place: XmlElement, { layout, master }: Layout): XmlElement[] {
   const typeOf = ({ attributes }: XmlElement) => attributes['type'] ?? 'body';
   const { idx } = place.attributes;

@@ -1,6 +1,6 @@
 /**
- * PowerPoint files, read out: a slide is a page, in the order in which they are shown, its title first, with the speaker's notes
- * after its text. Hidden slides keep their numbers and are not read.
+ * Reads PowerPoint files in the order of their slides. A slide is a page: its title, its text, then the speaker's notes. Hidden slides
+ * keep their numbers and are not read.
  */
 import { childOf, childrenOf, descendantsOf, type XmlElement } from '../../../../platform/core/xml.ts';
 import { indexingRules } from '../../indexing/indexing.policy.ts';
@@ -15,14 +15,14 @@ import { SlideNumbers } from './pptx-numbers.ts';
 import { SlideStyles, type Layout } from './pptx-styles.ts';
 
 /**
- * @param onPage called with how many slides are read, and how many there are
+ * @param onPage called with the number of slides read and the number of all slides
  * @returns the number of slides @throws Unreadable too_many_pages, too_large, file_corrupt (no slide can be read)
  */
 export async function readPptx(
   file: OfficeFile,
   main: MainPart,
   into: SectionBuilder,
-  onPage: (done: number, total: number) => void,
+  onPage: (slidesRead: number, total: number) => void,
 ): Promise<number> {
   const targets = new Map((await file.relationsOf(main.name)).map(({ id, target }) => [id, target]));
   const slides = [...childrenOf(childOf(main.root, 'p:sldIdLst'), 'p:sldId')].flatMap(({ attributes }) => {
@@ -47,11 +47,11 @@ export async function readPptx(
   return slides.length;
 }
 
-/** Shapes whose text is on every slide, or is no text of it. */
+/** Shapes that repeat on every slide or are not text of the slide. */
 const furniture = new Set(['sldNum', 'dt', 'ftr', 'hdr', 'sldImg']);
 const titles = new Set(['title', 'ctrTitle']);
 
-/** What a slide shows, while it is read. */
+/** The visible content of a slide, collected while it is read. */
 interface Shown {
   titles: string[];
   blocks: Block[];
@@ -77,10 +77,10 @@ class SlideReader {
     if (/^(?:0|false)$/.test(root.attributes['show'] ?? '')) return this.#into.warn('hidden_left_out');
     const relations = await this.#file.relationsOf(name);
     const layout = await this.#styles.layoutOf(relations);
-    const shown = await this.#read({ root, relations, layout });
-    for (const title of shown.titles) writeBlock({ kind: 'heading', level: 1, text: title }, this.#into);
-    for (const block of shown.blocks) writeBlock(block, this.#into);
-    this.#warnOfPictures(shown, childOf(root, 'p:cSld', 'p:bg', 'p:bgPr', 'a:blipFill') !== undefined);
+    const content = await this.#read({ root, relations, layout });
+    for (const title of content.titles) writeBlock({ kind: 'heading', level: 1, text: title }, this.#into);
+    for (const block of content.blocks) writeBlock(block, this.#into);
+    this.#warnOfPictures(content, childOf(root, 'p:cSld', 'p:bg', 'p:bgPr', 'a:blipFill') !== undefined);
     const notes = relations.find(({ type }) => type === 'notesSlide');
     if (notes) await this.#readNotes(notes.target);
   }
@@ -99,36 +99,36 @@ class SlideReader {
     layout: Layout;
   }): Promise<Shown> {
     const graphics = await loadGraphics(this.#file, slide, this.#into);
-    const shown: Shown = { titles: [], blocks: [], pictures: [], graphics, layout: slide.layout };
-    this.#readShapes(childOf(slide.root, 'p:cSld', 'p:spTree'), shown);
-    return shown;
+    const content: Shown = { titles: [], blocks: [], pictures: [], graphics, layout: slide.layout };
+    this.#readShapes(childOf(slide.root, 'p:cSld', 'p:spTree'), content);
+    return content;
   }
 
-  #readShapes(tree: XmlElement | undefined, shown: Shown): void {
-    for (const shape of inReadingOrder([...childrenOf(tree)], shown.layout)) {
+  #readShapes(tree: XmlElement | undefined, content: Shown): void {
+    for (const shape of inReadingOrder([...childrenOf(tree)], content.layout)) {
       const properties = propertiesOf(shape);
       if (isHidden(properties)) {
         if (descendantsOf(shape, 'a:t', 'c:chart', 'dgm:relIds').next().value) this.#into.warn('hidden_left_out');
-      } else if (shape.name === 'p:grpSp') this.#readShapes(shape, shown);
-      else if (shape.name === 'p:sp') this.#readText(shape, shown, properties);
-      else if (shape.name === 'p:pic') this.#readPicture(shape, shown, properties);
-      else if (shape.name === 'p:graphicFrame') this.#readFrame(shape, shown);
+      } else if (shape.name === 'p:grpSp') this.#readShapes(shape, content);
+      else if (shape.name === 'p:sp') this.#readText(shape, content, properties);
+      else if (shape.name === 'p:pic') this.#readPicture(shape, content, properties);
+      else if (shape.name === 'p:graphicFrame') this.#readFrame(shape, content);
       else if (shape.name === 'p:contentPart') this.#into.warn('part_skipped');
     }
   }
 
-  #readText(shape: XmlElement, shown: Shown, properties: XmlElement | undefined): void {
+  #readText(shape: XmlElement, content: Shown, properties: XmlElement | undefined): void {
     const place = childOf(shape, 'p:nvSpPr', 'p:nvPr', 'p:ph');
     const type = place && (place.attributes['type'] ?? 'body');
     if (furniture.has(type ?? '')) return;
-    const texts = this.#textsOf(childOf(shape, 'p:txBody'), shown.layout, place);
+    const texts = this.#textsOf(childOf(shape, 'p:txBody'), content.layout, place);
     if (titles.has(type ?? '')) {
-      if (texts.length > 0) shown.titles.push(texts.join(' '));
-    } else for (const text of texts) shown.blocks.push({ kind: 'row', text });
-    if (texts.length === 0 && childOf(shape, 'p:spPr', 'a:blipFill')) this.#readPicture(shape, shown, properties);
+      if (texts.length > 0) content.titles.push(texts.join(' '));
+    } else for (const text of texts) content.blocks.push({ kind: 'row', text });
+    if (texts.length === 0 && childOf(shape, 'p:spPr', 'a:blipFill')) this.#readPicture(shape, content, properties);
   }
 
-  /** @param body `p:txBody` or `a:txBody` @returns its paragraphs that have words, with the numbers of lists */
+  /** @param body `p:txBody` or `a:txBody` @returns its paragraphs with words, with the numbers of lists */
   #textsOf(body: XmlElement | undefined, layout: Layout, place?: XmlElement): string[] {
     const numbers = new SlideNumbers();
     const onUnmapped = () => this.#into.warn('letters_unmapped');
@@ -140,24 +140,25 @@ class SlideReader {
     });
   }
 
-  #readPicture(shape: XmlElement, shown: Shown, properties: XmlElement | undefined): void {
+  #readPicture(shape: XmlElement, content: Shown, properties: XmlElement | undefined): void {
     const alternative = alternativeText(properties);
     const isMedia = [...childrenOf(childOf(shape, 'p:nvPicPr', 'p:nvPr'))].some(({ name }) =>
       /^a:(?:video|audio|quickTime|wavAudio)File$|^a:audioCd$/.test(name),
     );
     if (isMedia) this.#into.warn('part_skipped');
     if (alternative !== '' && !isDecorative(properties))
-      shown.blocks.push({ kind: 'row', text: pictureWords(alternative) });
-    if (!isMedia && !isDecorative(properties)) shown.pictures.push({ alternative });
+      content.blocks.push({ kind: 'row', text: pictureWords(alternative) });
+    if (!isMedia && !isDecorative(properties)) content.pictures.push({ alternative });
   }
 
   /** A frame around a table, a chart, a diagram or an embedded document. */
-  #readFrame(frame: XmlElement, shown: Shown): void {
+  #readFrame(frame: XmlElement, content: Shown): void {
     const data = childOf(frame, 'a:graphic', 'a:graphicData');
     for (const child of childrenOf(data)) {
-      const graphic = blocksOfGraphic(child, shown.graphics);
-      if (graphic) shown.blocks.push(...graphic);
-      else if (child.name === 'a:tbl') shown.blocks.push({ kind: 'table', rows: this.#rowsOf(child, shown.layout) });
+      const graphic = blocksOfGraphic(child, content.graphics);
+      if (graphic) content.blocks.push(...graphic);
+      else if (child.name === 'a:tbl')
+        content.blocks.push({ kind: 'table', rows: this.#rowsOf(child, content.layout) });
       else this.#into.warn('part_skipped');
     }
   }
@@ -176,7 +177,7 @@ class SlideReader {
     }));
   }
 
-  /** Of a slide that shows pictures alone, people read what stands in them. */
+  /** A slide that shows only pictures may have words inside them. */
   #warnOfPictures({ titles: heads, blocks, pictures }: Shown, hasBackground: boolean): void {
     const alternatives = blocks.filter((block) => block.kind === 'row' && block.text.startsWith(pictureStart)).length;
     if (heads.length === 0 && blocks.length === alternatives && (pictures.length > 0 || hasBackground))
@@ -187,7 +188,7 @@ class SlideReader {
 
 const pictureStart = pictureWords('').slice(0, -2).trimEnd();
 
-/** @returns the shape's name, alternative text and whether it is shown */
+/** @returns the element with the shape's name, alternative text and visibility */
 function propertiesOf(shape: XmlElement): XmlElement | undefined {
   const [own] = [...childrenOf(shape)].filter(({ name }) => /^p:nv\w{1,20}Pr$/.test(name));
   return childOf(own, 'p:cNvPr');

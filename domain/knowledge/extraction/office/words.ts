@@ -1,4 +1,4 @@
-/** The words of a paragraph as its runs come: what is raised or lowered in several runs is one word. */
+/** Collects the words of a paragraph from its runs. Raised or lowered letters in several runs form one word. */
 import dingbats from 'dingbat-to-unicode';
 import { lowered, noteMark, raised } from '../raised.policy.ts';
 
@@ -7,7 +7,7 @@ export type Rise = 'up' | 'down';
 interface Piece {
   text: string;
   rise?: Rise | undefined;
-  /** How the words are read that stand below it: furigana. */
+  /** The reading of the words: furigana. */
   reading?: string;
 }
 
@@ -21,12 +21,12 @@ export class Words {
     else this.#pieces.push({ text, rise });
   }
 
-  /** The mark of a note. */
+  /** Adds the mark of a note. */
   note(mark: string): void {
     this.add(noteMark(mark));
   }
 
-  /** Words with the reading above them. Those that follow each other are one word. */
+  /** Adds words with their reading above them. Consecutive such words form one word. */
   read(text: string, reading: string): void {
     const last = this.#pieces.at(-1);
     if (last?.reading === undefined) this.#pieces.push({ text, reading });
@@ -40,7 +40,7 @@ export class Words {
     return this.#pieces.some(({ text }) => text.trim() !== '');
   }
 
-  /** @returns all words, and forgets them. If everything is raised there is nothing that it is raised from. */
+  /** @returns all words, and forgets them. If all words are raised, none is written as raised. */
   take(): string {
     const pieces = this.#pieces;
     this.#pieces = [];
@@ -56,13 +56,13 @@ export class Words {
 }
 
 const symbolFonts = /^(?:symbol|wingdings(?: [23])?|webdings)$/i;
-/** Office writes the signs of symbol fonts as letters for private use. */
+/** Office stores the signs of symbol fonts as private-use characters. */
 const privateSigns = /[\uF000-\uF0FF]/g;
 
 /**
- * @param font that the text is shown in
- * @returns the signs that the font shows for the text, as letters; those that nobody knows are left out, with `isWhole` false.
- *   A sign for private use in another font is taken for one of Symbol.
+ * @param font in which the text is shown
+ * @returns the letters for the signs that the font shows. Unknown signs are left out, and `isWhole` is then false.
+ *   A private-use character in another font is read as a sign of Symbol.
  */
 export function signsOf(text: string, font: string): { text: string; isWhole: boolean } {
   let isWhole = true;

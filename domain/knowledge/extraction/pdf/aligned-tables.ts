@@ -1,6 +1,6 @@
 /**
- * Tables without lines, and columns of prose, known by where words stand below each other. Columns of prose are full of long lines;
- * cells are short, or leave room.
+ * Detects tables without lines, and columns of prose, by words that stand below each other. Columns of prose have many long lines.
+ * Cells are short or leave space.
  */
 import { lineOf, type Line, type Segment } from './pdf-lines.ts';
 import { linesOfCell } from './ruled-tables.ts';
@@ -8,9 +8,9 @@ import type { Row } from './blocks.ts';
 
 export interface Region {
   segments: readonly Segment[];
-  /** Of a table; undefined for columns of prose. */
+  /** The rows of a table; undefined for columns of prose. */
   rows?: Row[];
-  /** Of prose: column by column. */
+  /** The lines of prose, column by column. */
   lines?: Line[];
 }
 
@@ -43,7 +43,7 @@ export function alignedRegions(segments: readonly Segment[]): Region[] {
   return regions;
 }
 
-/** @returns what stands at one height, from the top down */
+/** @returns the segments at each height, from the top down */
 function levelsOf(segments: readonly Segment[]): Level[] {
   const levels: Level[] = [];
   for (const segment of segments.toSorted((a, b) => b.y - a.y)) {
@@ -55,10 +55,10 @@ function levelsOf(segments: readonly Segment[]): Level[] {
   return levels;
 }
 
-/** A run is divided so often at most: each time its columns are looked for again. */
+/** The most divisions of a run: after each, its columns are searched again. */
 const maxDivisions = 3;
 
-/** Divides a run where a line goes over several columns. */
+/** Divides a run at a line that spans several columns. */
 function regionsIn(run: readonly Level[], divisions = 0): Region[] {
   const columns = columnsOf(run);
   if (columns.length < 2) return [];
@@ -74,13 +74,13 @@ function regionsIn(run: readonly Level[], divisions = 0): Region[] {
   return region ? [region] : [];
 }
 
-/** Without single lines before the first row. */
+/** Drops single lines before the first row. */
 function trimmed(run: readonly Level[]): Level[] {
   const first = run.findIndex(({ segments }) => segments.length > 1);
   return first < 0 ? [] : run.slice(first);
 }
 
-/** Without a paragraph after the last row, which stands as near as a row but for a little. */
+/** Drops a paragraph after the last row, which stands almost as near as a row. */
 function withoutTail(run: readonly Level[]): Level[] {
   const steps = run.slice(1).map(({ y }, at) => (run[at]?.y ?? 0) - y);
   const usual = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
@@ -89,7 +89,7 @@ function withoutTail(run: readonly Level[]): Level[] {
   return far < 0 ? [...run] : run.slice(0, far);
 }
 
-/** @returns the columns of the rows that have the usual number of cells; none where they overlap */
+/** @returns the columns of the rows with the usual number of cells; none if they overlap */
 function columnsOf(run: readonly Level[]): Column[] {
   const counts = new Map<number, number>();
   for (const { segments } of run)
@@ -108,7 +108,7 @@ function columnsOf(run: readonly Level[]): Column[] {
   return [];
 }
 
-/** @returns the columns that a segment stands in, or begins in where it stands in none */
+/** @returns the columns that a segment covers, or else the column in which it begins */
 function placesOf(segment: Segment | undefined, columns: readonly Column[]): number[] {
   if (!segment) return [];
   const slack = segment.size * 0.3;
@@ -151,7 +151,7 @@ function isProse(segments: readonly Segment[], column: Column | undefined): bool
   return characters >= proseRules.characters && full >= segments.length * proseRules.filled;
 }
 
-/** Whether most of a column's cells begin, end or have their middle at one place. */
+/** Whether most of a column's cells share their beginning, end or middle. */
 function isAligned(segments: readonly Segment[]): boolean {
   const at = [({ x }: Segment) => x, ({ right }: Segment) => right, ({ x, right }: Segment) => (x + right) / 2].map(
     (place) => {
@@ -186,10 +186,10 @@ function rowsOf(run: readonly Level[], columns: readonly Column[]): Row[] {
   }));
 }
 
-/** In sizes: lines of a cell are not farther apart; nearer ones than a line stand beside each other, in the middle of their cells. */
+/** In sizes. The lines of a cell are not farther apart. Segments nearer than a line stand beside each other, centred in their cells. */
 const steps = { line: 1.5, beside: 0.75 } as const;
 
-/** Whether a line goes on in the cells of the row before: with words that found no room, or beside the lines of another cell. */
+/** Whether a line continues the cells of the row before: with wrapped words, or beside the lines of another cell. */
 function goesOn(
   before: Level,
   level: Level,
@@ -199,7 +199,7 @@ function goesOn(
 ): boolean {
   const shared = cells.flatMap((cell, at) => (cell.length > 0 && (row[at] ?? []).length > 0 ? [at] : []));
   if (shared.length === 0) return before.y - level.y < level.size * steps.beside;
-  // Its first cell begins a row, but for one that stands at the foot of it.
+  // Its first cell begins a row, unless it stands at the foot of the row.
   const isBegun = (row[0] ?? []).length > 0;
   const above = shared.map((at) => row[at]?.at(-1)?.y ?? Infinity);
   if (Math.min(...above) - level.y > level.size * steps.line) return false;
@@ -207,7 +207,7 @@ function goesOn(
   return shared.every((at) => isWrapped(row[at]?.at(-1), cells[at]?.[0], columns[at], columns[at + 1]));
 }
 
-/** Whether the first word of a line had no room at the end of the line before. */
+/** Whether the first word of a line did not fit at the end of the line before. */
 function isWrapped(last?: Segment, segment?: Segment, column?: Column, next?: Column): boolean {
   if (!last || !segment || !column || (!next && !last.text.includes(' '))) return false;
   const room = next ? next.x - segment.size : column.right - segment.size * 0.5;

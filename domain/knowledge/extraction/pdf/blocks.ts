@@ -1,4 +1,4 @@
-/** What a page of a PDF is read out as, before its furniture and its notes are known. */
+/** The blocks of a PDF page, before its furniture and notes are known. */
 import type { Line } from './pdf-lines.ts';
 
 export interface Cell {
@@ -13,7 +13,7 @@ export interface Row {
 }
 
 export type Block =
-  /** Lines of which only their places tell where paragraphs and headings begin. */
+  /** Lines whose positions alone show where paragraphs and headings begin. */
   | { kind: 'lines'; lines: Line[] }
   /** One paragraph, or a row of a list. */
   | { kind: 'prose' | 'row'; lines: Line[] }
@@ -21,7 +21,7 @@ export type Block =
   | { kind: 'table'; rows: Row[] }
   | { kind: 'picture'; text: string };
 
-/** @returns the lines of a block that are not in a table */
+/** @returns the lines of a block outside tables */
 export function linesIn(block: Block): readonly Line[] {
   return 'lines' in block ? block.lines : [];
 }

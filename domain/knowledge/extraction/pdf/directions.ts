@@ -1,20 +1,20 @@
-/** The directions in which a page is written. Each is turned, so that its lines go from left to right and from the top down. */
+/** The writing directions of a page. Each is rotated, so that its lines run from left to right and from the top down. */
 import type { Box, Glyph } from './pdf-drawing.ts';
 
 export type Place = (x: number, y: number) => readonly [number, number];
 
 export interface Direction {
   glyphs: Glyph[];
-  /** From the page's coordinates to those of these letters. */
+  /** From the page's coordinates to the coordinates of these letters. */
   place: Place;
-  /** Along no side of the page: a watermark, as a rule. */
+  /** Parallel to no side of the page: usually a watermark. */
   isSlanted: boolean;
 }
 
-/** A page that was scanned askew, in degrees. */
+/** In degrees: the slant of a page that was scanned askew. */
 const askew = 6;
 
-/** @returns the direction of most letters first */
+/** @returns the directions, by descending number of letters */
 export function directionsOf(glyphs: readonly Glyph[]): Direction[] {
   const groups = Map.groupBy(glyphs, ({ angle }) => {
     const quarter = Math.round(angle / 90) * 90;
@@ -41,7 +41,7 @@ function turning(degrees: number): Place {
   return (x, y) => [x * cosine + y * sine, y * cosine - x * sine];
 }
 
-/** Letters that are so much larger than others, and slanted, are a watermark. */
+/** Slanted letters that are larger than others by this factor are a watermark. */
 const watermarkFactor = 1.7;
 const watermarkSize = 30;
 
@@ -56,7 +56,7 @@ function sizeOf(glyphs: readonly Glyph[]): number {
   return sizes[Math.floor(sizes.length / 2)] ?? 0;
 }
 
-/** @returns the boxes, as the letters of the direction stand */
+/** @returns the boxes in the coordinates of the direction */
 export function placedBoxes(boxes: readonly Box[], place: Place): Box[] {
   return boxes.map(({ x, y, width, height }) => {
     const [a, b] = [place(x, y), place(x + width, y + height)];

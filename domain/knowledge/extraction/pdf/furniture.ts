@@ -1,23 +1,23 @@
-/** What stands on every page of a document and belongs to none: headers, footers, page numbers, watermarks. */
+/** Content that repeats on the pages of a document: headers, footers, page numbers, watermarks. */
 import { linesIn, type Block } from './blocks.ts';
 import { headingRules } from './manner.ts';
 import type { Line } from './pdf-lines.ts';
 
-/** Lines at the head and at the foot of a page that may be on every page: so many of each. */
+/** The number of lines at the head and at the foot of a page that may repeat. */
 const edgeLines = 2;
 const longestRepeated = 150;
 
 /**
- * Drops headers and footers: what stands at the head or foot of half of the pages at least, the same but for its numbers. Half,
- * because left and right-hand pages have one each; three at least. Large letters are a heading's: their numbers count, "Chapter 2"
- * repeats nothing. A file that says nothing else keeps them.
+ * Drops headers and footers: lines that repeat, except for their numbers, at the head or foot of half of the pages. Half is enough
+ * because left and right pages may differ; the minimum is three pages. Large letters are headings, whose numbers count: "Chapter 2"
+ * does not repeat "Chapter 1". A file without any other text keeps these lines.
  */
 export function withoutRepeated<Page extends PageBlocks>(pages: readonly Page[], size: number): Page[] {
   const edges = pages.map((page) => edgesOf(page, size * headingRules.larger));
   const counts = new Map<string, number>();
   for (const page of edges) for (const key of new Set(page.values())) counts.set(key, (counts.get(key) ?? 0) + 1);
   const enough = Math.max(3, Math.floor(pages.length / 2));
-  const kept = pages.map((page, at) => {
+  const keptPages = pages.map((page, at) => {
     const isKept = (line: Line) => (counts.get(edges[at]?.get(line) ?? '') ?? 0) < enough;
     return {
       ...page,
@@ -25,12 +25,12 @@ export function withoutRepeated<Page extends PageBlocks>(pages: readonly Page[],
       asides: page.asides.filter(isKept),
     };
   });
-  return kept.some(({ blocks }) => blocks.some((block) => !('lines' in block) || block.lines.length > 0))
-    ? kept
+  return keptPages.some(({ blocks }) => blocks.some((block) => !('lines' in block) || block.lines.length > 0))
+    ? keptPages
     : [...pages];
 }
 
-/** The blocks of a page, and the lines beside them that are written in another direction. */
+/** The blocks of a page, and its lines in other directions. */
 export interface PageBlocks {
   blocks: Block[];
   asides: Line[];

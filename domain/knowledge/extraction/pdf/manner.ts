@@ -1,23 +1,23 @@
-/** What is usual in a document, by which its paragraphs and headings are recognized. */
+/** The usual sizes and distances of a document, by which paragraphs and headings are recognized. */
 import type { Block } from './blocks.ts';
 import type { Line } from './pdf-lines.ts';
 import { wordsOf, type Words } from './words.ts';
 
 export interface Manner {
-  /** Of the letters that most of the text is in. */
+  /** The size of the letters of most of the text. */
   size: number;
-  /** From line to line of it, in sizes; undefined where too few lines follow one another. */
+  /** The usual distance between lines, in sizes; undefined if too few lines follow one another. */
   leading: number | undefined;
   /** Sizes of headings, the largest first. */
   headingSizes: readonly number[];
-  /** Whether the file itself says which lines are headings. */
+  /** Whether the file itself marks headings. */
   hasTaggedHeadings: boolean;
   words: Words;
 }
 
 export const headingRules = { larger: 1.15, longest: 120, levels: 4 } as const;
 
-/** @param pages the blocks of each */
+/** @param pages the blocks of each page */
 export function mannerOf(pages: readonly (readonly Block[])[]): Manner {
   const charactersOf = new Map<number, number>();
   const lines = pages.flatMap((blocks) => blocks.flatMap(allLinesOf));
@@ -53,7 +53,7 @@ function gapsOf(lines: readonly Line[], size: number): number[] {
   });
 }
 
-/** @returns the level of a heading of this size, from 1; 0 where it is none */
+/** @returns the level of a heading of this size, from 1; 0 if it is not a heading */
 export function levelOfSize(size: number, { headingSizes }: Manner): number {
   return headingSizes.indexOf(rounded(size)) + 1;
 }

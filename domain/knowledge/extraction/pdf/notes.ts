@@ -1,4 +1,4 @@
-/** Notes at the foot of a page, and their marks beside the words that they belong to. */
+/** Notes at the foot of a page, and their marks in the text. */
 import { isNoteMark, lineOf, textOf, type Line } from './pdf-lines.ts';
 
 export interface Notes {
@@ -7,12 +7,12 @@ export interface Notes {
   starts: ReadonlyMap<Line, string>;
 }
 
-/** The mark of a note, which may be one with its first word. */
+/** The mark of a note, which may touch its first word. */
 const start = /^\s*\[?(\d{1,3}|[*†‡§¶]{1,3})[\].)]?\s*(?=[\p{L}"“„«(])/u;
-/** In letters as large as the text's, a number with a full stop begins an item of a list. */
+/** In letters of the text's size, a number with a full stop begins a list item instead. */
 const startWithoutStop = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\s*\p{L}/u;
 const startInWord = /^\s*(?:\d{1,3}|[*†‡§¶]{1,3})\p{Lu}/u;
-/** Smaller letters, and a wider gap, than those of the text above, in sizes. */
+/** Notes have smaller letters and a wider gap than the text above, in sizes. */
 const smaller = 0.96;
 const wideGap = 1.8;
 
@@ -54,7 +54,7 @@ function markOf(
   return undefined;
 }
 
-/** @returns the line, with the marks of notes as such: `45 [1]` and `[1] The note` */
+/** @returns the line with its marks of notes: `45 [1]` and `[1] The note` */
 export function withNotes(line: Line, { marks, starts }: Notes): Line {
   const marked = lineOf(line.segments.map((segment) => ({ ...segment, text: textOf(segment.parts, marks) })));
   const mark = starts.get(line);

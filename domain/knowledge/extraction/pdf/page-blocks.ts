@@ -1,11 +1,11 @@
-/** Blocks of a page that says nothing of its structure: tables and columns are known by their places. */
+/** Blocks of a page without structure information. Tables and columns are detected by positions. */
 import { alignedRegions } from './aligned-tables.ts';
 import type { Block, Row } from './blocks.ts';
 import type { Box } from './pdf-drawing.ts';
 import { lineOf, type Line, type Segment } from './pdf-lines.ts';
 import { ruledTables } from './ruled-tables.ts';
 
-/** A table in which most words are read from right to left has its first column at the right. */
+/** A table with mostly right-to-left words has its first column at the right. */
 function inReadingOrder(rows: Row[]): Row[] {
   const letters = rows.flatMap(({ cells }) => cells.flatMap(({ lines }) => lines.map(({ text }) => text))).join('');
   const [right, left] = [/[\p{Script=Arabic}\p{Script=Hebrew}]/gu, /\p{Script=Latin}/gu].map(
@@ -15,7 +15,7 @@ function inReadingOrder(rows: Row[]): Row[] {
   return rows.map((row) => ({ ...row, cells: row.cells.toReversed() }));
 }
 
-/** @param lines in the order of the file; tables and columns stand where their first line is */
+/** @param lines in the order of the file; a table or column stands at its first line */
 export function blocksOf(lines: readonly Line[], rules: readonly Box[]): Block[] {
   const segments = lines.flatMap((line) => line.segments);
   const ruled = ruledTables(segments, rules);

@@ -1,11 +1,11 @@
-/** Letters that are painted and are not read: the second time for bold ones, and how other letters are pronounced. */
+/** Painted letters that are not read: duplicates for bold text, and readings above other letters. */
 import type { Glyph } from './pdf-drawing.ts';
 import { isHan, isKana } from './pdf-letters.ts';
 
-/** A letter whose line goes from left to right. */
+/** A letter whose line runs from left to right. */
 export type Letter = Pick<Glyph, 'text' | 'x' | 'y' | 'width' | 'size'>;
 
-/** Letters that are painted twice, a little apart, to look bold or to have a shadow, once. */
+/** Keeps one of two letters that are painted with a small offset, to look bold or to have a shadow. */
 export function* withoutDoubles(letters: Iterable<Letter>): Generator<Letter> {
   const nearest = 0.12;
   const painted = new Map<string, Letter>();
@@ -26,7 +26,7 @@ export function* withoutDoubles(letters: Iterable<Letter>): Generator<Letter> {
   }
 }
 
-/** Without small kana over other letters, which say how these are read (ruby). */
+/** Drops small kana above other letters, which show their reading (ruby). */
 export function withoutReadings(letters: Iterable<Letter>): Letter[] {
   const all = [...letters];
   const step = 4;

@@ -1,4 +1,4 @@
-/** Writes the blocks of a page into the sections: paragraphs and headings from lines, tables, what pictures are said to show. */
+/** Writes the blocks of a page into sections: paragraphs and headings from lines, tables, and alternative texts of pictures. */
 import type { SectionBuilder } from '../sections.ts';
 import { TableBuilder, type TableHeader } from '../table.ts';
 import { lengthOf } from '../text.policy.ts';
@@ -9,8 +9,8 @@ import type { Line } from './pdf-lines.ts';
 import { joined, type Words } from './words.ts';
 
 /**
- * @param earlier the header of a table at the end of the page before, which may go on here
- * @returns the header of the table that this page ends with
+ * @param earlier the header of a table at the end of the previous page, which may continue here
+ * @returns the header of the table at the end of this page
  * @throws Unreadable too_large
  */
 export function readBlocks(
@@ -86,20 +86,20 @@ function headingLevel(lines: readonly Line[], text: string, manner: Manner): num
 const bullet = /^\s*(?:[•◦▪‣●○■□☐☑☒➢✓–*-]|\(?(?:\d{1,3}|[a-z])[.)]|\[\d{1,3}\])\s/u;
 const sentenceEnd = /[.!?…:;"'”’)\]。！？」』؟]\s*$/u;
 
-/** Lines that are farther apart, in sizes, stand each by itself. */
+/** In sizes: lines farther apart than this stand alone. */
 const widestLeading = 2.5;
 
 function beginsParagraph(before: Line, line: Line, { leading }: Manner): boolean {
   if (Math.abs(line.size - before.size) > before.size * 0.12) return true;
   if (bullet.test(line.text)) return true;
   const gap = before.y - line.y;
-  // Up the page: another column, into which a sentence may go on.
+  // Up the page: another column, into which a sentence may continue.
   if (gap < -before.size * 0.5) return sentenceEnd.test(before.text);
   if (gap > line.size * Math.min((leading ?? 1.6) * 1.3, widestLeading)) return true;
   return line.x - before.x > line.size * 0.8 && line.x - before.x < line.size * 6 && sentenceEnd.test(before.text);
 }
 
-/** A large letter at the beginning of a paragraph, beside several lines of it, belongs to the first of them. */
+/** Joins a drop cap, which spans several lines of a paragraph, to the first line. */
 function withInitials(lines: readonly Line[]): Line[] {
   const result: Line[] = [];
   for (const line of lines) {

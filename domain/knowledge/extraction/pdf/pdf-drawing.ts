@@ -1,23 +1,23 @@
 /**
- * What a page of a PDF draws, as pdf.js lists it: where each letter stands, the pictures, and the lines of tables. Coordinates are
- * points of the page as it is shown, from its lower left corner.
+ * The drawing of a PDF page from the operator list of pdf.js: positions of letters, pictures, and the lines of tables. Coordinates are
+ * points of the page as shown, from its lower left corner.
  */
 import { letterOf, textOfString, type FontCodes } from './pdf-letters.ts';
 
-/** A letter, or several as one shape. */
+/** A letter, or several letters as one shape. */
 export interface Glyph {
   text: string;
   x: number;
-  /** Of the line that it stands on. */
+  /** The baseline of its line. */
   y: number;
-  /** To where the next one stands. */
+  /** The distance to the next letter. */
   width: number;
   size: number;
-  /** Where the next one stands from here, in degrees: 0 to the right, 90 up. */
+  /** The direction to the next letter in degrees: 0 to the right, 90 up. */
   angle: number;
-  /** The marked content that it belongs to. */
+  /** The id of its marked content. */
   mark: number | undefined;
-  /** Page furniture, as the file says. */
+  /** The file marks it as page furniture. */
   isArtifact: boolean;
   /** Drawn without a shape: letters that a scanner has recognized. */
   isUnseen: boolean;
@@ -40,15 +40,15 @@ export interface Drawing {
   height: number;
   glyphs: Glyph[];
   pictures: Picture[];
-  /** Straight lines along the page's sides. */
+  /** Straight lines parallel to the page's sides. */
   rules: Box[];
-  /** Shapes that are filled or drawn. */
+  /** The number of filled or drawn shapes. */
   shapes: number;
   hasHidden: boolean;
   hasUnmapped: boolean;
 }
 
-/** As pdf.js gives a font after its page. */
+/** A font in the form in which pdf.js gives it after its page. */
 interface Font {
   fontMatrix?: readonly number[];
   bbox?: readonly number[];
@@ -67,7 +67,7 @@ interface FontGlyph {
 }
 
 export interface PageSource {
-  /** pdf.js' numbers of operators. */
+  /** The operator numbers of pdf.js. */
   ops: Readonly<Record<string, number>>;
   fnArray: ArrayLike<number>;
   argsArray: ArrayLike<unknown>;
@@ -76,25 +76,25 @@ export interface PageSource {
   /** Degrees, clockwise. */
   rotate: number;
   fontOf: (name: string) => Font | undefined;
-  /** Whether what belongs to this optional content is shown. */
+  /** Whether this optional content is visible. */
   isShown: (optional: unknown) => boolean;
-  /** What earlier pages have shown of the fonts' codes; it grows. */
+  /** The codes of fonts on earlier pages; it grows. */
   codes: Map<string, FontCodes>;
 }
 
 type Matrix = readonly [number, number, number, number, number, number];
-/** Of marked content, with that of the contents around it. */
+/** Marked content, with the properties of the content around it. */
 interface Mark {
   mark: number | undefined;
   isArtifact: boolean;
   isHidden: boolean;
-  /** What its letters stand for, as the file says, and the first of them. */
+  /** The text for which its letters stand by the file, and the first of these letters. */
   spoken?: { text: string; glyph?: Glyph } | undefined;
 }
 
 const identity: Matrix = [1, 0, 0, 1, 0, 0];
 
-/** @returns the matrix that does `inner` first */
+/** @returns the matrix that applies `inner` first */
 function times(outer: Matrix, inner: ArrayLike<number>): Matrix {
   const [a, b, c, d, e, f] = outer;
   const [p = 1, q = 0, r = 0, s = 1, t = 0, u = 0] = Array.from(inner);
@@ -113,12 +113,12 @@ interface State {
   rise: number;
   mode: number;
   isWhite: boolean;
-  /** Since the state was saved: a matrix was set, something was drawn. */
+  /** Since the state was saved, a matrix was set or something was drawn. */
   isPlaced: boolean;
   hasDrawn: boolean;
 }
 
-/** More lines than a table has: a drawing's. */
+/** Beyond this number the lines are a drawing, not a table. */
 const maxRules = 3_000;
 const invisible = 3;
 
@@ -163,7 +163,7 @@ export function drawingOf(source: PageSource): Drawing {
   let at = identity;
   const marks: Mark[] = [];
   const fontNames = new Map<Glyph, string>();
-  /** Inside of masks, whose letters nobody sees. */
+  /** Inside masks, whose letters are invisible. */
   let masks = 0;
 
   const moveBy = (x: number, y: number) => {
@@ -176,7 +176,7 @@ export function drawingOf(source: PageSource): Drawing {
   };
   const markNow = (): Mark => marks.at(-1) ?? { mark: undefined, isArtifact: false, isHidden: false };
   const isOnPage = (x: number, y: number) => x >= -1 && y >= -1 && x <= drawing.width + 1 && y <= drawing.height + 1;
-  /** A picture is left out of the list; the matrix stays that places it. */
+  /** Pictures are not in the operator list, but the matrix that places them is. */
   const placePicture = () => {
     const box = boxOf(state.matrix, 0, 0, 1, 1);
     const { isHidden, mark, isArtifact } = markNow();
@@ -335,9 +335,9 @@ export function drawingOf(source: PageSource): Drawing {
   return drawing;
 }
 
-function widen(glyph: Glyph, left: number, right: number): void {
+function widen(glyph: Glyph, start: number, right: number): void {
   const end = Math.max(glyph.x + glyph.width, right);
-  glyph.x = Math.min(glyph.x, left);
+  glyph.x = Math.min(glyph.x, start);
   glyph.width = end - glyph.x;
 }
 
@@ -355,8 +355,8 @@ function codesOf(all: Map<string, FontCodes>, name: string): FontCodes {
 }
 
 /**
- * A font of codes of several bytes, of which the file does not say what letters they are: pdf.js takes the codes for letters. They
- * are the numbers of shapes in the font, which begin with what no text has: control characters.
+ * A font with multi-byte codes for which the file gives no letters. pdf.js reads the codes as letters. The codes are the numbers of
+ * shapes in the font, and the first numbers are control characters, which no text has.
  */
 function newCodes(): FontCodes {
   let isIdentity = true;
@@ -372,14 +372,14 @@ function newCodes(): FontCodes {
   };
 }
 
-/** Letters of such fonts are drawn by the file itself, in units of its own. */
+/** The file itself draws the letters of such fonts, in units of its own. */
 function type3Size({ bbox = [], fontMatrix = [] }: Font, size: number): number {
   const height = Math.abs((bbox[3] ?? 0) - (bbox[1] ?? 0)) * Math.abs(fontMatrix[3] ?? 0.001) * Math.abs(size);
   const isUsual = height > Math.abs(size) * 0.3 && height < Math.abs(size) * 3;
   return height > 0 && !isUsual ? height : Math.abs(size);
 }
 
-/** @returns the box around a rectangle that is placed by a matrix */
+/** @returns the bounding box of a transformed rectangle */
 function boxOf(matrix: Matrix, x: number, y: number, right: number, top: number): Box {
   const corners = [[x, y], [right, y], [x, top], [right, top]].map(([a = 0, b = 0]) => times(matrix, [1, 0, 0, 1, a, b])); // prettier-ignore
   const [xs, ys] = [corners.map((corner) => corner[4]), corners.map((corner) => corner[5])];

@@ -1,4 +1,4 @@
-/** pdf.js, Mozilla's reader of PDF, in this thread: it draws nothing here, and opens no picture. */
+/** pdf.js, Mozilla's PDF reader, in this thread. It draws nothing here and decodes no picture. */
 import { createRequire, registerHooks } from 'node:module';
 import path from 'node:path';
 import type { PDFDocumentProxy } from 'pdfjs-dist';
@@ -9,8 +9,8 @@ type Engine = typeof Pdfjs;
 const canvas = '@napi-rs/canvas';
 
 /**
- * pdf.js tells which letters a file has, and not the text that the file says they stand for (ActualText): vowel signs, joiners and
- * ligatures that have no letter of their own. So one line of it is changed as it is loaded.
+ * pdf.js reports the letters of a file, but not their replacement text in the file (ActualText): vowel signs, joiners and ligatures
+ * without a code of their own. So one line of pdf.js is changed when it is loaded.
  */
 const markedContent = {
   given: 'args = [args[0].name, args[1] instanceof Dict ? args[1].get("MCID") : null];',
@@ -18,16 +18,16 @@ const markedContent = {
     'args = [args[0].name, args[1] instanceof Dict ? args[1].get("MCID") : null, args[1] instanceof Dict ? args[1].get("ActualText") : null];',
 };
 
-/** What pdf.js warns of, while a document is read. */
+/** Receives the warnings of pdf.js while a document is read. */
 let onWarning: (message: string) => void = () => {};
 
-/** Loads it without the canvas that it draws on, which is native code. */
+/** Loads pdf.js without its canvas, which is native code. */
 async function loadEngine(): Promise<Engine> {
-  // oxlint-disable-next-line no-console -- pdf.js has no other way to say it
+  // oxlint-disable-next-line no-console -- pdf.js reports warnings only here
   console.warn = (message: unknown) => onWarning(String(message));
   const hooks = registerHooks({
     resolve(specifier, context, next) {
-      if (specifier === canvas) throw new Error(`${canvas} is not loaded: no page is drawn here`);
+      if (specifier === canvas) throw new Error(`${canvas} is not available: no page is drawn here`);
       return next(specifier, context);
     },
     load(url, context, next) {
@@ -35,7 +35,7 @@ async function loadEngine(): Promise<Engine> {
       if (!url.endsWith('/pdf.worker.mjs')) return loaded;
       const source = Buffer.from(loaded.source as Uint8Array).toString();
       if (!source.includes(markedContent.given))
-        throw new Error('pdf.js reads marked content in another way than it did');
+        throw new Error('The code of pdf.js that reads marked content has changed: adapt `markedContent`');
       return { ...loaded, source: source.replace(markedContent.given, () => markedContent.changed) };
     },
   });
@@ -48,7 +48,7 @@ async function loadEngine(): Promise<Engine> {
   }
 }
 
-/** Has the maps of the letters of fonts that are not embedded, and the widths of the standard fonts. */
+/** Holds the character maps of fonts that are not embedded, and the widths of the standard fonts. */
 const files = path.dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'));
 
 let engine: Promise<Engine> | undefined;
@@ -59,9 +59,9 @@ export async function loadPdfEngine(): Promise<Engine> {
 }
 
 /**
- * @param bytes given away: pdf.js may take them over
- * @param warned gets what pdf.js warns of, until another document is opened
- * @throws whatever pdf.js has against the file
+ * @param bytes transferred: pdf.js may take them over
+ * @param warned receives the warnings of pdf.js, until another document is opened
+ * @throws the error of pdf.js about the file
  */
 export async function openPdf(
   bytes: Uint8Array,
@@ -77,7 +77,7 @@ export async function openPdf(
     cMapPacked: true,
     standardFontDataUrl: path.join(files, 'standard_fonts', path.sep),
     maxImageSize: 0, // no picture is decoded
-    fontExtraProperties: true, // whether a font's codes are of several bytes, and the codes of its letters
+    fontExtraProperties: true, // shows whether codes have several bytes, and the codes of letters
     useSystemFonts: false,
     useWasm: false,
   }).promise;

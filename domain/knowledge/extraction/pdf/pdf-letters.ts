@@ -1,26 +1,26 @@
-/** The letters of a PDF's fonts, as they stand in text. */
+/** Maps the letters of a PDF's fonts to letters of text. */
 
-/** What was seen of the codes of a font. */
+/** The codes of a font that were seen so far. */
 export interface FontCodes {
   see: (unicode: string, code: number | undefined) => void;
-  /** The file does not say which letters its codes are. */
+  /** The file does not map its codes to letters. */
   readonly isUnmapped: boolean;
 }
 
-/** Bullets of the fonts Symbol and Wingdings, which have places of their own. */
+/** Bullets of the fonts Symbol and Wingdings, which use private code points. */
 const symbols = new Map(Object.entries({ '\uF0B7': '•', '\uF0A7': '▪', '\uF06C': '•', '\uF0D8': '➢', '\uF0FC': '✓', '\uF0A8': '☐', '\uF0FE': '☒', '\uF02D': '-', '\uF0E0': '→' })); // prettier-ignore
 
-/** Not letters: controls, the replacement character, places that each font fills as it likes. */
+/** Not letters: controls, the replacement character, private-use code points. */
 const unknown = /[\p{Cc}\p{Co}\uFFFD-\uFFFF]/u;
-/** Shapes of letters that have codes of their own: ligatures, the forms of Arabic and Hebrew, signs of vertical lines, radicals of Chinese. */
+/** Letter shapes with their own codes: ligatures, forms of Arabic and Hebrew, vertical signs, Chinese radicals. */
 const shapes = /[\uFB00-\uFDFF\uFE10-\uFE19\uFE30-\uFE48\uFE70-\uFEFC\u2F00-\u2FD5]/;
 
-/** Codes of TeX's fonts of bitmaps, which have no names: the Cork encoding. */
+/** Codes of TeX's bitmap fonts, which have no names: the Cork encoding. */
 const cork = new Map(Object.entries({ '\u0010': '“', '\u0011': '”', '\u0012': '„', '\u0013': '«', '\u0014': '»', '\u0015': '–', '\u0016': '—', '\u0019': 'ı', '\u001B': 'ff', '\u001C': 'fi', '\u001D': 'fl', '\u001E': 'ffi', '\u001F': 'ffl' })); // prettier-ignore
 
 /**
  * @param isDrawn whether the file itself draws the font's letters (Type 3)
- * @returns the letter, or letters, of a shape; undefined where the file does not say which
+ * @returns the letter or letters of a shape; undefined if the file does not map it
  */
 export function letterOf(unicode: string, isDrawn = false): string | undefined {
   const inTex = isDrawn ? cork.get(unicode) : undefined;
@@ -32,12 +32,12 @@ export function letterOf(unicode: string, isDrawn = false): string | undefined {
   return shapes.test(unicode) ? unicode.normalize('NFKC').trimStart() : unicode;
 }
 
-/** Scripts that put no blanks between words: lines of them are joined without one. */
+/** Scripts without spaces between words: their lines are joined without a space. */
 const unspaced =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\u3000-\u303F\uFF01-\uFF60]/u;
 const hangul = /\p{Script=Hangul}/u;
 
-/** Whether words of this letter stand without blanks. @param letter one character */
+/** Whether words of this letter are written without spaces. @param letter one character */
 export function isUnspaced(letter: string): boolean {
   return unspaced.test(letter) && !hangul.test(letter);
 }
@@ -48,12 +48,12 @@ export function isRightToLeft(text: string): boolean {
   return rightToLeft.test(text) && !/^\p{N}+$/u.test(text);
 }
 
-/** Stands over or under the letter before it. */
+/** Whether it stands over or under the letter before it. */
 export function isMark(text: string): boolean {
   return /^\p{M}+$/u.test(text);
 }
 
-/** @param raw a text of a PDF, one character for each byte @returns it in letters */
+/** @param raw a text of a PDF, one character per byte @returns it as letters */
 export function textOfString(raw: string): string {
   const bytes = Buffer.from(raw, 'latin1');
   if (raw.startsWith('\u00FE\u00FF')) return new TextDecoder('utf-16be').decode(bytes.subarray(2));
@@ -62,7 +62,7 @@ export function textOfString(raw: string): string {
   return raw;
 }
 
-/** Kana, by which the reading of other letters is written over them. */
+/** Kana, which show the reading of other letters above them. */
 export function isKana(text: string): boolean {
   return /^[\p{Script=Hiragana}\p{Script=Katakana}ー]+$/u.test(text);
 }

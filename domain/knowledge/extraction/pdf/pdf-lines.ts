@@ -1,17 +1,17 @@
-/** Lines of text from the letters of a page, in the order in which people read them. */
+/** Builds lines of text from the letters of a page, in reading order. */
 import { withoutDoubles, withoutReadings, type Letter } from './painted-letters.ts';
 import type { Box } from './pdf-drawing.ts';
 import { isMark, isRightToLeft, isUnspaced } from './pdf-letters.ts';
 import { isMostlyRightToLeft, logical } from './right-to-left.ts';
 import { lowered, noteMark, raised } from '../raised.policy.ts';
 
-/** A part of a line that no wide gap divides: a line of prose, the words of a cell. Points, as the text is read. */
+/** A part of a line without a wide gap: a line of prose, or the words of a cell. In points, in the text's coordinates. */
 export interface Segment {
   text: string;
   x: number;
   right: number;
   y: number;
-  /** Of most of its letters. */
+  /** The size of most of its letters. */
   size: number;
   parts: readonly Part[];
 }
@@ -27,10 +27,10 @@ export interface Line extends Omit<Segment, 'parts'> {
   segments: readonly Segment[];
 }
 
-/** In sizes of the letters: from here on a gap is a blank; a gap divides cells. */
+/** In sizes of the letters: the gap from which a space is read, and the gap that divides cells. */
 const gaps = { blank: 0.16, unspaced: 0.6, cell: 0.95 } as const;
 
-/** @param rules upright lines, which divide cells @returns the lines in the order of the file, which is nearly always that of reading */
+/** @param rules vertical lines, which divide cells @returns the lines in the order of the file, which nearly always is the reading order */
 export function linesOf(letters: Iterable<Letter>, rules: readonly Box[] = []): Line[] {
   return rowsOf(letters).flatMap((row) => {
     const segments = segmentsOf(row, rules);
@@ -84,7 +84,7 @@ function rowsOf(letters: Iterable<Letter>): Row[] {
   return rows;
 }
 
-/** How much larger an initial is that reaches over several lines. */
+/** The least factor by which a drop cap is larger. */
 const initialFactor = 1.7;
 
 function continues(row: Row, letter: Letter): boolean {
@@ -96,14 +96,14 @@ function continues(row: Row, letter: Letter): boolean {
   return row.isRightToLeft || isRightToLeft(letter.text) || letter.x >= row.right - larger;
 }
 
-/** A letter with the marks over and under it, or a blank. */
+/** A letter with the marks over and under it, or a space. */
 interface Cluster extends Letter {
   level: Level;
 }
 
 function segmentsOf(row: Row, rules: readonly Box[]): Segment[] {
   const clusters: Cluster[] = [];
-  let early = ''; // marks of the next letter, which stands to the right of the one before
+  let early = ''; // marks that the file draws before their letter
   for (const letter of row.letters) {
     const before = clusters.at(-1);
     if (!isMark(letter.text)) {
@@ -138,7 +138,7 @@ function isDivided(before: Letter, letter: Letter, rules: readonly Box[]): boole
   return rules.some(({ x, width }) => x + width / 2 > from - 0.5 && x + width / 2 < to + 0.5 && to > from - 0.5);
 }
 
-/** The size of most letters, and where the letters of this size stand. */
+/** The size of most letters, and the height of the letters of this size. */
 function baseOf(letters: readonly Letter[]): { size: number; y: number } {
   const counts = new Map<number, { size: number; y: number; count: number }>();
   for (const { text, size, y } of letters) {
@@ -159,15 +159,15 @@ function levelOf({ size, y }: Letter, base: { size: number; y: number }): Level 
   return up < (ratio > 0.8 ? -0.12 : -0.05) ? 'lowered' : 'even';
 }
 
-/** Words that are raised or lowered are short; longer ones are another line. */
+/** Raised or lowered words are short. A longer text is another line. */
 const longestRaised = 16;
 
-function segmentOf(given: readonly Cluster[]): Segment {
-  const base = baseOf(given);
-  for (const cluster of given) if (cluster.text.trim() !== '') cluster.level = levelOf(cluster, base);
-  const clusters = withBlanks(given);
+function segmentOf(letters: readonly Cluster[]): Segment {
+  const base = baseOf(letters);
+  for (const cluster of letters) if (cluster.text.trim() !== '') cluster.level = levelOf(cluster, base);
+  const clusters = withBlanks(letters);
   const parts = partsOf(isMostlyRightToLeft(joinedText(clusters)) || hasRightToLeft(clusters) ? logical(clusters) : clusters); // prettier-ignore
-  const solid = given.filter(({ text }) => text.trim() !== '');
+  const solid = letters.filter(({ text }) => text.trim() !== '');
   return {
     text: textOf(parts, noMarks),
     parts,
@@ -196,7 +196,7 @@ function partsOf(clusters: readonly Cluster[]): Part[] {
   return parts.map((part) => (part.text.trim().length > longestRaised ? { ...part, level: 'even' } : part));
 }
 
-/** Letters with one blank at each gap, and none where a script or a heading only spaces its letters. */
+/** Inserts a space at each gap, but not at the gaps of letter-spaced scripts and headings. */
 function withBlanks(clusters: readonly Cluster[]): Cluster[] {
   const solid = clusters.filter(({ text }) => text.trim() !== '');
   const typed = new Set<Cluster>();
@@ -219,13 +219,13 @@ function isApart(before: Cluster, cluster: Cluster, isTyped: boolean, spacedFrom
   const gap = cluster.x - before.x - before.width;
   if (spacedFrom !== undefined) return gap > spacedFrom;
   if (isTyped) return true;
-  const isBeside = before.level !== cluster.level; // raised letters are smaller than what they stand beside
+  const isBeside = before.level !== cluster.level; // raised letters are smaller than their neighbours
   const size = isBeside ? Math.max(before.size, cluster.size) : Math.min(before.size, cluster.size);
   const isTight = isUnspaced(cluster.text) || isUnspaced(before.text.slice(-1));
   return gap > size * (isTight ? gaps.unspaced : gaps.blank);
 }
 
-/** @returns for words whose letters are spaced, "H e a d i n g", the gap that divides words; undefined for usual ones */
+/** @returns the gap that divides words with spaced letters, "H e a d i n g"; undefined for usual words */
 function blankGapOf(solid: readonly Cluster[]): number | undefined {
   const least = 4;
   if (solid.length < least || !solid.every(({ text }) => /^[\p{L}\p{P}\p{M}]+$/u.test(text) && !isUnspaced(text)))
@@ -241,7 +241,7 @@ function blankGapOf(solid: readonly Cluster[]): number | undefined {
 
 const noMarks: ReadonlySet<string> = new Set();
 
-/** @param notes marks of the notes at the foot of the page: a raised one of these is such a mark, and no part of a number */
+/** @param notes marks of the notes at the foot of the page: such a raised mark is a reference, not part of a number */
 export function textOf(parts: readonly Part[], notes: ReadonlySet<string>): string {
   let text = '';
   for (const [at, part] of parts.entries()) {
@@ -268,7 +268,7 @@ function blankAfter(text: string): string {
   return text.trimEnd() === text ? '' : ' ';
 }
 
-/** Square and cubic metres are no notes. */
+/** Square and cubic metres are not notes. */
 function isPower(before: string, mark: string): boolean {
   return /^[23]$/.test(mark) && /(?:^|[^\p{L}])(?:[kcdm]?m|ft|in|yd)$/u.test(before);
 }

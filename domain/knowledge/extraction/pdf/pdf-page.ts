@@ -1,4 +1,4 @@
-/** One page of a PDF: its blocks, the lines beside them, its pictures, and what of it cannot be read. */
+/** One page of a PDF: its blocks, its lines in other directions, its pictures, and warnings about unreadable content. */
 import type { PDFDocumentProxy, PDFPageProxy } from 'pdfjs-dist';
 import type { SourceWarningCode } from '../../../../entities/knowledge/values.ts';
 import type { Block } from './blocks.ts';
@@ -13,12 +13,12 @@ import { taggedBlocks, type TagNode } from './tagged-blocks.ts';
 
 export interface Page {
   blocks: Block[];
-  /** Lines in other directions than most. */
+  /** Lines in directions other than the main one. */
   asides: Line[];
-  /** Pictures that have no alternative text, as far as the page says. */
+  /** Pictures without alternative text, as far as the page tells. */
   pictures: Picture[];
   warnings: SourceWarningCode[];
-  /** Characters. */
+  /** The number of characters. */
   length: number;
 }
 
@@ -26,7 +26,7 @@ export interface PdfReader {
   readPage: (number: number) => Promise<Page>;
 }
 
-/** @returns a reader of the document's pages, which are read one after another */
+/** @returns a reader of the document's pages, one after another */
 export async function pdfReader(document: PDFDocumentProxy): Promise<PdfReader> {
   const { OPS: ops, AnnotationMode } = await loadPdfEngine();
   const optional = await document.getOptionalContentConfig();
@@ -59,7 +59,7 @@ export async function pdfReader(document: PDFDocumentProxy): Promise<PdfReader> 
   };
 }
 
-/** From the coordinates of the file, in which annotations stand, to those of the page as it is shown. */
+/** Transforms the file's coordinates, which annotations use, to the coordinates of the page as shown. */
 function shownPlace({ view, rotate }: PDFPageProxy): (x: number, y: number) => [number, number] {
   const [left = 0, bottom = 0, right = 0, top = 0] = view;
   switch (((rotate % 360) + 360) % 360) {
@@ -116,14 +116,14 @@ function taggedPage(root: TagNode, drawing: Drawing, { glyphs }: Direction, valu
   return read && { blocks: read.blocks, untold: read.untold };
 }
 
-/** Shapes that make a page more than a sheet with a line on it. */
+/** A page with this many shapes is more than an empty sheet with a line. */
 const manyShapes = 8;
 
 function showsSomething({ pictures, shapes }: Drawing): boolean {
   return pictures.length > 0 || shapes >= manyShapes;
 }
 
-/** In points, and in parts of the page: smaller pictures are ornaments. */
+/** In points and in parts of the page: smaller pictures are ornaments. */
 const leastSide = 36;
 const leastShare = 0.01;
 
@@ -136,7 +136,7 @@ function picturesBesideText({ pictures, glyphs, width, height }: Drawing): Pictu
   });
 }
 
-/** Recognized letters lie over the picture that they are read from. */
+/** Recognized letters lie over the picture from which OCR read them. */
 function isInside({ x, y }: { x: number; y: number }, box: Box): boolean {
   return x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
 }

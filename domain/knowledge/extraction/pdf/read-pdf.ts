@@ -1,4 +1,4 @@
-/** PDF files, read out page by page. */
+/** Reads PDF files page by page. */
 import { indexingRules } from '../../indexing/indexing.policy.ts';
 import type { PageOptions } from '../read-out.ts';
 import type { SectionBuilder } from '../sections.ts';
@@ -13,8 +13,8 @@ import { notesOf, withNotes } from './notes.ts';
 import { pdfReader, type Page } from './pdf-page.ts';
 
 /**
- * @param bytes given away: the reader may take them over
- * @param options.onPage called with how many pages are read, and how many there are
+ * @param bytes transferred: the reader may take them over
+ * @param options.onPage called with the number of pages read and the number of all pages
  * @param options.pages from 1, in order: only these are read; all if absent
  * @returns the number of pages of the file @throws Unreadable too_many_pages, too_large, file_corrupt, file_encrypted
  */
@@ -23,7 +23,7 @@ export async function readPdf(
   into: SectionBuilder,
   { onPage, pages: wanted }: PageOptions,
 ): Promise<number> {
-  // A part may be encrypted by itself, which pdf.js takes for a broken one.
+  // pdf.js reports an encrypted part as broken.
   const broken = hasEncryptedParts(bytes) ? 'part_encrypted' : 'part_skipped';
   let isPageBroken = false;
   const warned = (message: string) => (isPageBroken ||= isBroken(message));
@@ -32,7 +32,7 @@ export async function readPdf(
   if (numPages > indexingRules.maxPages) throw new Unreadable('too_many_pages');
   const reader = await readingTheFile(() => pdfReader(document));
   const attached = (await readingTheFile(() => document.getAttachments())) as Map<string, unknown> | null;
-  for (let left = attached?.size ?? 0; left > 0; left--) into.warn('part_skipped');
+  for (let remaining = attached?.size ?? 0; remaining > 0; remaining--) into.warn('part_skipped');
   const numbers = wanted?.filter((number) => number <= numPages) ?? Array.from({ length: numPages }, (_, at) => at + 1);
   const pages: NumberedPage[] = [];
   let length = 0;
@@ -49,7 +49,7 @@ export async function readPdf(
   return numPages;
 }
 
-/** Whether pdf.js says that it has left the rest of a page out. */
+/** Whether pdf.js reports that it dropped the rest of a page. */
 function isBroken(message: string): boolean {
   return message.includes('getOperatorList - ignoring errors');
 }
@@ -67,11 +67,11 @@ type NumberedPage = Page & { number: number };
 /** @throws Unreadable too_large */
 function writePages(pages: readonly NumberedPage[], into: SectionBuilder): void {
   const { size } = mannerOf(pages.map(({ blocks }) => blocks));
-  const kept = withoutRepeated(pages, size);
-  const manner = mannerOf(kept.map(({ blocks }) => blocks));
+  const keptPages = withoutRepeated(pages, size);
+  const manner = mannerOf(keptPages.map(({ blocks }) => blocks));
   const isUsual = usualPictures(pages);
   let header: TableHeader | undefined;
-  for (const { number, blocks, asides, pictures, warnings } of kept) {
+  for (const { number, blocks, asides, pictures, warnings } of keptPages) {
     into.startPage(number, true);
     for (const code of warnings) into.warn(code);
     for (const picture of pictures) if (!isUsual(picture)) into.warn('picture_without_text');
@@ -96,7 +96,7 @@ function withNoteMarks(blocks: readonly Block[], size: number): Block[] {
 
 type PlacedPicture = Page['pictures'][number];
 
-/** @returns whether a picture stands at its place on half of the pages: a logo, a background */
+/** @returns whether a picture stands at the same position on half of the pages: a logo or a background */
 function usualPictures(pages: readonly Page[]): (picture: PlacedPicture) => boolean {
   const keyOf = ({ x, y, width, height }: PlacedPicture) => [x, y, width, height].map(Math.round).join(' ');
   const counts = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Lines that are read from right to left, with the numbers and words in them that are not. */
+/** Right-to-left lines, with the left-to-right numbers and words in them. */
 import { isRightToLeft } from './pdf-letters.ts';
 
 const strongLeftToRight = /[\p{L}\p{N}]/u;
@@ -12,7 +12,7 @@ export function isMostlyRightToLeft(text: string): boolean {
 
 const mirrored = new Map(Array.from('()[]{}<>«»', (sign, at, all = '()[]{}<>«»') => [sign, all[at % 2 === 0 ? at + 1 : at - 1] ?? sign])); // prettier-ignore
 
-/** From the order in which letters stand, from left to right, to that in which they are read: numbers and words of other scripts stay. */
+/** Brings letters from visual order, left to right, into reading order. Numbers and words of other scripts keep their order. */
 export function logical<T extends { text: string }>(letters: readonly T[]): T[] {
   const base = isMostlyRightToLeft(letters.map(({ text }) => text).join(''));
   const directions = resolved(letters, base);
@@ -29,12 +29,12 @@ export function logical<T extends { text: string }>(letters: readonly T[]): T[] 
   return (base ? read.toReversed() : read).flat();
 }
 
-/** Whether each letter is read from right to left: what has no direction takes that of both neighbours, or of the line. */
+/** Whether each letter reads right to left. A neutral character takes the direction of both neighbours, or else of the line. */
 function resolved(letters: readonly { text: string }[], base: boolean): boolean[] {
   const own = letters.map(({ text }) =>
     isRightToLeft(text) ? true : strongLeftToRight.test(text) ? false : undefined,
   );
-  // Signs inside of numbers belong to them: 1,000.50 or 12:30 or -5%.
+  // Signs inside numbers belong to them: 1,000.50 or 12:30 or -5%.
   for (const [at, direction] of own.entries()) {
     const isInside = direction === undefined && own[at - 1] === false && own[at + 1] === false;
     if (isInside && letters[at]?.text !== ' ') own[at] = false;
@@ -51,7 +51,7 @@ function resolved(letters: readonly { text: string }[], base: boolean): boolean[
     let end = at;
     while (end < own.length && own[end] === undefined) end += 1;
     const after = own[end] ?? base;
-    // Numbers of a right-to-left line that blanks divide stand in its order, as words of it do.
+    // Numbers between spaces in a right-to-left line follow the line's order, like its words.
     const areNumbers = /\p{N}/u.test(letters[at - 1]?.text ?? '') && /\p{N}/u.test(letters[end]?.text ?? '');
     const direct = before === after && !(base && areNumbers) ? after : base;
     for (; at < end; at++) result.push(direct);

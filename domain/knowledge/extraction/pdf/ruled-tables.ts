@@ -1,11 +1,11 @@
-/** Tables whose cells are divided by lines that a page draws. */
+/** Tables whose cells are divided by drawn lines. */
 import type { Box } from './pdf-drawing.ts';
 import { lineOf, type Line, type Segment } from './pdf-lines.ts';
 import type { Cell, Row } from './blocks.ts';
 
-/** How far lines may be apart that meet, in points. */
+/** The largest distance between lines that meet, in points. */
 const slack = 3;
-/** A page with more is a drawing; to compare each line with each other would take long. */
+/** A page with more lines is a drawing, and comparing all pairs of lines would take long. */
 const maxRules = 1_500;
 
 export interface RuledTable {
@@ -13,7 +13,7 @@ export interface RuledTable {
   rows: Row[];
 }
 
-/** @returns the tables that have two columns at least and words in two cells */
+/** @returns the tables with at least two columns and words in two cells */
 export function ruledTables(segments: readonly Segment[], rules: readonly Box[]): RuledTable[] {
   if (rules.length > maxRules) return [];
   return connected(rules).flatMap((group) => {
@@ -51,7 +51,7 @@ function connected(rules: readonly Box[]): Box[][] {
   return [...groups.values()];
 }
 
-/** @returns places that differ, from the smallest */
+/** @returns the distinct positions, from the smallest */
 function distinct(places: readonly number[]): number[] {
   const found: number[] = [];
   for (const place of places.toSorted((a, b) => a - b))
@@ -88,18 +88,19 @@ function tableIn(rules: readonly Box[], segments: readonly Segment[]): RuledTabl
     const x = (place(xs, column) + place(xs, column + 1)) / 2;
     return level.some((rule) => Math.abs(rule.y + rule.height / 2 - place(ys, row)) <= slack && rule.x <= x && rule.x + rule.width >= x); // prettier-ignore
   };
-  const taken = new Set<string>();
+  const usedCells = new Set<string>();
   const result = cells.map((row, r): Row => ({
     isHeader: false,
     cells: row.flatMap((_, c): Cell[] => {
-      if (taken.has(`${r} ${c}`)) return [];
+      if (usedCells.has(`${r} ${c}`)) return [];
       let [colspan, rowspan] = [1, 1];
-      while (c + colspan < columns && !taken.has(`${r} ${c + colspan}`) && !hasUpright(c + colspan, r)) colspan += 1;
+      while (c + colspan < columns && !usedCells.has(`${r} ${c + colspan}`) && !hasUpright(c + colspan, r))
+        colspan += 1;
       while (r + rowspan < rows && !hasLevel(r + rowspan, c)) rowspan += 1;
       const inside: Segment[] = [];
       for (let down = r; down < r + rowspan; down++)
         for (let right = c; right < c + colspan; right++) {
-          taken.add(`${down} ${right}`);
+          usedCells.add(`${down} ${right}`);
           inside.push(...(cells[down]?.[right] ?? []));
         }
       return [{ lines: linesOfCell(inside), colspan, rowspan }];

@@ -1,8 +1,8 @@
-/** What a page shows of its annotations: the values of forms, and text that stands on the page. Comments are not shown. */
+/** The visible values of a page's annotations: form values, and text on the page. Comments are not visible. */
 import type { Line, Segment } from './pdf-lines.ts';
 import { lineOf } from './pdf-lines.ts';
 
-/** As pdf.js gives an annotation. */
+/** An annotation in the form that pdf.js gives. */
 export interface Annotation {
   id?: string;
   subtype?: string;
@@ -27,12 +27,12 @@ export interface Annotation {
 
 const flags = { invisible: 1, hidden: 2, noView: 32 } as const;
 
-/** @param place from the page's coordinates to those of its text @returns the lines that each annotation shows, by its id */
+/** @param place maps the page's coordinates to the text's @returns the visible lines of each annotation, by its id */
 export function shownValues(
   annotations: readonly Annotation[],
   place: (x: number, y: number) => readonly [number, number],
 ): Map<string, Line[]> {
-  const shown = new Map<string, Line[]>();
+  const linesById = new Map<string, Line[]>();
   for (const [at, annotation] of annotations.entries()) {
     const texts = isHidden(annotation) ? [] : textsOf(annotation);
     const { rect = [], id = `${at}` } = annotation;
@@ -50,9 +50,9 @@ export function shownValues(
       const segment: Segment = { text, x: left, right: left + width, y, size, parts: [{ text, level: 'even' }] };
       return lineOf([segment]);
     });
-    if (lines.length > 0) shown.set(id, lines);
+    if (lines.length > 0) linesById.set(id, lines);
   }
-  return shown;
+  return linesById;
 }
 
 function isHidden({ hidden, noView, annotationFlags = 0 }: Annotation): boolean {
@@ -86,7 +86,7 @@ function linesOfText(value: unknown): string[] {
   return typeof value === 'string' ? value.split(/\r\n?|\n/).filter((line) => line.trim() !== '') : [];
 }
 
-/** Puts lines that stand beside others into these, and all others where they stand from the top down. */
+/** Joins lines of values to lines at the same height, and inserts all others by their height. */
 export function withValues(lines: readonly Line[], values: readonly Line[]): Line[] {
   const result = [...lines];
   for (const value of values) {

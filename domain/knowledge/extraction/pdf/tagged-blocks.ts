@@ -1,9 +1,9 @@
-/** Blocks of a page that says its structure: headings, paragraphs, lists, tables, pictures and their alternative texts. */
+/** Blocks of a page with structure information: headings, paragraphs, lists, tables, and pictures with alternative texts. */
 import type { Block, Cell, Row } from './blocks.ts';
 import type { Glyph, Picture } from './pdf-drawing.ts';
 import { linesOf, type Line } from './pdf-lines.ts';
 
-/** As pdf.js gives the structure of a page. */
+/** A node of the page structure that pdf.js gives. */
 export interface TagNode {
   role?: string;
   children?: readonly TagNode[];
@@ -19,22 +19,22 @@ export interface TaggedPage {
   root: TagNode;
   glyphs: readonly Glyph[];
   pictures: readonly Picture[];
-  /** What is shown of annotations: their lines, by pdf.js' ids. */
+  /** The visible lines of annotations, by the ids of pdf.js. */
   values: ReadonlyMap<string, Line[]>;
 }
 
 const inline = new Set('Span Link Reference Em Strong Quote Code NonStruct Private Lbl Sub Annot Form Ruby RB Warichu WT WP BibEntry Formula'.split(' ')); // prettier-ignore
 const notes = new Set(['Note', 'FENote']);
-/** How letters are read, over these. */
+/** The readings of letters, above them. */
 const readings = new Set(['RT', 'RP']);
 const headings = /^(?:H([1-6])?|Title)$/;
 
-/** Structure that covers less of the letters is not what the page says. */
+/** The least share of the letters that a usable structure covers. */
 const leastCovered = 0.9;
 const annotationPrefix = 'pdfjs_internal_id_';
 
 /**
- * @returns the blocks, and those marks of letters that the structure names; undefined where it does not cover the page
+ * @returns the blocks, and the number of pictures without alternative text; undefined if the structure does not cover the page
  */
 export function taggedBlocks(page: TaggedPage): { blocks: Block[]; untold: number } | undefined {
   const byMark = Map.groupBy(
@@ -50,7 +50,7 @@ export function taggedBlocks(page: TaggedPage): { blocks: Block[]; untold: numbe
   const reader = new TagReader(byMark, page);
   reader.read(page.root);
   const rest = linesOf(own.filter(({ mark }) => mark === undefined || !named.has(mark)));
-  // Values of a form that the structure does not name stand at their place alone.
+  // Form values outside the structure are known only by their positions.
   if ([...page.values.keys()].some((id) => !reader.used.has(id) && !reader.used.has(annotationPrefix + id)))
     return undefined;
   const blocks: Block[] = rest.length > 0 ? [...reader.blocks, { kind: 'lines', lines: rest }] : reader.blocks;
@@ -67,14 +67,14 @@ function markOf(id: string): number {
   return Number(id.slice(id.lastIndexOf('_mc') + 3));
 }
 
-/** In points: smaller ones are ornaments. */
+/** In points: smaller pictures are ornaments. */
 const leastPicture = 30;
 
 class TagReader {
   readonly blocks: Block[] = [];
-  /** What was asked for of the page's annotations and contents. */
+  /** The annotations and marked contents that the structure has used. */
   readonly used = new Set<string>();
-  /** Pictures without alternative text. */
+  /** The number of pictures without alternative text. */
   untold = 0;
   readonly #byMark: ReadonlyMap<number, Glyph[]>;
   readonly #page: TaggedPage;
@@ -118,7 +118,7 @@ class TagReader {
     if (readings.has(role)) return;
     if (notes.has(role)) this.#later.push(node);
     else if (inline.has(role)) for (const child of node.children ?? []) this.#child(child);
-    // The first block inside of an item goes on where its number or bullet stands.
+    // The first block inside an item continues the line of its number or bullet.
     else if (role === 'LBody' || (this.#isAtItem() && isParagraph(role)))
       for (const child of node.children ?? []) this.#child(child);
     else this.#block(node);
@@ -200,7 +200,7 @@ class TagReader {
   }
 }
 
-/** A frame around pictures is no picture. */
+/** A frame around pictures is not a picture. */
 function hasFigure({ children = [] }: TagNode): boolean {
   return children.some((child) => child.role === 'Figure' || hasFigure(child));
 }

@@ -1,17 +1,17 @@
-/** Joining lines to text: words that are broken at the end of a line, and scripts without blanks. */
+/** Joins lines to text: words that are broken at the end of a line, and scripts without spaces. */
 import { withoutEnds } from '../../../../platform/core/ends.policy.ts';
 import { cleanText } from '../text.policy.ts';
 import { isUnspaced } from './pdf-letters.ts';
 
-/** Words of a document, in small letters, by which broken ones are made whole. */
+/** The words of a document in lower case, by which broken words are joined. */
 export interface Words {
-  /** With a hyphen inside a line: at the end of a line they keep it. */
+  /** Words with a hyphen inside a line: they keep it at the end of a line. */
   hyphenated: ReadonlySet<string>;
-  /** Those that stand in one piece inside a line. */
+  /** Words that stand in one piece inside a line. */
   whole: ReadonlySet<string>;
 }
 
-/** @returns the words that have single hyphens inside */
+/** @returns the words with single hyphens inside */
 export function* hyphenatedWords(text: string): Generator<string> {
   for (const [run] of text.matchAll(/[\p{L}-]+/gu)) {
     for (const part of run.split('--')) {
@@ -26,22 +26,22 @@ export function wordsOf(texts: Iterable<string>): Words {
   const [hyphenated, whole] = [new Set<string>(), new Set<string>()];
   for (const text of texts) {
     for (const word of hyphenatedWords(text)) hyphenated.add(word.toLowerCase());
-    // The first and the last word of a line may be parts of one.
+    // The first and the last word of a line may be parts of a word.
     for (const word of text.match(/\p{L}+/gu)?.slice(1, -1) ?? [])
       if (word.length <= longestWord) whole.add(word.toLowerCase());
   }
   return { hyphenated, whole };
 }
 
-/** Words with a hyphen are looked up only if they are shorter: nobody writes longer ones. */
+/** Hyphenated words longer than this are not looked up: they are not real words. */
 const longestWord = 100;
 const hyphens = '-\u2010\u00AD';
 const softHyphen = '\u00AD';
 
-/** Joins lines to text. A word that is hyphenated at the end of its line becomes whole. */
+/** Joins lines to text. A word that is hyphenated at the end of a line becomes whole. */
 export function joined(lines: readonly { text: string }[], words: Words): string {
   const parts: string[] = [];
-  /** What stands at the end: the last line, with the beginning of its first word where that stood in the line before. */
+  /** The last line so far, with the beginning of its first word if that stood in the line before. */
   let end = '';
   for (const { text: line } of lines) {
     const isFirst = end === '' && parts.length === 0;
@@ -65,7 +65,7 @@ export function joined(lines: readonly { text: string }[], words: Words): string
   return cleanText(parts.join('') + end);
 }
 
-/** No blank stands between words of scripts that have none, nor behind a soft hyphen. */
+/** No space stands between words of scripts without spaces, nor after a soft hyphen. */
 function blankBetween(before: string, after: string): string {
   const [last, next] = [lastLetter(before.trimEnd()), /^\s*(.)/u.exec(after)?.[1] ?? ''];
   return isUnspaced(last) && isUnspaced(next) ? '' : ' ';
@@ -75,12 +75,12 @@ function lastLetter(text: string): string {
   return Array.from(text.slice(-2)).at(-1) ?? '';
 }
 
-/** "Haupt- und Nebensaison", "first- or second-class": the second part of the first word stands after the next. */
+/** "Haupt- und Nebensaison", "first- or second-class": the second part of the first word follows the next word. */
 const joinsWords = new Set('und oder bis and or to y o e ou et u'.split(' '));
 /** Shorter words are often syllables of others. */
 const shortestPart = 4;
 
-/** @returns what stays between the parts of a word at the end of a line */
+/** @returns the characters that stay between the parts of a word at the end of a line */
 function keptBetween(start: string, hyphen: string, rest: string, { hyphenated, whole }: Words): string {
   if (hyphen === softHyphen) return '';
   if (!/^\p{Ll}/u.test(rest)) return hyphen; // Nord-Süd, COVID-19
@@ -92,7 +92,7 @@ function keptBetween(start: string, hyphen: string, rest: string, { hyphenated, 
   return areWords ? hyphen : '';
 }
 
-/** @returns the letters before a hyphen at the end, at most {@link longestWord}; undefined where the text does not end in such */
+/** @returns the letters before a final hyphen, at most {@link longestWord}; undefined if the text does not end in such a word */
 function brokenWord(text: string): string | undefined {
   const line = text.trimEnd();
   if (line === '' || !hyphens.includes(line.slice(-1))) return undefined;

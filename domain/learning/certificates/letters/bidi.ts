@@ -1,8 +1,8 @@
-/** The bidirectional algorithm (UAX #9): in which direction each character runs, and in which order the parts of a line stand. */
+/** The bidirectional algorithm (UAX #9): the direction of each character, and the order of the parts of a line. */
 import bidiJs, { type Bidi } from 'bidi-js';
 import type { Direction } from '../../../language/bidi.policy.ts';
 
-/** Its types say a module with the function inside; the module is the function. */
+/** The package's types declare a module with the function inside; the module itself is the function. */
 const bidi = (bidiJs as unknown as () => Bidi)();
 
 /** @returns the embedding level of each UTF-16 unit: odd levels run from right to left */
@@ -13,11 +13,11 @@ export function levelsOf(text: string, direction: Direction): Uint8Array {
 /** Characters with a strong direction, by the classes of UAX #9. */
 const strong: Partial<Record<string, Direction>> = { L: 'ltr', R: 'rtl', AL: 'rtl' };
 
-/** What opens an isolate: its letters say nothing of the text around it. */
+/** Characters that open an isolate. Its letters say nothing about the direction of the text around it. */
 const opening = new Set(['LRI', 'RLI', 'FSI']);
 
 /**
- * Rules P2 and P3: the first letter with a strong direction, outside of isolates, decides.
+ * Rules P2 and P3: the first letter with a strong direction, outside isolates, decides.
  * @param otherwise for a text without such a letter
  */
 export function baseDirectionOf(text: string, otherwise: Direction): Direction {
@@ -33,8 +33,8 @@ export function baseDirectionOf(text: string, otherwise: Direction): Direction {
 }
 
 /**
- * Rule L2: from the highest level to the lowest odd one, reverses what has at least that level.
- * @returns the same parts in the order in which they stand from left to right
+ * Rule L2: from the highest level to the lowest odd level, reverses each sequence of at least that level.
+ * @returns the parts in visual order, from left to right
  */
 export function inVisualOrder<Part extends { level: number }>(parts: readonly Part[]): Part[] {
   const ordered = [...parts];

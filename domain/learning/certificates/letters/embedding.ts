@@ -1,4 +1,4 @@
-/** Fonts inside a PDF: composite fonts in which a code stands for a glyph and for the characters that the glyph was set for. */
+/** Fonts inside a PDF: composite fonts in which a code stands for a glyph and for the characters that the glyph shows. */
 import type { LoadedFont } from './fonts.ts';
 import { subsetFont } from './subset.ts';
 
@@ -7,7 +7,7 @@ export interface EmbeddedFont {
   /** Its name in content streams. */
   readonly id: string;
   /**
-   * The same glyph has another code for other characters: readers get back exactly what was written.
+   * A glyph has a different code for other characters, so that readers extract exactly the written text.
    * @param width in ems
    * @returns a code from 1
    */
@@ -64,7 +64,7 @@ function embedFont(pdf: PDFKit.PDFDocument, font: LoadedFont, id: string): Embed
         Type: 'Font',
         Subtype: 'CIDFontType2',
         BaseFont: name,
-        // Only Strings become strings of a PDF, and primitive ones become names.
+        // PDFKit writes only String objects as strings; it writes primitive strings as names.
         CIDSystemInfo: { Registry: new String('Adobe'), Ordering: new String('Identity'), Supplement: 0 },
         FontDescriptor: endedRef(pdf, descriptorOf(pdf, font, name, codes)),
         DW: 0,
@@ -90,7 +90,7 @@ function endedRef(pdf: PDFKit.PDFDocument, data: object, stream?: Uint8Array): P
   return ref;
 }
 
-/** Six letters of a subset, and the font's own name. */
+/** Six letters that mark a subset, and the font's own name. */
 function nameOf({ face, file }: LoadedFont, id: string): string {
   const letters = Array.from(id.slice(1).padStart(5, '0'), (digit) => String.fromCharCode(65 + Number(digit)));
   const name = face.getName(6, 'en') || file.key;
@@ -107,7 +107,7 @@ function descriptorOf(pdf: PDFKit.PDFDocument, font: LoadedFont, name: string, c
   return {
     Type: 'FontDescriptor',
     FontName: name,
-    // Symbolic, as its codes are of no standard; fixed pitch; italic.
+    // Flags: symbolic, because the codes follow no standard; fixed pitch; italic.
     Flags: 4 + (isFixed ? 1 : 0) + (angle === 0 ? 0 : 64),
     FontBBox: [36, 38, 40, 42].map((offset) => thousandths(head.getInt16(offset))),
     ItalicAngle: angle,
@@ -122,18 +122,18 @@ function descriptorOf(pdf: PDFKit.PDFDocument, font: LoadedFont, name: string, c
 function tableOf({ face, file }: LoadedFont, tag: string): DataView {
   const table = face.referenceTable(tag);
   if (!table) throw new Error(`The font ${file.path} has no table ${tag}`);
-  // A copy: the table is memory of HarfBuzz, which moves when it grows.
+  // A copy: the table lies in the memory of HarfBuzz, which moves when it grows.
   return new DataView(table.slice().buffer);
 }
 
-/** Two bytes for each code, from 0. */
+/** Two bytes per code, from 0. */
 function glyphMap(codes: readonly Code[]): Uint8Array {
   const map = Buffer.alloc(2 * (codes.length + 1));
   codes.forEach(({ glyph }, index) => map.writeUInt16BE(glyph, 2 * (index + 1)));
   return map;
 }
 
-/** Entries of one range, at most; the codes of a range have the same first byte, too. */
+/** The most entries of one range. The codes of a range also have the same first byte. */
 const rangeLength = 100;
 
 function unicodeMap(codes: readonly Code[]): string {
@@ -162,7 +162,7 @@ end
 end`;
 }
 
-/** @returns a code as content streams write it */
+/** @returns a code in the form of content streams */
 export function hex(code: number): string {
   return code.toString(16).padStart(4, '0');
 }

@@ -1,4 +1,4 @@
-/** The font of each letter: the first one whose cmap has all code points that the letter is written with (CERT-4). */
+/** The font of each letter: the first font whose cmap has all code points of the letter (CERT-4). */
 import { familiesIn, isOfPictures, type Family, type HanForm, type Style } from './font-files.ts';
 import { hasLetter, loadFont, type LoadedFont } from './fonts.ts';
 
@@ -7,17 +7,17 @@ export interface FontSpan {
   start: number;
   end: number;
   font: LoadedFont;
-  /** Whether no font has this letter: a box stands in its place. */
+  /** Whether no font has this letter: a box replaces it. */
   isMissing: boolean;
 }
 
-/** Stands in the place of a letter that no font has. Every DejaVu font has it. */
+/** Replaces a letter that no font has. Every DejaVu font has it. */
 export const replacement = '\u25a1';
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** They change how other letters look, and need no glyph of their own. */
+/** These characters change how other letters look, and need no glyph of their own. */
 const ignorable = /\p{Default_Ignorable_Code_Point}/u;
-/** People expect a picture here, although some fonts of text have these characters, too. */
+/** People expect a picture for these characters, although some text fonts have them, too. */
 const emojiLike = /\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u;
 
 /**
@@ -35,7 +35,7 @@ export async function chooseFonts(text: string, style: Style, han: HanForm): Pro
   return spans;
 }
 
-/** No font has the whole letter: each of its code points gets a font of its own. */
+/** No font has the whole letter: each of its code points gets its own font. */
 async function chooseForParts(segment: string, start: number, families: readonly Family[]): Promise<FontSpan[]> {
   const spans: FontSpan[] = [];
   let at = start;
@@ -48,7 +48,7 @@ async function chooseForParts(segment: string, start: number, families: readonly
   return spans;
 }
 
-/** @param previous the font of the letter before: what needs no glyph stays with it */
+/** @param previous the font of the letter before: characters without a glyph stay with it */
 async function findFont(
   segment: string,
   families: readonly Family[],
@@ -59,7 +59,7 @@ async function findFont(
     .map((character) => character.codePointAt(0) ?? 0);
   const [first] = codePoints;
   if (first === undefined) return previous ?? boxFont(families);
-  // A space belongs to the word before: readers take the words of one font for one text.
+  // A space belongs to the word before: readers treat words of one font as one text.
   if (previous && segment === ' ' && hasLetter(previous, first) && !isOfPictures(previous.file)) return previous;
   for (const family of families) {
     for (const file of family.filesFor(first)) {

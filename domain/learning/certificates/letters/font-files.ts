@@ -1,28 +1,28 @@
-/** The font files of certificates: all come from npm packages, most of them cut into slices by code points. */
+/** The font files of certificates. All come from npm packages; most are divided into slices by code points. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 const require = createRequire(import.meta.url);
 
-/** One file of one weight, as HarfBuzz reads it. */
+/** One file of one weight, for HarfBuzz. */
 export interface FontFile {
-  /** Names the file and its weight: a key of caches. */
+  /** Identifies the file and its weight: a key of caches. */
   readonly key: string;
   readonly path: string;
-  /** Value of the `wght` axis; absent for a file that has no axes. */
+  /** Value of the `wght` axis; absent for a file without axes. */
   readonly weight?: number;
 }
 
-/** A family in one weight: a single file, or slices of which each has some code points. */
+/** A family in one weight: a single file, or slices that each have some code points. */
 export interface Family {
   readonly name: string;
   /**
-   * Files that may have a letter for a code point, best first. Only the cmap of a file says whether it has one.
+   * Files that may have a letter for a code point, best first. Only the cmap of a file shows whether it has one.
    * @param codePoint a Unicode scalar value
    */
   filesFor(codePoint: number): readonly FontFile[];
-  /** Every file of the family with the code points that it is asked for; absent for a single file, which is asked for all. */
+  /** All files of the family, each with its code points; a single file has no ranges and is searched for all code points. */
   readonly slices: readonly { file: FontFile; ranges?: readonly Range[] }[];
 }
 
@@ -35,7 +35,7 @@ function wholeFont(packageName: string, file: string): Family {
   return { name: file, filesFor: () => [whole], slices: [{ file: whole }] };
 }
 
-/** A variable font of Fontsource: `unicode.json` says which slice is asked for which code points. */
+/** A variable font of Fontsource: `unicode.json` lists the code points of each slice. */
 function slicedFont(name: string, weight: number): Family {
   const directory = directoryOf(`@fontsource-variable/${name}`);
   const declared = JSON.parse(readFileSync(join(directory, 'unicode.json'), 'utf8')) as Record<string, string>;
@@ -65,10 +65,10 @@ export function isInRanges(ranges: readonly Range[], codePoint: number): boolean
 
 const dejavu = (name: string) => wholeFont('dejavu-fonts-ttf', `ttf/${name}.ttf`);
 const emoji = wholeFont('@expo-google-fonts/noto-emoji', '400Regular/NotoEmoji_400Regular.ttf');
-/** They have the most letters: every style ends with them, so that all styles print the same letters. */
+/** The fonts with the most letters. Every style ends with them, so that all styles print the same letters. */
 const widest = [dejavu('DejaVuSans'), dejavu('DejaVuSerif')];
 
-/** The regional forms of Han characters, in the order in which they are tried after the preferred one. */
+/** The regional forms of Han characters, in the order in which they are tried after the preferred form. */
 const hanForms = ['sc', 'tc', 'jp', 'kr'] as const;
 export type HanForm = (typeof hanForms)[number];
 
@@ -89,7 +89,7 @@ const scriptFonts = [
   'noto-serif-ethiopic',
 ];
 
-/** The families of scripts that DejaVu has no, or no good, letters of. */
+/** The families for scripts whose letters DejaVu lacks or draws badly. */
 function scriptsIn(weight: number) {
   const han = hanForms.map((form) => [form, slicedFont(`noto-serif-${form}`, weight)] as const);
   return { scripts: scriptFonts.map((font) => slicedFont(font, weight)), han: new Map<HanForm, Family>(han) };
@@ -98,7 +98,7 @@ function scriptsIn(weight: number) {
 const inRegular = scriptsIn(400);
 const inBold = scriptsIn(700);
 
-/** The families of each style: the usual one, those of other scripts, and the one for what the others have no letters of. */
+/** The families of each style: the usual family, families of other scripts, and a family for all remaining letters. */
 const styles = {
   regular: { usual: dejavu('DejaVuSerif'), wide: dejavu('DejaVuSans'), ...inRegular },
   italic: { usual: dejavu('DejaVuSerif-Italic'), wide: dejavu('DejaVuSans'), ...inRegular },
@@ -110,7 +110,7 @@ const styles = {
 export type Style = keyof typeof styles;
 export const styleNames = Object.keys(styles) as Style[];
 
-/** @returns the families in which a letter is looked for, best first */
+/** @returns the families in which a letter is searched, best first */
 export function familiesIn(style: Style, han: HanForm, isEmoji: boolean): readonly Family[] {
   const { usual, scripts, han: forms, wide } = styles[style];
   const inOrder = [han, ...hanForms.filter((form) => form !== han)].flatMap((form) => forms.get(form) ?? []);
@@ -118,10 +118,10 @@ export function familiesIn(style: Style, han: HanForm, isEmoji: boolean): readon
   return isEmoji ? [emoji, ...letters] : [...letters, emoji];
 }
 
-/** @returns whether it is the font of pictures, whose space is as wide as a picture */
+/** @returns whether it is the emoji font, whose space is as wide as a picture */
 export function isOfPictures({ path }: FontFile): boolean {
   return emoji.slices.some(({ file }) => file.path === path);
 }
 
-/** The families that every style has in one weight or the other: together they have the letters that certificates print. */
+/** The families that every style has in one of the weights. Together they have all letters that certificates print. */
 export const commonFamilies: readonly Family[] = [...inRegular.scripts, ...inRegular.han.values(), ...widest, emoji];

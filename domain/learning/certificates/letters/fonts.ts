@@ -1,4 +1,4 @@
-/** Fonts as HarfBuzz reads them. A thread keeps the ones that it used last. */
+/** Fonts loaded for HarfBuzz. Each thread caches the most recently used fonts. */
 import { readFile } from 'node:fs/promises';
 import * as hb from 'harfbuzzjs';
 import { LRUCache } from 'lru-cache';
@@ -7,24 +7,24 @@ import type { FontFile } from './font-files.ts';
 
 export interface LoadedFont {
   readonly file: FontFile;
-  /** TrueType. */
+  /** The bytes of the TrueType file. */
   readonly bytes: Uint8Array;
   readonly face: hb.Face;
   readonly font: hb.Font;
-  /** Units of an em: glyphs and positions are measured in them. */
+  /** Units per em, in which glyphs and positions are measured. */
   readonly unitsPerEm: number;
 }
 
-/** A file as it is in memory, for each weight. */
+/** A file in memory, one per weight. */
 interface LoadedFile {
   bytes: Uint8Array;
   face: hb.Face;
   fonts: Map<string, LoadedFont>;
 }
 
-/** Unpacked files in memory, in bytes: the names of a club need few of the slices, of which there are 40 MB. */
+/** Bytes of unpacked files in memory. The names of a club need few of the slices, which have 40 MB together. */
 const keptBytes = 12 * 1_048_576;
-const kept = new LRUCache<string, LoadedFile>({
+const loadedFiles = new LRUCache<string, LoadedFile>({
   maxSize: keptBytes,
   maxEntrySize: keptBytes,
   sizeCalculation: ({ bytes }) => bytes.length,
@@ -32,12 +32,12 @@ const kept = new LRUCache<string, LoadedFile>({
 
 /** @returns the font of a file of our own packages @throws Error if the file cannot be read */
 export async function loadFont(file: FontFile): Promise<LoadedFont> {
-  const loaded = kept.get(file.path) ?? (await readFontFile(file.path));
-  kept.set(file.path, loaded);
+  const loaded = loadedFiles.get(file.path) ?? (await readFontFile(file.path));
+  loadedFiles.set(file.path, loaded);
   return fontIn(loaded, file);
 }
 
-/** @returns the font, which nothing keeps */
+/** @returns the font, without caching it */
 export async function readFont(file: FontFile): Promise<LoadedFont> {
   return fontIn(await readFontFile(file.path), file);
 }

@@ -1,4 +1,4 @@
-/** Which regional form Han characters have in a text (CERT-4). */
+/** Chooses the regional form of the Han characters in a text (CERT-4). */
 import type { HanForm } from './font-files.ts';
 
 const kana = /[\p{Script=Hiragana}\p{Script=Katakana}]/u;
@@ -7,7 +7,7 @@ const hangul = /\p{Script=Hangul}/u;
 const regions: Record<string, HanForm> = { Jpan: 'jp', Kore: 'kr', Hant: 'tc' };
 
 /**
- * A text with kana is Japanese, one with Hangul is Korean. The language decides otherwise, and simplified forms are the default.
+ * A text with kana is Japanese, a text with Hangul is Korean. Otherwise the language decides, and simplified forms are the default.
  * @param language BCP 47
  */
 export function hanFormOf(text: string, language: string): HanForm {

@@ -1,8 +1,8 @@
-/** Breaks text into lines, by the rules of UAX #14 and by the words of languages that write no spaces between them. */
+/** Breaks text into lines by UAX #14, and by dictionary words in languages without spaces. */
 import { createRequire } from 'node:module';
 import { shapeLine, type PreparedText } from './shaping.ts';
 
-/** It has no types. `position`: where a line may end, in UTF-16 units. */
+/** The package has no types. `position`: a possible line break, in UTF-16 units. */
 type LineBreakerClass = new (text: string) => { nextBreak(): { position: number } | null };
 const LineBreaker = createRequire(import.meta.url)('linebreak') as LineBreakerClass;
 
@@ -17,7 +17,7 @@ const withoutSpaces = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=M
 const words = new Intl.Segmenter('th', { granularity: 'word' });
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** @returns where a line may end, in order; the end of the text is the last one */
+/** @returns the possible line breaks in order, ending with the end of the text */
 function breaksIn(text: string): number[] {
   const breaks = new Set<number>([text.length]);
   const breaker = new LineBreaker(text);
@@ -52,7 +52,7 @@ function fits(prepared: PreparedText, from: number, to: number, width: number): 
   return shapeLine(prepared, from, end).width <= width;
 }
 
-/** Halves the places: a line that is longer is wider. @returns the last place that fits, if one does */
+/** A binary search: a longer line is wider. @returns the last position that fits, or undefined */
 function lastOf(places: readonly number[], from: number, fitting: (at: number) => boolean): number | undefined {
   const after = places.filter((at) => at > from);
   let [low, high] = [0, after.length];

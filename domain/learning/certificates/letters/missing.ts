@@ -1,7 +1,7 @@
-/** Which letters certificates cannot print, without a look at any font: the code points come from the fonts' cmaps (CERT-5). */
+/** Detects letters that certificates cannot print without loading a font, by code points from the fonts' cmaps (CERT-5). */
 import { printedCodePoints } from './printed-code-points.ts';
 
-/** First and last code points in turn, ascending. */
+/** First and last code points alternately, ascending. */
 const bounds = readBounds(printedCodePoints);
 
 /** @param written distances between the bounds, in base 36 */
@@ -10,10 +10,10 @@ function readBounds(written: string): Uint32Array {
   return Uint32Array.from(written.split(' '), (distance) => (last += Number.parseInt(distance, 36)));
 }
 
-/** They need no glyph. */
+/** Characters that need no glyph. */
 const invisible = /[\s\p{Default_Ignorable_Code_Point}\p{Cc}]/u;
 
-/** @returns whether a certificate shows a box in the place of a letter of this text */
+/** @returns whether a certificate shows a box for a letter of this text */
 export function hasLettersWithoutFont(text: string): boolean {
   return Array.from(text.normalize('NFC')).some(
     (character) => !invisible.test(character) && !isPrinted(character.codePointAt(0) ?? 0),

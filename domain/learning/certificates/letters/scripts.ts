@@ -1,4 +1,4 @@
-/** The script of a letter, as an ISO 15924 tag for HarfBuzz: each script has rules of its own in a font. */
+/** The script of a letter, as an ISO 15924 tag for HarfBuzz: a font has separate rules for each script. */
 
 const scripts: readonly (readonly [tag: string, letters: RegExp])[] = [
   ['Latn', /\p{Script=Latin}/u],
@@ -27,7 +27,7 @@ const scripts: readonly (readonly [tag: string, letters: RegExp])[] = [
   ['Nkoo', /\p{Script=Nko}/u],
 ];
 
-/** @returns the tag, or undefined for what all scripts share, such as digits and spaces */
+/** @returns the tag, or undefined for characters that all scripts share, such as digits and spaces */
 export function scriptOf(text: string): string | undefined {
   return scripts.find(([, letters]) => letters.test(text))?.[0];
 }

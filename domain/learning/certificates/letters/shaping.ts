@@ -1,4 +1,4 @@
-/** Shapes text with HarfBuzz: from characters to glyphs at their places, in the order in which they stand from left to right. */
+/** Shapes text with HarfBuzz: turns characters into glyphs with positions, from left to right. */
 import * as hb from 'harfbuzzjs';
 import type { Direction } from '../../../language/bidi.policy.ts';
 import { inVisualOrder, levelsOf } from './bidi.ts';
@@ -8,19 +8,19 @@ import type { LoadedFont } from './fonts.ts';
 import { hanFormOf } from './han-form.ts';
 import { scriptOf } from './scripts.ts';
 
-/** A glyph of a line. Measures in ems: a font size of 1. */
+/** A glyph of a line. Measures are in ems, for a font size of 1. */
 export interface PlacedGlyph {
   font: LoadedFont;
-  /** Which run of the text it belongs to. */
+  /** The run of the text to which it belongs. */
   run: Run;
   glyph: number;
-  /** Of its origin, from the start of the line. */
+  /** The x of its origin, from the start of the line. */
   x: number;
   /** Above the baseline. */
   y: number;
-  /** What the font says, without what shaping adds. */
+  /** The width in the font, without the changes of shaping. */
   width: number;
-  /** The characters that it stands for, in logical order; empty if the glyphs before it stand for all of them. */
+  /** The characters that it stands for, in logical order; empty if earlier glyphs stand for all of them. */
   text: string;
 }
 
@@ -30,7 +30,7 @@ interface Run extends FontSpan {
   level: number;
 }
 
-/** A text whose fonts and directions are known. */
+/** A text whose fonts and directions are determined. */
 export interface PreparedText {
   text: string;
   language: string;
@@ -38,7 +38,7 @@ export interface PreparedText {
   runs: Run[];
 }
 
-/** @param text in form NFC, of one paragraph; `direction` is that of the paragraph */
+/** @param text in form NFC, of one paragraph; `direction` is the paragraph's */
 export async function prepareText(
   text: string,
   { style, language, direction }: { style: Style; language: string; direction: Direction },
@@ -59,8 +59,8 @@ export async function prepareText(
 }
 
 /**
- * @param from where the line begins in the text
- * @param to where it ends; the line has no white space there
+ * @param from the start of the line in the text
+ * @param to the end of the line, without trailing white space
  * @returns the glyphs from left to right, and the width of the line in ems
  */
 export function shapeLine(prepared: PreparedText, from: number, to: number): { glyphs: PlacedGlyph[]; width: number } {
@@ -73,14 +73,14 @@ export function shapeLine(prepared: PreparedText, from: number, to: number): { g
   return { glyphs, width: x };
 }
 
-/** One for all: HarfBuzz frees each only when the memory of JavaScript is collected. */
+/** One shared buffer: HarfBuzz frees a buffer only during garbage collection of JavaScript. */
 const buffer = new hb.Buffer();
 
-/** @returns where the run ends, in ems */
+/** @returns the x of the end of the run, in ems */
 function shapeRun({ text, language }: PreparedText, run: Run, startX: number, into: PlacedGlyph[]): number {
   const { font, start, end, level, isMissing, script } = run;
   buffer.reset();
-  // Letters beside the run decide how Arabic letters at its ends look.
+  // Letters beside the run decide the form of Arabic letters at its ends.
   if (isMissing) buffer.addText(replacement);
   else buffer.addText(text, start, end - start);
   buffer.setDirection(level % 2 === 1 ? hb.Direction.RTL : hb.Direction.LTR);
@@ -90,7 +90,7 @@ function shapeRun({ text, language }: PreparedText, run: Run, startX: number, in
   buffer.setFlags(hb.BufferFlag.REMOVE_DEFAULT_IGNORABLES | hb.BufferFlag.DO_NOT_INSERT_DOTTED_CIRCLE);
   hb.shape(font.font, buffer);
   const positions = buffer.getGlyphPositions();
-  // Only what needs no glyph, such as a filler, may be without one.
+  // Only characters that need no glyph, such as a filler, may be without one.
   const shaped = buffer
     .getGlyphInfos()
     .map(({ codepoint, cluster }, index) => ({ glyph: codepoint, cluster: isMissing ? start : cluster, index }))
@@ -109,16 +109,16 @@ function shapeRun({ text, language }: PreparedText, run: Run, startX: number, in
 
 const nowhere = { xAdvance: 0, xOffset: 0, yOffset: 0 } as const;
 
-/** What shaping says of a glyph: where its cluster begins in the text, and how far it moves on. */
+/** The shaping data of a glyph: the start of its cluster in the text, and its advance. */
 interface Clustered {
   cluster: number;
   xAdvance: number;
 }
 
 /**
- * Shares the characters of each cluster among its glyphs, so that glyph after glyph gives the text back. Marks get none: their
- * letter has them. From right to left one glyph has all, from the last to the first: readers of PDFs take a line from left to
- * right and turn around what runs from right to left, character by character.
+ * Divides the characters of each cluster among its glyphs, so that the glyphs in order give the text back. Marks get none: their letter
+ * has them. In right-to-left text one glyph gets all characters in reverse order. PDF readers take a line from left to right, and reverse
+ * right-to-left text character by character.
  * @param glyphs from left to right
  */
 function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level }: Run): string[] {
@@ -126,11 +126,11 @@ function textsOf(glyphs: readonly Clustered[], text: string, { start, end, level
   const isBackwards = level % 2 === 1;
   const starts = [...new Set(glyphs.map(({ cluster }) => cluster))].toSorted((one, other) => one - other);
   for (const [nth, cluster] of starts.entries()) {
-    // A run may begin with characters that no glyph is left of.
+    // A run may begin with characters whose glyphs were dropped.
     const letter = text.slice(nth === 0 ? start : cluster, starts[nth + 1] ?? end);
     const own = [...glyphs.keys()].filter((index) => glyphs[index]?.cluster === cluster);
     const advancing = own.filter((index) => (glyphs[index]?.xAdvance ?? 0) > 0);
-    // A vowel that stands on both sides of its consonant is two characters in form NFD.
+    // A vowel that surrounds its consonant is two characters in form NFD.
     const written = Array.from(advancing.length > Array.from(letter).length ? letter.normalize('NFD') : letter);
     const bearers = (advancing.length > 0 ? advancing : own).slice(0, isBackwards ? 1 : written.length);
     if (isBackwards) written.reverse();

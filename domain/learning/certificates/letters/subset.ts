@@ -1,15 +1,15 @@
-/** Cuts a font to the glyphs that a file uses, and fixes its weight: HarfBuzz's own subsetter, in WebAssembly. */
+/** Subsets a font to the glyphs of a file and fixes its weight, with HarfBuzz's own subsetter in WebAssembly. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { LoadedFont } from './fonts.ts';
 
-/** Of the platform; the types of Node do not have it. */
+/** Part of the platform, but missing in Node's types. */
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object;
   Instance: new (module: object, imports: object) => { exports: unknown };
 };
 
-/** The functions of hb-subset that are called here; pointers and numbers are both numbers. */
+/** The functions of hb-subset that are called here. Pointers and numbers are both numbers. */
 interface SubsetModule {
   memory: { buffer: ArrayBuffer };
   _initialize(): void;
@@ -43,12 +43,12 @@ function subsetModule(): SubsetModule {
   return started;
 }
 
-/** Of hb.h: HB_MEMORY_MODE_WRITABLE, HB_SUBSET_FLAGS_NO_HINTING and _RETAIN_GIDS, HB_SUBSET_SETS_DROP_TABLE_TAG. */
+/** Constants of hb.h: HB_MEMORY_MODE_WRITABLE, HB_SUBSET_FLAGS_NO_HINTING and _RETAIN_GIDS, HB_SUBSET_SETS_DROP_TABLE_TAG. */
 const writable = 2;
 const noHinting = 0x1;
 const retainGlyphIds = 0x2;
 const droppedTables = 3;
-/** A PDF names, measures and orders the glyphs itself. */
+/** Tables that a PDF replaces: it names, measures and orders the glyphs itself. */
 const unneeded = [
   'GSUB',
   'GPOS',
@@ -67,9 +67,9 @@ const unneeded = [
 ];
 
 /**
- * @param glyphs which glyphs stay, under the numbers that they have
+ * @param glyphs the glyphs that stay, under their numbers
  * @returns a TrueType font of one weight
- * @throws Error if the font cannot be cut
+ * @throws Error if the font cannot be subset
  */
 export function subsetFont({ bytes, file }: LoadedFont, glyphs: Iterable<number>): Uint8Array {
   const module = subsetModule();
@@ -80,13 +80,13 @@ export function subsetFont({ bytes, file }: LoadedFont, glyphs: Iterable<number>
   const input = module.hb_subset_input_create_or_fail();
   try {
     module.hb_subset_input_set_flags(input, noHinting | retainGlyphIds);
-    const kept = module.hb_subset_input_glyph_set(input);
-    for (const glyph of glyphs) module.hb_set_add(kept, glyph);
+    const glyphSet = module.hb_subset_input_glyph_set(input);
+    for (const glyph of glyphs) module.hb_set_add(glyphSet, glyph);
     const dropped = module.hb_subset_input_set(input, droppedTables);
     for (const table of unneeded) module.hb_set_add(dropped, tagOf(table));
     if (file.weight !== undefined) module.hb_subset_input_pin_axis_location(input, face, tagOf('wght'), file.weight);
     const subset = module.hb_subset_or_fail(face, input);
-    if (subset === 0) throw new Error(`The font ${file.path} cannot be cut to its glyphs`);
+    if (subset === 0) throw new Error(`The font ${file.path} cannot be subset`);
     return bytesOf(module, subset);
   } finally {
     module.hb_subset_input_destroy(input);

@@ -8,7 +8,7 @@ import { buildCharge, buildAsker } from '../../../toolkit/builders/questions.ts'
 import { endAnswer } from '../../../toolkit/drive/answers.ts';
 
 describe('events of an answer', () => {
-  it('end with one done event once Postgres is back, when it was away at the end of the answer', async () => {
+  it('end with one done event after Postgres was away at the end of the answer', async () => {
     const real = await testDatabase();
     const answerId = await buildCharge(await buildAsker((await buildClub()).id), 1n, new Date());
     await endAnswer(answerId, { text: 'words' });
@@ -23,11 +23,11 @@ describe('events of an answer', () => {
       },
       stop: async () => {},
     };
-    const got = [];
-    const asked = { answerId, from: 0, wording: wordingIn('en') };
-    for await (const event of answerEvents({ source, feed }, asked, new AbortController().signal)) got.push(event);
-    expect(got.map(({ event }) => event)).to.deep.equal(['delta', 'done']);
-    expect(got[1]?.data).to.have.nested.property('answer.content', 'words');
+    const events = [];
+    const request = { answerId, from: 0, wording: wordingIn('en') };
+    for await (const event of answerEvents({ source, feed }, request, new AbortController().signal)) events.push(event);
+    expect(events.map(({ event }) => event)).to.deep.equal(['delta', 'done']);
+    expect(events[1]?.data).to.have.nested.property('answer.content', 'words');
     expect(failures).to.be.below(0);
   });
 });

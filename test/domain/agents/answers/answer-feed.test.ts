@@ -1,4 +1,4 @@
-/** The feed against a model: whoever follows an answer, from wherever and however often, gets one contiguous piece of it. */
+/** Tests the feed against a model: every follower, from any position and any number of times, gets one contiguous piece. */
 import {
   answersChannel,
   createAnswersNotifier,
@@ -28,7 +28,7 @@ import fc from 'fast-check';
 interface Follower {
   from: number;
   got: string[];
-  /** Resolves with whether it got all of the answer. */
+  /** Resolves to whether the follower got the whole answer. */
   over: Promise<boolean>;
   leave: () => void;
   left: boolean;
@@ -85,7 +85,7 @@ describe('feed of answers', function () {
     return follower;
   };
 
-  /** Runs with a further feed that only NOTIFY calls: its poll never comes. @param work is given the feed's place */
+  /** Runs with a further feed without polls, which looks only after a NOTIFY. @param work receives the index of that feed */
   const withoutPolls = (work: (feed: number) => Promise<void>) =>
     withoutTimersOf(1_000, async () => {
       const feed = createAnswerFeed({
@@ -119,7 +119,7 @@ describe('feed of answers', function () {
             const follower = followers[act.who % followers.length] ?? fail();
             follower.leave();
             await follower.over;
-            // Its connection was cut: it goes on, at another process, with what it has not got.
+            // Its connection was cut: it continues at another process, after the characters that it has.
             const received = Array.from(follower.got.join('')).length;
             if (act.do === 'come back') followers.push(follow(act.who % 2, answerId, follower.from + received));
           }
@@ -169,7 +169,7 @@ describe('feed of answers', function () {
       expect(await followers[0]?.over).to.equal(true);
       await until('the words', { timeoutMs: 10_000 }, async () => followers.every(({ got }) => got.length > 0));
       const sizes = looks.stop();
-      expect(sizes, 'followers read for at once').to.include(50);
+      expect(sizes, 'followers in one look').to.include(50);
       expect(sizes).to.have.length.below(10);
       for (const follower of followers) follower.leave();
       await Promise.all(followers.map(({ over }) => over));
@@ -186,11 +186,11 @@ describe('feed of answers', function () {
       const looks = looksAt(source);
       for (let count = 0; count < 6; count++) {
         await appendWords(other, 'words');
-        await sleep(60); // longer than NOTIFYs gather
+        await sleep(60); // longer than the pause that coalesces NOTIFYs
       }
       await endAnswer(own);
       expect(await follower.over).to.equal(true);
-      // One for the end, and at most one for the first words, whose NOTIFY may come after them.
+      // One look for the end, and at most one for the first words, whose NOTIFY may come later.
       expect(looks.stop()).to.have.length.below(3);
     });
   });
@@ -210,7 +210,7 @@ describe('feed of answers', function () {
     });
   });
 
-  it('gives first words at once, also just after a look for somebody else', async () => {
+  it('gives first words immediately, also just after a look for another follower', async () => {
     const [one, other] = [await buildCharge(asker, 1n, new Date()), await buildCharge(asker, 1n, new Date())];
     await withoutPolls(async (feed) => {
       const reader = follow(feed, one, 0);
@@ -219,7 +219,7 @@ describe('feed of answers', function () {
       const waiting = follow(feed, other, 0);
       await withoutTimersOf(1, async () => {
         await appendWords(one, 'more');
-        await endAnswer(other, { text: 'words' }); // its look would be a timer later
+        await endAnswer(other, { text: 'words' }); // without first words, its look would wait for a timer
         expect(await waiting.over).to.equal(true);
       });
       reader.leave();
@@ -227,7 +227,7 @@ describe('feed of answers', function () {
     });
   });
 
-  it('is told of 2,000 answers in payloads that Postgres takes', async () => {
+  it('learns of 2,000 answers in payloads that Postgres accepts', async () => {
     const ids = Array.from({ length: 2_000 }, () => newId());
     const payloads: string[] = [];
     const heard = Promise.withResolvers<void>();
@@ -271,10 +271,10 @@ describe('feed of answers', function () {
 });
 
 function fail(): never {
-  throw new Error('There is one.');
+  throw new Error('The value is missing');
 }
 
-/** Watches the looks of feeds at this database, through its pool. @returns what gives how many followers each was for */
+/** Counts the feeds' queries at this database, through its pool. @returns a function that gives the number of followers of each query */
 function looksAt(source: Awaited<ReturnType<typeof testDatabase>>): { stop: () => number[] } {
   const pool = (source.driver as unknown as { master: { query: (...given: unknown[]) => unknown } }).master;
   const { query } = pool;

@@ -1,4 +1,4 @@
-/** The model's stream breaks off, falls silent or does not end after it has begun: the answer ends with what was said. */
+/** The model's stream breaks off, falls silent or does not end after it has begun. The answer ends with the words so far. */
 import { expect } from 'chai';
 import type { Script } from '../../../../dev/fake-model/script.ts';
 import { answerRow, callRows, expectSettled, logOf } from '../../../toolkit/assert/answers.ts';
@@ -11,7 +11,7 @@ describe('the step of an answer whose stream has begun', function () {
 
   /** message_start, block start, ping, three deltas, block stop, message_delta, message_stop. */
   const deltas = ['One ', 'two ', 'three'];
-  const said = (events: number) => deltas.slice(0, Math.max(0, Math.min(events - 3, 3))).join('');
+  const textAfter = (events: number) => deltas.slice(0, Math.max(0, Math.min(events - 3, 3))).join('');
 
   const breaks: Record<string, (after: number) => Script> = {
     'a cut': (after) => ({ cutAfter: after }),
@@ -22,29 +22,29 @@ describe('the step of an answer whose stream has begun', function () {
   };
   for (const [how, script] of Object.entries(breaks))
     for (let after = 1; after <= 8; after++)
-      it(`fails with what was said, charged and asked once, on ${how} after event ${after}`, async () => {
+      it(`fails with the words so far, charged and asked once, on ${how} after event ${after}`, async () => {
         const { question } = await answer({ answer: deltas, ...script(after) });
         expect(await answerRow(question.answerId)).to.include({
           status: 'failed',
           errorCode: 'interrupted',
-          content: said(after),
+          content: textAfter(after),
           callNo: 1,
         });
-        expect(await logOf(question.answerId)).to.equal(said(after));
+        expect(await logOf(question.answerId)).to.equal(textAfter(after));
         const [call, ...others] = await callRows(question.answerId);
         expect(others).to.deep.equal([]);
         expect(call).to.include({ outcome: 'failed', errorCode: 'interrupted', estimated: after < 8 });
         expect(call?.inputTokens).to.be.above(0);
-        expect(call?.outputTokens).to.be.at.least(Math.ceil(said(after).length / 4));
+        expect(call?.outputTokens).to.be.at.least(Math.ceil(textAfter(after).length / 4));
         await expectSettled(question, Number(call?.costMicros));
         await step(question.questionId);
         expect(model().requests).to.have.length(1);
       });
 
   for (let after = 1; after <= 8; after++)
-    it(`fails with model_silent and what was said, on silence after event ${after}`, async () => {
+    it(`fails with model_silent and the words so far, on silence after event ${after}`, async () => {
       const { question } = await answer({ answer: deltas, silentAfter: after }, { patience: { silenceMs: 150 } });
-      const ended = { status: 'failed', errorCode: 'model_silent', content: said(after) };
+      const ended = { status: 'failed', errorCode: 'model_silent', content: textAfter(after) };
       expect(await answerRow(question.answerId)).to.include(ended);
       expect(model().closedByClient()).to.equal(1);
     });
@@ -54,7 +54,7 @@ describe('the step of an answer whose stream has begun', function () {
     expect(await answerRow(question.answerId)).to.include({ status: 'complete', content: 'One two three' });
   });
 
-  it('takes pings as a sign of life for a limited time', async () => {
+  it('accepts pings as a sign of life for a limited time', async () => {
     const begunAt = performance.now();
     const script = { answer: deltas, silentAfter: 4, pingEveryMs: 30 };
     const { question } = await answer(script, { patience: { silenceMs: 800, pingsMs: 900 } });
@@ -62,7 +62,7 @@ describe('the step of an answer whose stream has begun', function () {
     expect(await answerRow(question.answerId)).to.include({ errorCode: 'model_silent', content: 'One ' });
   });
 
-  it('ends a request that goes on for too long, however much is said', async () => {
+  it('ends a request that takes too long, however many words have come', async () => {
     const endless = { answer: Array.from({ length: 100 }, () => 'x'), delayMs: 50 };
     const { question } = await answer(endless, { patience: { requestMs: 1_000 } });
     const { status, errorCode, content } = await answerRow(question.answerId);
@@ -70,7 +70,7 @@ describe('the step of an answer whose stream has begun', function () {
     expect(content.length).to.be.within(1, 99);
   });
 
-  it('fails with what was said when the worker stops in the middle', async () => {
+  it('fails with the words so far when the worker stops in the middle', async () => {
     const stopping = new AbortController();
     const failpoint = async (name: string) => {
       if (name === 'answer_delta') setTimeout(() => stopping.abort(), 50);
@@ -81,8 +81,8 @@ describe('the step of an answer whose stream has begun', function () {
     expect(await answerRow(question.answerId)).to.include(ended);
   });
 
-  it('charges the estimate of a stream that was cut at most up to the size cap', async () => {
-    // Four characters a token, as English has them, where an estimate reckons with three.
+  it('charges at most the size cap for the estimate of a broken stream', async () => {
+    // Four characters per token, as in English; an estimate assumes three.
     const script = { answer: Array.from({ length: 20 }, () => 'words '), delayMs: 5, cutAfter: 22 };
     const { question } = await answer(script, { question: await buildQuestion({ maxTokens: 30 }) });
     const [call] = await callRows(question.answerId);

@@ -14,14 +14,14 @@ import { until } from '../../../toolkit/drive/until.ts';
 
 const second = 1_000;
 
-/** A worker of its own connections, on a line that can fall silent, in the middle of an answer. */
+/** A worker with its own connections, on a line that can fall silent in the middle of an answer. */
 describe('an answer while Postgres is away', function () {
   this.timeout(60 * second);
   const answering = useAnswering();
   const chunks = Array.from({ length: 80 }, (_, at) => `${at} \u{1F98A} `);
   const applicationName = 'club-outage';
 
-  /** Steps an answer of 80 deltas in some 4 s, and lets something happen once its first words are written. */
+  /** Steps an answer of 80 deltas in about 4 s, and runs a callback once its first words are written. */
   async function during(happening: (line: PostgresLine, question: TestQuestion) => Promise<void>): Promise<{
     step: AnswerStep;
     question: TestQuestion;
@@ -46,7 +46,7 @@ describe('an answer while Postgres is away', function () {
     const stepping = take();
     await until('first words', { timeoutMs: 20 * second }, async () => (await logOf(question.answerId)) !== '');
     await happening(line, question);
-    // Its last look, after all is recorded, may meet the outage: Temporal repeats a step that throws.
+    // Its last look, after everything is recorded, may meet the outage: Temporal repeats a step that throws.
     const step = await stepping.catch(take);
     log.close();
     await source.destroy();

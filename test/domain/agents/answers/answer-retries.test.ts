@@ -1,4 +1,4 @@
-/** The model fails before its stream has begun: it is asked again, up to three times and for two minutes. */
+/** The model fails before its stream has begun. It is asked again, up to three times and for two minutes. */
 import { expect } from 'chai';
 import type { Script } from '../../../../dev/fake-model/script.ts';
 import type { AnswerStep } from '../../../../domain/agents/answers/answer-step.ts';
@@ -10,9 +10,9 @@ import { useStoppedClock } from '../../../toolkit/fakes/timers.ts';
 const second = 1_000;
 const yes: Script = { answer: ['Yes.'] };
 
-/** When the next step is due. @throws Error where the answer has ended */
+/** The time at which the next step is due. @throws Error if the answer has ended */
 function dueAt(waiting: AnswerStep): number {
-  if (waiting.done) throw new Error('It has ended.');
+  if (waiting.done) throw new Error('The answer has ended');
   return waiting.at;
 }
 
@@ -55,7 +55,7 @@ describe('the step of an answer whose stream has not begun', function () {
       await expectSettled(question, 0);
     });
 
-  it('charges for the answered call alone after an overload', async () => {
+  it('charges only the answered call after an overload', async () => {
     const { question, step: waiting } = await answer([{ refuse: 529 }, yes]);
     await step(question.questionId, { now: dueAt(waiting) });
     expect(await answerRow(question.answerId)).to.include({ status: 'complete', content: 'Yes.', callNo: 2 });
@@ -70,14 +70,14 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(dueAt(waiting) - now).to.equal(30 * second);
   });
 
-  it('fails at once when retry-after ends beyond the two minutes', async () => {
+  it('fails immediately when retry-after ends beyond the two minutes', async () => {
     const { question, step: ended } = await answer({ refuse: 429, retryAfterS: 121 });
     expect(ended).to.have.nested.property('outcome.error_code', 'model_overloaded');
     await expectSettled(question, 0);
   });
 
   for (const refuse of [400, 401, 403, 404, 413] as const)
-    it(`fails with model_rejected at once, uncharged, on ${refuse}`, async () => {
+    it(`fails with model_rejected immediately, uncharged, on ${refuse}`, async () => {
       const { question, step: ended } = await answer({ refuse });
       expect(ended).to.have.nested.property('outcome.error_code', 'model_rejected');
       expect(model().requests).to.have.length(1);
@@ -86,12 +86,12 @@ describe('the step of an answer whose stream has not begun', function () {
       await expectSettled(question, 0);
     });
 
-  it('asks again when nobody listens at the address of the model', async () => {
+  it('asks again when no server listens at the model’s address', async () => {
     const { step: waiting } = await answer([], { baseUrl: 'http://127.0.0.1:9' });
     expect(waiting).to.include({ done: false, waitingFor: 'call', call: 2 });
   });
 
-  it('abandons a silent call, whose estimated cost is the operator’s, and asks again', async () => {
+  it('abandons a silent call, whose estimated cost the operator pays, and asks again', async () => {
     const patience = { silenceMs: 150 };
     const { question, step: waiting } = await answer([{ neverAnswer: true }, yes], { patience });
     await step(question.questionId, { now: dueAt(waiting) });
@@ -102,7 +102,7 @@ describe('the step of an answer whose stream has not begun', function () {
     expect(answering.ended[0]).to.include({ abandoned_micros: Number(abandoned?.costMicros), calls: 2 });
   });
 
-  it('fails unasked two minutes after the question', async () => {
+  it('fails without a call two minutes after the question', async () => {
     const now = Date.now();
     const old = await buildQuestion({ acceptedAt: new Date(now - 120 * second) });
     const { step: ended } = await answer([], { question: old, now });

@@ -13,7 +13,7 @@ describe('the step of an answer', function () {
   const answering = useAnswering();
   const { answer, model, step } = answering;
 
-  it('records text, log, citations, call and charge, and reports numbers alone', async () => {
+  it('records text, log, citations, call and charge, and reports only numbers', async () => {
     const conversation = await buildConversation();
     const { id } = await buildSource(conversation.clubId);
     const script = {
@@ -68,7 +68,7 @@ describe('the step of an answer', function () {
     expect(answering.notifications()).to.be.at.least(2);
   });
 
-  it('stores and logs no image and no raw HTML, also where deltas cut them (DEC-55)', async () => {
+  it('stores and logs no image and no raw HTML, even if deltas split them (DEC-55)', async () => {
     const deltas = ['See !', '[x](https://e.example/?q=1) <', 'img src="https://e.example">', '\n\n`<b', '>` a`', 'b'];
     const { question } = await answer({ blocks: [{ deltas }] });
     const text = 'See ! [x](https://e.example/?q=1) &lt;img src="https://e.example">\n\n`<b>` a`b';
@@ -76,7 +76,7 @@ describe('the step of an answer', function () {
     expect(await logOf(question.answerId)).to.equal(text);
   });
 
-  it('does nothing once the answer has ended: asks nobody, charges and reports nothing', async () => {
+  it('does nothing once the answer has ended: no call, no charge and no report', async () => {
     const { question, step: first } = await answer([]);
     const before = await monthOf(question.clubId);
     expect(await step(question.questionId)).to.deep.equal(first);
@@ -94,7 +94,7 @@ describe('the step of an answer', function () {
     ['tool_use', 'failed'],
     ['pause_turn', 'failed'],
   ] as const)
-    it(`ends as ${status} with what was said when the model stops with ${stopReason}`, async () => {
+    it(`ends as ${status} with the words so far when the model stops with ${stopReason}`, async () => {
       const isFailed = status === 'failed';
       const { question, step: ended } = await answer({ answer: ['Some ', 'words'], stopReason });
       expect(ended).to.have.nested.property('outcome.status', status);
@@ -106,7 +106,7 @@ describe('the step of an answer', function () {
       await expectSettled(question, Number(call?.costMicros));
     });
 
-  it('truncates at the size cap that the agent had when the question came', async () => {
+  it('truncates at the agent’s size cap from the time of the question', async () => {
     const { question } = await answer(
       { answer: ['12345678', '9'] },
       { question: await buildQuestion({ maxTokens: 2 }) },
@@ -120,7 +120,7 @@ describe('the step of an answer', function () {
     expect(await logOf(question.answerId)).to.equal('');
   });
 
-  it('gives back what is reserved', async () => {
+  it('releases the reserve', async () => {
     const question = await buildQuestion();
     expect(await monthOf(question.clubId)).to.deep.equal({ spent: 0, reserved: Number(reservedMicros) });
     await step(question.questionId);
@@ -128,8 +128,8 @@ describe('the step of an answer', function () {
   });
 
   it('reports gone when nothing is left of the question', async () => {
-    const gone = await step('00000000-0000-4000-8000-000000000000');
-    expect(gone).to.deep.equal({ done: true, outcome: { status: 'gone' } });
+    const missingQuestion = await step('00000000-0000-4000-8000-000000000000');
+    expect(missingQuestion).to.deep.equal({ done: true, outcome: { status: 'gone' } });
   });
 
   describe('claims', () => {
@@ -142,14 +142,14 @@ describe('the step of an answer', function () {
         claimed.resolve();
         await release.promise;
       };
-      const begun = performance.now();
+      const startedAt = performance.now();
       const first = step(question.questionId, { failpoint });
       await claimed.promise;
       const now = Date.now();
       const second = await step(question.questionId, { now });
       expect(second).to.include({ done: false, waitingFor: 'lease' });
-      // The lease is of 20 s, by the database's clock; it has run since the claim.
-      const mostPassed = Math.ceil(performance.now() - begun);
+      // The lease takes 20 s by the database's clock, and has run since the claim.
+      const mostPassed = Math.ceil(performance.now() - startedAt);
       expect((second.done ? 0 : second.at) - now).to.be.within(20_000 - mostPassed, 20_000);
       release.resolve();
       expect(await first).to.include({ done: true });
@@ -167,7 +167,7 @@ describe('the step of an answer', function () {
     it('commits the call before the request is made', async () => {
       const question = await buildQuestion();
       const { askModel, ...deps } = await answering.deps();
-      if (!askModel) throw new Error('It is configured.');
+      if (!askModel) throw new Error('No model is configured');
       let atTheModel: unknown;
       const looking: typeof askModel = async function* (request, signal) {
         const source = await testDatabase();

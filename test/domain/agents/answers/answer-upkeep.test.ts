@@ -109,7 +109,7 @@ describe('upkeep of answers', function () {
     });
 
     describe('between the request and the recorded beginning of its stream', () => {
-      /** A step whose conversation is deleted as the first event comes. @param then what the step does next */
+      /** A step whose conversation is deleted when the first event arrives. @param then the next action of the step */
       const deletedAtFirstEvent = async (question: TestQuestion, then: () => Promise<void> = async () => {}) => {
         const { db } = await testDeps();
         return answering.step(question.questionId, {
@@ -130,10 +130,10 @@ describe('upkeep of answers', function () {
         throw new Error('the worker dies here');
       };
 
-      it('charges the tokens that the model’s first event told', async () => {
+      it('charges the tokens that the model’s first event reported', async () => {
         const question = await buildQuestion();
         expect(await deletedAtFirstEvent(question)).to.have.nested.property('outcome.error_code', 'student_removed');
-        // The same question, of whose stream nothing came but the first event.
+        // The same question with another stream, which ends after its first event.
         const { question: cut } = await answering.answer({ cutAfter: 1 });
         const [told] = await callRows(cut.answerId);
         const [call, ...others] = await callRows(question.answerId);
@@ -156,7 +156,7 @@ describe('upkeep of answers', function () {
         await deletedAtFirstEvent(question, dies).catch(() => {});
         const [{ costMicros: estimate } = { costMicros: '0' }] = await callRows(question.answerId);
         expect(Number(estimate)).to.be.above(0);
-        // The worker may be alive after all, and know better.
+        // The worker may still be alive and know the real cost.
         expect(await answering.step(question.questionId)).to.include({ done: false, waitingFor: 'lease' });
         expect((await chargeRow(question.answerId)).settledAt).to.equal(null);
         await endLease(question);
@@ -211,7 +211,7 @@ describe('upkeep of answers', function () {
         await expectSettled(question, Number(later?.costMicros));
       });
 
-      /** A failpoint that stops a step there until it is resumed. */
+      /** A failpoint that stops a step until the test resumes it. */
       const haltAt = (at: string) => {
         const [arrival, resumption] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
         return {
@@ -226,7 +226,7 @@ describe('upkeep of answers', function () {
       };
     });
 
-    it('between last word and end stands: the words stay deleted, and the use is charged', async () => {
+    it('between the last word and the end keeps the words deleted, and charges the use', async () => {
       const question = await buildQuestion();
       answering.model().next({ answer: ['One ', 'two'] });
       const deps = await answering.deps({

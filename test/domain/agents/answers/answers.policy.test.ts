@@ -11,7 +11,7 @@ import { retryAfterMsOf } from '../../../../platform/infra/model/model.ts';
 const second = 1_000;
 
 describe('rules of an answer’s run', () => {
-  it('fail an answer whose stream falls silent by that name, and any other that breaks off as interrupted', () => {
+  it('fail a silent stream as model_silent, and any other broken stream as interrupted', () => {
     expect(errorAfterBegin('silent')).to.equal('model_silent');
     expect(errorAfterBegin('overloaded')).to.equal('interrupted');
   });
@@ -23,15 +23,15 @@ describe('rules of an answer’s run', () => {
     ['model_context_window_exceeded', 'truncated'],
     ['refusal', 'refused'],
   ] as const)
-    it(`take ${reason} for ${status}`, () => {
+    it(`map ${reason} to ${status}`, () => {
       expect(endOf(reason)).to.deep.equal({ status });
     });
 
-  it('estimate a token for three characters, rounded up', () => {
+  it('estimate one token per three characters, rounded up', () => {
     expect([0, 1, 3, 4].map(estimatedTokens)).to.deep.equal([0, 1, 1, 2]);
   });
 
-  it('give times and numbers to an answer', () => {
+  it('bound the times and calls of an answer', () => {
     expect(answerRules).to.deep.equal({
       beginWithinMs: 120_000,
       calls: 3,

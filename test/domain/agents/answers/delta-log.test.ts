@@ -13,7 +13,7 @@ import { testDatabase } from '../../../toolkit/stack/database.ts';
 import { buildConversation, buildQuestion } from '../../../toolkit/builders/questions.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
-/** The writer of logs, and statements that a test can hold up or break. */
+/** The writer of logs, with statements that a test can delay or break. */
 describe('writer of answer logs', function () {
   this.timeout(20_000);
   const open: DeltaLog[] = [];
@@ -31,7 +31,7 @@ describe('writer of answer logs', function () {
     open.push(log);
     return { log, state };
   };
-  /** An answer whose first call was claimed just now. */
+  /** Creates an answer whose first call was claimed just now. */
   const claimed = async () => {
     const { answerId } = await buildQuestion();
     const source = await testDatabase();
@@ -65,7 +65,7 @@ describe('writer of answer logs', function () {
     answer.release();
   });
 
-  it('writes the first words of an answer at once, and reports them once', async () => {
+  it('writes the first words of an answer immediately, and reports them once', async () => {
     const writes: number[] = [];
     const { log } = await writer({
       statements: {
@@ -76,16 +76,16 @@ describe('writer of answer logs', function () {
         },
       },
     });
-    let told = 0;
-    const answer = log.open(await claimed(), 1, () => void told++);
+    let firstWordReports = 0;
+    const answer = log.open(await claimed(), 1, () => void firstWordReports++);
     const appended = answer.append('now');
-    expect(writes).to.deep.equal([1]); // before anything else could happen
+    expect(writes).to.deep.equal([1]); // before any other event
     await appended;
-    await until('it', { timeoutMs: 5_000 }, async () => told === 1);
+    await until('it', { timeoutMs: 5_000 }, async () => firstWordReports === 1);
     await answer.append(' and later');
     expect(writes).to.deep.equal([1]);
     await until('it', { timeoutMs: 5_000 }, async () => writes.length === 2);
-    expect(told).to.equal(1);
+    expect(firstWordReports).to.equal(1);
     answer.release();
   });
 
@@ -100,7 +100,7 @@ describe('writer of answer logs', function () {
     for (const word of [' a', ' b', ' c']) for (const answer of answers) void answer.append(word);
     gate.open();
     for (const id of ids) await untilLogged(id, 'first a b c');
-    // The first of the first answer; the firsts of the others, with what the first had since; and the rest.
+    // Three batches: the first words of the first answer; the first words of the others with its further words; and the rest.
     expect(gate.batches[0]).to.equal(1);
     expect(gate.batches.length).to.be.at.most(3);
     expect(state.notifications).to.equal(gate.batches.length);
@@ -165,7 +165,7 @@ describe('writer of answer logs', function () {
       const other = await claimed();
       const beside = log.open(other, 1, () => {});
       await beside.append('beside it');
-      await untilLogged(other, 'beside it'); // the one that is held keeps nobody waiting
+      await untilLogged(other, 'beside it'); // the locked answer delays no other answer
       expect(answer.lost.aborted).to.equal(false);
       await runner.commitTransaction();
       await runner.release();
@@ -200,10 +200,10 @@ describe('writer of answer logs', function () {
       await untilLogged(answerId, 'x');
       gate.break();
       const long = 'y'.repeat(5_000);
-      let taken = false;
-      const appended = answer.append(long).then(() => (taken = true));
+      let isAppended = false;
+      const appended = answer.append(long).then(() => (isAppended = true));
       await until('tries', { timeoutMs: 5_000 }, async () => gate.batches.length >= 4);
-      expect(taken).to.equal(false);
+      expect(isAppended).to.equal(false);
       gate.mend();
       await appended;
       await untilLogged(answerId, `x${long}`);
@@ -218,7 +218,7 @@ describe('writer of answer logs', function () {
       gate.breakAfterCommit();
       await answer.append('once');
       await until('two lost answers', { timeoutMs: 5_000 }, async () => state.errors >= 2);
-      await answer.append(' more'); // belongs after what is being repeated
+      await answer.append(' more'); // follows the words of the repeated write
       gate.mend();
       await untilLogged(answerId, 'once more');
       answer.release();
@@ -250,21 +250,21 @@ describe('writer of answer logs', function () {
     const source = await testDatabase();
     await source.query(`UPDATE agent_answers SET lease_until = clock_timestamp() WHERE id = $1`, [answerId]);
     const answer = log.open(answerId, 1, () => {});
-    const left = async () => {
+    const remainingLease = async () => {
       const [row] = await source.query<{ ms: number }[]>(
         `SELECT 1000 * extract(epoch FROM lease_until - clock_timestamp())::float AS ms FROM agent_answers WHERE id = $1`,
         [answerId],
       );
       return row?.ms ?? 0;
     };
-    await until('a renewal', { timeoutMs: 5_000 }, async () => (await left()) > 500);
-    await until('another', { timeoutMs: 5_000 }, async () => (await left()) > 900);
+    await until('a renewal', { timeoutMs: 5_000 }, async () => (await remainingLease()) > 500);
+    await until('another', { timeoutMs: 5_000 }, async () => (await remainingLease()) > 900);
     answer.release();
-    await until('its end', { timeoutMs: 5_000 }, async () => (await left()) < -300);
+    await until('its end', { timeoutMs: 5_000 }, async () => (await remainingLease()) < -300);
     expect(answer.lost.aborted).to.equal(false);
   });
 
-  it('writes each text in order without gap or repeat, for any chunks and failures', async () => {
+  it('writes each text in order without gap or repeat, for any chunks and faults', async () => {
     const conversations = await Promise.all(Array.from({ length: 3 }, () => buildConversation()));
     const chunk = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
     const fault = fc.constantFrom('none', 'none', 'before', 'after', 'held');
@@ -284,12 +284,12 @@ describe('writer of answer logs', function () {
             await source.query(`UPDATE agent_answers SET call_no = 1 WHERE id = $1`, [answerId]);
             ids.push(answerId);
           }
-          const left = [...faults];
+          const remainingFaults = [...faults];
           const { log } = await writer({
             statements: {
               ...deltaStatements,
               async write(given, deltas) {
-                const kind = left.shift() ?? 'none';
+                const kind = remainingFaults.shift() ?? 'none';
                 if (kind === 'before') throw new Error('away');
                 if (kind === 'held') return deltas.map(() => 'held' as const);
                 const outcomes = await deltaStatements.write(given, deltas);
@@ -320,7 +320,7 @@ describe('writer of answer logs', function () {
   }).timeout(60_000);
 });
 
-/** The statements, behind a gate. */
+/** The statements behind a gate that a test can close. */
 function gated() {
   let shut: PromiseWithResolvers<void> | undefined;
   let broken: 'no' | 'before' | 'after' = 'no';

@@ -12,7 +12,7 @@ const cleaned = (chunks: readonly string[]) => {
 };
 
 describe('text of deltas', () => {
-  it('delivers a character that was cut in two with the chunk that completes it', () => {
+  it('delivers a split character with the chunk that completes it', () => {
     expect(cleaned(['a\ud83e', '\udd8ab'])).to.deep.equal(['a', '\u{1F98A}b', '']);
     expect(cleaned(['\ud83e', '', '\udd8a'])).to.deep.equal(['', '', '\u{1F98A}', '']);
   });
@@ -34,7 +34,7 @@ describe('text of deltas', () => {
     expect(cleaned(['\ud7ff', '\udc00'])).to.deep.equal(['\ud7ff', '\uFFFD', '']);
   });
 
-  it('of an answer is also without images and tags, and ends with what both hold back', () => {
+  it('has no images and tags in an answer, and ends with the held-back text of both filters', () => {
     const text = createAnswerText();
     expect([text.push('a\u0000![b](c)!'), text.push('<i'), text.push('`\ud83e'), text.end()]).to.deep.equal([
       'a\uFFFD! [b](c)',
@@ -44,7 +44,7 @@ describe('text of deltas', () => {
     ]);
   });
 
-  it('is the same well-formed text with as many characters for any chunks', () => {
+  it('is the same well-formed text with the same length for any chunks', () => {
     const unit = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 3 }),
       fc.constantFrom('\ud83e', '\udd8a', '\u0000', 'é'),

@@ -32,11 +32,11 @@ const outcomeOf = (asking: Promise<unknown>) =>
     (error: unknown) => (error as { code?: string }).code,
   );
 
-describe('the month of an AI budget, where Node and Postgres know the zone otherwise (DEC-154)', () => {
-  // Postgres takes CET for an abbreviation without summer time. Node knows a zone with it.
+describe('the month of an AI budget, if Node and Postgres read the zone differently (DEC-154)', () => {
+  // Postgres reads CET as an abbreviation without summer time. Node knows it as a zone with summer time.
   const at = new Date('2026-03-31T22:30:00Z');
 
-  it('is that of Node', async () => {
+  it('is the month by Node’s rules', async () => {
     const asker = await buildAsker((await buildClub()).id);
     await timeZone(asker.clubId, 'CET');
     expect((await standing(asker, at)).month).to.equal('2026-04-01');
@@ -49,7 +49,7 @@ describe('the month of an AI budget, where Node and Postgres know the zone other
     expect((await standing(asker, at)).limit, 'paid in April').to.equal(budget + 10n * dollar);
   });
 
-  it('is that of UTC where neither knows the zone: nothing breaks', async () => {
+  it('is the month in UTC if neither knows the zone', async () => {
     const asker = await buildAsker((await buildClub()).id);
     await timeZone(asker.clubId, 'Mars/Olympus');
     expect((await standing(asker, at)).month).to.equal('2026-03-01');
@@ -120,7 +120,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 0n });
   });
 
-  it('leaves the other months alone, when it reserves and when it settles', async () => {
+  it('changes no other month when it reserves and when it settles', async () => {
     const next = new Date('2026-04-01T00:00:01Z');
     const answer = await buildCharge(asker, dollar, now);
     await buildCharge(asker, 2n * dollar, next);
@@ -130,7 +130,7 @@ describe('AI budget of a club and month', () => {
     expect(await standing(asker, next)).to.include({ spent: 0n, reserved: 2n * dollar });
   });
 
-  it('counts for its agent the tokens of the answer’s last call, and none of one that was given up', async () => {
+  it('counts the tokens of the answer’s last call for its agent, and none of an abandoned call', async () => {
     const source = await testDatabase();
     const settle = async (outcomes: readonly string[]) => {
       const answer = await buildCharge(asker, dollar, now);
@@ -186,7 +186,7 @@ describe('AI budget of a club and month', () => {
     expect((await standing(asker)).limit).to.equal(510n * dollar);
   });
 
-  it('is the sum of costs and reserves after any rounds of questions and ends, and refuses rightly', async () => {
+  it('equals the sum of costs and reserves after any questions and ends, and refuses rightly', async () => {
     const step = fc.oneof(
       fc.record({ act: fc.constant('ask' as const), micros: fc.bigInt(1n, 20n * dollar) }),
       fc.record({ act: fc.constant('end' as const), which: fc.nat(), cost: fc.bigInt(0n, 15n * dollar) }),
@@ -209,7 +209,7 @@ describe('AI budget of a club and month', () => {
                 if (outcome === 'accepted') answers.push({ id: await asking, reserved: one.micros, costs: [] });
                 return outcome;
               }
-              // Of the answers that were there before: two may end one at the same time.
+              // Picks from the earlier answers: two acts may end the same answer at the same time.
               const answer = answers[one.which % Math.max(1, known)];
               if (known === 0 || !answer) return 'nothing';
               answer.costs.push(one.cost);
@@ -230,14 +230,14 @@ describe('AI budget of a club and month', () => {
           const accepted = answers.slice(known);
           if (accepted.length > 0) expect(before.spent < budget).to.equal(true);
           if (outcomes.includes('club_budget_exhausted')) expect(spent >= budget).to.equal(true);
-          // At no moment of the round was more spent and reserved than this.
+          // The spent and reserved amounts never exceeded this during the round.
           const most = answers.reduce(
             (sum, { reserved: micros, costs }) =>
               sum + [micros, ...costs].reduce((max, one) => (one > max ? one : max)),
             0n,
           );
           if (outcomes.includes('budget_reserved')) expect(most >= budget).to.equal(true);
-          // Whoever was accepted last found less than the budget.
+          // Before its acceptance, the last accepted question found less than the budget.
           const largest = accepted.reduce((max, one) => (one.reserved > max ? one.reserved : max), 0n);
           if (!outcomes.includes('ended') && accepted.length > 0)
             expect(spent + reserved - largest < budget).to.equal(true);
@@ -249,12 +249,12 @@ describe('AI budget of a club and month', () => {
   });
 });
 
-/** A question that leaves nothing behind but its row: ended at once, at no cost. */
+/** Creates a question and ends it immediately at no cost, so that only its row stays. */
 async function freely(asker: Asker): Promise<void> {
   await endAnswer(await buildCharge(asker, 1n, now), { status: 'complete', cost: 0n, at: now });
 }
 
-describe('a question while reserves alone fill the budget', () => {
+describe('a question while only reserves fill the budget', () => {
   const patience = { waitMs: 5_000, everyMs: 10 };
   const settles = async (answerId: string, cost: bigint) => endAnswer(answerId, { status: 'complete', cost, at: now });
   let asker: Asker;
@@ -263,7 +263,7 @@ describe('a question while reserves alone fill the budget', () => {
     asker = await buildAsker((await buildClub()).id);
     filling = await buildCharge(asker, budget, now);
   });
-  /** Questions of the club, and a promise that resolves once so many tries of them were refused. */
+  /** Questions of the club, and a promise that resolves after this many refused tries. */
   const askers = (refusals = 1, questions = 1) => {
     const refused = Promise.withResolvers<void>();
     const inLine = Promise.withResolvers<void>();
@@ -294,7 +294,7 @@ describe('a question while reserves alone fill the budget', () => {
       /** Resolves once the first try of each question was refused. */
       inLine: inLine.promise,
       refused: refused.promise,
-      /** How many tried at the same time, since the last call. */
+      /** The number of simultaneous tries since the last call. */
       atOnce() {
         const value = most;
         most = 0;
@@ -312,7 +312,7 @@ describe('a question while reserves alone fill the budget', () => {
     expect(await standing(asker)).to.include({ spent: dollar, reserved: 1n });
   });
 
-  it('is rejected with club_budget_exhausted when what settles has spent the budget', async () => {
+  it('is rejected with club_budget_exhausted when the settled answers have spent the budget', async () => {
     const { ask, refused } = askers();
     const question = outcomeOf(ask());
     await refused;

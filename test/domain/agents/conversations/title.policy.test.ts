@@ -15,7 +15,7 @@ describe('title of a conversation', () => {
     expect(titleOf('\n \t\n\u00a0\n  Which \t knot? \n')).to.equal('Which knot?');
   });
 
-  it('skips lines in which nothing can be seen, and keeps tags apart', () => {
+  it('skips lines without visible characters, and separates the words around tags', () => {
     expect(titleOf('\u200b\u2060\n\u3164\n\u00ad\u202e\nWhich knot?')).to.equal('Which knot?');
     expect(titleOf('\u200b\n\u2800')).to.equal('…');
     expect(titleOf('Why <img/src=x>?')).to.equal('Why < img/src=x>?');
@@ -39,9 +39,9 @@ describe('title of a conversation', () => {
   });
 
   it('is never blank, never too long, and always storable', () => {
-    const asked = fc.string({ unit: 'binary', minLength: 1, maxLength: 400 }).filter((text) => /\S/.test(text));
+    const questions = fc.string({ unit: 'binary', minLength: 1, maxLength: 400 }).filter((text) => /\S/.test(text));
     fc.assert(
-      fc.property(fc.oneof(asked, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 })), (question) => {
+      fc.property(fc.oneof(questions, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 400 })), (question) => {
         fc.pre(isStorableText(question) && /\S/.test(question));
         const title = titleOf(question);
         expect(title).to.match(/\S/);

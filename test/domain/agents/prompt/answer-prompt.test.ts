@@ -18,11 +18,11 @@ const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
 describe('prompt of an answer', function () {
   this.timeout(20_000);
   const answering = useAnswering();
-  const asked = () => {
+  const lastRequest = () => {
     const { body } = answering.model().requests.at(-1) ?? {};
     return body as { system: TextBlockParam[]; messages: { role: string; content: TextBlockParam[] }[] };
   };
-  const wordsAsked = () => asked().messages.map(({ content }) => content.at(-1)?.text);
+  const wordsAsked = () => lastRequest().messages.map(({ content }) => content.at(-1)?.text);
 
   it('holds earlier complete and truncated turns, oldest first, without refused, failed and empty ones', async () => {
     const conversation = await buildConversation();
@@ -43,7 +43,7 @@ describe('prompt of an answer', function () {
     await answering.step(refused.questionId);
     expect(await answerRow(refused.answerId)).to.include({ status: 'refused', content: 'I will not.' });
     await answering.step((await buildQuestion({ content: 'Something good' }, conversation)).questionId);
-    expect(JSON.stringify(asked())).not.to.contain('Something bad').and.not.to.contain('I will not.');
+    expect(JSON.stringify(lastRequest())).not.to.contain('Something bad').and.not.to.contain('I will not.');
   });
 
   it('holds the agent’s current name and instructions, and the question’s images', async () => {
@@ -51,8 +51,8 @@ describe('prompt of an answer', function () {
     const bytes = Buffer.from('an image');
     const images = [{ mediaType: 'image/png' as const, bytes }];
     await answering.step((await buildQuestion({}, conversation)).questionId, { images });
-    expect(asked().system[1]?.text).to.contain('Eve').and.to.contain('Answer like a pirate.');
-    const block = asked().messages[0]?.content.find(({ type }) => (type as string) === 'image');
+    expect(lastRequest().system[1]?.text).to.contain('Eve').and.to.contain('Answer like a pirate.');
+    const block = lastRequest().messages[0]?.content.find(({ type }) => (type as string) === 'image');
     expect((block as unknown as ImageBlockParam).source).to.deep.equal({
       type: 'base64',
       media_type: 'image/png',
@@ -77,7 +77,7 @@ describe('prompt of an answer', function () {
     expect(requests).to.deep.equal([{ clubId, agentId, question: 'What is a pause?', limit: 12 }]);
   });
 
-  it('is not sent when its images cannot be read, and the answer stays ready for another try', async () => {
+  it('is not sent if its images cannot be read, and the answer stays ready for another try', async () => {
     const question = await buildQuestion();
     const deps = await answering.deps();
     const { stepAnswer } = await import('../../../../domain/agents/answers/answer-step.ts');
@@ -118,7 +118,7 @@ describe('prompt of an answer', function () {
       return { id, passages: foundPassages({ id }, [['One. ', 'Two.'], ['Three.']]) };
     };
 
-    it('of a deleted source keep text, title and page, and lose the link', async () => {
+    it('keep text, title and page of a deleted source, and lose the link', async () => {
       const conversation = await buildConversation();
       const { id, passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);
@@ -132,7 +132,7 @@ describe('prompt of an answer', function () {
       expect(citation).to.include({ citedText: 'One. ', sourceId: null, sourceTitle: 'Handbook', pageFrom: 1 });
     });
 
-    it('of a source whose deletion is not yet committed lose the link', async () => {
+    it('lose the link to a source whose deletion is not yet committed', async () => {
       const conversation = await buildConversation();
       const { id, passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);
@@ -149,7 +149,7 @@ describe('prompt of an answer', function () {
       expect(citation).to.include({ citedText: 'One. ', sourceId: null });
     });
 
-    it('of unknown results and blocks are dropped, and cited text is taken from the sent blocks', async () => {
+    it('are dropped if they name unknown blocks, and take their text from the sent blocks', async () => {
       const conversation = await buildConversation();
       const { passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);
@@ -170,7 +170,7 @@ describe('prompt of an answer', function () {
       expect((await citationRows(question.answerId)).map(({ citedText }) => citedText)).to.deep.equal(['Two.']);
     });
 
-    it('of an answer that broke off are kept', async () => {
+    it('are kept if the answer broke off', async () => {
       const conversation = await buildConversation();
       const { passages: found } = await passages(conversation);
       const question = await buildQuestion({}, conversation);

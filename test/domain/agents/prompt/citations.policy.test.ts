@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { citationsOf, type SentResult } from '../../../../domain/agents/prompt/citations.policy.ts';
 
-const sent: SentResult[] = [
+const results: SentResult[] = [
   {
     sourceId: 'a',
     sourceKind: 'media',
@@ -24,7 +24,7 @@ const cite = (result: number, startBlock: number, endBlock: number) => ({ result
 
 describe('citations', () => {
   it('have the text of their blocks, their source, and the first and last page', () => {
-    const { citations, dropped } = citationsOf([cite(0, 1, 3), cite(1, 0, 1), cite(0, 0, 1)], sent);
+    const { citations, dropped } = citationsOf([cite(0, 1, 3), cite(1, 0, 1), cite(0, 0, 1)], results);
     expect(dropped).to.equal(0);
     expect(citations).to.deep.equal([
       {
@@ -57,19 +57,25 @@ describe('citations', () => {
     ]);
   });
 
-  it('have the first and last second of what is said in a video', () => {
+  it('have the first and last second of the cited words in a video', () => {
     const blocks = [
       { text: 'One. ', page: null, seconds: { from: 0, to: 4 } },
       { text: 'Two. ', page: null, seconds: { from: 4, to: 9 } },
       { text: 'Three.', page: null, seconds: { from: 12, to: 15 } },
     ];
     const video: SentResult = { sourceId: 'a', sourceKind: 'media', sourceTitle: 'Knots', blocks };
-    const [said] = citationsOf([cite(0, 1, 3)], [video]).citations;
-    expect(said).to.include({ citedText: 'Two. Three.', pageFrom: null, pageTo: null, fromSeconds: 4, toSeconds: 15 });
+    const [spoken] = citationsOf([cite(0, 1, 3)], [video]).citations;
+    expect(spoken).to.include({
+      citedText: 'Two. Three.',
+      pageFrom: null,
+      pageTo: null,
+      fromSeconds: 4,
+      toSeconds: 15,
+    });
   });
 
-  it('appear once, at their first place', () => {
-    const { citations } = citationsOf([cite(1, 0, 1), cite(0, 0, 1), cite(1, 0, 1)], sent);
+  it('appear once, at their first position', () => {
+    const { citations } = citationsOf([cite(1, 0, 1), cite(0, 0, 1), cite(1, 0, 1)], results);
     expect(citations.map(({ citedText }) => citedText)).to.deep.equal(['Four.', 'One. ']);
   });
 
@@ -86,8 +92,8 @@ describe('citations', () => {
     [0, 0, 1.5],
     [Number.NaN, 0, 1],
   ] as const) {
-    it(`of result ${result}, blocks ${start} to ${end}, are dropped as never sent, and others stay`, () => {
-      const { citations, dropped } = citationsOf([cite(result, start, end), cite(1, 0, 1)], sent);
+    it(`are dropped for result ${result}, blocks ${start} to ${end}, which were never sent`, () => {
+      const { citations, dropped } = citationsOf([cite(result, start, end), cite(1, 0, 1)], results);
       expect(dropped).to.equal(1);
       expect(citations.map(({ citedText }) => citedText)).to.deep.equal(['Four.']);
     });

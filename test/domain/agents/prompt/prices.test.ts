@@ -11,7 +11,7 @@ const use = (given: Partial<Parameters<typeof costOf>[1]>) => ({
 });
 
 describe('prices of models', () => {
-  it('are those of the list for a million tokens of each kind, in millionths of a dollar', () => {
+  it('match the list for a million tokens of each kind, in millionths of a dollar', () => {
     const million = 1_000_000;
     const cost = (given: Parameters<typeof use>[0]) => costOf('claude-sonnet-5-5', use(given), today);
     expect(cost({ input: million })).to.equal(2_000_000n);
@@ -33,7 +33,7 @@ describe('prices of models', () => {
     expect(read('2026-10-07T00:00:00Z')).to.equal(100_000n);
   });
 
-  it('of a long prompt apply to all its tokens, and cached tokens count for its length', () => {
+  it('rise for all tokens of a long prompt, and cached tokens count for its length', () => {
     const at = (input: number) => costOf('claude-haiku-5-5', use({ input, cacheRead: 50_000, output: 1_000 }), today);
     expect(at(50_000)).to.equal(5_000n + 500n + 500n);
     expect(at(50_001)).to.equal(25_001n + 2_500n + 2_500n);
@@ -50,16 +50,16 @@ describe('prices of models', () => {
     }
   });
 
-  it('are known from the first instant of 2025 on, and not before', () => {
+  it('begin with the first instant of 2025', () => {
     const read = (at: string) => costOf('claude-opus-5', use({ cacheRead: 1_000_000 }), new Date(at));
     expect(read('2025-01-01T00:00:00Z')).to.equal(500_000n);
-    expect(() => read('2024-12-31T23:59:59Z')).to.throw('No price was known yet on that day');
+    expect(() => read('2024-12-31T23:59:59Z')).to.throw('has no price on 2024-12-31');
   });
 
-  it('of an unknown model throw', () => {
+  it('throw for an unknown model', () => {
     expect(isPriced('claude-1')).to.equal(false);
     expect(isPriced('toString')).to.equal(false);
-    expect(() => costOf('claude-1', use({}), today)).to.throw('without a price');
-    expect(() => worstCost('claude-1', 1, 1, today)).to.throw('without a price');
+    expect(() => costOf('claude-1', use({}), today)).to.throw('has no price');
+    expect(() => worstCost('claude-1', 1, 1, today)).to.throw('has no price');
   });
 });

@@ -12,7 +12,7 @@ import {
 
 const lengthOf = (text: string) => Array.from(text).length;
 const turn = (question: string, answer: string): Turn => ({ question, answer });
-/** Every text that stands somewhere in it, titles and names too. */
+/** All texts inside a value, with titles and names. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
@@ -24,9 +24,9 @@ describe('history of a prompt', () => {
   it('is the newest turns that fit whole, oldest first', () => {
     const newest = turn('newest', 'a'.repeat(12_000));
     const ofLength = (length: number) => [newest, turn('before', 'b'.repeat(length - 6)), turn('', '')];
-    const kept = (turns: Turn[]) => turnsThatFit(turns).map(({ question }) => question);
-    expect(kept(ofLength(24_000 - 12_006))).to.deep.equal(['', 'before', 'newest']);
-    expect(kept(ofLength(24_001 - 12_006))).to.deep.equal(['newest']);
+    const questionsThatFit = (turns: Turn[]) => turnsThatFit(turns).map(({ question }) => question);
+    expect(questionsThatFit(ofLength(24_000 - 12_006))).to.deep.equal(['', 'before', 'newest']);
+    expect(questionsThatFit(ofLength(24_001 - 12_006))).to.deep.equal(['newest']);
   });
 
   it('has at most forty turns, however short they are', () => {
@@ -55,7 +55,7 @@ describe('history of a prompt', () => {
   });
 });
 
-/** Text as people write it: letters of which some have an accent, figures, signs. */
+/** Text as people write it: letters, some with accents, figures and signs. */
 const prose = (maxLength: number) =>
   fc.string({
     unit: fc.oneof(
@@ -67,7 +67,7 @@ const prose = (maxLength: number) =>
   });
 
 describe('likely tokens of a prompt', () => {
-  it('are at least those of the texts of any prompt in prose that is built', () => {
+  it('are at least the tokens of all texts in any prompt of prose', () => {
     const passage = fc.record({
       sourceId: fc.uuid(),
       sourceKind: fc.constant('lesson' as const),
@@ -79,7 +79,7 @@ describe('likely tokens of a prompt', () => {
       fromSeconds: fc.constant(null),
       toSeconds: fc.constant(null),
     });
-    const asked = fc.record({
+    const promptParts = fc.record({
       instructions: prose(3_000),
       question: prose(3_000),
       turns: fc.array(fc.record({ question: prose(3_000), answer: prose(3_000) }), { maxLength: 12 }),
@@ -87,27 +87,27 @@ describe('likely tokens of a prompt', () => {
       agentName: prose(200),
     });
     fc.assert(
-      fc.property(asked, ({ turns, ...content }) => {
+      fc.property(promptParts, ({ turns, ...content }) => {
         const history = turnsThatFit(turns);
         const { request } = promptOf({ ...content, model: 'claude-sonnet-5-5', maxTokens: 100, history, images: [] });
-        const built = textsIn([request.system, request.messages]).reduce((sum, sent) => sum + likelyTokens(sent), 0);
+        const built = textsIn([request.system, request.messages]).reduce((sum, text) => sum + likelyTokens(text), 0);
         expect(built).to.be.at.most(likelyPromptTokens({ ...content, history, images: 0 }));
       }),
       { numRuns: 100 },
     );
   });
 
-  it('count three characters a token, two bytes beyond ASCII, and the bounds of unknown text', () => {
+  it('count three characters per token, two bytes beyond ASCII, and the bounds of unknown text', () => {
     const nothing = likelyPromptTokens(parts);
     expect(nothing).to.equal(1_500 + 20 + 12 * 600);
     expect(likelyPromptTokens({ ...parts, question: 'abcdef' }) - nothing).to.equal(2);
-    expect(likelyPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(3); // 2/3 and 2, up
+    expect(likelyPromptTokens({ ...parts, question: 'ação' }) - nothing).to.equal(3); // 2/3 and 2, rounded up
     expect(likelyPromptTokens({ ...parts, instructions: '\u{1F98A}' }) - nothing).to.equal(2);
     expect(likelyPromptTokens({ ...parts, history: [turn('ab', 'é')] }) - nothing).to.equal(1 + 1 + 2 * 20);
     expect(likelyPromptTokens({ ...parts, images: 2 }) - nothing).to.equal(2 * 5_000);
   });
 
-  it('reserve some four cents for a usual question to a usual agent, whose answer costs about one', () => {
+  it('reserve about four cents for a usual question, whose answer costs about one', () => {
     const prompt = { instructions: 'a'.repeat(600), history: [], question: 'When is a knot a bend?', images: 0 };
     const terms = {
       id: '',

@@ -34,7 +34,7 @@ describe('prompts that are prepared while their runs start', function () {
     );
   const stateOf = async (questionId: string) => (await readAnswerState(deps.db, questionId)) as AnswerRow;
 
-  it('are those of the step, which then reads nothing but its row', async () => {
+  it('equal the step’s own prompts, and the step then reads only its row', async () => {
     const ahead = createPromptsAhead(deps);
     const { questionId, answerId } = await buildQuestion({ content: 'How do I tie it?' });
     ahead.begin(questionId);
@@ -49,7 +49,7 @@ describe('prompts that are prepared while their runs start', function () {
     expect(answering.model().requests.at(-1)?.body).to.deep.equal(body);
   });
 
-  it('are given once', async () => {
+  it('are handed out once', async () => {
     const ahead = createPromptsAhead(deps);
     const { questionId } = await buildQuestion();
     ahead.begin(questionId);
@@ -58,7 +58,7 @@ describe('prompts that are prepared while their runs start', function () {
     expect(await ahead.take(answer)).to.equal(undefined);
   });
 
-  it('are not given for another call, nor where what they are made of has changed', async () => {
+  it('are not handed out for another call, or after their inputs have changed', async () => {
     const changes: ((answer: AnswerRow) => Partial<AnswerRow>)[] = [
       ({ callNo }) => ({ callNo: callNo + 1 }),
       () => ({ instructions: 'Answer like a pirate.' }),
@@ -76,7 +76,7 @@ describe('prompts that are prepared while their runs start', function () {
     }
   });
 
-  it('are not prepared for an answer that has ended, has had a call, or is of nobody', async () => {
+  it('are not prepared for an answer that has ended, has had a call, or does not exist', async () => {
     const ahead = createPromptsAhead(deps);
     const [ended, called] = [await buildQuestion(), await buildQuestion()];
     answering.model().next({ answer: ['So.'] });
@@ -99,7 +99,7 @@ describe('prompts that are prepared while their runs start', function () {
     expect(await ahead.take(await stateOf(questionId))).to.equal(undefined);
   });
 
-  it('are forgotten after 2 s, and no more than 64 are kept', async () => {
+  it('are discarded after 2 s, and at most 64 are stored', async () => {
     const ahead = createPromptsAhead(deps);
     const answers: AnswerRow[] = [];
     while (answers.length < 66) answers.push(await stateOf((await buildQuestion()).questionId));

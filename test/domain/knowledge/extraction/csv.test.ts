@@ -23,7 +23,7 @@ describe('CSV, read out', () => {
       texts: ['a | b', '1, 2 | x y "z"'],
     },
     {
-      what: 'keeps rows behind a quote that nobody closes',
+      what: 'keeps rows behind a quote without an end',
       csv: 'a,b\n"open,1\nc,d',
       texts: ['a | b', '"open | 1', 'c | d'],
     },
@@ -63,8 +63,8 @@ describe('CSV, read out', () => {
         const header = values[0]?.map((_, at) => `Column${at}`) ?? [];
         const csv = [header, ...values].map((cells) => cells.map(quoted).join(delimiter)).join('\r\n');
         const found = (await textsAs('csv', csv)).map((line) => ` ${line} `.split('|').map((cell) => cell.trim()));
-        const shown = values.map((cells) => cells.map((cell) => cell.replace(/\s+/g, ' ').trim()));
-        expect(found).to.deep.equal([header, ...shown.filter((cells) => cells.some((cell) => cell !== ''))]);
+        const tidyRows = values.map((cells) => cells.map((cell) => cell.replace(/\s+/g, ' ').trim()));
+        expect(found).to.deep.equal([header, ...tidyRows.filter((cells) => cells.some((cell) => cell !== ''))]);
       }),
     );
   });

@@ -33,7 +33,7 @@ function pdfWith(stream: Uint8Array, filter = '/Filter /FlateDecode'): Uint8Arra
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** How often this process came to its own work while something else was done: not at all, if that kept it from it. */
+/** The number of times that this process ran its own work during the other work: 0 if it was blocked. */
 async function watched<T>(work: () => Promise<T>): Promise<{ result: T; turns: number }> {
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 5);
@@ -104,7 +104,7 @@ describe('reading hostile files', function () {
     );
   });
 
-  it('expands no XML entities, neither internal ones nor those of other files', async () => {
+  it('expands no XML entities, neither internal nor from other files', async () => {
     const entities = `<!DOCTYPE w:document [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY file SYSTEM "file:///etc/hostname">]>`;
     const extraction = await extracted(bareDocx(documentXml(['Before &b; &file; after'], entities)));
     const text =
@@ -172,7 +172,7 @@ describe('reading hostile files', function () {
     expect(shortly(await readFrom(quotes))).to.deep.equal([{ headings: ['a'], blocks: ['anchor'] }]);
   });
 
-  it('stops at once when the caller aborts, with the caller’s reason', async () => {
+  it('stops immediately when the caller aborts, with the caller’s reason', async () => {
     const stop = new AbortController();
     const reading = extracted(await book(300), { signal: stop.signal, onPage: () => stop.abort(new Error('stop')) });
     expect(await reading.catch((error: Error) => error.message)).to.equal('stop');

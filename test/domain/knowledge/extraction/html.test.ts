@@ -212,7 +212,7 @@ describe('HTML, read out', () => {
       { what: 'what a style shows again', html: '<style>.x{display:none} p.x{display:block} .y{display:none} .y{display:block}</style><p class=x>a<p class=y>b<p hidden style="display:block">c', texts: ['a', 'b', 'c'] },
       { what: 'what is visible inside', html: '<p style="visibility:hidden">no <b style="visibility:visible">yes</b></p><p style="font-size:0">no<b style="font-size:12px">too</b></p>', texts: ['yes', 'too'], warnings: hidden(2) },
       { what: 'cells of a table', html: '<table><tr><td>a<td hidden>no<td>b<tr hidden><td>no</table>', texts: ['a | b'], warnings: hidden(2) },
-      { what: 'nothing where there were no words', html: 'a<p hidden> <script>x()</script></p><dialog open>b</dialog><i aria-hidden=true>c</i>', texts: ['a', 'b', 'c'] },
+      { what: 'nothing if there were no words', html: 'a<p hidden> <script>x()</script></p><dialog open>b</dialog><i aria-hidden=true>c</i>', texts: ['a', 'b', 'c'] },
       { what: 'ends with its paragraph', html: '<p hidden>no<p>yes', texts: ['yes'], warnings: hidden(1) },
     ]); // prettier-ignore
   });
@@ -270,8 +270,8 @@ describe('HTML, read out', () => {
           ...headings,
           ...paragraphs.map(({ text }) => text),
         ]);
-        const seen = [...new Set(all.join(' ').match(/w\d+w/g) ?? [])];
-        expect(seen).to.deep.equal(Array.from({ length: count }, (_, at) => `w${at}w`));
+        const distinctWords = [...new Set(all.join(' ').match(/w\d+w/g) ?? [])];
+        expect(distinctWords).to.deep.equal(Array.from({ length: count }, (_, at) => `w${at}w`));
       }),
       { numRuns: 500 },
     );

@@ -16,7 +16,7 @@ describe('signs of Markdown', () => {
     expect(hasSignOfMarkdown(text), JSON.stringify(text)).to.equal(pattern.test(text));
   };
 
-  it('are those that a pattern finds', () => {
+  it('equal the matches of a pattern', () => {
     const pieces = ['[', ']', '](', ')', '(', 'a', ' ', '\n', '#', '# ', '```', '~~', '\u2028'];
     fc.assert(fc.property(textsOf(...pieces), same), { numRuns: 5_000 });
   });
@@ -57,7 +57,7 @@ describe('lines that are tidied', () => {
 });
 
 describe('lines of a passage', () => {
-  it('are those that a pattern divides', () => {
+  it('equal the divisions of a pattern', () => {
     fc.assert(
       fc.property(textsOf(' ', '\n', 'a', 'b'), (text) => {
         expect(linesOf(text)).to.deep.equal(text.split(/(?<=\n *)(?=[^\n ])/));
@@ -74,7 +74,7 @@ describe('lines of a passage', () => {
 describe('words with hyphens', () => {
   const pieces = ['a', 'é', '-', '--', ' ', '1', '\u{10400}', '\u00ad'];
 
-  it('are those that a pattern finds', () => {
+  it('equal the matches of a pattern', () => {
     fc.assert(
       fc.property(textsOf(...pieces), (text) => {
         expect([...hyphenatedWords(text)]).to.deep.equal(

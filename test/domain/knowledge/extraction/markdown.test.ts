@@ -79,7 +79,7 @@ describe('Markdown, read out', () => {
         ...paragraphs.map(({ text }) => text),
       ]);
 
-    it('are headings with what stands in them', async () => {
+    it('are headings with their inline content', async () => {
       expect(await headingsOf('Knots\n===\n\nBends\n---\na\n\n### Reef {#reef}\nb\n\n- # Item\n  c')).to.deep.equal([
         ['Knots', 'Bends', 'a'],
         ['Knots', 'Bends', 'Reef {#reef}', 'b'],

@@ -207,12 +207,12 @@ describe('numbered paragraphs of a Word file', () => {
     expect(await read([item('a', 2)], numbering, styles(2))).to.deep.equal(['a']);
   });
 
-  it('are set apart from the words after a sign, also where no gap is shown', async () => {
+  it('are separated from the words after a sign, even if no gap is visible', async () => {
     const numbering = abstract(0, level(0, 'decimal', '%1.', '<w:suff w:val="nothing"/>')) + num(1, 0);
     expect(await read([item('a', 1)], numbering)).to.deep.equal(['1. a']);
   });
 
-  it('count no paragraph that is deleted, and one that is empty', async () => {
+  it('count empty paragraphs, but no deleted ones', async () => {
     const numbering = abstract(0, level(0, 'decimal', '%1.')) + num(1, 0);
     const deleted = item('b', 1)
       .replace('</w:pPr>', '<w:rPr><w:del w:id="1"/></w:rPr></w:pPr>')
@@ -225,7 +225,7 @@ describe('numbered paragraphs of a Word file', () => {
     ]);
   });
 
-  it('have the format of their fallback where the first one is unknown', async () => {
+  it('have their fallback format if the first format is unknown', async () => {
     const custom = `<w:lvl w:ilvl="0"><w:start w:val="1"/><mc:AlternateContent><mc:Choice Requires="w14"><w:numFmt w:val="custom" w:format="001, 002, 003, ..."/></mc:Choice><mc:Fallback><w:numFmt w:val="decimal"/></mc:Fallback></mc:AlternateContent><w:lvlText w:val="%1"/></w:lvl>`;
     expect(await read([item('a', 1)], abstract(0, custom) + num(1, 0))).to.deep.equal(['001 a']);
   });

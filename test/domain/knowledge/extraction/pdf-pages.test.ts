@@ -5,8 +5,8 @@ import { scannedPdf } from '../../../toolkit/builders/scanned-files.ts';
 import { extracted, readFrom } from '../../../toolkit/drive/extracting.ts';
 
 async function read(pages: readonly HandPage[] | string, options?: Parameters<typeof handPdf>[1]) {
-  const given = typeof pages === 'string' ? [{ content: pages }] : pages;
-  const { passages, warnings } = await readFrom(handPdf(given, options));
+  const handPages = typeof pages === 'string' ? [{ content: pages }] : pages;
+  const { passages, warnings } = await readFrom(handPdf(handPages, options));
   return {
     warnings,
     lines: passages.flatMap(({ text }) => text.split(/\n+/)),
@@ -142,7 +142,7 @@ describe('a page of a PDF, read as people see it', function () {
   });
 
   describe('columns', () => {
-    const left = [
+    const leftColumn = [
       'The wind comes from the land at',
       'night, because the land cools',
       'faster than the water does as',
@@ -154,16 +154,16 @@ describe('a page of a PDF, read as people see it', function () {
       'about three, and it dies when',
       'the evening comes to the bay.',
     ];
-    const text = [left.join(' '), right.join(' ')];
+    const text = [leftColumn.join(' '), right.join(' ')];
 
     it('are read one after the other where the file has them line by line', async () => {
-      const content = written(...left.flatMap((words, at): [string, number, number][] => [[words, 50, 700 - 14 * at], [right[at] ?? '', 320, 700 - 14 * at]])); // prettier-ignore
+      const content = written(...leftColumn.flatMap((words, at): [string, number, number][] => [[words, 50, 700 - 14 * at], [right[at] ?? '', 320, 700 - 14 * at]])); // prettier-ignore
       expect(await linesOf(content)).to.deep.equal(text);
     });
 
     it('are read one after the other where the file has them so', async () => {
       const column = (lines: string[], x: number) => written(...lines.map((words, at): [string, number, number] => [words, x, 700 - 14 * at])); // prettier-ignore
-      expect(await linesOf(`${column(left, 50)}\n${column(right, 320)}`)).to.deep.equal(text);
+      expect(await linesOf(`${column(leftColumn, 50)}\n${column(right, 320)}`)).to.deep.equal(text);
     });
   });
 
@@ -400,7 +400,7 @@ describe('a page of a PDF, read as people see it', function () {
       ]);
     });
 
-    it('is not trusted where it leaves words out', async () => {
+    it('is not trusted if it leaves words out', async () => {
       const content = `${mark('P', 0, written(['Told.', 50, 700]))}\n${prose(600)}`;
       const objects = [
         '<< /Type /StructTreeRoot /K [101 0 R] /ParentTree 102 0 R >>',

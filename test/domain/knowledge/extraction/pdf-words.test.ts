@@ -5,7 +5,7 @@ import { linesOf } from '../../../../domain/knowledge/extraction/pdf/pdf-lines.t
 import { logical } from '../../../../domain/knowledge/extraction/pdf/right-to-left.ts';
 import { joined, wordsOf } from '../../../../domain/knowledge/extraction/pdf/words.ts';
 
-const read = (shown: string) => logical(Array.from(shown, (text) => ({ text }))).map(({ text }) => text).join(''); // prettier-ignore
+const read = (visualText: string) => logical(Array.from(visualText, (text) => ({ text }))).map(({ text }) => text).join(''); // prettier-ignore
 const joinedLines = (...texts: string[]) => joined(texts.map((text) => ({ text })), wordsOf(texts)); // prettier-ignore
 
 describe('lines of a PDF as text', () => {
@@ -19,9 +19,12 @@ describe('lines of a PDF as text', () => {
 
   it('loses and adds no letter when it changes the order', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('a', 'b', '1', '2', ' ', '.', ',', 'ש', 'ל', 'ع') }), (shown) => {
-        expect(Array.from(read(shown)).toSorted()).to.deep.equal(Array.from(shown).toSorted());
-      }),
+      fc.property(
+        fc.string({ unit: fc.constantFrom('a', 'b', '1', '2', ' ', '.', ',', 'ש', 'ל', 'ع') }),
+        (visualText) => {
+          expect(Array.from(read(visualText)).toSorted()).to.deep.equal(Array.from(visualText).toSorted());
+        },
+      ),
     );
   });
 
@@ -45,7 +48,7 @@ describe('lines of a PDF as text', () => {
     expect(joinedLines('1990-', '1995')).to.equal('1990-1995');
   });
 
-  it('takes shapes of letters for the letters, and says where it knows none', () => {
+  it('maps shapes of letters to letters, and reports unknown shapes', () => {
     expect(['\uFB01', '\uFEE1', '\uFE12', '\u2F00', '\uF0B7', 'é'].map((shape) => letterOf(shape))).to.deep.equal([
       'fi', 'م', '。', '一', '•', 'é',
     ]); // prettier-ignore

@@ -18,9 +18,9 @@ describe('reading text from PDF', function () {
     });
     expect(read.pageCount).to.equal(500);
     for (let page = 1; page <= 500; page++) {
-      const told = read.passages.filter((passage) => passage.page === page).map(({ text }) => text);
-      expect(told.length, `page ${page}`).to.be.at.least(2);
-      expect(/This is the (\d+)\w\w page/.exec(told.join(' '))?.[1]).to.equal(String(page));
+      const pageTexts = read.passages.filter((passage) => passage.page === page).map(({ text }) => text);
+      expect(pageTexts.length, `page ${page}`).to.be.at.least(2);
+      expect(/This is the (\d+)\w\w page/.exec(pageTexts.join(' '))?.[1]).to.equal(String(page));
     }
     expect([progress.length, progress[119], progress.at(-1)]).to.deep.equal([
       500,

@@ -27,7 +27,7 @@ describe('raised and lowered letters', () => {
   ] as const)
     it(`writes a lowered ${given} as ${text}`, () => expect(lowered(given)).to.equal(text));
 
-  it('sets the mark of a note apart from what it stands behind', () => {
+  it('separates the mark of a note from the word before it', () => {
     expect(['1', '[2]', ' (a) ', '', '*'].map(noteMark)).to.deep.equal([' [1]', ' [2]', ' [a]', '', ' [*]']);
   });
 });

@@ -29,7 +29,7 @@ const warningsOf = async (shapes: string, slide: Omit<Slide, 'shapes'> = {}, fur
 };
 
 describe('reading slides', () => {
-  it('reads the title first, then the shapes in the order of the file, those of a group in its place', async () => {
+  it('reads the title first, then the shapes in file order, a group at its own position', async () => {
     const shapes =
       text('one') +
       `<p:grpSp>${named('GrpSp')}${text('two')}<p:grpSp>${text('three')}</p:grpSp></p:grpSp>` +
@@ -182,9 +182,10 @@ describe('reading slides', () => {
     const chart = (plot: string, head = '') =>
       partXml('c:chartSpace', `<c:chart>${head}<c:plotArea>${plot}</c:plotArea></c:chart>`);
     const titled = (words: string) => `<c:title><c:tx><c:rich>${p(run(words))}</c:rich></c:tx></c:title>`;
-    const shown = frame('<c:chart r:id="c"/>');
+    const chartFrame = frame('<c:chart r:id="c"/>');
     const relations = { c: ['chart', '../charts/chart1.xml'] } as const;
-    const readChart = (xml: string) => blocksOf(text('a') + shown, { relations }, { 'ppt/charts/chart1.xml': xml });
+    const readChart = (xml: string) =>
+      blocksOf(text('a') + chartFrame, { relations }, { 'ppt/charts/chart1.xml': xml });
 
     it('are read as tables of their stored values, under their titles', async () => {
       const plot =
@@ -240,15 +241,15 @@ describe('reading slides', () => {
         ['broken', '<c:chartSpace><c:chart>'],
       ] as const)
         expect(
-          await warningsOf(text('a') + shown, { relations }, { 'ppt/charts/chart1.xml': xml }),
+          await warningsOf(text('a') + chartFrame, { relations }, { 'ppt/charts/chart1.xml': xml }),
           name,
         ).to.deep.equal(['part_skipped 1 on 2']);
-      expect(await warningsOf(text('a') + shown, { relations })).to.deep.equal(['part_skipped 1 on 2']);
+      expect(await warningsOf(text('a') + chartFrame, { relations })).to.deep.equal(['part_skipped 1 on 2']);
     });
 
     it('that unpack to too much are refused as too_large', async () => {
       const xml = chart(series('x', ['y'.repeat(70 * 1_024 * 1_024)], ['1']));
-      expect(await refusalOf(slidesOf([{ shapes: shown, relations }], { 'ppt/charts/chart1.xml': xml }))).to.equal(
+      expect(await refusalOf(slidesOf([{ shapes: chartFrame, relations }], { 'ppt/charts/chart1.xml': xml }))).to.equal(
         'too_large',
       );
     }).timeout(30_000);

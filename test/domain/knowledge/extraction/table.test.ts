@@ -60,7 +60,7 @@ describe('a table, read out', () => {
     ]);
   });
 
-  it('leaves out rows and columns without a word, and is a list where one column is left', () => {
+  it('leaves out rows and columns without words, and is a list if one column remains', () => {
     expect(textsOf([['', ''], ['a', ''], ['b', '']])).to.deep.equal(['a', 'b']); // prettier-ignore
     expect(textsOf([])).to.deep.equal([]);
   });
@@ -82,7 +82,7 @@ describe('a table, read out', () => {
     });
   });
 
-  it('takes the first row for the header where none is marked and each of its cells has letters', () => {
+  it('treats the first row as header if none is marked and all its cells have letters', () => {
     expect(read([['Knot', 'Minutes'], ['Bowline', '2']]).at(-1)?.header).to.equal('Knot | Minutes'); // prettier-ignore
     expect(read([['Knot', '12'], ['Bowline', '2']]).at(-1)?.header).to.equal(undefined); // prettier-ignore
     expect(read([['Knot', ''], ['Bowline', '2']]).at(-1)?.header).to.equal(undefined); // prettier-ignore

@@ -57,7 +57,7 @@ describe('text of passages', () => {
     );
   });
 
-  it('has words where it has letters or digits', () => {
+  it('has words if it has letters or digits', () => {
     expect(['ç', '7', 'x'].every(hasWords)).to.equal(true);
     expect(['', ' ', '•—…', '|'].some(hasWords)).to.equal(false);
   });

@@ -81,7 +81,7 @@ describe('the letters of a text', () => {
   const bytes = (...parts: (string | number[])[]) =>
     Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : Buffer.from(part))));
 
-  it('are those of the encoding that a page names, where they are no UTF-8', () => {
+  it('use the encoding that a page names if they are not UTF-8', () => {
     const japanese = [0x8a, 0xbf, 0x8e, 0x9a]; // 漢字
     expect(decodeText(bytes('<meta charset="Shift_JIS"><p>', japanese))).to.contain('<p>漢字');
     expect(decodeText(bytes('<?xml version="1.0" encoding="gb18030"?><html>', [0xd6, 0xd0]))).to.contain('<html>中');
@@ -89,7 +89,7 @@ describe('the letters of a text', () => {
     expect(decodeText(bytes(content, [0xcc]))).to.contain('>М');
   });
 
-  it('are those of UTF-16 without a mark', () => {
+  it('are recognized as UTF-16 without a mark', () => {
     const little = Buffer.from('Às 9 horas, 漢字.', 'utf16le');
     expect([decodeText(little), decodeText(Buffer.from(little).swap16())]).to.deep.equal([
       'Às 9 horas, 漢字.',
@@ -98,7 +98,7 @@ describe('the letters of a text', () => {
     expect(() => decodeText(Buffer.from('a\0b\0\0c'))).to.throw('unsupported_type');
   });
 
-  it('are those of UTF-8 or Latin-1 where it names none that helps', () => {
+  it('use UTF-8 or Latin-1 if the page names no usable encoding', () => {
     expect(decodeText(Buffer.from('<meta charset=windows-1252>Nó'))).to.contain('Nó');
     expect(decodeText(bytes('<meta charset=utf-8>N', [0xf3]))).to.contain('Nó');
     expect(decodeText(bytes('<meta charset=no-such>N', [0xf3]))).to.contain('Nó');

@@ -220,7 +220,7 @@ describe('reading a Word file', function () {
     const up = '<w:vertAlign w:val="superscript"/>';
     const down = '<w:vertAlign w:val="subscript"/>';
 
-    it('that are raised or lowered stay apart from what they stand beside', async () => {
+    it('stay separate from their neighbours if they are raised or lowered', async () => {
       expect(await textOf(run('10') + run('1', up) + run('2', up) + run(' m'))).to.equal('10¹² m');
       expect(await textOf(run('H') + run('2', down) + run('O'))).to.equal('H₂O');
       expect(await textOf(run('10') + run('3', '<w:position w:val="8"/>'))).to.equal('10³');
@@ -260,7 +260,7 @@ describe('reading a Word file', function () {
       expect(await textOf(ruby('漢', 'かん') + ruby('字', 'じ'))).to.equal('漢字(かんじ)');
     });
 
-    it('inside of what groups them are read', async () => {
+    it('are read inside grouping elements', async () => {
       for (const tag of ['w:bdo', 'w:dir', 'w:smartTag', 'w:customXml', 'w:hyperlink', 'w:ins', 'w:moveTo'])
         expect(await textOf(`${run('a ')}<${tag}>${run('b')}</${tag}>${run(' c')}`), tag).to.equal('a b c');
       expect(await textOf(`<w:fldSimple w:instr="DATE">${run('3 May')}</w:fldSimple>`)).to.equal('3 May');
@@ -352,7 +352,7 @@ describe('reading a Word file', function () {
       endnotes: note('endnote', 1, 'By the club.'),
     };
 
-    it('are read once, where they are referred to or at the end, and their marks are part of no number', async () => {
+    it('are read once, at their reference or at the end, and their marks join no number', async () => {
       const body =
         p(run('It holds 300') + refer('footnote', 1) + run(' litres') + refer('endnote', 1) + run('.')) +
         para('Next.') +

@@ -12,7 +12,7 @@ describe('domain/knowledge/indexing/ocr.policy', () => {
   const passage = (page: number, text: string) =>
     withWords({ page, headings: [], blocks: [text], text, seconds: null });
 
-  it('names the language of the club first, then those of the deployment, each once', () => {
+  it('names the club’s language first, then the deployment’s languages, each once', () => {
     expect([
       ocrLanguagesOf('pt', undefined),
       ocrLanguagesOf('pt', 'eng+por+jpn'),
@@ -27,7 +27,7 @@ describe('domain/knowledge/indexing/ocr.policy', () => {
     expect([pageRanges([4]), pageRanges([1, 2, 3, 7, 9, 10])]).to.deep.equal(['4', '1-3,7,9-10']);
   });
 
-  it('puts pages between those of the first reading, which stay as they are', () => {
+  it('inserts pages between the pages of the first reading, which stay unchanged', () => {
     const picture: SourceWarning = { code: 'page_is_a_picture', count: 1, pages: [2] };
     const first = { passages: [passage(1, 'one'), passage(3, 'three')], warnings: [picture] };
     const merged = withOcr(first, [2], { passages: [passage(2, 'two')], failed: [] });

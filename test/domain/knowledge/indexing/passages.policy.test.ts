@@ -10,7 +10,9 @@ const cut = (sections: Section[]): Passage[] => [...cutPassages(sections, 'en')]
 const section = (...paragraphs: (string | Paragraph)[]): Section => ({
   page: 3,
   headings: ['Knots', 'Bends'],
-  paragraphs: paragraphs.map((given) => (typeof given === 'string' ? { text: given, kind: 'prose' } : given)),
+  paragraphs: paragraphs.map((paragraph) =>
+    typeof paragraph === 'string' ? { text: paragraph, kind: 'prose' } : paragraph,
+  ),
 });
 const wordsOf = (texts: string[]) =>
   texts
@@ -61,20 +63,20 @@ describe('cutting sections into passages', () => {
     });
 
   /** The passages of each section: they come in its order, and each belongs to one. */
-  function bySection(sections: readonly Section[]): { given: Section; passages: Passage[] }[] {
-    return sections.map((given) => ({ given, passages: cut([given]) }));
+  function bySection(sections: readonly Section[]): { original: Section; passages: Passage[] }[] {
+    return sections.map((original) => ({ original, passages: cut([original]) }));
   }
 
   it('keeps every word in order, and each passage within one section', () => {
     fc.assert(
       fc.property(builtSections, (sections) => {
-        for (const { given, passages } of bySection(sections)) {
-          const texts = given.paragraphs.map((one) => one.text);
+        for (const { original, passages } of bySection(sections)) {
+          const texts = original.paragraphs.map((one) => one.text);
           expect(lettersOf(passages.map((one) => one.text))).to.equal(lettersOf(texts));
           if (wordsOf(texts).every((one) => lengthOf(one) <= 300))
             expect(wordsOf(passages.map((one) => one.text))).to.deep.equal(wordsOf(texts));
           for (const { page, headings } of passages)
-            expect({ page, headings }).to.deep.equal({ page: given.page, headings: given.headings });
+            expect({ page, headings }).to.deep.equal({ page: original.page, headings: original.headings });
         }
         expect(cut(sections)).to.deep.equal(bySection(sections).flatMap(({ passages }) => passages));
       }),
@@ -188,9 +190,9 @@ describe('cutting sections into passages', () => {
       ['gives the last passage a line of the one before it', [row(400), lines(300, 250), row(100)], [400, 300, 352]],
       ['gives it no more than it needs', [lines(300, 20, 200), row(98)], [321, 300]],
       ['gives it as much as fits', [lines(300, 299), row(299)], [300, 600]],
-      ['gives it nothing where that would be too short then', [lines(250, 300), row(100)], [551, 100]],
-      ['gives it nothing where it would be too long then', [indented(300, 298, 299)], [599, 299]],
-      ['gives it nothing where it has 300', [lines(300, 250), row(300)], [551, 300]],
+      ['gives it nothing if the previous passage would be too short', [lines(250, 300), row(100)], [551, 100]],
+      ['gives it nothing if it would be too long', [indented(300, 298, 299)], [599, 299]],
+      ['gives it nothing if it has 300', [lines(300, 250), row(300)], [551, 300]],
     ] as const)
       it(what, () => {
         expect(cut([section(...paragraphs)]).map(({ text: shown }) => lengthOf(shown))).to.deep.equal(lengths);
@@ -264,7 +266,7 @@ describe('cutting sections into passages', () => {
 });
 
 describe('sections', () => {
-  const built = (build: (builder: SectionBuilder) => void) => {
+  const sectionsOf = (build: (builder: SectionBuilder) => void) => {
     const builder = new SectionBuilder();
     build(builder);
     return builder
@@ -274,7 +276,7 @@ describe('sections', () => {
   const prose = (text: string) => ({ text, kind: 'prose' as const });
 
   it('have the path of their headings', () => {
-    const sections = built((builder) => {
+    const sections = sectionsOf((builder) => {
       builder.paragraph(prose('before'));
       builder.heading(1, 'One');
       builder.heading(2, 'Two');
@@ -293,7 +295,7 @@ describe('sections', () => {
   });
 
   it('have a heading without text as their text', () => {
-    const sections = built((builder) => {
+    const sections = sectionsOf((builder) => {
       builder.heading(1, 'Alone');
       builder.heading(1, 'With text');
       builder.paragraph(prose('text'));
@@ -308,7 +310,7 @@ describe('sections', () => {
 
   it('keep document headings across pages, but not page headings', () => {
     const of = (keepsHeadings: boolean) =>
-      built((builder) => {
+      sectionsOf((builder) => {
         builder.startPage(1, keepsHeadings);
         builder.heading(1, 'One');
         builder.paragraph(prose('first'));
@@ -327,7 +329,9 @@ describe('sections', () => {
 
   it('have an overlong heading as their text', () => {
     const long = 'word '.repeat(60).trim();
-    expect(built((builder) => builder.heading(1, long))).to.deep.equal([{ page: null, headings: [], texts: [long] }]);
+    expect(sectionsOf((builder) => builder.heading(1, long))).to.deep.equal([
+      { page: null, headings: [], texts: [long] },
+    ]);
   });
 
   it('are rejected as too_large beyond ten million characters', () => {

@@ -49,7 +49,7 @@ describe('reading sources again that older readers have read', () => {
     expect(await again()).to.equal(0);
   });
 
-  it('leaves those of today alone', async () => {
+  it('leaves sources of the current readers alone', async () => {
     const { id: clubId } = await buildClub();
     const { id } = await buildSource(clubId);
     expect(await again()).to.equal(0);
@@ -65,7 +65,7 @@ describe('reading sources again that older readers have read', () => {
       return { clubId, id };
     };
 
-    it('makes those that are due wait again, as bulk, where the deployment has OCR', async () => {
+    it('makes due sources wait again, as bulk, if the deployment has OCR', async () => {
       const { clubId, id } = await waiting('2027-03-01T11:59:00Z');
       expect([await again(), await withOcr()]).to.deep.equal([0, 1]);
       expect(await rowsOf(clubId)).to.deep.equal([{ id, status: 'pending', due: true }]);
@@ -81,14 +81,14 @@ describe('reading sources again that older readers have read', () => {
       expect(await withOcr()).to.equal(0);
     });
 
-    it('begins no more than a hundred, with those of older readers', async () => {
+    it('begins at most a hundred sources, including sources of older readers', async () => {
       await oldSources(70);
       for (let at = 0; at < 40; at++) await waiting('2027-03-01T11:59:00Z');
       expect(await withOcr()).to.equal(100);
     });
   });
 
-  it('begins no more than a hundred, those that wait anyway included, and one club after the other', async () => {
+  it('begins at most a hundred, including waiting sources, one club after the other', async () => {
     const [one, two] = [await oldSources(70), await oldSources(70)];
     const { id: waiting } = await buildClub();
     for (let at = 0; at < 10; at++) await buildSource(waiting, { status: 'pending' });

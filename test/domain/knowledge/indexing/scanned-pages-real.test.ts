@@ -53,9 +53,9 @@ describe('indexing of scanned pages by ocrmypdf', function () {
     this.skip();
   });
   after(async () => {
-    const left = await readdir(workDirectory);
+    const remainingFiles = await readdir(workDirectory);
     await rm(workDirectory, { recursive: true });
-    expect(left).to.deep.equal([]);
+    expect(remainingFiles).to.deep.equal([]);
   });
 
   /** A scanned page behind one with text. @returns the pages with their texts, as they are indexed */

@@ -1,4 +1,4 @@
-/** What indexing records of scanned pages, with OCR by a program that speaks as a real one (ADR 62). */
+/** The records of indexing about scanned pages, with OCR by a program with the interface of a real one (ADR 62). */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** Who may index a source: claims under a lease, and what happens to one whose source changes or goes meanwhile. */
+/** Claims on sources under a lease, and the fate of a claim whose source changes or is removed meanwhile. */
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { once } from 'node:events';
 import { expect } from 'chai';
@@ -71,22 +71,22 @@ describe('the claim of a source', function () {
 
   const losses: Record<string, (source: TestSource) => Promise<void>> = {
     'the source is deleted': removeSource,
-    'somebody else claims the source': (source) => alterSource(source, 'fence = fence + 1'),
+    'another worker claims the source': (source) => alterSource(source, 'fence = fence + 1'),
     'other content is wanted': wantAnew,
   };
   for (const [when, lose] of Object.entries(losses))
     it(`stops the reading at its next renewal when ${when}`, async () => {
       const source = await buildLessonSource('Text.');
       const { db } = await testDeps();
-      const held = holdClaim(db, await claimOf(source), () => {}, new AbortController().signal);
-      const aborted = once(held.signal, 'abort');
+      const lease = holdClaim(db, await claimOf(source), () => {}, new AbortController().signal);
+      const aborted = once(lease.signal, 'abort');
       await lose(source);
       await aborted;
-      held.release();
-      expect(held.signal.reason).to.be.instanceOf(LeaseLost);
+      lease.release();
+      expect(lease.signal.reason).to.be.instanceOf(LeaseLost);
     });
 
-  it('records nothing when other content is wanted meanwhile, and the source is due again at once', async () => {
+  it('records nothing when other content is wanted meanwhile, and the source is due immediately', async () => {
     const source = await buildLessonSource('Old.');
     const step = await stepSource(
       source,
@@ -99,7 +99,7 @@ describe('the claim of a source', function () {
     expect(await textsOf(source)).to.deep.equal(['New.']);
   });
 
-  it('does not fail new content for what was wrong with the old', async () => {
+  it('does not fail new content for a fault of the old content', async () => {
     const source = await buildFileSource(null);
     const step = await stepSource(
       source,
@@ -145,7 +145,7 @@ describe('the claim of a source', function () {
     expect(await stepSource(source)).to.include({ outcome: 'ready', pages: 300 });
   });
 
-  it('writes passages without holding up those who change the source or take it away', async () => {
+  it('writes passages without blocking a change or removal of the source', async () => {
     const source = await buildLessonSource('Old.');
     await stepSource(source);
     await wantAnew(source);

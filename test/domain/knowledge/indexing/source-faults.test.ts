@@ -61,7 +61,7 @@ describe('a source whose indexing meets a fault', function () {
     expect(await stepSource(source)).to.deep.equal(indexingFailed);
   });
 
-  it('is woken by the sweeper when it is overdue and nobody is at work on it', async () => {
+  it('is woken by the sweeper when it is overdue and no worker has claimed it', async () => {
     const [overdue, leased, waiting, done] = await Promise.all([1, 2, 3, 4].map(() => buildLessonSource('Text.')));
     if (!overdue || !leased || !waiting || !done) throw new Error('They were not built.');
     for (const source of [overdue, leased]) await alterSource(source, `looks_at = now() - interval '121 s'`);

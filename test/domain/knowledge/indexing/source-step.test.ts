@@ -1,4 +1,4 @@
-/** What indexing records of a lesson or a file. */
+/** The records of indexing about a lesson or a file. */
 import { expect } from 'chai';
 import { readerVersion } from '../../../../domain/knowledge/indexing/indexing.policy.ts';
 import { extract } from '../../../../domain/knowledge/extraction/extraction.ts';
@@ -88,7 +88,7 @@ describe('indexing', function () {
       expect(await sourceRow(source)).to.include({ status: 'ready', passageCount: 0 });
     });
 
-    it('that has changed replaces its passages at once; until then the old ones stand', async () => {
+    it('replaces its passages in one commit after a change; until then the old passages stand', async () => {
       const source = await buildLessonSource(sentences(30, 1));
       await stepSource(source);
       const before = await textsOf(source);

@@ -30,7 +30,7 @@ describe('words of a searched text', () => {
   ] as const)
     it(`are ${what}`, () => expect(words(text)).to.have.members([...expected]));
 
-  it('of a question are among those of a passage that has its text', () => {
+  it('contain the words of a question with the same text', () => {
     const passage = new Set(words('帆船转向时要先放松前帆的缭绳'));
     for (const pair of ['转向', '前帆', '松', '放松前帆'])
       expect([...passage]).to.include.members(words(pair).slice(-1));
@@ -64,7 +64,7 @@ describe('words of a searched text', () => {
     );
   });
 
-  it('of a plain text are those that Postgres finds', async () => {
+  it('equal Postgres’ own words for a plain text', async () => {
     const source = await testDatabase();
     const plain = Array.from({ length: 0x2100 }, (_, code) => String.fromCharCode(code)).filter(
       (character) => character !== '\0' && isPlain(character),

@@ -15,7 +15,7 @@ const code = fc
   .map((drawn) => completeCode(drawn.join('')));
 const place = fc.nat(codeLength - 1);
 
-/** The code with other characters at these places. */
+/** The code with other characters at these positions. */
 const changed = (text: string, changes: Record<number, string>) =>
   text
     .split('')

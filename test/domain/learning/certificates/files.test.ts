@@ -1,4 +1,4 @@
-/** PDFs of certificates in the bucket: drawn once a version, and erased when nobody may print them (DEC-56). */
+/** PDFs of certificates in the bucket: drawn once per version, and erased when they may no longer be printed (DEC-56). */
 import { expect } from 'chai';
 import {
   eraseDueFiles,
@@ -49,7 +49,7 @@ describe('the PDF of a certificate in the bucket (DEC-56)', function () {
     expect([puts, (await calls.print()).bytes.equals(first.bytes)]).to.deep.equal([0, true]);
   });
 
-  it('is drawn anew when the club’s time zone changes, and after a new issue; the old one is erased', async () => {
+  it('is drawn again after a reissue or a change of time zone, and the old file is erased', async () => {
     await print();
     const before = await files();
     await (await testDatabase()).query(`UPDATE clubs SET time_zone = 'Asia/Tokyo' WHERE id = $1`, [club.id]);
@@ -77,7 +77,7 @@ describe('the PDF of a certificate in the bucket (DEC-56)', function () {
     expect([await files(), await rowsLeft()]).to.deep.equal([[], 0]);
   });
 
-  it('that is put while its student is removed is erased all the same', async () => {
+  it('is erased even if it is written while its student is removed', async () => {
     const storage: CertificateFileDeps['storage'] = {
       ...deps.storage,
       async put(...file) {
@@ -92,7 +92,7 @@ describe('the PDF of a certificate in the bucket (DEC-56)', function () {
     expect([await files(), await rowsLeft()]).to.deep.equal([[], 0]);
   });
 
-  it('is not kept where the student was removed while it was drawn', async () => {
+  it('is not stored if the student was removed while it was drawn', async () => {
     const certificate = await findCertificate(deps.db, club.id, id);
     await removeStudent(await testDeps(), club.id, student.id, new Date());
     await printCertificate(deps, certificate, new Date());
@@ -100,7 +100,7 @@ describe('the PDF of a certificate in the bucket (DEC-56)', function () {
   });
 
   it('is drawn each time while the bucket is away', async () => {
-    const away = () => Promise.reject(new Error('The store is away.'));
+    const away = () => Promise.reject(new Error('The store is away'));
     const bytes = await print({ ...deps, storage: { put: away, read: away, stream: away, remove: away } });
     expect(bytes.toString('latin1', 0, 5)).to.equal('%PDF-');
     await print();

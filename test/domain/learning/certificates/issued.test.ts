@@ -12,7 +12,7 @@ import { buildCourse } from '../../../toolkit/builders/courses.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 import type { FactToTell } from '../../../../platform/engine/facts.ts';
 
-/** The body that is sent about a certificate, assembled now from its fact. */
+/** The body of the event about a certificate, assembled now from its fact. */
 async function bodyAbout(club: TestClub, certificate: CertificateRecord): Promise<unknown> {
   const { manager } = await testDatabase();
   const [fact] = await manager.query<FactToTell[]>(
@@ -20,7 +20,7 @@ async function bodyAbout(club: TestClub, certificate: CertificateRecord): Promis
             occurred_at AS "occurredAt" FROM facts WHERE club_id = $1 AND type = 'certificate.issued'`,
     [club.id],
   );
-  if (!fact) throw new Error('Issuing raised no fact.');
+  if (!fact) throw new Error('The issue recorded no fact');
   const student = {
     id: certificate.student_id,
     name: certificate.student_name,
@@ -33,7 +33,7 @@ async function bodyAbout(club: TestClub, certificate: CertificateRecord): Promis
 }
 
 describe('certificate.issued', () => {
-  it('tells certificate, course and student, with the certificate’s version at assembly', async () => {
+  it('names certificate, course and student, with the certificate’s version at assembly', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const course = await buildCourse(club.id, { title: 'Knots' });

@@ -91,7 +91,7 @@ describe('the logo on certificates (DEC-186)', function () {
       expect(bytes.length).to.be.below(120 * 1_024);
     });
 
-  it('shows paper through what is transparent, and white of an opaque logo', async () => {
+  it('shows paper through transparent parts, and white in an opaque logo', async () => {
     const holeOf = async (isOpaque: boolean) => {
       await chooseLook(club, { logo_media_id: await buildLogo(club, await square(isOpaque).png().toBuffer()) });
       return printedColor(await print(), middle);
@@ -105,13 +105,13 @@ describe('the logo on certificates (DEC-186)', function () {
     ['very tall', 40, 4_000],
     ['very small', 12, 12],
   ] as const)
-    it(`keeps a ${what} logo inside its box, and its shape`, async () => {
+    it(`keeps a ${what} logo inside its box and in its proportions`, async () => {
       const plain = await print();
       const drawn = await logoPixels(width, height, { isOpaque: true }).png().toBuffer();
       await chooseLook(club, { logo_media_id: await buildLogo(club, drawn) });
       const bytes = await print();
       const box = await redBoxOf(bytes);
-      if (!box) throw new Error('There is no picture on the page.');
+      if (!box) throw new Error('The page has no picture');
       const most = Math.min(300 / width, 44 / height, 0.75);
       expect(box.width).to.be.closeTo(width * most, 1);
       expect(box.height).to.be.closeTo(height * most, 1);
@@ -119,7 +119,7 @@ describe('the logo on certificates (DEC-186)', function () {
       expect(await redBoxOf(plain)).to.equal(undefined);
     });
 
-  it('stands on the certificates of an Arabic club', async () => {
+  it('appears on the certificates of an Arabic club', async () => {
     await (
       await testDatabase()
     ).query(`UPDATE clubs SET name = 'أكاديمية الميناء', language = 'ar' WHERE id = $1`, [club.id]);
@@ -150,7 +150,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(read).to.deep.equal(['thumbnail', 'preview']);
   });
 
-  it('passes a variant over that has more bytes than are read', async () => {
+  it('skips a variant that has more bytes than the limit', async () => {
     const logo = await buildLogo(club, await logoPixels(2_000, 400).png().toBuffer());
     await chooseLook(club, { logo_media_id: logo });
     await (
@@ -170,7 +170,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(await showsLogo(bytes)).to.equal(true);
   });
 
-  it('makes a logo of noise smaller until it has few bytes', async () => {
+  it('shrinks a logo of noise until it has few bytes', async () => {
     const [width, height] = [1_600, 240];
     const noise = sharp(randomBytes(width * height * 4), { raw: { width, height, channels: 4 } });
     await chooseLook(club, { logo_media_id: await buildLogo(club, await noise.png().toBuffer()) });
@@ -179,7 +179,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(bytes.length).to.be.below(printedLogoRules.mostPictureBytes + 120 * 1_024);
   });
 
-  it('follows the club’s present look: the stored PDF of another look is not served', async () => {
+  it('follows the club’s current look, and does not serve a stored PDF of another look', async () => {
     const plain = await print();
     await chooseLook(club, { logo_media_id: await buildLogo(club, await square().png().toBuffer()) });
     const first = await print();
@@ -208,7 +208,7 @@ describe('the logo on certificates (DEC-186)', function () {
     expect(await showsLogo(await print())).to.equal(false);
   });
 
-  it('is read once by many that print at the same time', async () => {
+  it('is read once for many simultaneous prints', async () => {
     await chooseLook(club, { logo_media_id: await buildLogo(club, await square().png().toBuffer()) });
     let reads = 0;
     const stream: CertificateFileDeps['storage']['stream'] = async (...file) => {
@@ -243,7 +243,7 @@ describe('the logo on certificates (DEC-186)', function () {
       ['is noise', (bytes: Buffer) => randomBytes(bytes.length)],
       ['has more pixels than may be decoded', (bytes: Buffer) => withSize(bytes, 60_000)],
     ] as const)
-      it(`stops no certificate if it ${what}`, async () => {
+      it(`does not stop a certificate if it ${what}`, async () => {
         const bytes = await (await testBucket()).contentOf(key, bucket);
         await (await testBucket()).store(key, damaged(bytes), bucket);
         const printed = await print();
@@ -252,7 +252,7 @@ describe('the logo on certificates (DEC-186)', function () {
         expect(await storedKeys()).to.have.length(1);
       });
 
-    it('stops no certificate if it is gone, and shows again when it is back', async () => {
+    it('does not stop a certificate if it was deleted, and appears again when it is back', async () => {
       const bytes = await (await testBucket()).contentOf(key, bucket);
       await deps.storage.remove(key);
       expect(await showsLogo(await print())).to.equal(false);
@@ -267,14 +267,14 @@ describe('the logo on certificates (DEC-186)', function () {
         Readable.from(
           (async function* () {
             yield Buffer.alloc(10);
-            throw new Error('The line is cut.');
+            throw new Error('The connection broke');
           })(),
         );
       expect(await showsLogo(await print({ stream: breaking }))).to.equal(false);
       expect(await storedKeys()).to.deep.equal([]);
     });
 
-    it('is waited for no longer than its bound if the store never answers', async () => {
+    it('delays a print at most to its bound if the store never answers', async () => {
       const since = performance.now();
       const printed = await print({ stream: () => new Promise(() => {}) });
       expect(performance.now() - since).to.be.within(
@@ -286,7 +286,7 @@ describe('the logo on certificates (DEC-186)', function () {
   });
 });
 
-/** @returns the rectangle that holds all red of the page, in points */
+/** @returns the rectangle around all red of the page, in points */
 async function redBoxOf(pdf: Buffer): Promise<{ x: number; width: number; height: number } | undefined> {
   const scale = 4;
   const { width, height, colorAt } = await coloredPage(pdf, scale);
@@ -309,7 +309,7 @@ function extremesOf(values: readonly number[]): [number, number] {
   );
 }
 
-/** Gives a PNG another width, with the right checksum. */
+/** Gives a PNG another width, with the correct checksum. */
 function withSize(png: Buffer, side: number): Buffer {
   const changed = Buffer.from(png);
   changed.writeUInt32BE(side, 16);

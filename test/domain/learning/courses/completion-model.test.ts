@@ -1,4 +1,4 @@
-/** Random acts on a course, by a student and by administrators, against a model in a few lines: the same facts, the same progress. */
+/** Random acts of a student and administrators on a course, against a small model: the same facts, the same progress. */
 import { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -21,7 +21,7 @@ const acts = fc.array(
       { weight: 4, arbitrary: fc.constant('complete' as const) },
       { weight: 5, arbitrary: fc.constantFrom('undo', 'publish', 'unpublish', 'remove', 'open', 'close') },
     ),
-    /** Which one; says nothing where the whole course is meant. */
+    /** The lesson of the act; ignored if the act concerns the whole course. */
     lesson: fc.nat({ max: lessons - 1 }),
   }),
   { minLength: 4, maxLength: 16 },
@@ -43,7 +43,7 @@ class Model {
       return false;
     }
     const lesson = this.#lessons[act.lesson];
-    if (!lesson) throw new Error('There are three');
+    if (!lesson) throw new Error('The lesson is missing');
     if (act.kind === 'complete' || act.kind === 'undo') {
       if (!this.#open || lesson.state !== 'published') return true;
       lesson.completed = act.kind === 'complete';
@@ -72,7 +72,7 @@ class Model {
     return this.#lessons.filter(({ state }) => state === 'published');
   }
 
-  /** What the student's list of courses says; nothing while the course is closed. */
+  /** The progress in the student's list of courses; undefined while the course is closed. */
   get progress() {
     const { published } = this;
     if (!this.#open) return [];

@@ -1,4 +1,4 @@
-/** Completions that meet: each other, an undo, and whatever takes the lesson away; over HTTP and on the real database. */
+/** Completions at the same time as other completions, undos and withdrawals of the lesson; over HTTP and on the real database. */
 import { expect } from 'chai';
 import { revokeAccess } from '../../../../domain/access/enrollments/enrollments.ts';
 import type { Transaction } from '../../../../platform/infra/postgres/database.ts';
@@ -34,19 +34,19 @@ const courseFact = () => `course.completed ${course.id}`;
 const times = <T>(count: number, begin: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, begin));
 
-/** What begins while `first` is done and not yet committed; it must wait for that. @returns its answer */
+/** Starts `begin` while `first` has run but not yet committed. It must wait for that commit. @returns its answer */
 async function begunDuring<T>(first: (tx: Transaction) => Promise<unknown>, begin: () => Promise<T>): Promise<T> {
   let second: Promise<T> | undefined;
   await withOpenTransaction(first, async () => {
     second = begin();
     await untilWaitingForLocks(1);
   });
-  if (second === undefined) throw new Error('It was begun above');
+  if (second === undefined) throw new Error('The second act was not started');
   return second;
 }
 
 describe('concurrent completions', () => {
-  it('of one lesson 20 times record one lesson.completed and return one completion time', async () => {
+  it('record one lesson.completed and return one time for 20 completions of one lesson', async () => {
     const [first = ''] = await start(2);
     const answers = await times(20, () => classroom.complete(first));
     expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
@@ -54,7 +54,7 @@ describe('concurrent completions', () => {
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0)]);
   });
 
-  it('of the last two lessons record one course.completed and issue one certificate', async () => {
+  it('record one course.completed and issue one certificate for the last two lessons', async () => {
     for (let round = 0; round < 8; round++) {
       const [first = '', second = ''] = await start(2, { certificateOnCompletion: true });
       await Promise.all([classroom.complete(first), classroom.complete(second)]);
@@ -66,13 +66,13 @@ describe('concurrent completions', () => {
     }
   });
 
-  it('of the last lesson 20 times record one course.completed', async () => {
+  it('record one course.completed for 20 completions of the last lesson', async () => {
     const [only = ''] = await start(1);
     await times(20, () => classroom.complete(only));
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
   });
 
-  it('and undos of one lesson record its facts once, and the last act decides', async () => {
+  it('record the facts of one lesson once among undos, and the last act decides', async () => {
     const [only = ''] = await start(1);
     await Promise.all([times(10, () => classroom.complete(only)), times(10, () => classroom.undo(only))]);
     expect(await completionsOf(learner.id)).to.deep.equal([lessonFact(0), courseFact()]);
@@ -100,7 +100,7 @@ describe('concurrent completions', () => {
 });
 
 describe('a completion and a change that takes its lesson away', () => {
-  /** What an administrator does, or a removal: inside an open transaction. */
+  /** The acts of an administrator, or a removal, inside an open transaction. */
   const takings: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
     'the lesson is unpublished': (tx) =>
       updateLesson({ db: databaseOf(tx) }, club.id, course.lessons[0]?.id ?? '', { published: false }, new Date()),

@@ -1,4 +1,4 @@
-/** The run that completes a course for students who do nothing themselves (DEC-153): what begins it, and whom it completes. */
+/** The run that completes a course for students who send no request (DEC-153): its causes, and the students that it completes. */
 import { expect } from 'chai';
 import {
   restoreAccess,
@@ -98,7 +98,7 @@ describe('the last open lesson is taken away', () => {
     });
   }
 
-  it('what the run records is bulk: urgent facts of the club go first', async () => {
+  it('records bulk facts, so that urgent facts of the club go first', async () => {
     await start();
     await publish(1, false);
     await judge(course.id);
@@ -114,27 +114,27 @@ describe('the last open lesson is taken away', () => {
     ]);
   });
 
-  it('completes nobody who lacks a lesson, whose undo stands, or who has completed the course before', async () => {
+  it('completes no student with an open or undone lesson or an earlier course completion', async () => {
     await start();
     const lacking = await buildLearner(course);
     const undone = await buildLearner(course);
-    const done = await buildLearner(course);
+    const finisher = await buildLearner(course);
     const third = await buildLesson(course);
     await classroomOf(course, lacking).complete(third.publicId);
     for (const publicId of [publicIdOf(0), third.publicId]) await classroomOf(course, undone).complete(publicId);
     await classroomOf(course, undone).undo(publicIdOf(0));
     for (const publicId of [publicIdOf(0), publicIdOf(1), third.publicId])
-      await classroomOf(course, done).complete(publicId);
+      await classroomOf(course, finisher).complete(publicId);
     await publish(1, false);
     await judge(course.id);
     const coursesOf = async (id: Id) => (await completionsOf(id)).filter((fact) => fact === courseFact()).length;
     expect([await coursesOf(learner.id), await coursesOf(lacking.id), await coursesOf(undone.id)]).to.deep.equal([
       0, 0, 0,
     ]);
-    expect([await coursesOf(done.id), await certificates(done.id)]).to.deep.equal([1, 1]);
+    expect([await coursesOf(finisher.id), await certificates(finisher.id)]).to.deep.equal([1, 1]);
   });
 
-  it('a course without a published lesson is completed by nobody, and begins no run', async () => {
+  it('begins no run and completes no student for a course without a published lesson', async () => {
     await start();
     await publish(1, false);
     expect(await wakesBy(club.id, () => publish(0, false))).to.deep.equal([]);
@@ -142,7 +142,7 @@ describe('the last open lesson is taken away', () => {
     await expectCompleted(false);
   });
 
-  it('a lesson that nobody saw, another title or another order begins no run', async () => {
+  it('begins no run for an unpublished lesson, another title or another order', async () => {
     await start();
     const hidden = await buildLesson(course, { published: false });
     const woken = await wakesBy(club.id, async () => {
@@ -154,7 +154,7 @@ describe('the last open lesson is taken away', () => {
     expect(await looks()).to.equal(0);
   });
 
-  it('a course whose lessons nobody has completed begins no run', async () => {
+  it('begins no run for a course without completed lessons', async () => {
     club = await buildClub();
     write = callsOf(club);
     course = await buildOpenCourse(club.id, { lessons: 2 });
@@ -163,7 +163,7 @@ describe('the last open lesson is taken away', () => {
     expect(await looks()).to.equal(0);
   });
 
-  it('an assignment that is taken away completes no lesson, and so no course', async () => {
+  it('completes no lesson and no course when an assignment is removed', async () => {
     await start();
     const { id } = await buildAssignment({ clubId: club.id, id: lessonId(1) }, { required: true });
     expect((await classroomOf(course, learner).complete(publicIdOf(1))).status).to.equal(409);
@@ -176,8 +176,8 @@ describe('the last open lesson is taken away', () => {
   });
 });
 
-describe('what changes while the run goes on', () => {
-  it('a lesson that is published again between the look and the student: nobody completes the course', async () => {
+describe('changes while the run continues', () => {
+  it('complete no course if a lesson is published again before the student is judged', async () => {
     await start();
     await publish(1, false);
     let isAgain = false;
@@ -191,7 +191,7 @@ describe('what changes while the run goes on', () => {
     await expectCompleted(false);
   });
 
-  it('a lesson that is being published again: the run waits for it, and completes nobody', async () => {
+  it('make the run wait for a lesson that is being published again, and complete no student', async () => {
     await start();
     await publish(1, false);
     let running: Promise<CourseCompletionStep> | undefined;
@@ -231,7 +231,7 @@ describe('what changes while the run goes on', () => {
       expect(await looks()).to.equal(0);
     });
 
-  it('the student completes a lesson at the same moment: one course.completed and one certificate', async () => {
+  it('record one course.completed and one certificate if the student completes a lesson meanwhile', async () => {
     for (let round = 0; round < 8; round++) {
       await start();
       await publish(1, false);
@@ -245,7 +245,7 @@ describe('what changes while the run goes on', () => {
     }
   });
 
-  it('a completion in progress holds up the withdrawal, and completes the course alone', async () => {
+  it('delay the withdrawal during a completion, which alone completes the course', async () => {
     await start();
     const { publicUrl } = await testDeps();
     let withdrawn: Promise<unknown> | undefined;
@@ -268,7 +268,7 @@ describe('what changes while the run goes on', () => {
     expect(await certificates()).to.equal(1);
   });
 
-  it('a page of a pass before moves no later pass, and ends none', async () => {
+  it('neither move nor end a later pass by a page of an earlier pass', async () => {
     await start();
     await publish(1, false);
     let isAnew = false;
@@ -289,7 +289,7 @@ const withDb = async <T>(act: (db: Awaited<ReturnType<typeof testDeps>>['db']) =
   act((await testDeps()).db);
 
 describe('an access that comes back', () => {
-  /** A student who had no access when the lesson was withdrawn. */
+  /** A student who had no access at the time of the withdrawal. */
   async function startWithout(): Promise<void> {
     await start();
     await withDb((db) =>
@@ -318,14 +318,14 @@ describe('an access that comes back', () => {
       ),
   };
   for (const [how, give] of Object.entries(returns))
-    it(`${how}: completes the course of which all lessons are completed`, async () => {
+    it(`${how}: completes the course if all its lessons are completed`, async () => {
       await startWithout();
       expect(await wakesBy(club.id, give)).to.include(run());
       expect(await judge(course.id)).to.deep.equal(judged);
       await expectCompleted(true);
     });
 
-  it('extended after its end: completes the course', async () => {
+  it('completes the course when it is extended after its end', async () => {
     await start();
     const source = await testDatabase();
     await source.query(`UPDATE enrollments SET ends_at = now() - interval '1 second' WHERE id = $1`, [
@@ -339,7 +339,7 @@ describe('an access that comes back', () => {
     await expectCompleted(true);
   });
 
-  it('from a later day on: the run waits for that day, and is the same run for two students', async () => {
+  it('lets one run wait for a later begin, also for two students', async () => {
     await startWithout();
     const [tomorrow, later] = [1, 2].map((days) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + days * dayMs));
     const other = await buildLearner(course);
@@ -356,7 +356,7 @@ describe('an access that comes back', () => {
       );
     await give(learner.id, later);
     expect(await judge(course.id)).to.deep.equal({ done: false, at: later?.getTime() });
-    // One who had access from elsewhere, has lost it, and comes back earlier.
+    // A student with access from elsewhere, who lost it and comes back earlier.
     const source = await testDatabase();
     await source.query(
       `INSERT INTO lesson_progress (student_id, lesson_id, club_id, first_completed_at, completed, updated_at)
@@ -373,7 +373,7 @@ describe('an access that comes back', () => {
     await expectCompleted(true);
   });
 
-  it('of a course that is completed, or of which a lesson is open, begins no run', async () => {
+  it('begins no run for a completed course, or a course with an open lesson', async () => {
     await start();
     const change = () =>
       inTransaction((tx) => changeEnd(tx, club.id, learner.enrollmentId, new Date(Date.now() + dayMs), new Date()));
@@ -383,13 +383,13 @@ describe('an access that comes back', () => {
     expect((await wakesBy(club.id, again)).filter((id) => id === run())).to.deep.equal([]);
   });
 
-  it('being given while the run looks at the student: the run waits, and completes the course', async () => {
+  it('makes the run wait and complete the course if it is granted during the look', async () => {
     await start();
     await withDb((db) =>
       db.transaction((tx) => revokeAccess(tx, club.id, learner.enrollmentId, 'revocation', new Date())),
     );
     let running: Promise<CourseCompletionStep> | undefined;
-    // The restoration reads the lessons before the withdrawal commits, and so does not ask for the run itself.
+    // The restoration reads the lessons before the withdrawal commits, and so does not request the run itself.
     await withOpenTransaction(
       (tx) => restoreAccess(tx, club.id, learner.enrollmentId, new Date()),
       async () => {
@@ -406,7 +406,7 @@ describe('an access that comes back', () => {
 describe('a course of many students', function () {
   this.timeout(60_000);
 
-  it('is judged in bounded steps, each of which goes on where the one before ended', async () => {
+  it('is judged in bounded steps, each of which continues the step before', async () => {
     await start();
     const many = 2 * judging.lookedAt + 3;
     const source = await testDatabase();
@@ -461,8 +461,8 @@ describe('a course of many students', function () {
   }
 
   async function timed(act: () => Promise<unknown>): Promise<{ took: number }> {
-    const begun = performance.now();
+    const startedAt = performance.now();
     await act();
-    return { took: performance.now() - begun };
+    return { took: performance.now() - startedAt };
   }
 });

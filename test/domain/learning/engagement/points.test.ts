@@ -9,7 +9,7 @@ import { ownStandingOf } from '../../../../domain/learning/engagement/standing.t
 import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
-/** What is true of one student and the levels of the club. */
+/** The true state of one student and the club's levels. */
 interface Model {
   points: number;
   causes: Set<string>;
@@ -23,7 +23,7 @@ const cause = fc.record({
   kind: fc.constantFrom('lesson' as const, 'manual' as const),
   id: fc.constantFrom(...lessons),
 });
-/** Few and near one another, so that they meet. */
+/** Few values near one another, so that they coincide. */
 const threshold = fc.integer({ min: 0, max: 6 }).map((n) => n * 10);
 const award = fc.record({
   act: fc.constant('award' as const),
@@ -46,7 +46,7 @@ function awardInModel(model: Model, key: string, points: number): void {
   }
 }
 
-/** @returns the code of the refusal, if it was one */
+/** @returns the code of the refusal, if the work was refused */
 async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
   return work.then(
     () => undefined,
@@ -59,18 +59,18 @@ async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
 
 async function levelStep(clubId: Id, model: Model, { act, nth, points }: { act: string; nth: number; points: number }) {
   const { db } = await testDeps();
-  const taken = (but?: Id) => [...model.levels].some(([id, from]) => from === points && id !== but);
+  const isTaken = (but?: Id) => [...model.levels].some(([id, from]) => from === points && id !== but);
   if (act === 'create') {
-    const refused = taken() ? 'points_taken' : undefined;
-    const made = createLevel({ db }, clubId, { name: 'Level', points }, new Date());
-    expect(await codeOf(made)).to.equal(refused);
-    if (refused === undefined) model.levels.set((await made).id, points);
+    const refused = isTaken() ? 'points_taken' : undefined;
+    const creation = createLevel({ db }, clubId, { name: 'Level', points }, new Date());
+    expect(await codeOf(creation)).to.equal(refused);
+    if (refused === undefined) model.levels.set((await creation).id, points);
     return;
   }
   const [id] = [...model.levels.keys()].slice(nth % Math.max(1, model.levels.size));
   if (id === undefined) return;
   if (act === 'move') {
-    const refused = taken(id) ? 'points_taken' : undefined;
+    const refused = isTaken(id) ? 'points_taken' : undefined;
     expect(await codeOf(updateLevel({ db }, clubId, id, { points }))).to.equal(refused);
     if (refused === undefined) model.levels.set(id, points);
     return;
@@ -85,25 +85,25 @@ describe('points and levels', () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     await fc.assert(
-      fc.asyncProperty(steps, async (taken) => {
+      fc.asyncProperty(steps, async (actions) => {
         await db.source.query(`UPDATE levels SET removed_at = now() WHERE club_id = $1`, [clubId]);
         const { id: studentId } = await buildStudent(clubId);
         const model: Model = { points: 0, causes: new Set(), levels: new Map(), reached: new Set(), told: [] };
-        for (const step of taken) {
+        for (const step of actions) {
           if (step.act !== 'award') {
             await levelStep(clubId, model, step);
             continue;
           }
-          const given = step.cause ?? { kind: 'manual' as const, id: newId() };
+          const awardCause = step.cause ?? { kind: 'manual' as const, id: newId() };
           const { points } = step;
-          await db.transaction((tx) => awardPoints(tx, { clubId, studentId, points, cause: given }, new Date()));
-          awardInModel(model, `${given.kind} ${given.id}`, points);
+          await db.transaction((tx) => awardPoints(tx, { clubId, studentId, points, cause: awardCause }, new Date()));
+          awardInModel(model, `${awardCause.kind} ${awardCause.id}`, points);
         }
-        const told = await db.source.query<{ id: Id; type: string }[]>(
+        const recordedLevels = await db.source.query<{ id: Id; type: string }[]>(
           `SELECT subject_id AS id, type FROM facts WHERE student_id = $1 ORDER BY seq`,
           [studentId],
         );
-        expect(told).to.deep.equal(model.told.map((id) => ({ id, type: 'student.level_reached' })));
+        expect(recordedLevels).to.deep.equal(model.told.map((id) => ({ id, type: 'student.level_reached' })));
         const standing = await ownStandingOf(db, clubId, studentId);
         const byPoints = [...model.levels].toSorted(([, a], [, b]) => a - b);
         expect({ points: standing.points, level: standing.level?.id, next: standing.next?.id }).to.deep.equal({
@@ -121,14 +121,14 @@ describe('points and levels', () => {
     const { id: clubId } = await buildClub();
     const { id: studentId } = await buildStudent(clubId);
     await createLevel({ db }, clubId, { name: 'Deckhand', points: 1 }, new Date());
-    const given = { clubId, studentId, points: 5, cause: { kind: 'lesson', id: newId() } } as const;
+    const firstAward = { clubId, studentId, points: 5, cause: { kind: 'lesson', id: newId() } } as const;
     const crash = db.transaction(async (tx) => {
-      await awardPoints(tx, given, new Date());
+      await awardPoints(tx, firstAward, new Date());
       throw new Error('the process ends here');
     });
     expect(await crash.catch((error: Error) => error.message)).to.equal('the process ends here');
     expect((await ownStandingOf(db, clubId, studentId)).points).to.equal(0);
-    await db.transaction((tx) => awardPoints(tx, given, new Date()));
+    await db.transaction((tx) => awardPoints(tx, firstAward, new Date()));
     expect((await ownStandingOf(db, clubId, studentId)).level?.name).to.equal('Deckhand');
   });
 });

@@ -1,4 +1,4 @@
-/** Subtitles of speech, by ffmpeg and a program that speaks as whisper.cpp is started (MED-34). */
+/** Subtitles of speech, by ffmpeg and a program with the interface of whisper.cpp (MED-34). */
 import { mkdtemp, readdir, rm, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -78,7 +78,7 @@ describe('domain/media/transcriptions/speech', function () {
     { mode: 'vtt', error: 'file_missing', file: () => fileOf(undefined) },
   ];
   for (const [at, { mode, error, file }] of failures.entries())
-    it(`says ${error} of what cannot be made (${at + 1}: ${mode})`, async () => {
+    it(`reports ${error} if no subtitles can be made (${at + 1}: ${mode})`, async () => {
       expect(await make(mode, file?.())).to.deep.equal({ error });
     });
 

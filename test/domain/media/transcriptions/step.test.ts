@@ -1,4 +1,4 @@
-/** The step that makes subtitles of speech: what it records, and what it never overwrites (MED-34). */
+/** The step that makes subtitles of speech: what it records, and that it never overwrites an upload (MED-34). */
 import { expect } from 'chai';
 import { MediaTrack } from '../../../../entities/media/media-track.ts';
 import { MediaTranscription } from '../../../../entities/media/media-transcription.ts';
@@ -50,7 +50,7 @@ describe('subtitles that are made of speech', function () {
     expect(await rowOf(of)).to.equal(null);
   });
 
-  it('take the place of those that a command has made before', async () => {
+  it('replace earlier subtitles of a command', async () => {
     const of = await film();
     for (const words of ['One', 'Two']) {
       await ask(of);
@@ -62,7 +62,7 @@ describe('subtitles that are made of speech', function () {
     expect((await (await testObjectStore()).read(track?.objectKey ?? '', 0, 1_000))?.toString()).to.include('Two');
   });
 
-  it('are replaced by an upload, and asked for in vain after it', async () => {
+  it('are replaced by an upload, and refused after it', async () => {
     const of = await film();
     await ask(of);
     await transcribeOnce(of.mediaId);
@@ -128,7 +128,7 @@ describe('subtitles that are made of speech', function () {
     expect(await tracksOf(of)).to.have.length(1);
   });
 
-  it('that cannot be made say why in the row, and are not tried again until somebody asks', async () => {
+  it('record why they cannot be made, and are not tried again until a new request', async () => {
     const of = await film();
     await ask(of);
     const makeSubtitles: TranscriptionDeps['makeSubtitles'] = async () => ({ error: 'no_speech' });
@@ -156,7 +156,7 @@ describe('subtitles that are made of speech', function () {
     expect(await rowOf(of)).to.include({ attempts: 0, leaseUntil: null });
   });
 
-  it('are given up after three attempts that failed by a fault of ours', async () => {
+  it('are abandoned after three unexpected failures', async () => {
     const of = await film();
     await ask(of);
     const broken: Partial<TranscriptionDeps> = { makeSubtitles: () => Promise.reject(new Error('a fault of ours')) };
@@ -166,7 +166,7 @@ describe('subtitles that are made of speech', function () {
     expect([steps, step]).to.deep.equal([4, { done: true, outcome: 'failed', error: 'command_failed' }]);
   });
 
-  it('are given back at a stop, at no cost', async () => {
+  it('are released when the worker stops, without counting an attempt', async () => {
     const of = await film();
     await ask(of);
     const stop = new AbortController();
@@ -179,7 +179,7 @@ describe('subtitles that are made of speech', function () {
     expect(await rowOf(of)).to.include({ attempts: 0, leaseUntil: null, errorCode: null });
   });
 
-  it('asked for again while they are pending change nothing, and another language has to wait', async () => {
+  it('change nothing if requested again while pending, and another language has to wait', async () => {
     const of = await film();
     await ask(of);
     const before = await rowOf(of);

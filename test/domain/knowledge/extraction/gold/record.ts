@@ -1,6 +1,6 @@
 /**
- * Writes known-faults.json again, from what the readers do now: `node --import ./platform/load.mjs
- * test/domain/knowledge/extraction/gold/record.ts`. A fault that it adds is one that the change has made: look at the difference.
+ * Writes known-faults.json again from the current results of the readers: `node --import ./platform/load.mjs
+ * test/domain/knowledge/extraction/gold/record.ts`. The change has caused every added fault: look at the difference.
  */
 import { writeFile } from 'node:fs/promises';
 import { knownFaultsFile, readGoldSet } from '../../../../../bench/extraction/gold.ts';

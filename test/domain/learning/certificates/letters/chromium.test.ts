@@ -1,6 +1,6 @@
 /**
- * The pictures of names on certificates beside those of Chromium, which has its own bidirectional algorithm, fallback and line of
- * fonts, with the same font files (CERT-4).
+ * Compares the pictures of names on certificates with pictures from Chromium. Chromium has its own bidirectional algorithm, fallback
+ * and shaping, with the same font files (CERT-4).
  */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
@@ -12,20 +12,20 @@ import { useBrowser } from '../../../../toolkit/stack/browser.ts';
 import { printText, strip } from './printing.ts';
 import { sheet } from './sheet.ts';
 
-/** Pixels of a point. */
+/** Pixels per point. */
 const scale = 3;
-/** Both pictures are brought to this size, in pixels: strokes of letters then meet, whatever a renderer does at their edges. */
+/** Both pictures are scaled to this size in pixels, so that strokes meet in spite of different edges. */
 const compared = { width: 600, height: 60 } as const;
-/** Kinds of which all names are compared; of the others it is two. */
+/** Kinds whose names are all compared. Every other kind has two compared names. */
 const whole = ['Two directions', 'Mixtures', 'Other scripts of India', 'Further scripts'];
-const left = ['Very long', 'Emoji'];
+const skippedKinds = ['Very long', 'Emoji'];
 const samples = [...Map.groupBy(sheet, ({ kind }) => kind)]
-  .filter(([kind]) => !left.includes(kind))
+  .filter(([kind]) => !skippedKinds.includes(kind))
   .flatMap(([kind, of]) => (whole.includes(kind) ? of : of.slice(0, 2)));
 
 /**
- * The same fonts, by the names f0, f1 and so on: Chromium takes the first one that has a letter. Spaces have the font that they have on
- * the certificate, because fonts differ in how wide a space is.
+ * The same fonts, named f0, f1 and so on. Chromium takes the first font with the letter. Spaces keep the certificate's font, because
+ * fonts differ in the width of a space.
  */
 async function pageOf(text: string): Promise<{ styles: string; html: string }> {
   const usual = await prepareText('a', { style: 'bold', language: 'en', direction: 'ltr' });
@@ -59,7 +59,7 @@ async function pictureInChromium(page: Page, html: string, styles: string): Prom
   return { width: info.width, height: info.height, data: Uint8Array.from(data) };
 }
 
-/** The part of a picture that has ink. */
+/** The part of a picture with ink. */
 interface Ink {
   width: number;
   height: number;
@@ -91,7 +91,7 @@ async function inkOf({ width, height, data }: Picture): Promise<Ink> {
   return { width: box.width, height: box.height, shades: Array.from(small) };
 }
 
-/** Pearson's: 1 for the same picture, about 0 for two that have nothing in common. */
+/** Pearson's correlation: 1 for equal pictures, about 0 for unrelated pictures. */
 function correlation(one: readonly number[], other: readonly number[]): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [meanOne, meanOther] = [mean(one), mean(other)];
@@ -111,13 +111,13 @@ const turnedAround = (text: string) =>
     .toReversed()
     .join('');
 
-describe('pictures of names beside those of Chromium (CERT-4)', function () {
+describe('pictures of names compared with Chromium’s (CERT-4)', function () {
   this.timeout(60_000);
   const open = useBrowser();
-  /** The same picture is above this, and that of the letters turned around below. */
+  /** Equal pictures are above this correlation, and pictures with reversed letters are below it. */
   const same = 0.9;
 
-  it('compares twenty names at least', () => expect(samples.length).to.be.at.least(20));
+  it('compares at least twenty names', () => expect(samples.length).to.be.at.least(20));
 
   for (const { kind, text } of samples) {
     it(`shows the same letters in the same order: ${kind}, ${text}`, async () => {

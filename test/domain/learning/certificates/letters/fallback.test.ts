@@ -13,17 +13,17 @@ const fontsOf = async (text: string) =>
   ]);
 
 describe('the font of each letter (CERT-4)', () => {
-  it('has the letter and all its marks: a mark does not part from its letter', async () => {
+  it('has the letter and all its marks, which are never separated', async () => {
     expect(await fontsOf('m\u0304')).to.deep.equal([['m\u0304', 'DejaVuSerif-Bold']]);
     expect((await fontsOf('क्‍ष')).map(([, font]) => font)).to.deep.equal(['NotoSerifDevanagari-Regular']);
   });
 
-  it('has the space behind its word, so that readers find one text', async () => {
+  it('is the same for a word and the space after it, so that readers find one text', async () => {
     const fonts = await fontsOf('محمد عبد');
     expect(new Set(fonts.map(([, font]) => font)).size).to.equal(1);
   });
 
-  it('is the one of pictures for an emoji and not for the text sign of the same number', async () => {
+  it('is the emoji font for an emoji, but not for the text sign of the same code point', async () => {
     expect(await fontsOf('⛵')).to.deep.equal([['⛵', 'NotoEmoji-Regular']]);
     expect(await fontsOf('❤\ufe0f')).to.deep.equal([['❤\ufe0f', 'NotoEmoji-Regular']]);
     expect((await fontsOf('1'))[0]?.[1]).to.equal('DejaVuSerif-Bold');
@@ -35,14 +35,14 @@ describe('the font of each letter (CERT-4)', () => {
     expect(shapeLine(prepared, 0, family.length).glyphs.filter(({ text }) => text !== '')).to.have.length(1);
   });
 
-  it('is none for a letter that no font has: a box stands there, with the letter as its text (CERT-5)', async () => {
+  it('is missing for an unknown letter: a box replaces it, with the letter as its text (CERT-5)', async () => {
     const prepared = await prepareText('A\u{13000}', { style: 'bold', language: 'en', direction: 'ltr' });
     const { glyphs } = shapeLine(prepared, 0, 3);
     expect(glyphs.map(({ text }) => text)).to.deep.equal(['A', '\u{13000}']);
     expect(glyphs[1]?.glyph).to.equal(glyphs[1]?.font.font.nominalGlyph(0x25a1));
   });
 
-  it('is missing for scripts without a font, and for no usual name (CERT-5)', async () => {
+  it('is missing only for scripts without a font, and never for usual names (CERT-5)', async () => {
     await eachCase(['\u{13000}', 'Ada \u{12000}', '\ue000'], (text) =>
       expect(hasLettersWithoutFont(text)).to.equal(true),
     );
@@ -53,14 +53,14 @@ describe('the font of each letter (CERT-4)', () => {
 });
 
 describe('the direction of a text (CERT-6)', () => {
-  it('is that of its first letter with a direction, and the page’s without one', () => {
+  it('is the direction of its first strong letter, or else the page’s', () => {
     expect(baseDirectionOf('12 קורס x', 'ltr')).to.equal('rtl');
     expect(baseDirectionOf('12 x קורס', 'rtl')).to.equal('ltr');
     expect(baseDirectionOf('12 · 3', 'rtl')).to.equal('rtl');
     expect(baseDirectionOf('12 · 3', 'ltr')).to.equal('ltr');
   });
 
-  it('does not follow letters of an isolate, such as a name inside words', () => {
+  it('ignores letters inside an isolate, such as a name inside words', () => {
     expect(baseDirectionOf('\u2068Ada\u2069 أتمّ', 'ltr')).to.equal('rtl');
     expect(baseDirectionOf('\u2068قسم\u2069 by Ada', 'rtl')).to.equal('ltr');
   });

@@ -17,7 +17,7 @@ describe('the form of Han characters (CERT-4)', () => {
     });
   });
 
-  it('is that of the language otherwise, and simplified by default', async () => {
+  it('follows the language otherwise, and is simplified by default', async () => {
     const cases = [
       ['en', 'sc'],
       ['zh', 'sc'],
@@ -31,7 +31,7 @@ describe('the form of Han characters (CERT-4)', () => {
     await eachCase(cases, ([language, form]) => expect(hanFormOf('骨直', language)).to.equal(form));
   });
 
-  it('decides about the font', async () => {
+  it('decides the font', async () => {
     expect(await familyOf('骨', 'en')).to.equal('noto-serif-sc');
     expect(await familyOf('骨', 'zh-Hant')).to.equal('noto-serif-tc');
     expect(await familyOf('骨', 'ja')).to.equal('noto-serif-jp');

@@ -1,11 +1,11 @@
-/** The worst names that clubs may store: they take little time and memory, and cover nothing else on the page. */
+/** The worst possible names: they take little time and memory, and cover nothing else on the page. */
 import { expect } from 'chai';
 import { drawCertificate } from '../../../../../domain/learning/certificates/pdf-work.ts';
 import { newId } from '../../../../../platform/core/ids.ts';
 import { printedPicture } from '../../../../toolkit/assert/pdf-readers.ts';
 import { printCertificate, usualCertificate } from './printing.ts';
 
-/** Characters of a name or title, at most (`contract/schemas`). */
+/** The most characters of a name or title (`contract/schemas`). */
 const longest = { studentName: 120, courseTitle: 200, clubName: 120 } as const;
 const repeated = (part: string, length: number) => Array.from(part.repeat(length)).slice(0, length).join('');
 const hanFrom = (first: number, length: number) =>
@@ -17,7 +17,7 @@ const names: Record<string, (length: number) => string> = {
   'viramas and joiners': (length) => repeated('क्\u200d', length),
   'vowels of Arabic': (length) => repeated('ل\u064b\u0651', length),
   'the widest ligature': (length) => repeated('ﷺ', length),
-  'directions in turn': (length) => repeated('אa1(', length),
+  'alternating directions': (length) => repeated('אa1(', length),
   'people joined into one picture': (length) => repeated('👨\u200d', length),
   'letters without a font': (length) => repeated('\u{13000}', length),
   'Thai without spaces': (length) => repeated('กำ', length),
@@ -49,7 +49,7 @@ describe('the longest and worst names (CERT-4)', function () {
     }
   });
 
-  it('covers nothing outside its box: the code below stays as it is', async () => {
+  it('covers nothing outside its box, such as the code below', async () => {
     const tower = `A${'\u0301'.repeat(119)}`;
     const scale = 1;
     const [plain, hostile] = [await printCertificate({}), await printCertificate({ studentName: tower })];

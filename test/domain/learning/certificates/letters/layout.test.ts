@@ -1,4 +1,4 @@
-/** The page of a certificate in languages from right to left, and with words that are longer than the English ones (CERT-6). */
+/** The page of a certificate in right-to-left languages, and with words that are longer than in English (CERT-6). */
 import { expect } from 'chai';
 import type { CertificateWords } from '../../../../../domain/learning/certificates/words.ts';
 import { certificateWords } from '../../../../../domain/learning/certificates/words.ts';
@@ -27,7 +27,7 @@ const german: CertificateWords = {
   dateOfIssue: (version) => `Ausstellungsdatum der Bescheinigung · Ausfertigung ${version}`,
 };
 
-/** @returns the left edge of the ground of the QR code, in points */
+/** @returns the left edge of the QR code's background, in points */
 function leftOfQrCode(bytes: Buffer): number {
   const ground = readPdf(bytes)
     .fills.flat()
@@ -65,7 +65,7 @@ describe('the page of a certificate (CERT-6)', function () {
     const [english, mirrored] = [await printCertificate({}), await printCertificate({ language: 'ar' }, arabic)];
     expect(leftOfQrCode(english)).to.be.closeTo(841.89 - leftOfQrCode(mirrored) - 96, 0.01);
     expect(leftOfQrCode(mirrored)).to.be.below(300);
-    // English words, which the service says in place of a language without a catalogue, run from left to right.
+    // English words, which replace a language without a catalogue, run from left to right.
     const hebrew = await printCertificate({ language: 'he' });
     expect(leftOfQrCode(hebrew)).to.equal(leftOfQrCode(english));
   });
@@ -78,7 +78,7 @@ describe('the page of a certificate (CERT-6)', function () {
       expect(copied).to.include(text.replaceAll(' ', ''));
   });
 
-  it('says its language and title, for screen readers and archives', async () => {
+  it('states its language and title for screen readers and archives', async () => {
     const source = (await printCertificate({ language: 'pt-BR' })).toString('latin1');
     expect(source).to.include('/Lang (pt-BR)').and.to.include('/Marked true').and.to.include('/DisplayDocTitle true');
     expect(source).to.include('/OutputIntents');

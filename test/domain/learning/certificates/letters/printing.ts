@@ -1,4 +1,4 @@
-/** For tests of letters: a page with one line of text, and a certificate of given names. */
+/** For tests of letters: prints a page with one line of text, and a certificate with given names. */
 import { buffer } from 'node:stream/consumers';
 import PDFDocument from 'pdfkit';
 import type { Style } from '../../../../../domain/learning/certificates/letters/font-files.ts';
@@ -40,7 +40,7 @@ export const usualCertificate: Printed = {
   logo: null,
 };
 
-/** @returns a certificate with these texts, and with usual ones for the rest */
+/** @returns a certificate with these texts, and usual texts for the rest */
 export function printCertificate(texts: Partial<Printed>, words?: CertificateWords): Promise<Buffer> {
   return certificatePdf({ ...usualCertificate, ...texts }, words);
 }

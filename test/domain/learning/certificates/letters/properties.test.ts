@@ -1,4 +1,4 @@
-/** What holds for every text: no letter is lost, and a box stands only where the certificate warns of it (CERT-4, CERT-5). */
+/** Properties of every text: no letter is lost, and a box appears only if the certificate warns of it (CERT-4, CERT-5). */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { baseDirectionOf } from '../../../../../domain/learning/certificates/letters/bidi.ts';
@@ -11,7 +11,7 @@ import {
   type PlacedGlyph,
 } from '../../../../../domain/learning/certificates/letters/shaping.ts';
 
-/** First and last code points of what names are written with, and of what hardly any font has. */
+/** First and last code points of letters in names, and of letters that hardly any font has. */
 const blocks = [
   [0x20, 0x7e],
   [0xa0, 0x24f],
@@ -52,7 +52,7 @@ const language = fc.constantFrom('en', 'ar', 'ja', 'zh-Hant', 'de');
 const prepare = (written: string, style: (typeof styleNames)[number], of: string) =>
   prepareText(written, { style, language: of, direction: baseDirectionOf(written, 'ltr') });
 
-/** The code points of a text that show something, in form NFD and in the order of their numbers. */
+/** The visible code points of a text, in form NFD and in numeric order. */
 const lettersOf = (written: string) =>
   Array.from(written.normalize('NFD').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, ''))
     .toSorted()
@@ -71,7 +71,7 @@ describe('every text on a certificate (CERT-4)', function () {
       { numRuns: 400 },
     ));
 
-  it('keeps each letter but the spaces at the ends of lines, in lines that are no wider than their box', () =>
+  it('keeps each letter except spaces at line ends, in lines no wider than their box', () =>
     fc.assert(
       fc.asyncProperty(text, language, fc.integer({ min: 3, max: 12 }), async (written, of, width) => {
         const prepared = await prepare(written, 'bold', of);
@@ -88,7 +88,7 @@ describe('every text on a certificate (CERT-4)', function () {
       { numRuns: 150 },
     ));
 
-  it('shows a box only where the certificate warns of it, and never a missing glyph (CERT-5)', () =>
+  it('shows a box only if the certificate warns of it, and never a missing glyph (CERT-5)', () =>
     fc.assert(
       fc.asyncProperty(text, fc.constantFrom(...styleNames), language, async (written, style, of) => {
         const prepared = await prepare(written, style, of);

@@ -8,7 +8,7 @@ import { sheet } from './sheet.ts';
 describe('names in all scripts (CERT-4)', function () {
   this.timeout(60_000);
 
-  it('has four names of each script and kind at least, and a letter of each in a font', () => {
+  it('has at least four names of each script and kind, with letters that fonts have', () => {
     const kinds = Map.groupBy(sheet, ({ kind }) => kind);
     for (const [kind, samples] of kinds) if (kind !== 'Very long') expect(samples.length, kind).to.be.at.least(4);
     expect(sheet.length).to.be.at.least(60);
@@ -16,13 +16,13 @@ describe('names in all scripts (CERT-4)', function () {
   });
 
   for (const { kind, text } of sheet) {
-    it(`gives a screen reader what was written: ${kind}, ${text.slice(0, 30)}`, async () => {
+    it(`gives a screen reader the written text: ${kind}, ${text.slice(0, 30)}`, async () => {
       const parts = await taggedTexts(await printCertificate({ studentName: text, courseTitle: text, clubName: text }));
       const written = text.normalize('NFC');
       expect(parts.filter((part) => part.role === 'P' && part.text === written)).to.have.length(3);
     });
 
-    // The order of two directions in a line is a guess of the program that copies: only the structure says it.
+    // If a line has two directions, a copying program guesses the order. Only the structure states it.
     if (kind !== 'Two directions')
       it(`is copied as it was written: ${kind}, ${text.slice(0, 30)}`, async () => {
         expect((await copiedText(await printText(text))).normalize('NFC')).to.equal(text.normalize('NFC'));

@@ -1,4 +1,4 @@
-/** Names and titles in all scripts that certificates print: what is drawn of them is read back and compared. */
+/** Names and titles in all scripts of certificates. Tests read the printed text back and compare it. */
 
 interface SheetLine {
   /** In logical order. */

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- <suite> [measurement…]`, such as `webhooks latency`: each figure beside its ceiling or its own baseline, in one
- * run, a line a figure. Without a suite it names them all.
+ * `npm run bench -- SUITE [MEASUREMENT …] [--save]`, such as `webhooks latency`: prints each figure beside its ceiling or baseline of the
+ * same run. With `--save` it also writes them to `bench/figures/SUITE.json`. Without a suite it lists all suites.
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';
@@ -8,6 +8,7 @@ import { automationMeasurements, benchAutomations } from './automations.ts';
 import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
 import { benchCommunity, communityMeasurements } from './community.ts';
 import { benchExtraction, extractionMeasurements } from './extraction/suite.ts';
+import { saveRun } from './figures.ts';
 import { benchHolds, holdMeasurements } from './holds.ts';
 import { benchImport, importMeasurements } from './import.ts';
 import { benchMedia, longMediaMeasurements, mediaMeasurements } from './media.ts';
@@ -45,7 +46,8 @@ const suites: Readonly<Record<string, Suite>> = {
   agents: { measurements: agentMeasurements, run: benchAgents },
 };
 
-const [name = '', ...chosen] = process.argv.slice(2);
+const isSaved = process.argv.includes('--save');
+const [name = '', ...chosen] = process.argv.slice(2).filter((argument) => argument !== '--save');
 const suite = Object.hasOwn(suites, name) ? suites[name] : undefined;
 if (suite && chosen.every((measurement) => suite.measurements.includes(measurement))) {
   const { long = [] } = suite;
@@ -53,6 +55,7 @@ if (suite && chosen.every((measurement) => suite.measurements.includes(measureme
   const wanted = chosen.length > 0 ? chosen : usual;
   try {
     await suite.run(wanted);
+    if (isSaved) process.stderr.write(`Saved in ${saveRun(name)}. Now run npm run generate.\n`);
   } catch (error) {
     process.stderr.write(`The measurement failed. ${error instanceof Error ? error.message : String(error)}\n`);
     // What was under way, a wait or a receiver, must not keep a failed run alive.

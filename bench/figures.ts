@@ -44,7 +44,7 @@ export interface SuiteFigures {
   command: string;
   /** Explains what the ceilings and baselines are. */
   ceilings?: string;
-  /** What limits a figure: at most two sentences for each. */
+  /** The limit of a figure, in at most two sentences each. */
   limits: { figure: string; text: string }[];
   /** The newest last. Each figure is in one run. */
   runs: Run[];

@@ -122,8 +122,13 @@ export function recordLine(line: string, values: Readonly<Record<string, number>
   figuresOfThisRun.push(...figuresOfLine(isDetail ? `${mainLine}: ${line.trim()}` : line, values, rounds));
 }
 
-/** Writes what this process has measured into the file of its suite. @returns the file's path from the project's directory */
+/**
+ * Writes the figures of this process into the file of its suite.
+ * @returns the file's path from the project's directory
+ * @throws Error if no line was recorded, such as after a part of the gold set
+ */
 export function saveRun(suite: string): string {
+  if (figuresOfThisRun.length === 0) throw new Error('The run has no figure that can be saved. Run the whole suite.');
   const run: Run = {
     date: new Date().toISOString().slice(0, 10),
     commit: currentCommit(),

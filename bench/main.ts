@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- SUITE [MEASUREMENT …] [--save]`, such as `webhooks latency`: prints each figure beside its ceiling or baseline of the
- * same run. With `--save` it also writes them to `bench/figures/SUITE.json`. Without a suite it lists all suites.
+ * same run. The option `--save` also writes them to `bench/figures/SUITE.json`. Without a suite it lists all suites.
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';
@@ -22,9 +22,9 @@ import { benchWebhooks, longWebhookMeasurements, webhookMeasurements } from './w
 
 interface Suite {
   measurements: readonly string[];
-  /** Of these, those that are not run unless they are named. */
+  /** The measurements that run only if the command names them. */
   long?: readonly string[];
-  run: (wanted: readonly string[]) => Promise<void>;
+  run: (measurements: readonly string[]) => Promise<void>;
 }
 
 const suites: Readonly<Record<string, Suite>> = {
@@ -52,13 +52,13 @@ const suite = Object.hasOwn(suites, name) ? suites[name] : undefined;
 if (suite && chosen.every((measurement) => suite.measurements.includes(measurement))) {
   const { long = [] } = suite;
   const usual = suite.measurements.filter((measurement) => !long.includes(measurement));
-  const wanted = chosen.length > 0 ? chosen : usual;
+  const measurements = chosen.length > 0 ? chosen : usual;
   try {
-    await suite.run(wanted);
+    await suite.run(measurements);
     if (isSaved) process.stderr.write(`Saved in ${saveRun(name)}. Now run npm run generate.\n`);
   } catch (error) {
     process.stderr.write(`The measurement failed. ${error instanceof Error ? error.message : String(error)}\n`);
-    // What was under way, a wait or a receiver, must not keep a failed run alive.
+    // An open wait or a receiver must not keep a failed run alive.
     process.exit(1);
   }
 } else {

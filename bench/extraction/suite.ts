@@ -20,10 +20,11 @@ export async function benchExtraction(wanted: readonly string[]): Promise<void> 
   }
   const all = judged.map(({ judgement }) => judgement);
   process.stdout.write(`${figuresOf('extraction', all)}\n`);
-  recordLine(
-    'extraction',
-    Object.fromEntries(countsOf(all).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]))),
-  );
+  // Only the figures of the whole set are saved.
+  if (goldKinds.every((kind) => wanted.includes(kind))) {
+    const figures = countsOf(all).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]));
+    recordLine('extraction', Object.fromEntries(figures));
+  }
   for (const { gold, judgement } of judged) {
     if (judgement.faults.length === 0) continue;
     process.stdout.write(`\n${gold.file}\n${judgement.faults.map((fault) => `  ${fault}\n`).join('')}`);

@@ -5,6 +5,7 @@ import {
   figuresDirectory,
   figuresOfLine,
   readSuiteFigures,
+  saveRun,
   withRun,
   type Run,
   type SuiteFigures,
@@ -50,6 +51,12 @@ describe('figuresOfLine', () => {
       { name: 'lag ms: p99', value: 9, unit: 'ms', ceiling: 2 },
       { name: 'lag ms: MB grown', value: 7, unit: 'MB' },
     ]);
+  });
+});
+
+describe('saveRun', () => {
+  it('refuses a run without figures', () => {
+    expect(() => saveRun('knots')).to.throw('no figure that can be saved');
   });
 });
 
@@ -144,6 +151,7 @@ function shapeErrors(name: string, { suite, limits, runs }: SuiteFigures): strin
       ...(/^\d{4}-\d\d-\d\d$/.test(date) ? [] : [`date ${date}`]),
       ...(/^[0-9a-f]{8}(-changed)?$/.test(commit) ? [] : [`commit ${commit}`]),
       ...(machine === '' ? ['no machine'] : []),
+      ...(all.length === 0 ? ['no figures'] : []),
       ...all.flatMap((figure) => [
         ...(Number.isFinite(figure.value) ? [] : [`${figure.name}: value ${figure.value}`]),
         ...(figure.unit === '' ? [`${figure.name}: no unit`] : []),

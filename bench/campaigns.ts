@@ -77,7 +77,7 @@ async function measureLarge(scene: Scene, message: HandedMessage): Promise<void>
   const many = await oneCampaign(scene, large);
   bare.push(await bareRate(scene, message, bareBeside));
   report(`mails/s of ${large}`, { value: many.rate, ceiling: median(bare), ratio: many.rate / median(bare) });
-  report(`time of ${large}, of what it is at ${small}`, { value: few.rate / many.rate });
+  report(`time a mail of ${large} beside ${small}`, { value: few.rate / many.rate });
   report('memory MB of the worker at most', { value: many.memoryMb, 'after a small one': memoryBefore });
   report('events of the run', { value: many.events });
 }

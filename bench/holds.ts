@@ -15,6 +15,7 @@ import { openHeldGround, type HeldGround, type Measured } from './holds/ground.t
 import { heavyContents } from './holds/heavy-contents.ts';
 import { largestBody } from './holds/largest-body.ts';
 import { lengthenTexts, multiplyRows } from './holds/many-rows.ts';
+import { recordLine } from './figures.ts';
 import { progress } from './support.ts';
 
 export const holdMeasurements = ['operations'] as const;
@@ -149,6 +150,8 @@ function sayLongest(longest: Longest): void {
   for (const [operation, { bytes }] of bySize.slice(0, named)) progress(`${operation}: ${kB(bytes)} kB`);
   const [slowest = '', most] = byHold[0] ?? [];
   const [largest = '', widest] = bySize[0] ?? [];
+  recordLine('longest hold ms', { value: most?.holdMs ?? Number.NaN });
+  recordLine('largest answer kB', { value: (widest?.bytes ?? Number.NaN) / 1_000 });
   process.stdout.write(
     `operations ${longest.size}, longest hold ms ${(most?.holdMs ?? Number.NaN).toFixed(0)} (operation ${slowest}), largest answer kB ${kB(widest?.bytes ?? Number.NaN)} (operation ${largest})\n`,
   );

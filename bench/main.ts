@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- <suite> [measurement…]`, such as `webhooks latency`: each figure beside its ceiling or its own baseline, in one
- * run, a line a figure. Without a suite it names them all.
+ * `npm run bench -- SUITE [MEASUREMENT …] [--save]`, such as `webhooks latency`: prints each figure beside its ceiling or baseline of the
+ * same run. The option `--save` also writes them to `bench/figures/SUITE.json`. Without a suite it lists all suites.
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';
@@ -8,6 +8,7 @@ import { automationMeasurements, benchAutomations } from './automations.ts';
 import { benchCampaigns, campaignMeasurements } from './campaigns.ts';
 import { benchCommunity, communityMeasurements } from './community.ts';
 import { benchExtraction, extractionMeasurements } from './extraction/suite.ts';
+import { saveRun } from './figures.ts';
 import { benchHolds, holdMeasurements } from './holds.ts';
 import { benchImport, importMeasurements } from './import.ts';
 import { benchMedia, longMediaMeasurements, mediaMeasurements } from './media.ts';
@@ -21,9 +22,9 @@ import { benchWebhooks, longWebhookMeasurements, webhookMeasurements } from './w
 
 interface Suite {
   measurements: readonly string[];
-  /** Of these, those that are not run unless they are named. */
+  /** The measurements that run only if the command names them. */
   long?: readonly string[];
-  run: (wanted: readonly string[]) => Promise<void>;
+  run: (measurements: readonly string[]) => Promise<void>;
 }
 
 const suites: Readonly<Record<string, Suite>> = {
@@ -45,17 +46,19 @@ const suites: Readonly<Record<string, Suite>> = {
   agents: { measurements: agentMeasurements, run: benchAgents },
 };
 
-const [name = '', ...chosen] = process.argv.slice(2);
+const isSaved = process.argv.includes('--save');
+const [name = '', ...chosen] = process.argv.slice(2).filter((argument) => argument !== '--save');
 const suite = Object.hasOwn(suites, name) ? suites[name] : undefined;
 if (suite && chosen.every((measurement) => suite.measurements.includes(measurement))) {
   const { long = [] } = suite;
   const usual = suite.measurements.filter((measurement) => !long.includes(measurement));
-  const wanted = chosen.length > 0 ? chosen : usual;
+  const measurements = chosen.length > 0 ? chosen : usual;
   try {
-    await suite.run(wanted);
+    await suite.run(measurements);
+    if (isSaved) process.stderr.write(`Saved in ${saveRun(name)}. Now run npm run generate.\n`);
   } catch (error) {
     process.stderr.write(`The measurement failed. ${error instanceof Error ? error.message : String(error)}\n`);
-    // What was under way, a wait or a receiver, must not keep a failed run alive.
+    // An open wait or a receiver must not keep a failed run alive.
     process.exit(1);
   }
 } else {

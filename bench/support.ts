@@ -9,6 +9,7 @@ import { freePorts } from '../dev/ports.ts';
 import { projectDirectory, scriptArguments, typescriptArguments } from '../dev/project.ts';
 import { until } from '../dev/readiness.ts';
 import { startStack, type PartName, type Stack } from '../dev/stack.ts';
+import { recordLine } from './figures.ts';
 
 export interface Bench {
   stack: Stack;
@@ -143,19 +144,25 @@ export interface Round {
 
 /** Prints medians; the ratio is the median of the rounds' ratios, so that a slow spell of the machine falls on both sides. */
 export function reportBeside(figure: string, rounds: readonly Round[]): void {
-  report(figure, {
+  const medians = {
     value: median(rounds.map(({ ours }) => ours)),
     ceiling: median(rounds.map(({ bare }) => bare)),
     ratio: median(rounds.map(({ ours, bare }) => ours / bare)),
-  });
+  };
+  report(figure, medians, rounds.length);
 }
 
-/** Prints `deliveries/s 85 ceiling 120 ratio 0.71`. @throws Error for a value that is no number: nothing was measured */
-export function report(figure: string, values: Readonly<Record<string, number>>): void {
+/**
+ * Prints `deliveries/s 85 ceiling 120 ratio 0.71`, and keeps the figures for `--save`.
+ * @param rounds whose median the values are
+ * @throws Error for a value that is not finite: nothing was measured
+ */
+export function report(figure: string, values: Readonly<Record<string, number>>, rounds?: number): void {
   const words = Object.entries(values).map(([name, value]) => {
     if (!Number.isFinite(value)) throw new Error(`${figure}: ${name} was not measured.`);
     return `${name} ${value < 10 ? value.toFixed(2) : Math.round(value)}`;
   });
+  recordLine(figure, values, rounds);
   process.stdout.write(`${figure} ${words.join(' ').replace(/^value /, '')}\n`);
 }
 

@@ -17,6 +17,7 @@ import { certificateLetters, certificateLettersFile } from './certificate-letter
 import { chartFiles } from './chart-files.ts';
 import { configurationPage, environmentExample } from './configuration-page.ts';
 import { dashboardFiles } from './dashboards/files.ts';
+import { allSuiteFigures, figuresPage, proofsPage } from './figures-page.ts';
 import { importsPage, productImports } from './import-graph.ts';
 import { projectDirectory } from './project.ts';
 import { errorCodesPage, metricsPage } from './reference-pages.ts';
@@ -39,6 +40,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
   const ofContract = await generatedFiles();
   const contract = JSON.parse(ofContract.get('openapi.json') ?? '') as ContractDocument;
   const page = (name: string, text: string) => [path.join(projectDirectory, 'docs', 'reference', name), text] as const;
+  const figures = allSuiteFigures();
   return new Map([
     ...[...ofContract].map(([name, text]) => [placeOf(name), text] as const),
     [path.join(projectDirectory, 'domain', 'language', 'arguments.ts'), argumentTypes()] as const,
@@ -52,6 +54,8 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
       ([name, text]) => [path.join(projectDirectory, 'deploy', 'chart', name), text] as const,
     ),
     page('error-codes.md', errorCodesPage(contract.components.schemas.ErrorCode['x-codes'])),
+    page('figures.md', figuresPage(figures)),
+    page('proofs.md', proofsPage(figures)),
     page('metrics.md', metricsPage()),
     page('workflows.md', workflowsPage()),
     [path.join(projectDirectory, 'deploy', 'prometheus', 'rules.yaml'), rulesFile()] as const,

@@ -4,6 +4,7 @@
  */
 import { extract } from '../../domain/knowledge/extraction/extraction.ts';
 import type { Source } from '../../domain/knowledge/extraction/extraction-thread.ts';
+import { recordLine } from '../figures.ts';
 import { goldKinds, readGoldFile, readGoldSet, type Gold } from './gold.ts';
 import { judge, type Judgement, type Reading, type Share } from './judge.ts';
 
@@ -17,12 +18,13 @@ export async function benchExtraction(wanted: readonly string[]): Promise<void> 
     const own = judged.filter(({ gold }) => gold.kind === kind).map(({ judgement }) => judgement);
     if (own.length > 0) process.stdout.write(`${figuresOf(`extraction ${kind}`, own)}\n`);
   }
-  process.stdout.write(
-    `${figuresOf(
-      'extraction',
-      judged.map(({ judgement }) => judgement),
-    )}\n`,
-  );
+  const all = judged.map(({ judgement }) => judgement);
+  process.stdout.write(`${figuresOf('extraction', all)}\n`);
+  // Only the figures of the whole set are saved.
+  if (goldKinds.every((kind) => wanted.includes(kind))) {
+    const figures = countsOf(all).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]));
+    recordLine('extraction', Object.fromEntries(figures));
+  }
   for (const { gold, judgement } of judged) {
     if (judgement.faults.length === 0) continue;
     process.stdout.write(`\n${gold.file}\n${judgement.faults.map((fault) => `  ${fault}\n`).join('')}`);
@@ -40,22 +42,33 @@ export async function readGold(gold: Gold): Promise<Reading> {
   return extract(source, { onPage: () => {}, signal: new AbortController().signal });
 }
 
-/** The line of figures of some files. @param name what they are */
+/** @param name of the files @returns the line of their figures */
 export function figuresOf(name: string, judgements: readonly Judgement[]): string {
+  const text = (key: string, value: number | undefined) =>
+    isShare(key) ? (value?.toFixed(2) ?? 'none') : String(value);
+  const counts = countsOf(judgements).map(([key, value]) => `${key} ${text(key, value)}`);
+  return `${name} ${counts.join(', ')}`;
+}
+
+const isShare = (key: string) => /right$|^warned$/.test(key);
+
+/** @returns each figure with its name; a share that no file has is undefined */
+function countsOf(judgements: readonly Judgement[]): [name: string, value: number | undefined][] {
+  // A share is rounded down, so that it is 1 only if everything is right.
   const share = (shares: readonly Share[]) => {
     const [right, of] = [sum(shares.map((one) => one.right)), sum(shares.map((one) => one.of))];
-    return of === 0 ? 'none' : (Math.floor((right / of) * 100) / 100).toFixed(2); // 1.00 is said of all right alone
+    return of === 0 ? undefined : Math.floor((right / of) * 100) / 100;
   };
   return [
-    `${name} files ${judgements.length}`,
-    `words right ${share(judgements.map(({ words }) => words))}`,
-    `numbers right ${share(judgements.map(({ numbers }) => numbers))}`,
-    `order right ${share(judgements.map(({ order }) => order))}`,
-    `cells right ${share(judgements.map(({ cells }) => cells))}`,
-    `warned ${share(judgements.map(({ warned }) => warned))}`,
-    `lost silently ${sum(judgements.map(({ lostSilently }) => lostSilently))}`,
-    `shown wrongly ${sum(judgements.map(({ shownWrongly }) => shownWrongly))}`,
-  ].join(', ');
+    ['files', judgements.length],
+    ['words right', share(judgements.map(({ words }) => words))],
+    ['numbers right', share(judgements.map(({ numbers }) => numbers))],
+    ['order right', share(judgements.map(({ order }) => order))],
+    ['cells right', share(judgements.map(({ cells }) => cells))],
+    ['warned', share(judgements.map(({ warned }) => warned))],
+    ['lost silently', sum(judgements.map(({ lostSilently }) => lostSilently))],
+    ['shown wrongly', sum(judgements.map(({ shownWrongly }) => shownWrongly))],
+  ];
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((all, number) => all + number, 0);

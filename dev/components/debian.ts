@@ -1,7 +1,8 @@
-/** Programs of another release of Debian than the machine's, with the libraries that they want, beside everything that is installed. */
+/** Programs of another Debian release than the machine's, with their libraries, separate from all installed packages. */
 import { chmod, glob, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from '../commands.ts';
+import { debianArchives } from './apt-sources.ts';
 import type { Source } from './catalogue.ts';
 
 interface DebianProgram {
@@ -32,7 +33,7 @@ export function debianProgram({ suite, packages, file, executable }: DebianProgr
         status: path.join(apt, 'status'),
         config: path.join(apt, 'apt.conf'),
       };
-      await writeFile(files.list, `deb [signed-by=${keyring}] http://deb.debian.org/debian ${suite} main\n`);
+      await writeFile(files.list, `deb [signed-by=${keyring}] ${await machineArchive()} ${suite} main\n`);
       await writeFile(files.status, '');
       await writeFile(
         files.config,
@@ -57,6 +58,13 @@ export function debianProgram({ suite, packages, file, executable }: DebianProgr
       await chmod(path.join(directory, executable), 0o755);
     },
   };
+}
+
+/** @returns the Debian archive that this machine uses, which has the other releases, too @throws Error if its apt sources name none */
+async function machineArchive(): Promise<string> {
+  const [archive] = await debianArchives();
+  if (archive === undefined) throw new Error('The apt sources of this machine name no archive of Debian.');
+  return archive;
 }
 
 /** Finds its place when it runs, so that the directory may be moved. */

@@ -53,6 +53,25 @@ describe('pages in a browser', function () {
     }
   });
 
+  describe('API reference', () => {
+    for (const [name, width] of Object.entries(widths)) {
+      it(`shows topics on the first screen of a ${name}, and the conventions when they are opened`, async () => {
+        const page = await openPage(width);
+        const { port } = await testApi();
+        await page.goto(`http://127.0.0.1:${port}/docs`);
+        await page.getByRole('heading', { name: 'Student sessions' }).waitFor({ timeout: 30_000 });
+        const conventions = page.locator('.info details');
+        const envelope = conventions.getByText('Every error has the envelope');
+        const lastTopic = await page.locator('.opblock-tag').nth(3).boundingBox();
+        expect(lastTopic?.y).to.be.below(page.viewportSize()?.height ?? 0);
+        expect(await envelope.isVisible()).to.equal(false);
+        await conventions.getByText('Conventions', { exact: true }).click();
+        expect(await envelope.isVisible()).to.equal(true);
+        expect(await overhang(page)).to.equal(0);
+      });
+    }
+  });
+
   describe('policies of pages', () => {
     /** What the browser refused to load, run or send. */
     const refusals = (page: Page): string[] => {
@@ -69,7 +88,8 @@ describe('pages in a browser', function () {
       const said = refusals(page);
       const { port } = await testApi();
       await page.goto(`http://127.0.0.1:${port}/docs`);
-      await page.locator('.opblock-summary-path').first().click({ timeout: 30_000 });
+      await page.locator('.opblock-tag').first().click({ timeout: 30_000 });
+      await page.locator('.opblock-summary-path').first().click();
       await page.locator('.opblock.is-open').getByText('Responses').first().waitFor();
       expect(said).to.deep.equal([]);
     });

@@ -5,6 +5,8 @@ import { projectDirectory } from '../../dev/project.ts';
 
 const pages = [
   'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
   'test/README.md',
   'deploy/chart/README.md',
   ...globSync('docs/**/*.md', { cwd: projectDirectory }),

@@ -1,9 +1,10 @@
-/** The handbooks as a corpus in the user's cache: fetched from Debian's archive, checked, and converted, once. */
+/** The handbooks as a corpus in the user's cache: fetched from the Debian archive of this machine's apt sources, checked, and converted, once. */
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Environment } from '../../../config.ts';
 import { runCommand } from '../../../dev/commands.ts';
+import { debianArchives } from '../../../dev/components/apt-sources.ts';
 import { cacheDirectory } from '../../../dev/components/cache.ts';
 import { saveDownload } from '../../../dev/components/download.ts';
 import { convertHandbooks } from './convert.ts';
@@ -11,8 +12,6 @@ import { administratorsHandbook, gnomeHelp, type HandbookPackage } from './packa
 
 /** Counts up when the conversion changes, so that nobody measures with an old one. */
 const conversion = 1;
-
-const archives = ['https://deb.debian.org/debian', 'https://snapshot.debian.org/archive/debian/20230701T000000Z'];
 
 type Report = (line: string) => void;
 
@@ -44,15 +43,15 @@ async function obtainPackage(wanted: HandbookPackage, directory: string, report:
   const { name, version, path: place } = wanted;
   const file = path.join(directory, path.basename(place));
   const ways = [
-    ...archives.map((archive) => ({
-      title: `${archive}/${place}`,
-      fetch: () => saveDownload(`${archive}/${place}`, file, report),
-    })),
-    // For a machine whose packages come from a mirror.
     {
       title: `apt-get download ${name}=${version}`,
       fetch: () => runCommand('apt-get', ['download', `${name}=${version}`], { cwd: directory }),
     },
+    // A machine without package lists, or with another release of Debian: its mirror has the file under the same path.
+    ...(await debianArchives()).map((archive) => ({
+      title: `${archive}/${place}`,
+      fetch: () => saveDownload(`${archive}/${place}`, file, report),
+    })),
   ];
   const reasons: string[] = [];
   for (const { title, fetch } of ways) {

@@ -1,6 +1,6 @@
 /**
  * Rules of the engine that a run of `npm run prove -- simulate --without NAME` does without: the simulation must find each removal
- * (docs/reference/figures.md says how soon).
+ * (docs/reference/proofs.md says how soon).
  */
 
 export interface RemovedRule {

@@ -1,0 +1,60 @@
+/** The package archives of Debian that the apt sources of this machine name, so that downloads use the machine's own mirror. */
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+/**
+ * @param directory the directory of apt's configuration
+ * @returns the addresses of Debian's main archive in the order of the sources, each once and without a slash at its end; empty without apt
+ */
+export async function debianArchives(directory = '/etc/apt'): Promise<string[]> {
+  const parts = path.join(directory, 'sources.list.d');
+  const names: string[] = await readdir(parts).catch(() => []);
+  const files = [path.join(directory, 'sources.list'), ...names.toSorted().map((name) => path.join(parts, name))];
+  const addresses: string[] = [];
+  for (const file of files) {
+    const text = await readFile(file, 'utf8').catch(() => '');
+    if (file.endsWith('.sources')) addresses.push(...addressesInStanzas(text));
+    else if (file.endsWith('.list')) addresses.push(...addressesInLines(text));
+  }
+  const archives = addresses.filter(isDebianArchive).map((address) => address.replace(/\/$/, ''));
+  return [...new Set(archives)];
+}
+
+/** Includes snapshots of the archive (`…/archive/debian/<time>`), and excludes `debian-security`. */
+function isDebianArchive(address: string): boolean {
+  const url = URL.parse(address);
+  return url !== null && /^https?:$/.test(url.protocol) && url.pathname.split('/').includes('debian');
+}
+
+/** @param text of a `.list` file: lines such as `deb [signed-by=…] http://deb.example.com/debian trixie main` */
+function addressesInLines(text: string): string[] {
+  return text.split('\n').flatMap((line) => {
+    const [type, address] = line
+      .replace(/\[[^\]]*\]/, '')
+      .trim()
+      .split(/\s+/);
+    return type === 'deb' && address !== undefined ? [address] : [];
+  });
+}
+
+/** @param text of a `.sources` file: stanzas of fields, with a blank line between stanzas (deb822) */
+function addressesInStanzas(text: string): string[] {
+  const lines = text.split('\n').filter((line) => !line.startsWith('#'));
+  const stanzas = lines.join('\n').split(/\n[ \t]*\n/);
+  return stanzas.flatMap((stanza) => {
+    const isUsed = wordsOf(stanza, 'types').includes('deb') && !wordsOf(stanza, 'enabled').includes('no');
+    return isUsed ? wordsOf(stanza, 'uris') : [];
+  });
+}
+
+/** @returns the words of a field, whose value may continue on lines that begin with a blank */
+function wordsOf(stanza: string, field: string): string[] {
+  const words: string[] = [];
+  let isField = false;
+  for (const line of stanza.split('\n')) {
+    const colon = line.indexOf(':');
+    if (!/^\s/.test(line)) isField = line.slice(0, colon).trim().toLowerCase() === field;
+    if (isField) words.push(...(/^\s/.test(line) ? line : line.slice(colon + 1)).trim().split(/\s+/));
+  }
+  return words.filter((word) => word !== '');
+}

@@ -1,0 +1,53 @@
+/** docs/reference/commands.md and README.md: the commands that they list exist, and the page lists every command. */
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { proofs } from '../proofs/names.ts';
+
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+const commands = Object.keys(scripts).filter(
+  (name) => !/^pre[a-z]/.test(name) || !Object.hasOwn(scripts, name.slice(3)),
+);
+const page = read('docs/reference/commands.md');
+
+/** The names behind `npm`, `npm run` and `npm run prove --` in a text. */
+const scriptsIn = (text: string) => [...text.matchAll(/`npm (?:run )?([a-z][a-z:-]*)/g)].map(([, name]) => name);
+const proofsIn = (text: string) => [...text.matchAll(/npm run prove -- ([a-z]+)/g)].map(([, name]) => name);
+
+describe('the page of commands', () => {
+  it('lists every script of package.json', () => {
+    expect(commands).to.include.members(['start', 'prove', 'test:unit']);
+    expect(scriptsIn(page)).to.include.members(commands);
+  });
+
+  it('lists every proof and every part of a proof', () => {
+    const rows = Object.entries(proofs).flatMap(([name, { parts }]) =>
+      parts.length > 0 ? parts.map((part) => `prove -- ${name} ${part}\``) : [`prove -- ${name}`],
+    );
+    expect(rows.filter((row) => !page.includes(row))).to.deep.equal([]);
+  });
+
+  for (const file of [
+    'docs/reference/commands.md',
+    'README.md',
+    'CONTRIBUTING.md',
+    'docs/how-to/test.md',
+    'test/README.md',
+  ])
+    it(`exists for each command that ${file} names`, () => {
+      expect(scriptsIn(read(file)).filter((name) => name === undefined || !Object.hasOwn(scripts, name))).to.deep.equal(
+        [],
+      );
+      expect(proofsIn(read(file)).filter((name) => name === undefined || !Object.hasOwn(proofs, name))).to.deep.equal(
+        [],
+      );
+    });
+});
+
+describe('README.md', () => {
+  it('has at most 120 lines and a table of at most ten commands', () => {
+    const lines = read('README.md').split('\n');
+    expect(lines.length - 1).to.be.at.most(120);
+    expect(lines.filter((line) => line.startsWith('| `npm '))).to.have.length.within(1, 10);
+  });
+});

@@ -164,7 +164,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     ]);
   });
 
-  it('rescues the other kinds of rows when one cannot be looked at, and then is no complete round', async () => {
+  it('rescues the other kinds of rows when one cannot be read, and then is no complete round', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const addOn = await buildAddOn(clubId, { next_attempt_at: ago(2 * minute + second) });

@@ -96,7 +96,7 @@ describe('a thread within bounds', function () {
         ['spin on', 'took_too_long'],
         ['fill', 'too_large'],
         ['ask', 'away', { answer: () => Promise.reject(new Error('away')) }],
-        ['ask', 'The work asks, and nobody answers'],
+        ['ask', 'The work asked a question, but no answerer was given'],
         ['ask on', 'a result', { answer: () => new Promise(() => {}) }],
         ['ask', 'stopped', { signal: stopped.signal, answer: never }],
       ];

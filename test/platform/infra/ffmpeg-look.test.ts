@@ -88,7 +88,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     const bounded = await wrapped('case "$*" in *libx264*) [ "$(ulimit -d)" = 2097152 ] && exit 127;; esac');
     const { version = '', mistakes } = await findingOf(bounded);
     expect(mistakes).to.deep.equal([
-      `${bounded} (ffmpeg ${version}) presses no test picture within its bounds (2048 MB of memory, 60 s): ${ending}`,
+      `${bounded} (ffmpeg ${version}) encodes no test picture within its bounds (2048 MB of memory, 60 s): ${ending}`,
     ]);
   });
 

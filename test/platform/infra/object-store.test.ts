@@ -218,7 +218,9 @@ describe('the copy of a file inside the store', function () {
     const stopped = AbortSignal.abort(new Error('The worker stops.'));
     const outcome = await store.copy(from, to, headers, stopped).catch((error: Error) => error.name);
     expect([outcome, await store.size(to)]).to.deep.equal(['AbortError', undefined]);
-    expect(() => store.publicAddress(from)).to.throw('A private file has no public address');
+    expect(() => store.publicAddress(from)).to.throw(
+      'The key of a private file was given where a public file is needed',
+    );
   });
 });
 

@@ -302,11 +302,18 @@ describe('a text that is fetched over the guarded way out (CAMP-15)', () => {
     const open = createEgress({ allowedNetworks: loopback, extraCa: authority.certificate, resolve });
     const outcomes = [];
     for (const _ of answers) outcomes.push(await getText(open.dispatcher, url).catch((error: Error) => error.message));
-    expect(outcomes).to.deep.equal(['text', 'A text was not fetched: 404', 'A text was not fetched: 302']);
+    expect(outcomes).to.deep.equal([
+      'text',
+      'The text could not be fetched: 404',
+      'The text could not be fetched: 302',
+    ]);
     expect(receiver.requests.map(({ line }) => line)).to.deep.equal(answers.map(() => 'GET /a.pem?b=c HTTP/1.1'));
     const guarded = createEgress({ allowedNetworks: [], extraCa: authority.certificate, resolve });
     const refused = await getText(guarded.dispatcher, url).catch((error: Error) => error.message);
-    expect([refused, receiver.requests.length]).to.deep.equal(['A text was not fetched: no answer', answers.length]);
+    expect([refused, receiver.requests.length]).to.deep.equal([
+      'The text could not be fetched: no answer',
+      answers.length,
+    ]);
     for (const egress of [open, guarded]) await egress.close();
     await receiver.stop();
   });

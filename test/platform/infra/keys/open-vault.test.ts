@@ -122,7 +122,7 @@ describe('the vault at the start of a process', () => {
       await addSuppression({ db, vault: createVault(one) }, clubId, 'gone@example.com', new Date());
       await db.run(sql`UPDATE students SET email_key = NULL`);
       expect(await problemsOf(given(two, one))).to.deep.equal([
-        '  - mail_suppressions.address_key: no student tells which key hashed these addresses. Start a worker once with the key of before alone, without MASTER_KEYS_OLD.',
+        '  - mail_suppressions.address_key: the rows of students do not show which key hashed these addresses. Start a worker once with only the former key, without MASTER_KEYS_OLD.',
       ]);
       await readVault(db, given(one));
       expect(await problemsOf(given(two, one))).to.deep.equal([]);

@@ -68,7 +68,7 @@ describe('what must be right of Postgres for a start', () => {
   it('a direct address of another database, or of nobody, is told', async () => {
     const elsewhere = addressOf((url) => (url.pathname = nameOf(other)));
     expect(await mistakes({ directUrl: elsewhere })).to.deep.equal([
-      'A listener at DATABASE_DIRECT_URL does not hear what is notified at DATABASE_URL: a pooler of transactions stands between, or it is another database. Set DATABASE_DIRECT_URL to the address of Postgres itself, or of a pooler of sessions.',
+      'A listener at DATABASE_DIRECT_URL does not receive the notifications of DATABASE_URL: a transaction pooler is in between, or it is another database. Set DATABASE_DIRECT_URL to the address of Postgres itself, or of a session pooler.',
     ]);
     const nowhere = addressOf((url) => (url.port = '9'));
     expect(await mistakes({ directUrl: nowhere })).to.deep.equal([
@@ -132,7 +132,7 @@ describe('what must be right of Postgres for a start', () => {
     const built = (version: string) => databaseMistakes(database(), { version, buildId: 'a' });
     try {
       expect(await built('99.0.9')).to.deep.equal([
-        'The schema is contracted: it lacks what version 99.0.9 reads. Run version 99.1.0 or a later one.',
+        'The schema is contracted: it lacks columns or tables that version 99.0.9 reads. Run version 99.1.0 or a later one.',
       ]);
       expect([await built('99.1.0'), await mistakes()]).to.deep.equal([[], []]);
     } finally {

@@ -291,7 +291,7 @@ describe('the pages that may send files to a bucket (MED-12)', function () {
       Promise.reject(Object.assign(new Error('No.'), { $metadata: { httpStatusCode: 403 } })),
     );
     expect(said).to.deep.equal([
-      'warn the CORS rules of the private bucket cannot be set: see to them, or browsers cannot upload',
+      'warn the CORS rules of the private bucket cannot be set: set them by hand, or browsers cannot upload',
     ]);
     let asked = 0;
     const away = asking([dashboard], () => {

@@ -26,9 +26,9 @@ export function retentionActivities(deps: MediaDeps & VaultDeps & { readsScans?:
       const errors: unknown[] = [];
       for (const job of inOrder) {
         try {
-          const done = await job.run(deps, new Date(now));
-          Object.assign(rows, done.rows);
-          more ||= done.more;
+          const result = await job.run(deps, new Date(now));
+          Object.assign(rows, result.rows);
+          more ||= result.more;
         } catch (error) {
           errors.push(error);
         }

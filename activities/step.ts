@@ -44,8 +44,8 @@ export async function restingAfter<Step extends { done: boolean; at?: number }>(
   step: () => Promise<Step>,
   rest: (ms: number) => Promise<unknown> = sleep,
 ): Promise<Step> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const next = await step();
-  if (!next.done && next.at === undefined) await rest(Math.min(longestRestMs, performance.now() - begun));
+  if (!next.done && next.at === undefined) await rest(Math.min(longestRestMs, performance.now() - startedAt));
   return next;
 }

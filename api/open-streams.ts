@@ -71,8 +71,8 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
   function refuseBeyondBounds(owner: Id, clubId: Id): void {
     const count = (of: (place: Place) => boolean) => [...places].filter(of).length;
     const own = count((place) => place.owner === owner);
-    const taken = { all: places.size, club: count((place) => place.clubId === clubId) };
-    const reason = own >= bounds.perStudent ? 'student' : fullFor(bounds.inAll, taken);
+    const usage = { all: places.size, club: count((place) => place.clubId === clubId) };
+    const reason = own >= bounds.perStudent ? 'student' : fullFor(bounds.inAll, usage);
     if (!reason) return;
     eventStreamsRefused.inc({ reason });
     throw new RefusalToPerson('rate_limited', refusals[reason], { retryAfterSeconds });

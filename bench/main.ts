@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- <suite> [measurement…]`, such as `webhooks latency`: each figure beside its ceiling or its own baseline, in one
- * run, a line a figure. Without a suite it names them all.
+ * `npm run bench -- <suite> [measurement…]`, such as `webhooks latency`. It prints one line for each figure, compared with its ceiling or
+ * its own baseline in the same run. Without a suite it lists all suites.
  */
 import { agentMeasurements, benchAgents } from './agents.ts';
 import { benchApi } from './api.ts';
@@ -21,9 +21,9 @@ import { benchWebhooks, longWebhookMeasurements, webhookMeasurements } from './w
 
 interface Suite {
   measurements: readonly string[];
-  /** Of these, those that are not run unless they are named. */
+  /** Measurements that run only when named. */
   long?: readonly string[];
-  run: (wanted: readonly string[]) => Promise<void>;
+  run: (selection: readonly string[]) => Promise<void>;
 }
 
 const suites: Readonly<Record<string, Suite>> = {
@@ -50,12 +50,12 @@ const suite = Object.hasOwn(suites, name) ? suites[name] : undefined;
 if (suite && chosen.every((measurement) => suite.measurements.includes(measurement))) {
   const { long = [] } = suite;
   const usual = suite.measurements.filter((measurement) => !long.includes(measurement));
-  const wanted = chosen.length > 0 ? chosen : usual;
+  const selection = chosen.length > 0 ? chosen : usual;
   try {
-    await suite.run(wanted);
+    await suite.run(selection);
   } catch (error) {
     process.stderr.write(`The measurement failed. ${error instanceof Error ? error.message : String(error)}\n`);
-    // What was under way, a wait or a receiver, must not keep a failed run alive.
+    // A remaining wait or receiver must not keep a failed run alive.
     process.exit(1);
   }
 } else {

@@ -70,23 +70,23 @@ export async function benchTus(): Promise<void> {
 /** The same piece again and again: making it must cost nothing. After a video, it is a box that players pass over. */
 function* pieces(bytes: number, begins: Buffer = Buffer.alloc(0)): Generator<Buffer> {
   const piece = Buffer.alloc(64 * 1_024, 'lecture ');
-  let left = bytes;
+  let remaining = bytes;
   if (begins.length > 0) {
-    left -= begins.length + 16;
+    remaining -= begins.length + 16;
     const head = Buffer.alloc(16);
     head.writeUInt32BE(1); // its size is a number of 64 bits
     head.write('free', 4);
-    head.writeBigUInt64BE(BigInt(left + 16), 8);
+    head.writeBigUInt64BE(BigInt(remaining + 16), 8);
     yield begins;
     yield head;
   }
-  for (; left > 0; left -= piece.length) yield piece.subarray(0, Math.min(left, piece.length));
+  for (; remaining > 0; remaining -= piece.length) yield piece.subarray(0, Math.min(remaining, piece.length));
 }
 
 async function rateOf(bytes: number, work: () => Promise<void>): Promise<number> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   await work();
-  return bytes / megabyte / ((performance.now() - begun) / 1_000);
+  return bytes / megabyte / ((performance.now() - startedAt) / 1_000);
 }
 
 /** With one at a time it has as many bytes in hand as ours: a part on its way, and one that fills. */

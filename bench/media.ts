@@ -31,12 +31,12 @@ export const mediaMeasurements = ['hostile', ...pictureMeasurements, 'storage', 
 /** Not measured unless it is named. */
 export const longMediaMeasurements = ['largest'];
 
-export async function benchMedia(wanted: readonly string[]): Promise<void> {
-  if (wanted.includes('storage')) await benchStorage();
-  for (const what of pictureMeasurements) if (wanted.includes(what)) await benchPictures(what);
-  if (wanted.includes('tus')) await benchTus();
-  if (wanted.includes('largest')) await benchLargest();
-  if (!wanted.includes('hostile')) return;
+export async function benchMedia(selection: readonly string[]): Promise<void> {
+  if (selection.includes('storage')) await benchStorage();
+  for (const what of pictureMeasurements) if (selection.includes(what)) await benchPictures(what);
+  if (selection.includes('tus')) await benchTus();
+  if (selection.includes('largest')) await benchLargest();
+  if (!selection.includes('hostile')) return;
   await onFreshStack(['postgres', 'storage', 'temporal'], async ({ env, launch }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
     await migrate(source);
@@ -74,13 +74,13 @@ async function measureHostile(base: string, source: DataSource): Promise<void> {
     const ids = await Promise.all(
       Array.from({ length: files }, (_, at) => upload(base, club, hostile[at % hostile.length] as Buffer)),
     );
-    const begun = performance.now();
+    const startedAt = performance.now();
     const completing = Promise.all(ids.map((id) => complete(base, club, id)));
     const delays = await watch(completing);
     beside.health.push(...delays.health);
     beside.session.push(...delays.session);
     for (const status of await completing) answers[status] = (answers[status] ?? 0) + 1;
-    progress(`round ${round}: ${Math.round(performance.now() - begun)} ms`);
+    progress(`round ${round}: ${Math.round(performance.now() - startedAt)} ms`);
   }
   progress(`${beside.health.length} calls beside; the files became ${JSON.stringify(answers)}`);
   report('ms of /healthz beside ten completions of hostile files: p99', {
@@ -105,11 +105,11 @@ async function watchCalls(url: string, headers: Record<string, string>, work: Pr
   let over = false;
   const ended = work.finally(() => (over = true));
   while (!over) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     const answer = await fetch(url, { headers });
     if (!answer.ok) throw new Error(`A call was answered ${answer.status}.`);
     await answer.arrayBuffer();
-    delays.push(performance.now() - begun);
+    delays.push(performance.now() - startedAt);
     await sleep(everyMs);
   }
   await ended;

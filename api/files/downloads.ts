@@ -90,12 +90,12 @@ async function send(
   archive: Archive,
   part: { from: number; length: number },
 ): Promise<void> {
-  const left = new AbortController();
-  res.once('close', () => left.abort());
+  const disconnection = new AbortController();
+  res.once('close', () => disconnection.abort());
   try {
-    await pipeline(Readable.from(readArchive(deps, archive, part, left.signal), { objectMode: false }), res);
+    await pipeline(Readable.from(readArchive(deps, archive, part, disconnection.signal), { objectMode: false }), res);
   } catch (error) {
-    if (!left.signal.aborted || !isLeaving(error)) deps.onFailure(error);
+    if (!disconnection.signal.aborted || !isLeaving(error)) deps.onFailure(error);
   }
 }
 

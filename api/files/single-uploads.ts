@@ -57,14 +57,14 @@ export async function takeFile(
     await removeTorn(storage, file.objectKey, current.length);
     await declareLength(db, file.id, length, 'Content-Length');
     const { objectKey, mime } = file;
-    const sent = await storage
+    const outcome = await storage
       .putOnce(objectKey, mime ?? '', length, context.req, letGo.signal)
       .catch(async (error) => {
         if (!letGo.signal.aborted) throw error;
         if (!(await findUploadedFile(db, file.id))) throw notFound('upload');
         throw uploadLocked();
       });
-    if (sent === 'exists') throw fileExists();
+    if (outcome === 'exists') throw fileExists();
   } finally {
     await lock.release();
   }

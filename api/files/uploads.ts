@@ -182,8 +182,8 @@ function lengthOf(context: Context): number {
 
 /** @throws DomainError malformed_request */
 function requireMetadata({ headers }: Context): void {
-  const { 'upload-metadata': said } = headers;
-  const fault = said === undefined ? undefined : metadataFault(String(said));
+  const { 'upload-metadata': metadata } = headers;
+  const fault = metadata === undefined ? undefined : metadataFault(String(metadata));
   if (fault !== undefined) throw new DomainError('malformed_request', fault);
 }
 

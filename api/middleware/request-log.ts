@@ -9,8 +9,8 @@ const usableId = /^[A-Za-z0-9._-]{8,64}$/;
 
 export function requestLog({ log, clock }: ApiDeps): Middleware {
   const logged: Middleware = async (context, next) => {
-    const brought = context.get('x-request-id');
-    const requestId = usableId.test(brought) ? brought : randomUUID();
+    const callerId = context.get('x-request-id');
+    const requestId = usableId.test(callerId) ? callerId : randomUUID();
     const started = performance.now();
     context.state.requestId = requestId;
     context.state.now = clock();

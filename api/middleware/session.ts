@@ -90,8 +90,8 @@ export function clubNamedBy(context: Context): string {
   return clubIdFrom(params?.['clubId'] ?? body?.club_id);
 }
 
-function clubIdFrom(given: unknown): string {
-  return typeof given === 'string' && uuid.test(given) ? given.toLowerCase() : noSuchClub;
+function clubIdFrom(value: unknown): string {
+  return typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : noSuchClub;
 }
 
 async function callerOf(

@@ -23,10 +23,10 @@ function pathsOf(operations: readonly ContractOperation[]): KnownPath[] {
 
 /** Whether a path matches a known one, with any text in place of a parameter. */
 function fits({ parts }: KnownPath, path: string): boolean {
-  const given = path.split('/');
+  const segments = path.split('/');
   return (
-    given.length === parts.length &&
-    parts.every((part, at) => (part.startsWith('{') ? given[at] !== '' : given[at] === part))
+    segments.length === parts.length &&
+    parts.every((part, at) => (part.startsWith('{') ? segments[at] !== '' : segments[at] === part))
   );
 }
 

@@ -62,7 +62,7 @@ export const previewPage: HtmlPage<'showCampaignPreview'> = {
     );
   },
   refusal({ code }, wording) {
-    const [title, words] = (refusals[code] ?? gone).map((key) => wording.say(key));
+    const [title, words] = (refusals[code] ?? missingPreview).map((key) => wording.say(key));
     return layout(
       wording,
       title ?? '',
@@ -79,7 +79,7 @@ const refusals: Readonly<Partial<Record<ErrorCode, readonly RefusalKey[]>>> = {
   rate_limited: ['preview.rate_limited.title', 'preview.rate_limited.text'],
   busy: ['page.busy.title', 'preview.busy.text'],
 };
-const gone: readonly RefusalKey[] = ['preview.gone.title', 'preview.gone.text'];
+const missingPreview: readonly RefusalKey[] = ['preview.gone.title', 'preview.gone.text'];
 
 /** The largest page, in bytes. It contains the e-mail twice, and its text once. */
 const mostBytes = 950_000;

@@ -44,9 +44,9 @@ export function nextOpening(window: DayWindow, zone: string, now: Date): Date {
 /** Whether the local time of the zone lies within the window. */
 function isOpen({ from, to }: DayWindow, zone: string, at: Date): boolean {
   const { hour, minute } = localAt(zone, at);
-  const shown = hour * 60 + minute;
+  const minuteShown = hour * 60 + minute;
   if (from === to) return true;
-  return from < to ? shown >= from && shown < to : shown >= from || shown < to;
+  return from < to ? minuteShown >= from && minuteShown < to : minuteShown >= from || minuteShown < to;
 }
 
 /** @returns the local time of the zone */

@@ -65,12 +65,12 @@ function ofDueRows(
   return union(
     workflowTypeNames.map((type) => {
       const failing = isFailing(type, columnOf(source, type, workflowTypes[type].key), sql`clock_timestamp()`);
-      const asked = dueRowsOf(source, type).map(({ at, from, condition }) =>
+      const queries = dueRowsOf(source, type).map(({ at, from, condition }) =>
         ask(sql`FROM ${from} WHERE ${at} < clock_timestamp() AND ${condition} AND NOT ${failing}`, at),
       );
-      const [first] = asked;
+      const [first] = queries;
       if (!first) throw new Error('No workflow type has rows that become due');
-      return sql`SELECT ${type}::text AS label, ${first.together(asked.map(({ each }) => each))} AS value`;
+      return sql`SELECT ${type}::text AS label, ${first.together(queries.map(({ each }) => each))} AS value`;
     }),
   );
 }

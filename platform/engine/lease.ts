@@ -60,19 +60,19 @@ export function defineLease<E extends LeasedRow>(entity: new () => E, rule: Leas
         ...Object.entries(rule.sets ?? {}).map(([property, value]) => sql`${columnOf(property)} = ${value}`),
       ];
       const open = Object.entries(rule.open).map(([property, value]) => sql`${columnOf(property)} = ${value}`);
-      const wanted = all([
+      const condition = all([
         sql`id = ${id}`,
         ...open,
         sql`${columnOf(rule.due)} <= ${at}`,
         sql`(lease_until IS NULL OR lease_until < clock_timestamp())`,
       ]);
       return db.one<Row>(sql`
-        WITH claimed AS (UPDATE ${raw(tableOf(entity))} SET ${list(changes)} WHERE ${wanted} RETURNING *)
+        WITH claimed AS (UPDATE ${raw(tableOf(entity))} SET ${list(changes)} WHERE ${condition} RETURNING *)
         ${select}`);
     },
     async record(db, { id, fence }, outcome) {
-      const held = { ...rule.open, id, fence } as FindOptionsWhere<E>;
-      const { affected } = await db.manager.update(entity, held, { ...outcome, leaseUntil: null });
+      const criteria = { ...rule.open, id, fence } as FindOptionsWhere<E>;
+      const { affected } = await db.manager.update(entity, criteria, { ...outcome, leaseUntil: null });
       if (affected === 0) throw new LeaseLost();
     },
   };
@@ -125,7 +125,7 @@ export function holdLease(
   { id, fence }: Claim,
   { seconds, everyMs, still, onRenewal, stop }: Holding,
 ): HeldLease {
-  const lost = new AbortController();
+  const leaseLoss = new AbortController();
   let isRenewing = false;
   const renew = async () => {
     onRenewal();
@@ -136,7 +136,7 @@ export function holdLease(
       const mine = all([sql`id = ${id}`, sql`fence = ${fence}`, sql`lease_until IS NOT NULL`, still]);
       const until = sql`clock_timestamp() + make_interval(secs => ${seconds})`;
       const renewed = await db.run(sql`UPDATE ${raw(tableOf(entity))} SET lease_until = ${until} WHERE ${mine}`);
-      if (renewed === 0) lost.abort(new LeaseLost());
+      if (renewed === 0) leaseLoss.abort(new LeaseLost());
     } catch {
       // Postgres is unreachable: the fence shows at recording whether another worker has claimed the row meanwhile
     } finally {
@@ -144,5 +144,5 @@ export function holdLease(
     }
   };
   const timer = setInterval(() => void renew(), everyMs);
-  return { signal: AbortSignal.any([lost.signal, stop]), release: () => clearInterval(timer) };
+  return { signal: AbortSignal.any([leaseLoss.signal, stop]), release: () => clearInterval(timer) };
 }

@@ -110,7 +110,7 @@ export async function claimInTurns<Row>(
 ): Promise<Row[]> {
   const since = beginOf(front);
   for (let tries = 1; ; tries++) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     const last = priorities.map((priority) => turn.get(priority) ?? noClub);
     const rows = await lease(db, [
       limit,
@@ -129,7 +129,7 @@ export async function claimInTurns<Row>(
       since ?? '-infinity',
     ]);
     const [first] = rows;
-    if (first) moveOn(front, since, first.oldest, performance.now() - begun);
+    if (first) moveOn(front, since, first.oldest, performance.now() - startedAt);
     if (first?.found) {
       for (const { priority, clubId } of rows.toSorted((a, b) => a.step - b.step)) turn.set(priority, clubId);
       return rows.map(

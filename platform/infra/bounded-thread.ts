@@ -135,12 +135,12 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
   const listening = new AbortController();
   let isOver = false;
   let watch: NodeJS.Timeout | undefined;
-  const ofWorker: [event: 'error' | 'exit' | 'message', listener: (given: never) => void][] = [];
+  const ofWorker: [event: 'error' | 'exit' | 'message', listener: (payload: never) => void][] = [];
   try {
     return await new Promise<Ending<Result>>((resolve, reject) => {
-      const on = (event: 'error' | 'exit' | 'message', listener: (given: never) => void) => {
+      const on = (event: 'error' | 'exit' | 'message', listener: (payload: never) => void) => {
         ofWorker.push([event, listener]);
-        worker.on(event, listener as (given: unknown) => void);
+        worker.on(event, listener as (payload: unknown) => void);
       };
       let beforeMs = 0;
       const measure = async () => (await cpuMs(worker)) - beforeMs;
@@ -165,18 +165,18 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
         clearTimeout(timers.late);
         leftMs -= performance.now() - startedAt;
       };
-      let asked = 0;
+      let questions = 0;
       const give = async (question: unknown, number: number) => {
-        if (asked++ === 0) pause();
+        if (questions++ === 0) pause();
         if (!answer) throw new Error('The work asked a question, but no answerer was given');
         const bytes = await answer(question);
         if (isOver) return;
-        if (--asked === 0) start();
+        if (--questions === 0) start();
         ours.postMessage({ number, bytes } satisfies Answer, [bytes.buffer]);
       };
       const end = async (result: Result) => {
         const used = await measure();
-        resolve(used >= workMs ? 'took_too_long' : { result, isSound: asked === 0 });
+        resolve(used >= workMs ? 'took_too_long' : { result, isSound: questions === 0 });
       };
       ours.on('message', (word: Word) => {
         if ('tells' in word) onTold?.(word.tells);
@@ -219,7 +219,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
     clearTimeout(timers.limit);
     clearTimeout(timers.late);
     clearInterval(watch);
-    for (const [event, listener] of ofWorker) worker.off(event, listener as (given: unknown) => void);
+    for (const [event, listener] of ofWorker) worker.off(event, listener as (payload: unknown) => void);
     ours.close();
   }
 }

@@ -24,14 +24,14 @@ export async function bucketMistakes(settings: ObjectStoreSettings, origins: rea
       let isRemoved = false;
       try {
         const { url, headers } = await storage.signPut(key, type, 1, 60);
-        const put = async () =>
+        const upload = async () =>
           (await fetch(url, { method: 'PUT', headers, body: 'x', signal: AbortSignal.timeout(answerMs) })).status;
-        const first = await put();
+        const first = await upload();
         if (first !== 200)
           return [
             `S3 answers ${first} to an upload to ${named}: does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?`,
           ];
-        const second = await put();
+        const second = await upload();
         const refusals = await Promise.all(asking.map((origin) => corsMistakes(url, named, origin)));
         await storage.remove(key);
         isRemoved = true;

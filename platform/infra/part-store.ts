@@ -149,7 +149,7 @@ export class PartStore extends S3Store {
     const metadata = await this.getMetadata(id);
     const { length } = this.#record;
     let number = (await this.retrieveParts(id)).length;
-    const begun = this.partKey(id, true);
+    const restKey = this.partKey(id, true);
     let filled = await this.#readIncomplete(id, number * partBytes, offset);
     const buffers = [filled.buffer, Buffer.allocUnsafe(partBytes)] as const;
     let at = offset;
@@ -158,9 +158,9 @@ export class PartStore extends S3Store {
     try {
       for await (const piece of source as AsyncIterable<Buffer>) {
         for (let from = 0; from < piece.length;) {
-          const taken = piece.copy(filled.buffer, filled.bytes, from, from + partBytes - filled.bytes);
-          [from, at] = [from + taken, at + taken];
-          filled.bytes += taken;
+          const copiedBytes = piece.copy(filled.buffer, filled.bytes, from, from + partBytes - filled.bytes);
+          [from, at] = [from + copiedBytes, at + copiedBytes];
+          filled.bytes += copiedBytes;
           if (filled.bytes < partBytes && at < length) continue;
           await sending;
           sending = this.uploadPart(metadata, filled.buffer.subarray(0, filled.bytes), ++number);
@@ -175,7 +175,7 @@ export class PartStore extends S3Store {
     const isContinued = number > this.#whole;
     this.#whole = number;
     if (filled.bytes > 0 && at > offset) await this.#storeIncomplete(id, filled.buffer.subarray(0, filled.bytes));
-    if (isContinued) await this.client.deleteObject({ Bucket: this.bucket, Key: begun });
+    if (isContinued) await this.client.deleteObject({ Bucket: this.bucket, Key: restKey });
     if (at === length) await this.#join(metadata);
     if (failure !== undefined) throw failure;
     return at;

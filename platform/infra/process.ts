@@ -14,7 +14,7 @@ import { reportLostSpans, stopTracing } from './tracing.ts';
 /** @param name of the process, on every line, also on lines about lost spans */
 export function createProcessLogger(name: string, level: string): Logger {
   const log = createLogger(name, level);
-  reportLostSpans((lost) => log.warn(lost, 'spans are lost: their receiver does not take them'));
+  reportLostSpans((losses) => log.warn(losses, 'spans are lost: their receiver does not take them'));
   return log;
 }
 

@@ -67,7 +67,7 @@ export function askProgram(
   args: readonly string[],
   { timeoutMs = answerTimeoutMs, env }: { timeoutMs?: number; env?: NodeJS.ProcessEnv } = {},
 ): Promise<string> {
-  const asked = args.join(' ');
+  const argumentText = args.join(' ');
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -89,12 +89,12 @@ export function askProgram(
     };
     const collect = (chunks: Buffer[]) => (chunk: Buffer) => {
       output.bytes += chunk.length;
-      if (output.bytes > mostOutputBytes) fail(`says more than ${mostOutputBytes / 1_048_576} MB to ${asked}`);
+      if (output.bytes > mostOutputBytes) fail(`says more than ${mostOutputBytes / 1_048_576} MB to ${argumentText}`);
       else chunks.push(chunk);
     };
     child.stdout.on('data', collect(output.out));
     child.stderr.on('data', collect(output.error));
-    const limit = setTimeout(() => fail(`does not answer ${asked} within ${timeoutMs / 1_000} s`), timeoutMs);
+    const limit = setTimeout(() => fail(`does not answer ${argumentText} within ${timeoutMs / 1_000} s`), timeoutMs);
     process.once('exit', end);
     const finish = () => {
       clearTimeout(limit);
@@ -114,10 +114,10 @@ export function askProgram(
     });
     child.once('close', (code, signal) => {
       finish();
-      const said = Buffer.concat([...output.out, ...output.error]).toString('utf8');
+      const printed = Buffer.concat([...output.out, ...output.error]).toString('utf8');
       if (failure !== undefined) reject(new Error(failure));
-      else if (code !== 0) reject(new Error(`ends with ${signal ?? `exit code ${code}`}: ${lastWords(said)}`));
-      else resolve(said);
+      else if (code !== 0) reject(new Error(`ends with ${signal ?? `exit code ${code}`}: ${lastWords(printed)}`));
+      else resolve(printed);
     });
   });
 }

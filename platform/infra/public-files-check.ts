@@ -17,11 +17,11 @@ export async function publicFilesMistakes(settings: ObjectStoreSettings): Promis
   const content = randomUUID();
   try {
     await storage.put(key, 'text/plain', Readable.from([Buffer.from(content)]));
-    const said = await answerOf(storage.publicAddress(key), content);
-    return said === undefined
+    const wrongAnswer = await answerOf(storage.publicAddress(key), content);
+    return wrongAnswer === undefined
       ? []
       : [
-          `A file of the bucket ${settings.publicBucket} (S3_PUBLIC_BUCKET) is not publicly readable below PUBLIC_FILES_URL (${said}): allow s3:GetObject to everyone in the policy of the bucket. If the store has "Block public access", switch it off for the bucket first. Or let PUBLIC_FILES_URL lead to a server that may read it (docs/how-to/deploy.md, Buckets).`,
+          `A file of the bucket ${settings.publicBucket} (S3_PUBLIC_BUCKET) is not publicly readable below PUBLIC_FILES_URL (${wrongAnswer}): allow s3:GetObject to everyone in the policy of the bucket. If the store has "Block public access", switch it off for the bucket first. Or let PUBLIC_FILES_URL lead to a server that may read it (docs/how-to/deploy.md, Buckets).`,
         ];
   } finally {
     await storage.remove(key).catch(() => undefined); // also if the answer got lost, because the file may exist

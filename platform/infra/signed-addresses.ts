@@ -37,7 +37,7 @@ export function createAddressSigner(
   access: S3RequestPresignerOptions,
 ): (read: SignedRead) => Promise<string> {
   const presigner = new S3RequestPresigner(access);
-  const kept = new LRUCache<string, string>({
+  const cache = new LRUCache<string, string>({
     max: keptAtMost,
     ttl: keptMs,
     ttlResolution: 0,
@@ -63,10 +63,10 @@ export function createAddressSigner(
   return async (read) => {
     if (read.seconds !== undefined) return sign(read, read.seconds);
     const name = JSON.stringify([read.bucket, read.key, read.answer?.disposition, read.answer?.contentType]);
-    const known = kept.get(name);
+    const known = cache.get(name);
     if (known !== undefined) return known;
     const address = await sign(read, (goodMs + keptMs) / 1_000);
-    kept.set(name, address);
+    cache.set(name, address);
     return address;
   };
 }

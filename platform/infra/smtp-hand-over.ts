@@ -76,10 +76,10 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
   });
   // The connection reads the message itself, not a copy that is buffered in advance. So the end of the message shows that all of it was
   // written.
-  transport.use('stream', (mail, done) => {
+  transport.use('stream', (mail, callback) => {
     const { bytes, onWritten } = mail.data as Message;
     mail.message.createReadStream = () => Readable.from(inPieces(bytes)).once('end', onWritten);
-    done();
+    callback();
   });
   let idle = connections;
   const waiting = new Set<() => void>();
@@ -92,10 +92,10 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
     return new Promise<boolean>((resolve) => {
       const timer = limitMs === undefined ? undefined : setTimeout(() => give(false), limitMs);
       const take = () => give(true);
-      const give = (taken: boolean) => {
+      const give = (isIdle: boolean) => {
         clearTimeout(timer);
         waiting.delete(take);
-        resolve(taken);
+        resolve(isIdle);
       };
       waiting.add(take);
     });

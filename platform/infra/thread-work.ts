@@ -35,21 +35,21 @@ export function serveThread(work: (data: unknown, orderer: Orderer) => Promise<o
 }
 
 async function serve(port: MessagePort, work: (orderer: Orderer) => Promise<object>): Promise<void> {
-  const asked = new Map<number, (bytes: Answer['bytes']) => void>();
+  const openQuestions = new Map<number, (bytes: Answer['bytes']) => void>();
   const lent: ArrayBuffer[] = [];
   let questions = 0;
   const say = (word: Word) => port.postMessage(word, []); // nothing is transferred
   port.on('message', ({ number, bytes }: Answer) => {
     lent.push(bytes.buffer);
-    asked.get(number)?.(bytes);
-    asked.delete(number);
+    openQuestions.get(number)?.(bytes);
+    openQuestions.delete(number);
   });
   const ends = await work({
     tell: (message) => say({ tells: message }),
     ask(question) {
       const number = ++questions;
       say({ asks: question, number });
-      return new Promise((resolve) => asked.set(number, resolve));
+      return new Promise((resolve) => openQuestions.set(number, resolve));
     },
   });
   // Freed immediately: the next piece of work finds none of these bytes, and does not pay for them.

@@ -86,9 +86,9 @@ describe('dev/components', () => {
       const options = { env: { PATH }, report: (line: string) => void lines.push(line) };
       expect(await find(thing, options)).to.equal(at('right'));
       expect(lines).to.deep.equal([
-        `The thing: ${at('linked')} is a link that leads to no file; it is passed over`,
-        `The thing: ${at('old')} is version 1; 2 or newer is needed; it is passed over`,
-        `The thing: ${at('idle')} does not work here: does not start; it is passed over`,
+        `The thing: ${at('linked')} is a link that leads to no file; it is skipped`,
+        `The thing: ${at('old')} is version 1; 2 or newer is needed; it is skipped`,
+        `The thing: ${at('idle')} does not work here: does not start; it is skipped`,
       ]);
     });
 
@@ -220,9 +220,11 @@ describe('dev/components', () => {
         `holds server 1.21.3; ${needed}`,
       );
       expect(await says(temporal, 'temporal, a calendar, 2.0')).to.equal(
-        `does not say which server it holds, but "temporal, a calendar, 2.0"; ${needed}`,
+        `does not print the version of its server, but "temporal, a calendar, 2.0"; ${needed}`,
       );
-      expect(await flawOf(temporal, 'exit 0')).to.equal(`does not say which server it holds, but nothing; ${needed}`);
+      expect(await flawOf(temporal, 'exit 0')).to.equal(
+        `does not print the version of its server, but nothing; ${needed}`,
+      );
       expect(await flawOf(temporal, 'echo no config >&2; exit 2')).to.equal(
         `ends with exit code 2: no config; ${needed}`,
       );

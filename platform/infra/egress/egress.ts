@@ -170,12 +170,12 @@ function readTarget(text: string): Target {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (net.isIP(host) === 0 && !isHostName(host)) return { problem: 'The url has no valid host name.' };
   // The URL parser replaces other spellings of an address (127.1), full-width letters and invisible characters.
-  const shown = url.href === `${text}/` ? text : url.href;
-  if (shown.length > maxUrlLength)
+  const shownUrl = url.href === `${text}/` ? text : url.href;
+  if (shownUrl.length > maxUrlLength)
     return {
-      problem: `The url has ${shown.length} characters when it is written in ASCII; at most ${maxUrlLength} are possible.`,
+      problem: `The url has ${shownUrl.length} characters when it is written in ASCII; at most ${maxUrlLength} are possible.`,
     };
-  return { host, port: Number(url.port || 443), url: shown };
+  return { host, port: Number(url.port || 443), url: shownUrl };
 }
 
 /**

@@ -49,8 +49,8 @@ export async function writePictures(image, { width, height, hasAlpha, convert })
     const resized = image.clone().resize(size);
     const small = convert ? await converted(resized, convert) : resized;
     // Mail programs show JPEG and PNG everywhere. An animation becomes its first picture.
-    const made = hasAlpha ? small.png() : small.jpeg({ quality: 85 });
-    const { data, info } = await made.toBuffer({ resolveWithObject: true });
+    const encoded = hasAlpha ? small.png() : small.jpeg({ quality: 85 });
+    const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
     const head = Buffer.alloc(12);
     for (const [at, value] of [data.length, info.width, info.height].entries()) head.writeUInt32BE(value, 4 * at);
     pictures.push(head, data);

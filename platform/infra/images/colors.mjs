@@ -97,8 +97,8 @@ export function toStandardColors(codes) {
   const light = lights[codes.transfer] ?? ((color) => color.map((signal) => signal ** displayGamma));
   const signalOf = codes.transfer === transfers.srgb ? linearToSrgb : (one) => one ** (1 / displayGamma);
   return (color) => {
-    const shown = light(color);
-    return (matrix ? matrix.map((row) => sum(row, shown)) : shown).map((one) => signalOf(clipped(one)));
+    const screenLight = light(color);
+    return (matrix ? matrix.map((row) => sum(row, screenLight)) : screenLight).map((one) => signalOf(clipped(one)));
   };
 }
 

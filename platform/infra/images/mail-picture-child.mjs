@@ -39,8 +39,8 @@ async function writePicture() {
   const formats = hasAlpha
     ? [image.clone().png(), image.clone().png({ palette: true, effort: 1 })]
     : [image.jpeg({ quality: 85 })];
-  for (const made of formats) {
-    const picture = await made.toBuffer({ resolveWithObject: true });
+  for (const candidate of formats) {
+    const picture = await candidate.toBuffer({ resolveWithObject: true });
     if (picture.data.length > rules.mostBytes) continue;
     const isMoving = pages > 1 || isAnimatedPng(format) || isImageSequence(format);
     const isAnimatable =
@@ -53,8 +53,8 @@ async function writePicture() {
 
 /** Writes all pictures of an animation, with their times. Mail programs show a GIF everywhere, and no other animation. */
 async function writeAnimation() {
-  const made = open({ animated: true }).resize({ width: rules.animatedWidth, withoutEnlargement: true }).gif();
-  const { data, info } = await made.toBuffer({ resolveWithObject: true });
+  const candidate = open({ animated: true }).resize({ width: rules.animatedWidth, withoutEnlargement: true }).gif();
+  const { data, info } = await candidate.toBuffer({ resolveWithObject: true });
   if (data.length > rules.mostBytes) {
     process.exitCode = exitCodes.tooHeavy;
     return;

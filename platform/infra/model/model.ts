@@ -106,9 +106,9 @@ export function createModel({ apiKey, baseUrl }: ModelSettings, patience: Patien
     fetchOptions: { dispatcher: new Agent({ keepAliveTimeout: keptWarmMs }) },
   });
   return (request, signal) => {
-    const left = new AbortController();
-    const events = ask(client, patience, request, AbortSignal.any([signal, left.signal]));
-    return readAhead(events, maxAhead, () => left.abort());
+    const readerLeaving = new AbortController();
+    const events = ask(client, patience, request, AbortSignal.any([signal, readerLeaving.signal]));
+    return readAhead(events, maxAhead, () => readerLeaving.abort());
   };
 }
 

@@ -19,8 +19,12 @@ const lookEveryMs = 1_000;
 export async function untilMayContract(source: DataSource, withinMs: number): Promise<void> {
   const db = new Queries(source.manager);
   if (!(await hasProcesses(db))) return; // an empty database
-  const done = new Set((await db.rows<{ name: string }>(sql`SELECT name FROM migrations`)).map(({ name }) => name));
-  const pending = source.migrations.filter(isContraction).filter(({ constructor }) => !done.has(constructor.name));
+  const appliedNames = new Set(
+    (await db.rows<{ name: string }>(sql`SELECT name FROM migrations`)).map(({ name }) => name),
+  );
+  const pending = source.migrations
+    .filter(isContraction)
+    .filter(({ constructor }) => !appliedNames.has(constructor.name));
   const newest = pending.toSorted((one, other) => (isBefore(one.needs, other.needs) ? 1 : -1))[0];
   if (!newest) return;
   const { needs } = newest;

@@ -88,10 +88,13 @@ export async function preparePartitions(
 ): Promise<{ made: number; moved: number }> {
   const { ms } = spans[table.span];
   const first = beginningOf(now, table.span);
-  const wanted = Array.from({ length: Math.floor((now + aheadMs - first) / ms) + 1 }, (_, nth) => first + nth * ms);
-  const taken = await takenByDefault(db, table, first + wanted.length * ms);
+  const neededSpans = Array.from(
+    { length: Math.floor((now + aheadMs - first) / ms) + 1 },
+    (_, nth) => first + nth * ms,
+  );
+  const spansInDefault = await takenByDefault(db, table, first + neededSpans.length * ms);
   const there = await partitionsOf(db, table);
-  const missing = [...new Set([...taken, ...wanted])].filter(
+  const missing = [...new Set([...spansInDefault, ...neededSpans])].filter(
     (from) => !there.some((one) => one.from <= from && from < one.to),
   );
   let made = 0;

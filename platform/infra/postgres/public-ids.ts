@@ -14,11 +14,11 @@ const publicIdTaken = (kind: string) =>
  */
 export async function insertWithPublicId(
   kind: PublicKind,
-  { public_id: asked, title }: { public_id?: string; title: string },
+  { public_id: requestedId, title }: { public_id?: string; title: string },
   insert: (publicId: string) => Promise<boolean>,
 ): Promise<void> {
-  if (asked !== undefined) {
-    if (!(await insert(asked))) throw publicIdTaken(kind);
+  if (requestedId !== undefined) {
+    if (!(await insert(requestedId))) throw publicIdTaken(kind);
     return;
   }
   const candidates = publicIdsFrom(title, kind, () => newId().slice(-6));

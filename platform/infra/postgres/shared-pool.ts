@@ -46,13 +46,13 @@ interface Shares {
 
 /** @param limit permits of each holder; without a free permit the holder's work waits in line */
 export function createShares(limit: number): Shares {
-  const held = new Map<string, number>();
+  const permitsInUse = new Map<string, number>();
   const lines = new Map<string, Set<() => void>>();
   return {
     enter(holder, go) {
-      const count = held.get(holder) ?? 0;
+      const count = permitsInUse.get(holder) ?? 0;
       if (count < limit) {
-        held.set(holder, count + 1);
+        permitsInUse.set(holder, count + 1);
         return go();
       }
       const line = lines.get(holder) ?? new Set();
@@ -75,9 +75,9 @@ export function createShares(limit: number): Shares {
     leave(holder) {
       const [next] = lines.get(holder) ?? [];
       if (next) return next(); // the next in line gets the permit
-      const count = (held.get(holder) ?? 1) - 1;
-      if (count > 0) held.set(holder, count);
-      else held.delete(holder);
+      const count = (permitsInUse.get(holder) ?? 1) - 1;
+      if (count > 0) permitsInUse.set(holder, count);
+      else permitsInUse.delete(holder);
     },
   };
 }

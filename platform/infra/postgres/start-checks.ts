@@ -80,8 +80,8 @@ async function clockMistakes(database: DatabaseSettings): Promise<string[]> {
 async function schemaMistakes(client: pg.Client, build: Build | undefined): Promise<string[]> {
   try {
     const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations');
-    const done = new Set(rows.map(({ name }) => name));
-    if (!migrations.every(({ name }) => done.has(name))) return [schemaBehind()];
+    const appliedNames = new Set(rows.map(({ name }) => name));
+    if (!migrations.every(({ name }) => appliedNames.has(name))) return [schemaBehind()];
     if (!build) return [];
     const contractions = await client.query<{ needs: string }>('SELECT needs FROM schema_contractions');
     const mistake = contractionMistake(contractions.rows, build);

@@ -105,7 +105,7 @@ export function remarksOn({ unknownThere, differing }: ZoneReport): string[] {
     .slice(0, namedZones)
     .map(
       ({ zone, at, here, there }) =>
-        `${zone}: from ${at.toISOString().slice(0, 10)} on, at the latest, Node shows ${shown(here)}, and Postgres ${shown(there)}.`,
+        `${zone}: from ${at.toISOString().slice(0, 10)} on, at the latest, Node shows ${offsetText(here)}, and Postgres ${offsetText(there)}.`,
     );
   if (differing.length > namedZones) remarks.push(`${differing.length - namedZones} further zones differ.`);
   if (unknownThere.length > 0) remarks.push(`Postgres does not know ${listed(unknownThere)}.`);
@@ -122,7 +122,7 @@ const listed = (zones: readonly string[]): string =>
     : `${zones.slice(0, namedZones).join(', ')} and ${zones.length - namedZones} more`;
 
 /** @param offset in seconds @returns such as `UTC+5:30` */
-function shown(offset: number): string {
+function offsetText(offset: number): string {
   const minutes = Math.round(Math.abs(offset) / 60);
   const rest = minutes % 60;
   return `UTC${offset < 0 ? '-' : '+'}${Math.floor(minutes / 60)}${rest === 0 ? '' : `:${String(rest).padStart(2, '0')}`}`;

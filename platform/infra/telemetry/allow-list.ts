@@ -35,12 +35,12 @@ const allowed: Readonly<Record<string, RegExp>> = {
 
 /** @returns the listed attributes whose values match */
 function allowedAttributes(attributes: Attributes): Record<string, string | number> {
-  const left: Record<string, string | number> = {};
+  const passed: Record<string, string | number> = {};
   for (const [name, value] of Object.entries(attributes)) {
     const isSimple = typeof value === 'string' || typeof value === 'number';
-    if (isSimple && Object.hasOwn(allowed, name) && allowed[name]?.test(String(value))) left[name] = value;
+    if (isSimple && Object.hasOwn(allowed, name) && allowed[name]?.test(String(value))) passed[name] = value;
   }
-  return left;
+  return passed;
 }
 
 /** Statements that are not prepared, by their first word. */
@@ -90,7 +90,7 @@ function allowedSpan(span: ReadableSpan): ReadableSpan {
 /** @returns an exporter that exports only the listed attributes */
 export function allowListed(exporter: SpanExporter): SpanExporter {
   return {
-    export: (spans, done) => exporter.export(spans.map(allowedSpan), done),
+    export: (spans, callback) => exporter.export(spans.map(allowedSpan), callback),
     shutdown: () => exporter.shutdown(),
     forceFlush: async () => exporter.forceFlush?.(),
   };

@@ -10,15 +10,15 @@ export interface Losses {
   /** @returns an exporter that passes spans on and counts failures */
   counting(exporter: SpanExporter): SpanExporter;
   /** @param tell receives the losses since the last report, once a minute at most, when a loss occurs */
-  report(tell: (lost: LostSpans) => void): void;
+  report(tell: (countLoss: LostSpans) => void): void;
 }
 
 /** @param now milliseconds that never go back */
 export function createLosses(now: () => number = () => performance.now()): Losses {
-  let tell: ((lost: LostSpans) => void) | undefined;
+  let tell: ((countLoss: LostSpans) => void) | undefined;
   let toldAt = -Infinity;
   let spans = 0;
-  const lost = (count: number, error: unknown) => {
+  const countLoss = (count: number, error: unknown) => {
     spans += count;
     if (!tell || now() - toldAt < tellEveryMs) return;
     const { code, name } = describeError(error);
@@ -28,10 +28,10 @@ export function createLosses(now: () => number = () => performance.now()): Losse
   };
   return {
     counting: (exporter) => ({
-      export: (batch, done) =>
+      export: (batch, callback) =>
         exporter.export(batch, (result) => {
-          if (result.error) lost(batch.length, result.error);
-          done(result);
+          if (result.error) countLoss(batch.length, result.error);
+          callback(result);
         }),
       shutdown: () => exporter.shutdown(),
       forceFlush: async () => exporter.forceFlush?.(),

@@ -90,9 +90,9 @@ async function lookAtFile(
   const found = { file, identity };
   const ask = (args: readonly string[]) => askProgram(file, args, { env });
   try {
-    const said = await ask(['-version']);
-    const [, version] = /^ffmpeg version (\S+)/m.exec(said) ?? [];
-    if (version === undefined) return wrong(found, `says ${firstWords(said)} to -version, so it is no ffmpeg`);
+    const versionText = await ask(['-version']);
+    const [, version] = /^ffmpeg version (\S+)/m.exec(versionText) ?? [];
+    if (version === undefined) return wrong(found, `says ${firstWords(versionText)} to -version, so it is no ffmpeg`);
     const there = { ...found, version };
     const lacking = await lackingParts(ask);
     if (lacking.length > 0) return wrong(there, `lacks ${listed(lacking)}`);
@@ -120,8 +120,8 @@ const named = ({ file, version }: Found): string => (version === undefined ? fil
 
 function missing(executable: string, unusable: readonly string[]): string {
   const place = executable.includes('/') ? `at ${executable}` : `named ${executable} on the PATH`;
-  const seen = unusable.length === 0 ? '' : ` (${unusable.join(', ')})`;
-  return `There is no ffmpeg ${place}${seen}: ${consequence}; ${remedy}.`;
+  const skippedPrograms = unusable.length === 0 ? '' : ` (${unusable.join(', ')})`;
+  return `There is no ffmpeg ${place}${skippedPrograms}: ${consequence}; ${remedy}.`;
 }
 
 /** @returns a text that changes when the file, or the file behind a link, changes */

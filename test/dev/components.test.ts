@@ -47,7 +47,7 @@ describe('dev/components', () => {
       ...options,
     });
 
-  describe('the order of places', () => {
+  describe('the order of sources', () => {
     it('1. the variable with the path of the component', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       const own = await executable(path.join(directory, 'mine'));
@@ -72,7 +72,7 @@ describe('dev/components', () => {
       expect(await find(component([], { flawOf: async () => 'too old' }))).to.equal(cached());
     });
 
-    it('2. the PATH: a later one where an earlier one is broken, too old, or does not work', async () => {
+    it('2. the PATH: uses a later program if an earlier one is broken, too old, or does not work', async () => {
       const at = (name: string) => path.join(directory, name, 'thing');
       await mkdir(path.dirname(at('linked')));
       await symlink('/there/is/none', at('linked'));
@@ -102,7 +102,7 @@ describe('dev/components', () => {
       );
     });
 
-    it('2. the PATH: a program is looked at once, however often it is asked for', async () => {
+    it('2. the PATH: checks a program only once, however often it is requested', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       let looks = 0;
       const thing = component([], { flawOf: async () => void (looks += 1) });
@@ -213,7 +213,7 @@ describe('dev/components', () => {
       expect(await says(versitygw, 'Version  : v1.0.9')).to.equal('is version 1.0.9; 1.8.0 or newer is needed');
     });
 
-    it('is refused with what was found: another program, an old one, one that fails or says nothing', async () => {
+    it('is refused with a reason: another program, an old version, a failure or no output', async () => {
       const { temporal } = components;
       const needed = '1.29.0 or newer is needed';
       expect(await says(temporal, 'temporal version 0.10.7 (server 1.21.3) (ui 2.16.2)')).to.equal(

@@ -98,7 +98,7 @@ const literals = [
   'https://a.b.localhost./',
 ];
 
-/** The urls that are refused for their form, before anybody is asked for an address. */
+/** Urls that are refused for their form, before their name is resolved. */
 const malformed = [
   '',
   'example.com',
@@ -151,7 +151,7 @@ const malformed = [
   `https://${'a.'.repeat(127)}example.com/`,
 ];
 
-/** What is registered, and what is stored and shown: the address that will be requested. */
+/** The registered url, and the stored and shown url: the address of requests. */
 const accepted: readonly (readonly [text: string, shown: string])[] = [
   ['https://example.com', 'https://example.com'],
   ['https://example.com/', 'https://example.com/'],
@@ -290,7 +290,7 @@ describe('registration of a url: it must be https and resolve to the public inte
   });
 });
 
-describe('a text that is fetched over the guarded way out (CAMP-15)', () => {
+describe('a text that is fetched over the guarded egress (CAMP-15)', () => {
   it('is the body of a 200; any other answer is an error, and an address that is not public is never asked', async () => {
     const authority = await makeAuthority();
     const answers = ['200 OK', '404 Not Found', '302 Found\r\nLocation: https://receiver.test/'];

@@ -1,9 +1,9 @@
 /** How servers of this process begin to listen, and how they end. */
 import type { Server } from 'node:http';
 
-/** How long requests in flight may take to end. The longest is the name lookup of a registration. */
+/** The time that requests in flight may take to end. The longest is the name lookup of a registration. */
 const drainMs = 15_000;
-/** How often idle connections are closed meanwhile. */
+/** The interval at which idle connections are closed meanwhile. */
 const idleCheckMs = 50;
 
 /** @param port 0 for a free port @returns the port */

@@ -11,7 +11,7 @@ import { eventStreamsRefused } from './metrics.ts';
 import type { Caller } from './operation.ts';
 import { RefusalToPerson } from '../domain/language/refusal.ts';
 
-/** How often sessions of open streams are checked. A stream ends at the second check that does not find its session. */
+/** The interval at which sessions of open streams are checked. A stream ends at the second check that does not find its session. */
 const lookEveryMs = 1_000;
 /** `Retry-After` for a caller at the limit of open streams: about as long as an answer takes. */
 const retryAfterSeconds = 5;

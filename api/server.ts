@@ -37,7 +37,7 @@ import { createOpenStreams } from './open-streams.ts';
 import { billingOf } from './billing.ts';
 import { mailNoticesOf } from './mail-notices.ts';
 
-/** How often a silent stream sends a comment: proxies close a silent connection after 30 s or more (DEC-22). */
+/** The interval at which a silent stream sends a comment: proxies close a silent connection after 30 s or more (DEC-22). */
 const heartbeatMs = 15_000;
 /** The time limit for a request to arrive: 32 MB of CSV at a megabit a second. JSON has less (`middleware/body.ts`). */
 const longestBodyMs = 300_000;
@@ -48,7 +48,7 @@ export interface ApiOptions {
   /** Replaces `API_CLOSES_AFTER_MS`. */
   readinessGraceMs?: number;
   completionWatchMs?: number;
-  /** How long a call waits for its counter. */
+  /** The time for which a call waits for its counter. */
   counterDeadlineMs?: number;
 }
 

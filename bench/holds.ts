@@ -25,7 +25,7 @@ const times = 3;
 const fillers = ['😀', '{{', '*[_`<- '];
 /** Operations whose answers are files of the build, equal for every caller. */
 const documents: ReadonlySet<OperationId> = new Set<OperationId>(['getContract']);
-/** How many of the slowest operations are named. */
+/** The number of the slowest operations that are named. */
 const named = 12;
 
 const wishes: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: ofScene, inBody: ofScene };

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- media`: what others notice while ten hostile files are completed at once (DEC-54): `/healthz` and the session of
- * somebody else beside it, and the same alone. The event loop of the API must stay free, so this is the p99 of `/healthz`.
+ * `npm run bench -- media`: the effect on other callers when ten hostile files are completed together (DEC-54). It calls `/healthz` and
+ * reads another person's session, with and without this load. The API's event loop must stay free, so the main figure is the p99 of
+ * `/healthz`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -17,18 +18,18 @@ import { benchTus } from './media-tus.ts';
 import { onFreshStack, progress, quantile, report } from './support.ts';
 
 const rounds = 6;
-/** Completed at once. */
+/** Files that are completed together. */
 const files = 10;
-/** How often somebody asks for the API's health meanwhile. */
+/** The interval of the health requests meanwhile. */
 const everyMs = 5;
 const aloneMs = 5_000;
 /** Milliseconds of the p99. */
 const aim = 50;
-/** Of the p95 of a session, beside and alone. */
+/** The target of the p95 of a session, as a multiple of the p95 without load. */
 const aimOfSession = 2;
 
 export const mediaMeasurements = ['hostile', ...pictureMeasurements, 'storage', 'tus', 'largest'];
-/** Not measured unless it is named. */
+/** Runs only when named. */
 export const longMediaMeasurements = ['largest'];
 
 export async function benchMedia(selection: readonly string[]): Promise<void> {
@@ -47,7 +48,7 @@ export async function benchMedia(selection: readonly string[]): Promise<void> {
   });
 }
 
-/** A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a cut PNG of 15 MB: each once cost seconds. */
+/** A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a cut PNG of 15 MB. Each once cost seconds. */
 const hostile = [
   archiveOfManyEntries(),
   jpegOfManySegments(),

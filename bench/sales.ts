@@ -188,7 +188,7 @@ async function measureDelivered(
   await receiver.stop();
 }
 
-/** How often the count is locked, for how long, and how long it is free in between. */
+/** The number of locks of the count, the time of each, and the free time in between. */
 const holds = 4;
 const holdMs = 11_000;
 const freeMs = 50;

@@ -33,7 +33,7 @@ const everyMs = 300;
 const rounds = 3;
 /** A code or an answer that has not come by then counts with this time: the figure is bad, not missing. */
 const arrivalLimitMs = 30_000;
-/** How long bulk runs before a round with it begins, and how long a round without it waits at most for running bulk to end. */
+/** The time for which bulk runs before a round with bulk, and the longest wait of a round without bulk until running bulk ends. */
 const underWayMs = 5_000;
 const drainMs = 60_000;
 /** The target, as a multiple of the p95 without invitations. */

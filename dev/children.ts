@@ -21,7 +21,7 @@ export interface ChildOptions {
   readonly attached?: 'terminal';
   /** The signal that asks it to end. */
   readonly stopSignal?: NodeJS.Signals;
-  /** How long it may take to end before it is killed. */
+  /** The time that it may take to end before it is killed. */
   readonly graceMs?: number;
   /** The user of the process, if it is another one. */
   readonly identity?: { readonly uid: number; readonly gid: number };

@@ -40,7 +40,7 @@ export interface FakeModel {
   rule(rule: Rule | undefined): void;
   /** Resolves with the first `count` requests when they have arrived. @throws Error after the time */
   waitFor(count: number, timeoutMs: number): Promise<readonly SeenRequest[]>;
-  /** How many connections were opened so far. */
+  /** The number of connections that were opened so far. */
   connections(): number;
   /** How many requests the client closed before their end. */
   closedByClient(): number;

@@ -28,7 +28,7 @@ export type Answer =
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string | Buffer;
-      /** How long the receiver waits before it answers. */
+      /** The time for which the receiver waits before it answers. */
       readonly delayMs?: number;
     };
 

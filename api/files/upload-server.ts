@@ -10,7 +10,7 @@ import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { PartStore } from '../../platform/infra/part-store.ts';
 
-/** How long a holder that was asked to stop may continue; the received bytes are stored. 0 would mean three seconds. */
+/** The time for which a holder that was asked to stop may continue; the received bytes are stored. 0 would mean three seconds. */
 const letGoMs = 1;
 
 export interface UploadServerDeps {

@@ -1,7 +1,7 @@
 /** A circuit breaker for a store that is down. After a failure, one call a second tries the store; the other calls fail immediately. */
 import { CountersUnavailable, storeDeadlineMs } from './counter-store.ts';
 
-/** How long a store that failed is not called, in milliseconds. */
+/** The time for which a store that failed is not called, in milliseconds. */
 const restMs = 1_000;
 
 export type Circuit = <T>(work: () => Promise<T>) => Promise<T>;

@@ -8,7 +8,7 @@ export class CountersUnavailable extends Error {
   }
 }
 
-/** How long a request may wait for its counter, in milliseconds; then the counters count as down. */
+/** The time for which a request may wait for its counter, in milliseconds; then the counters count as down. */
 export const storeDeadlineMs = 500;
 
 /** Counters that several processes share. Every method rejects with the driver's error if the store is unusable. */

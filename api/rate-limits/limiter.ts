@@ -76,7 +76,7 @@ export interface LimiterOptions {
   /** Called when the store fails, at most about once a second. Ordinary writes then pass unlimited, which an operator should know. */
   readonly onFailure: (error: unknown) => void;
   /**
-   * How long a call waits for its counter; {@link storeDeadlineMs} if absent. Tests of exact counts wait longer, because their machine
+   * The time for which a call waits for its counter; {@link storeDeadlineMs} if absent. Tests of exact counts wait longer, because their machine
    * may be busy.
    */
   readonly deadlineMs?: number;

@@ -18,7 +18,7 @@ const sweepPage = 1_000;
 
 interface Increment {
   key: string;
-  /** How long a new counter is kept. */
+  /** The time for which a new counter is kept. */
   keepSeconds: number;
   by: number;
 }

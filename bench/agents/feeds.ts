@@ -1,4 +1,4 @@
-/** How often ten API processes read from Postgres while each follows some of 50 answers that are being written. */
+/** The rate at which ten API processes read from Postgres while each follows some of 50 answers that are being written. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';

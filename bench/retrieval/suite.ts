@@ -29,7 +29,7 @@ export const retrievalMeasurements = ['quality', 'scripts', 'citations', 'size',
 
 /** How many passages count. */
 const mostPassages = 8;
-/** How often each question is asked to time it. */
+/** The number of times that each question is asked to time it. */
 const repetitions = 5;
 
 const sizes = { small: 5_000, large: 50_000 };

@@ -12,7 +12,7 @@ export interface History {
   clubId: Id;
   endpointId: Id;
   deliveries: number;
-  /** How many of the newest are still pending, and due. */
+  /** The number of the newest deliveries that are still pending, and due. */
   pending: number;
   /** The creation of the newest; the oldest was 90 days earlier. */
   end: Date;

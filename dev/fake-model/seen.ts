@@ -21,7 +21,7 @@ export class SeenRequest {
   readonly body: unknown;
   readonly receivedAt = new Date();
   outcome: Outcome = 'open';
-  /** How many events were sent. */
+  /** The number of events that were sent. */
   events = 0;
   /** The text that was sent. */
   text = '';

@@ -47,5 +47,5 @@ export const parts: Readonly<
   mailbox: { title: 'Mailbox', ports: ['smtp', 'mailbox'], variables: ['SMTP_URL', 'MAILBOX_URL'] },
 };
 
-/** How long a part may take from its start until it answers. */
+/** The time that a part may take from its start until it answers. */
 export const startTimeoutMs = 60_000;

@@ -16,7 +16,7 @@ export interface TemporalPorts {
   readonly temporalUi?: number;
 }
 
-/** How long closed workflows stay readable. */
+/** The time for which closed workflows stay readable. */
 const retention = '3 days';
 
 const dynamicConfig = {

@@ -46,7 +46,7 @@ export interface Asker {
   readonly token: string;
 }
 
-/** How long the tour waits for a mail, for an attempt, or for a change in the API. */
+/** The time for which the tour waits for a mail, for an attempt, or for a change in the API. */
 export const patienceMs = 20_000;
 
 export function setScene(

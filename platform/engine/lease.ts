@@ -107,7 +107,7 @@ export interface HeldLease {
 }
 
 interface Holding {
-  /** How long each renewal lasts. */
+  /** The duration of each renewal. */
   seconds: number;
   everyMs: number;
   /** A further condition on the row. */

@@ -19,15 +19,15 @@ const longestQueryMs = 5_000;
 const sweepRound = 'sweep';
 /** The most rows of a table that a round removes. */
 const removedARound = 1_000;
-/** How long the network address of a sign-up is stored: as long as the limit of sign-ups looks back (DEC-62). */
+/** The time for which the network address of a sign-up is stored: as long as the limit of sign-ups looks back (DEC-62). */
 const signUpNetworkMs = 3_600_000;
-/** How long the row of a mail that was sent is stored. */
+/** The time for which the row of a mail that was sent is stored. */
 const mailHistoryMs = 30 * 86_400_000;
 
 /** Some kinds of rows could not be read; overdue rows of the other kinds were woken. */
 export class IncompleteRound extends Error {
   override name = 'IncompleteRound';
-  /** How many workflows were woken nevertheless. */
+  /** The number of workflows that were woken nevertheless. */
   readonly rescued: number;
 
   /** @param cause the error of the first kind that failed */

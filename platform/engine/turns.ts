@@ -10,7 +10,7 @@ import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { highestId, idAfter, idOfTime, noClub, type Id } from '../core/ids.ts';
 import { anotherIsCurrent } from './releases.ts';
 
-/** How long a relay may work on a claimed row. After this another relay may claim the row. */
+/** The time for which a relay may work on a claimed row. After this another relay may claim the row. */
 const leaseSeconds = 30;
 /** The wait after a failure. It doubles with each further failure, up to the longest wait. */
 const backoff = { seconds: 5, longestSeconds: 600 } as const;
@@ -55,7 +55,7 @@ export function unknownFront(): Front {
   return { since: undefined, lookedAt: -Infinity, tookMs: 0 };
 }
 
-/** How often all rows are read, unless reading is slow. */
+/** The interval at which all rows are read, unless reading is slow. */
 const looksEveryMs = 1_000;
 /** Reading all rows takes at most a tenth of the time … */
 const restForEachMs = 10;

@@ -52,12 +52,12 @@ interface Thread {
 /** The loader caches compiled modules for all threads, which halves the CPU of a thread's start. */
 const loader = new URL(isBuilt ? '../start.mjs' : '../load.mjs', import.meta.url).href;
 
-/** How often the memory of a thread is measured, in milliseconds. */
+/** The interval at which the memory of a thread is measured, in milliseconds. */
 const watchMs = 200;
 const clockFactor = 4;
 /** Wall-clock milliseconds to load the modules: far longer than on any machine that makes progress. */
 const startWithinMs = 20_000;
-/** How long an idle thread is kept, because starting another one takes 100 ms of CPU. It never keeps the process alive. */
+/** The time that an idle thread is kept, because starting another one takes 100 ms of CPU. It never keeps the process alive. */
 const keptMs = 60_000;
 
 /**

@@ -43,7 +43,7 @@ const copiesAtOnce = 4;
 /** The lifetime of an address that is used immediately. The store's clock may be slow. */
 const sendSeconds = 15 * 60;
 
-/** How often a removal is tried while other removals of the same file run. */
+/** The number of times that a removal is tried while other removals of the same file run. */
 const removalRounds = 5;
 
 /** A signed request. Everyone who has it may make the request until it expires. */

@@ -11,7 +11,7 @@ export interface Lookup {
   readonly unusable: readonly string[];
 }
 
-/** How long a program may take to print its version. Programs of distributions load hundreds of libraries from a cold disk. */
+/** The time that a program may take to print its version. Programs of distributions load hundreds of libraries from a cold disk. */
 export const answerTimeoutMs = 15_000;
 const mostOutputBytes = 4 * 1_048_576;
 const mostWords = 200;

@@ -7,7 +7,7 @@ import { S3RequestPresigner, type S3RequestPresignerOptions } from '@aws-sdk/s3-
 
 /** The remaining lifetime of an address that the API returns (MED-6). */
 const goodMs = 15 * 60_000;
-/** How long the API returns the same address. A repeated read costs little, and a browser can show its cached file. */
+/** The time for which the API returns the same address. A repeated read costs little, and a browser can show its cached file. */
 const keptMs = 5 * 60_000;
 /** Only the caller's own cache keeps the file, and no longer than the address is valid. */
 const cacheControl = `private, max-age=${goodMs / 1_000}`;

@@ -35,7 +35,7 @@ export interface RunServer {
 
 const directoryPrefix = 'club-learning-test-';
 /**
- * How long connections to Postgres may take: at high load, longer than a service would wait. An exhausted pool still fails by name,
+ * The time that connections to Postgres may take: at high load, longer than a service would wait. An exhausted pool still fails by name,
  * before mocha's own limit of 20 s.
  */
 const connectWithinMs = 15_000;

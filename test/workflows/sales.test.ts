@@ -29,9 +29,9 @@ describe('sales, with time skipped', function () {
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
   let relay: RelayHere;
-  /** How many of the next notices fail by an internal fault. */
+  /** The number of the next notices that fail by an internal fault. */
   let faults = 0;
-  /** How many of the next notices fail before any write. */
+  /** The number of the next notices that fail before any write. */
   let faultsOfVault = 0;
 
   before('start the worker', async () => {

@@ -48,7 +48,7 @@ export interface Egress {
   close(): Promise<void>;
 }
 
-/** How long a registration waits for a name server, in milliseconds. */
+/** The time for which a registration waits for a name server, in milliseconds. */
 const registrationLookUpMs = 5_000;
 
 /**

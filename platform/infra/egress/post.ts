@@ -10,7 +10,7 @@ export interface PostRequest {
   body: Buffer;
   /** The time limit from the name lookup to the end of the response. */
   timeLimitMs: number;
-  /** How many bytes of the response's body are read. */
+  /** The number of bytes of the response's body that are read. */
   excerptBytes: number;
   /** Cancels the request from our side. */
   signal?: AbortSignal | undefined;

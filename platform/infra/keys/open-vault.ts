@@ -157,7 +157,7 @@ const namesKey = (sealed: Buffer, { headers }: Vault) =>
 /** @returns ` (1a2b3c4d)` for a value that names its key */
 const nameOfKey = (sealed: Buffer) => (sealed[0] === 1 ? ` (${sealed.toString('hex', 1, 5)})` : '');
 
-/** How many of the newest students are tried. The newest, because earlier versions may have changed the key without resealing. */
+/** The number of newest students that are tried. The newest, because earlier versions may have changed the key without resealing. */
 const studentsTried = 20;
 
 /** Earlier versions hashed addresses with the master key. This finds out which of the given keys it was. */
@@ -191,7 +191,7 @@ async function keyOfAddresses(
   };
 }
 
-/** How many values of a column are opened before there is a lasting key: the newest, for the same reason. */
+/** The number of values of a column that are opened before there is a lasting key: the newest, for the same reason. */
 const valuesTried = 3;
 
 /**

@@ -13,7 +13,7 @@ export interface UnreadableValue {
 }
 
 export interface Resealed {
-  /** How many values were resealed. */
+  /** The number of values that were resealed. */
   resealed: number;
   /** Readable values that a last query still found under another key: processes write under that key, or lock the rows. */
   left: number;

@@ -69,7 +69,7 @@ export class ModelFailure extends Error {
 const maxAhead = 500;
 
 /**
- * How long an idle connection stays open, unless the service asks for less. A question soon after another one then needs no handshake.
+ * The time for which an idle connection stays open, unless the service asks for less. A question soon after another one then needs no handshake.
  */
 const keptWarmMs = 60_000;
 

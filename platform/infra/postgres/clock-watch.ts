@@ -9,7 +9,7 @@ import { raw } from './sql.ts';
 
 /** Receivers of webhooks refuse a timestamp that is 5 minutes off. The order of records is safe far within that limit. */
 const toleratedMs = 60_000;
-/** How often the process asks Postgres. */
+/** The interval at which the process asks Postgres. */
 const askEveryMs = 30_000;
 
 /** The gauge of API and worker. */

@@ -5,7 +5,7 @@ import type { Sql } from './sql.ts';
 
 /** The time limit of a gauge's query. */
 const queryMs = 1_000;
-/** How long a scrape waits for its gauges, which are read one after the other. */
+/** The time for which a scrape waits for its gauges, which are read one after the other. */
 export const scrapeMs = 5_000;
 
 /** @returns the statement's rows; empty if earlier gauges have used up the time of the scrape */

@@ -44,7 +44,7 @@ export function createNotifier(source: DataSource, onError: (error: unknown) => 
 
 /** The wait before a lost connection is replaced. */
 const reconnectMs = 1_000;
-/** How often the listener checks that its connection still works. */
+/** The interval at which the listener checks that its connection still works. */
 const heartbeatMs = 10_000;
 /** The time limit of the listener's own NOTIFY. */
 const proofMs = 10_000;

@@ -31,7 +31,7 @@ export interface Partition {
 
 /** Partitions exist at least this far ahead. */
 export const aheadMs = 28 * dayMs;
-/** How long a change of partitions waits for a lock, in ms. Other transactions wait behind it meanwhile. */
+/** The time for which a change of partitions waits for a lock, in ms. Other transactions wait behind it meanwhile. */
 const lockWaitMs = 100;
 /** The most partitions that one call creates. */
 const madeAtOnce = 64;

@@ -35,7 +35,7 @@ export class PoolShareTaken extends Error {
 
 /** The share of a process's connections that one club may use. */
 const share = 1 / 2;
-/** How long a statement waits for a connection of its share: shorter than the limit for locks, so that the queue drains. */
+/** The time for which a statement waits for a connection of its share: shorter than the limit for locks, so that the queue drains. */
 const patienceMs = 3_000;
 
 interface Shares {
@@ -111,7 +111,7 @@ function within(shares: Shares, holder: string, connect: Connect): Connect {
 }
 
 interface SharedPoolConfig extends PoolConfig {
-  /** How many of the `max` connections only records may use. */
+  /** The connections among `max` that only records may use. */
   reserved?: number;
 }
 

@@ -10,7 +10,7 @@ import { contractionMistake } from './contractions.ts';
 import { proveListening } from './notifications.ts';
 import { missingLimits, withClient } from './role-limits.ts';
 
-/** How long the NOTIFY of the check may take to arrive. */
+/** The time that the NOTIFY of the check may take to arrive. */
 const hearWithinMs = 3_000;
 /** The number of tries, because other clients of a pooler may hide a prepared statement once. */
 const tries = 3;

@@ -14,7 +14,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { scratchDatabase } from '../../toolkit/stack/database.ts';
 
 const rows = 3_000;
-/** How many of these rows are due. */
+/** The number of these rows that are due. */
 const dueRows = 3;
 
 /** Each of these rows becomes due repeatedly; an index of the others would be equal. */

@@ -7,13 +7,13 @@ import { windowOf, type PageRequest } from './page.ts';
 export interface SearchRules {
   /** The most records that a search finds, the newest; its total counts only them. */
   readonly max: number;
-  /** How many of the newest records are searched first. */
+  /** The number of newest records that are searched first. */
   readonly probe: number;
   /** If so many of them match, the text is common. Then reading on is faster than the index. */
   readonly common: number;
-  /** How many records are read for a common text. */
+  /** The number of records that are read for a common text. */
   readonly walk: number;
-  /** How many records are read for a text without a trigram. */
+  /** The number of records that are read for a text without a trigram. */
   readonly walkWithoutIndex: number;
 }
 

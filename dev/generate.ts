@@ -1,5 +1,5 @@
 /**
- * `npm run generate` writes every generated file. With `--check` it fails if a committed file differs from the text that it would write.
+ * `npm run generate` writes every generated file. The option `--check` makes it fail if a committed file differs from the text that it would write.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

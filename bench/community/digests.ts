@@ -46,7 +46,7 @@ async function oneDigest({ db, state, forget }: Scene, students: number): Promis
   return took;
 }
 
-/** A zone where it is about noon: its digest may begin, and its date does not end during the measurement. */
+/** A zone at about noon: its digest may begin, and its date does not end during the measurement. */
 function zoneAtNoon(now: Date): string {
   const hour = now.getUTCHours();
   return hour <= 12 ? `Etc/GMT-${12 - hour}` : `Etc/GMT+${hour - 12}`;

@@ -180,7 +180,7 @@ describe('mentorships', () => {
     });
   });
 
-  it('409 mentorship_limit_reached: the 501st of a club, also of two simultaneous ones, not of another club', async () => {
+  it('409 mentorship_limit_reached: the 501st of a club, also of two at a time, not of another club', async () => {
     const { id: mentorId } = await buildMember(club.id, 'support');
     const input = {
       title: 'Clinic',

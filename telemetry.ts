@@ -1,10 +1,10 @@
 /**
- * Tracing, on with OTEL_EXPORTER_OTLP_ENDPOINT (ADR 42). main.ts loads it before the commands that serve. Another way in loads it
- * itself: `node --import ./dist/telemetry.js …`. Without the variable it does nothing and loads nothing.
+ * Tracing, which OTEL_EXPORTER_OTLP_ENDPOINT switches on (ADR 42). main.ts loads it before the commands that serve. Another entry point
+ * loads it itself: `node --import ./dist/telemetry.js …`. Without the variable it does nothing and loads nothing.
  */
 import { isMainThread } from 'node:worker_threads';
 
-// Threads inherit --import: what they do belongs to the spans of those who wait for them.
+// Threads inherit --import. Their work belongs to the spans of their callers.
 if (isMainThread && process.env['OTEL_EXPORTER_OTLP_ENDPOINT']) {
   const { startTelemetry } = await import('./platform/infra/telemetry/start.ts');
   const [, , command = ''] = process.argv;

@@ -9,15 +9,15 @@ const heartbeatEveryMs = 3_000;
 
 export function agentAnswerActivities(deps: AnswerDeps) {
   return {
-    /** Takes the answer one step further; it may stream for minutes. @param now the workflow's time in Unix milliseconds */
+    /** Advances the answer by one step, which may stream for minutes. @param now the workflow's time in Unix milliseconds */
     generateAnswer: (questionId: string, now: number) =>
       heartbeating(() => stepAnswer(deps, questionId, timeOfStep(now), stopOfWorker()), heartbeatEveryMs),
   };
 }
 
 /**
- * Aborted when the worker stops, and for no other reason. Temporal may take an activity for dead and cancel it, although the
- * model still answers. The lease then keeps the repeated activity from asking again.
+ * Aborts when the worker stops, and for no other reason. Temporal may consider an activity dead and cancel it while the model still
+ * answers. The lease then keeps the repeated activity from asking the model again.
  */
 function stopOfWorker(): AbortSignal {
   const canceled = cancellationSignal();

@@ -1,6 +1,6 @@
 /**
- * The activities of every workflow type, from the dependencies of the worker's process. Names are never changed while a history
- * has them. A type of the table or of a schedule without a line here does not compile.
+ * The activities of every workflow type, from the dependencies of the worker's process. Names never change while a history has them. A
+ * workflow type without a line here is a compile error.
  */
 import { Context } from '@temporalio/activity';
 import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
@@ -38,10 +38,10 @@ import { retentionActivities } from './retention.ts';
 import { activityOf, heartbeating, restingAfter, timeOfStep } from './step.ts';
 import { sweepActivities } from './sweep.ts';
 
-/** What a worker's process gives its activities. */
+/** The dependencies of activities in a worker's process. */
 export interface ActivityDeps extends VaultDeps {
   storage: ObjectStore;
-  /** Where tests stop the process. */
+  /** A point where tests stop the process. */
   failpoint: (name: string) => Promise<void>;
   deliveries: DeliveryDeps;
   mails: Omit<MailDeps, 'kinds'>;
@@ -57,11 +57,11 @@ export interface ActivityDeps extends VaultDeps {
   media: ProcessingDeps;
   moves: MovingDeps;
   transcriptions: TranscriptionDeps;
-  /** Gets how many workflows a round of the sweeper woke. */
+  /** Receives the number of workflows that a round of the sweeper woke. */
   onRescued: (count: number) => void;
 }
 
-/** The part of the dependencies that an activity needs: tests pass no more. */
+/** The part of the dependencies that an activity needs, so that tests pass no more. */
 type Given<Name extends keyof ActivityDeps> = Pick<ActivityDeps, Name>;
 
 export const activities = {
@@ -140,5 +140,5 @@ export const activities = {
     retentionActivities({ ...deps, readsScans: sources?.ocr !== undefined }),
 } satisfies Record<WorkflowType | 'beginDigests' | 'sweep' | 'retention', (deps: ActivityDeps) => object>;
 
-/** By workflow type: what workflows call. */
+/** The activities that workflows call, by workflow type. */
 export type Activities = { [Type in keyof typeof activities]: ReturnType<(typeof activities)[Type]> };

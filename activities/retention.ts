@@ -11,9 +11,9 @@ export type RetentionRound = { more: boolean } & Readonly<Record<string, number 
 export function retentionActivities(deps: MediaDeps & VaultDeps & { readsScans?: boolean }) {
   return {
     /**
-     * A job that fails keeps none from running.
+     * A failed job does not prevent the other jobs.
      * @param now the workflow's time in Unix milliseconds
-     * @throws error of the first that failed, after all
+     * @throws the error of the first failed job, after all jobs
      */
     async retain(now: number): Promise<RetentionRound> {
       const signUps: RetentionJob = { run: () => removeOldSignUps(deps, new Date(now)) };
@@ -26,9 +26,9 @@ export function retentionActivities(deps: MediaDeps & VaultDeps & { readsScans?:
       const errors: unknown[] = [];
       for (const job of inOrder) {
         try {
-          const done = await job.run(deps, new Date(now));
-          Object.assign(rows, done.rows);
-          more ||= done.more;
+          const result = await job.run(deps, new Date(now));
+          Object.assign(rows, result.rows);
+          more ||= result.more;
         } catch (error) {
           errors.push(error);
         }

@@ -1,17 +1,17 @@
-/** How the step of a workflow becomes an activity: with the right time, and with heartbeats where it takes long. */
+/** Turns the step of a workflow into an activity with the right time, and with heartbeats if it is long. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { Id } from '../platform/core/ids.ts';
 
 /**
- * The time of a step: the later of workflow time and machine time (ADR 6). Workflow time lags behind where a step waited in a
- * queue or is repeated after an outage. In tests it runs ahead.
+ * The time of a step: the later of workflow time and machine time (ADR 6). Workflow time lags behind if a step waited in a queue or is
+ * repeated after an outage. In tests it runs ahead.
  */
 export function timeOfStep(workflowNow: number): number {
   return Math.max(workflowNow, Date.now());
 }
 
-/** @returns the activity that takes a row one step further; its `now` is the workflow's time in Unix milliseconds */
+/** @returns the activity that advances a row by one step; its `now` is the workflow's time in Unix milliseconds */
 export function activityOf<Deps, Step>(
   step: (deps: Deps, id: Id, now: number) => Promise<Step>,
   deps: Deps,
@@ -19,10 +19,10 @@ export function activityOf<Deps, Step>(
   return (id, now) => step(deps, id, timeOfStep(now));
 }
 
-/** A quarter of the 10 s that workflows wait for a heartbeat: a lost one does not end the activity. */
+/** A quarter of the 10 s that workflows wait for a heartbeat. One lost heartbeat does not end the activity. */
 const beatMs = 2_500;
 
-/** Does the work and sends heartbeats meanwhile, so that Temporal notices early when this process dies. */
+/** Runs the work and sends heartbeats meanwhile, so that Temporal notices early when this process dies. */
 export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs): Promise<T> {
   const context = Context.current();
   const beats = setInterval(() => context.heartbeat(), everyMs);
@@ -33,19 +33,19 @@ export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs):
   }
 }
 
-/** A batch that took longer, by a slow Postgres, does not make the import stand still for as long. */
+/** The longest rest: a batch that was slow because of Postgres must not delay the import equally long. */
 const longestRestMs = 1_000;
 
 /**
- * Takes a step of bulk work, and rests for as long as it took where more is to do at once: the work has half of a core at most,
- * and other clubs' requests find Postgres and the worker free in between.
+ * Runs a step of bulk work. If more is due immediately, it rests as long as the step took. So the work uses at most half a core, and
+ * Postgres and the worker have free time for other clubs.
  */
 export async function restingAfter<Step extends { done: boolean; at?: number }>(
   step: () => Promise<Step>,
   rest: (ms: number) => Promise<unknown> = sleep,
 ): Promise<Step> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const next = await step();
-  if (!next.done && next.at === undefined) await rest(Math.min(longestRestMs, performance.now() - begun));
+  if (!next.done && next.at === undefined) await rest(Math.min(longestRestMs, performance.now() - startedAt));
   return next;
 }

@@ -21,7 +21,7 @@ export function sweepActivities(db: Database, onRescued: (count: number) => void
         throw error;
       }
     },
-    /** Removes expired rows, faults that have not come again, and the logs of answers that have ended. @param now as above */
+    /** Removes expired rows, the records of repaired steps, and the logs of ended answers. @param now as above */
     async removeExpired(now: number): Promise<void> {
       await forgetFaults(db, new Date(now));
       await removeExpired(db, new Date(now));

@@ -1,4 +1,4 @@
-/** What the API process offers to the operations of billing, from its configuration. */
+/** The billing dependencies of the API process, from its configuration. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { EventOutcome } from '../entities/billing/values.ts';
@@ -6,7 +6,7 @@ import { planOfPriceBy } from '../domain/billing/events.policy.ts';
 import { createPaymentProcessor } from '../platform/infra/payments.ts';
 import type { Deps } from './operation.ts';
 
-/** Outcomes that an operator should look into: the plan of a club may not be what it pays for. */
+/** Outcomes that an operator should investigate: the plan of a club may differ from the plan that it pays for. */
 const notFollowed: ReadonlySet<string> = new Set<EventOutcome>([
   'unknown_club',
   'unknown_price',

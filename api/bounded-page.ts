@@ -1,11 +1,11 @@
 /** Keeps a page of a list below the size that an answer may have (REC-10). */
 
-/** An answer that is no file has at most so many bytes, of which some are left for what stands around the rows. */
+/** The size limit of an answer that is not a file, in bytes, with a reserve for the text around the rows. */
 const mostBytes = 990_000;
-/** A control character of one byte has six in JSON. */
+/** A control character of one byte becomes six bytes in JSON. */
 const mostBytesAByte = 6;
 
-/** How many characters of a text, and how many items of a list within a row, are left: as many as fit. */
+/** Steps of shortening: the characters of a text, and the items of a list within a row, that remain. The first step that fits is used. */
 const limits: readonly { characters: number; items: number }[] = [
   { characters: 10_000, items: 200 },
   { characters: 5_000, items: 100 },
@@ -15,10 +15,10 @@ const limits: readonly { characters: number; items: number }[] = [
   { characters: 100, items: 2 },
 ];
 
-/** Half of an address or of an id is none. */
+/** Names of values that are useless when cut, such as addresses and ids. */
 const isWhole = (name: string) => /(?:^|_)(?:url|id|ids|code|email)$/.test(name);
 
-/** @returns the rows themselves if they fit; else copies in which the longest texts and lists are shortened until they do */
+/** @returns the rows themselves if they fit; else copies with the longest texts and lists shortened */
 export function fitRows<Row>(rows: readonly Row[]): { rows: readonly Row[]; shortened: boolean } {
   if (sizeOf(rows) * mostBytesAByte <= mostBytes || bytesOf(rows) <= mostBytes) return { rows, shortened: false };
   let fitting = rows;
@@ -31,7 +31,7 @@ export function fitRows<Row>(rows: readonly Row[]): { rows: readonly Row[]; shor
 
 const bytesOf = (rows: unknown) => Buffer.byteLength(JSON.stringify(rows));
 
-/** @returns about how many bytes a value has; cheaper than its JSON */
+/** @returns the approximate number of bytes of a value; cheaper than its JSON */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + sizeOf(item) + 1, 0);
@@ -50,5 +50,5 @@ function shortened(name: string, value: unknown, limit: (typeof limits)[number])
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, shortened(key, part, limit)]));
 }
 
-/** Does not leave half of a character. */
+/** Does not cut a surrogate pair in half. */
 const wellCut = (text: string, length: number) => text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');

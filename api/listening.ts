@@ -1,12 +1,12 @@
-/** Servers of this process: how they begin to listen, and how they end. */
+/** How servers of this process begin to listen, and how they end. */
 import type { Server } from 'node:http';
 
-/** How long requests in flight may take to end; the longest is a registration's name look-up. */
+/** The time that requests in flight may take to end. The longest is the name lookup of a registration. */
 const drainMs = 15_000;
-/** How often connections that have become idle are looked for meanwhile. */
+/** The interval at which idle connections are closed meanwhile. */
 const idleCheckMs = 50;
 
-/** @param port 0 for a free one @returns the port */
+/** @param port 0 for a free port @returns the port */
 export async function listen(server: Server, port: number, host: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -19,12 +19,12 @@ export async function listen(server: Server, port: number, host: string): Promis
   return typeof address === 'object' && address ? address.port : port;
 }
 
-/** Takes no more connections, and ends when the requests in flight have, or their time is over. */
+/** Refuses new connections, and ends when the requests in flight have ended or their time is over. */
 export async function drain(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
-  // A connection that a client keeps becomes idle when its request in flight is answered: it would hold the process up.
+  // A connection that a client keeps open becomes idle after its last answer, and would delay the end of the process.
   const closeIdle = setInterval(() => server.closeIdleConnections(), idleCheckMs);
   const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
   await closed;

@@ -1,4 +1,4 @@
-/** What the API process offers to the notices of mail providers, from its configuration. */
+/** The dependencies for notices of mail providers in the API process, from its configuration. */
 import type { Config } from '../config.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
 import { createSnsGuard } from '../domain/mail/notices/sns.ts';

@@ -1,4 +1,4 @@
-/** The listener of `/metrics` in an API process: apart from the public ports, so that no proxy can lead callers there. */
+/** The listener of `/metrics` in an API process. Its port is not public, so that no proxy can expose it. */
 import { createServer } from 'node:http';
 import { register } from 'prom-client';
 import { listen } from './listening.ts';
@@ -6,11 +6,11 @@ import { secureHeadersOf } from './secure-headers.policy.ts';
 
 export interface MetricsListener {
   port: number;
-  /** Also cuts scrapes under way: what they would tell is of a process that ends. */
+  /** Also cuts current scrapes, because their process ends. */
   stop(): Promise<void>;
 }
 
-/** @param config with port 0, a free one is taken @throws Error EADDRINUSE */
+/** @param config with port 0 it takes a free port @throws Error EADDRINUSE */
 export async function openMetricsListener({
   host,
   metricsPort,
@@ -18,7 +18,7 @@ export async function openMetricsListener({
   host: string;
   metricsPort: number;
 }): Promise<MetricsListener> {
-  const headers = secureHeadersOf('http://metrics'); // inside of the operator's network
+  const headers = secureHeadersOf('http://metrics'); // inside the operator's network
   const server = createServer((request, response) => {
     const answer = (status: number, type: string, body: string) =>
       response.writeHead(status, { ...headers, 'Content-Type': type }).end(body);

@@ -1,4 +1,7 @@
-/** The streams of events that this process has open: bounded for each caller, each club and in all, and ended with their session (DEC-11, DEC-58, DEC-121). */
+/**
+ * The event streams that this process has open. They are bounded for each caller, each club and in total, and end with their session
+ * (DEC-11, DEC-58, DEC-121).
+ */
 import { findLivingSessions } from '../domain/identity/sessions.ts';
 import { fullFor } from '../platform/core/fair-places.policy.ts';
 import type { Id } from '../platform/core/ids.ts';
@@ -8,30 +11,30 @@ import { eventStreamsRefused } from './metrics.ts';
 import type { Caller } from './operation.ts';
 import { RefusalToPerson } from '../domain/language/refusal.ts';
 
-/** How often sessions of open streams are looked for: a stream ends at the second look that does not find its session. */
+/** The interval at which sessions of open streams are checked. A stream ends at the second check that does not find its session. */
 const lookEveryMs = 1_000;
-/** `Retry-After` for a caller with as many open streams as allowed: about as long as an answer takes. */
+/** `Retry-After` for a caller at the limit of open streams: about as long as an answer takes. */
 const retryAfterSeconds = 5;
 
 export interface StreamBounds {
   /** Streams of one student. */
   perStudent: number;
-  /** Of everybody. */
+  /** Streams of all callers. */
   inAll: number;
 }
 
-/** The place of one stream. */
+/** The permit of one stream. */
 export interface StreamPlace {
-  /** Aborted when the session of its caller has ended. */
+  /** Aborts when the session of its caller has ended. */
   sessionEnded: AbortSignal;
-  /** Gives the place back. Safe to repeat. */
+  /** Returns the permit. Safe to repeat. */
   release(): void;
 }
 
 export interface OpenStreams {
   /**
-   * @param clubId the club that the request's path names, in which the caller acts
-   * @throws DomainError rate_limited if the caller, the club or the process has as many as may be
+   * @param clubId the club in the request's path, in which the caller acts
+   * @throws DomainError rate_limited if the caller, the club or the process is at its limit
    */
   take(caller: Caller, clubId: Id): StreamPlace;
   /** Ends the timer. */
@@ -42,7 +45,7 @@ export interface OpenStreamsDeps {
   db: Queries;
   clock: () => Date;
   bounds: StreamBounds;
-  /** Called with a look that failed: sessions count as living until the next one. */
+  /** Called when a check fails: sessions count as valid until the next check. */
   onFailure: (error: unknown) => void;
 }
 
@@ -51,7 +54,7 @@ interface Place {
   clubId: Id;
   tokenHash: Buffer;
   ending: AbortController;
-  /** The last look found its session ended. */
+  /** Whether the last check found that its session has ended. */
   isOver: boolean;
 }
 
@@ -68,14 +71,14 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
   function refuseBeyondBounds(owner: Id, clubId: Id): void {
     const count = (of: (place: Place) => boolean) => [...places].filter(of).length;
     const own = count((place) => place.owner === owner);
-    const taken = { all: places.size, club: count((place) => place.clubId === clubId) };
-    const reason = own >= bounds.perStudent ? 'student' : fullFor(bounds.inAll, taken);
+    const usage = { all: places.size, club: count((place) => place.clubId === clubId) };
+    const reason = own >= bounds.perStudent ? 'student' : fullFor(bounds.inAll, usage);
     if (!reason) return;
     eventStreamsRefused.inc({ reason });
     throw new RefusalToPerson('rate_limited', refusals[reason], { retryAfterSeconds });
   }
 
-  /** One statement for all. */
+  /** One statement for all sessions. */
   async function look(): Promise<void> {
     if (isLooking || places.size === 0) return;
     isLooking = true;
@@ -88,7 +91,7 @@ export function createOpenStreams({ db, clock, bounds, onFailure }: OpenStreamsD
       );
       for (const [index, place] of looked.entries()) {
         if (living[index]) continue;
-        // Not at once: what ended the session, such as a removal, may be telling the stream how its answer ends.
+        // Not at the first check: the operation that ended the session, such as a removal, may still send the end of the answer.
         if (place.isOver) place.ending.abort();
         place.isOver = true;
       }

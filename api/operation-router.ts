@@ -1,4 +1,7 @@
-/** Finds the operation of a request. One router would try the pattern of each operation in turn, so routers stand by the beginning of their paths. */
+/**
+ * Finds the operation of a request. A single router would try the pattern of each operation in order, so there is one router for each
+ * beginning of a path.
+ */
 import Router, { type RouterMiddleware } from '@koa/router';
 import type Koa from 'koa';
 import type { RequestState } from './middleware/context.ts';
@@ -6,7 +9,7 @@ import type { RequestState } from './middleware/context.ts';
 export interface OperationRouter {
   /** @param path a pattern of the router: `/v1/clubs/:clubId/courses` */
   register(path: string, methods: string[], chain: RouterMiddleware<RequestState>[]): void;
-  /** Calls what was registered for the request's path and method, or else what comes next. */
+  /** Calls the handlers of the request's path and method, or else the next middleware. */
   routes: Koa.Middleware<RequestState>;
 }
 
@@ -25,12 +28,12 @@ export function createOperationRouter(): OperationRouter {
   };
 }
 
-/** @returns the same for a path and for its pattern: the words that stand where no pattern has a parameter */
+/** @returns the group of a path, equal for a path and its pattern: the segments that are a parameter in no pattern */
 function groupOf(path: string): string {
   const [, version, area = '', club, resource = '', part] = path.split('/', 6);
   if (version !== 'v1') return `${version}`;
   if (area !== 'clubs') return area;
-  // A slug may be the name of a resource: `/v1/clubs/by-slug/students` is no list of students.
+  // A slug may equal the name of a resource: `/v1/clubs/by-slug/students` is not a list of students.
   if (club === 'by-slug' && resource !== '' && part === undefined) return 'by-slug';
   return resource === 'classroom' ? `classroom ${part ?? ''}` : `club ${resource}`;
 }

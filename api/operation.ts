@@ -1,4 +1,4 @@
-/** What a handler is: typed by the contract, given a request that has passed every check, answering with the body alone. */
+/** The type of a handler. The contract defines its types, its request has passed every check, and it returns only the body. */
 import type { BodyOf, OperationId, ParamsOf, QueryOf, ResponseOf } from '../contract/contract.ts';
 import type { AnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import type { PublishingDeps } from '../domain/automations/publishing.ts';
@@ -20,7 +20,7 @@ import type { PaymentProcessor } from '../platform/infra/payments.ts';
 import type { Limiter } from './rate-limits/limiter.ts';
 import type { Egress } from '../platform/infra/egress/egress.ts';
 
-/** What the API process offers its handlers. */
+/** The dependencies of handlers in the API process. */
 export interface Deps extends AddressedDeps {
   newClubs: NewClubs;
   egress: Egress;
@@ -32,27 +32,27 @@ export interface Deps extends AddressedDeps {
   /** Milliseconds for which a call watches the file that it has completed. */
   completionWatchMs: number;
   mailDomains: MailDomainSettings;
-  /** Whether a program makes subtitles of speech. */
+  /** Whether this deployment can create subtitles of speech. */
   makesSubtitles: boolean;
-  /** How many times faster waits of automations pass. */
+  /** The factor by which waits of automations are shortened. */
   waitSpeed: number;
-  /** The images of e-mails are published from here. */
+  /** Publishes the images of e-mails. */
   images: PublishingDeps['images'];
-  /** What agents are answering, as it is written. */
+  /** The answers of agents, while they are written. */
   answers: AnswerFeed;
   model: AskedModel;
   mailNotices: MailNoticeDeps;
-  /** Who calls. */
+  /** Finds the caller of a session. */
   sessions: SessionFinder;
-  /** Takes in what sales platforms tell. */
+  /** Receives notices of sales platforms. */
   receiveNotice: ReceiveNotice;
   billing: Omit<BillingEventDeps, 'db'> & {
-    /** Undefined where the operator has set none up. */
+    /** Undefined if the operator has configured none. */
     processor: PaymentProcessor | undefined;
   };
 }
 
-/** Whose session it is, and in a club's path: what they are there. */
+/** The owner of the session; in a club's path also their role there. */
 export type Caller =
   | { kind: 'student'; token: string; student: StudentIdentity }
   | { kind: 'admin'; token: string; administratorId: Id; role: Role | null };
@@ -60,9 +60,9 @@ export type Caller =
 /** Sets a header of the answer. */
 export type AnswerWith = (name: 'ETag' | 'Cache-Control', value: string) => void;
 
-/** A body whose sender is known by now. */
+/** The body of a request whose sender is already known. */
 export interface ReceivedBody<Body = unknown> {
-  /** The bytes as they came: what a signature is over, and what is kept of a notice. Empty where none was sent. */
+  /** The bytes as received: the signature covers them, and a notice stores them. Empty if none was sent. */
   raw: Buffer;
   /** @throws DomainError malformed_request, invalid_request */
   parse: () => Body;
@@ -74,40 +74,40 @@ export interface OperationRequest<Op extends OperationId> {
   body: BodyOf<Op>;
   /** Reads the body, for operations whose contract says `x-late-body`; their `body` is undefined. */
   receiveBody: () => Promise<ReceivedBody<BodyOf<Op>>>;
-  /** The body as it arrives, no longer than the contract lets it be. @throws Error where the contract asks for JSON, or for none */
+  /** The body as a stream, within the contract's limit. @throws Error if the contract expects JSON or no body */
   bodyStream: AsyncIterable<Buffer>;
-  /** Of a read `GET` or `HEAD`. */
+  /** The method of a read, `GET` or `HEAD`. */
   method: string;
-  /** The network that the request comes from: of an IPv4 address its /24, of an IPv6 address its /48. */
+  /** The client's network: the /24 of an IPv4 address, the /48 of an IPv6 address. */
   network: string;
-  /** @returns a header of the request, empty where it is absent */
+  /** @returns a header of the request, empty if it is absent */
   header: (name: string) => string;
   answerWith: AnswerWith;
   /** Postgres, for operations that read. */
   db: Queries;
   /** For operations that change something. */
   deps: Deps;
-  /** When the request was received, by the API's clock: the only clock of business decisions. */
+  /** The time when the request was received, by the API's clock. Business decisions use only this time. */
   now: Date;
   /**
-   * Charges the club for what a student's call on one of its paths is about to change (DEC-53); for every other call it does
-   * nothing. @throws DomainError rate_limited
+   * Charges the club for the change that a student's call on its path makes (DEC-53); does nothing for any other call. @throws
+   * DomainError rate_limited
    */
   chargeChange: () => Promise<void>;
-  /** For bounds on guessing, which count what came of a call ({@link file://./rate-limits/tries.ts}). */
+  /** For limits on guessing, which count the outcome of a call ({@link file://./rate-limits/tries.ts}). */
   limiter: Limiter;
-  /** The client's address, for the same bounds. */
+  /** The client's address, for the same limits. */
   ip: string;
-  /** Only for operations that ask for a session. @throws Error where the contract asks for none */
+  /** Only for operations that need a session. @throws Error if the contract needs none */
   caller: Caller;
-  /** Only for operations that students alone call. */
+  /** Only for operations that only students call. */
   student: StudentIdentity;
-  /** Only for operations that administrators alone call; in a club's path they are its member. */
+  /** Only for operations that only administrators call; in a club's path they are its member. */
   administrator: { id: Id; role: Role };
 }
 
-/** Answers with the body of the contract's success response; the status stands in the contract. */
+/** Returns the body of the contract's success response; the contract defines the status. */
 export type Operation<Op extends OperationId> = (request: OperationRequest<Op>) => Promise<ResponseOf<Op>>;
 
-/** A handler for each operation: a missing or an extra one stops the start. */
+/** A handler for each operation. A missing or extra handler stops the start. */
 export type Operations = { [Op in OperationId]?: Operation<Op> };

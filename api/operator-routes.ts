@@ -1,9 +1,12 @@
-/** For operators, outside the contract: is the process alive, may it get requests. What it counts has a port of its own (metrics-listener.ts). */
+/**
+ * Routes for operators, outside the contract: whether the process is alive, and whether it may get requests. Metrics have their own port
+ * (metrics-listener.ts).
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../platform/infra/postgres/sql.ts';
 import type { ApiDeps, Context, Middleware } from './middleware/context.ts';
 
-/** @returns `/healthz` (the process runs), `/readyz` (it can serve: 503 while it stops or Postgres is away) */
+/** @returns `/healthz` (the process runs) and `/readyz` (it can serve: 503 while it stops or Postgres is unreachable) */
 export function operatorRoutes({ deps, accepting }: ApiDeps): Middleware {
   const routes: Record<string, (context: Context) => Promise<void>> = {
     '/healthz': async (context) => {
@@ -23,7 +26,7 @@ export function operatorRoutes({ deps, accepting }: ApiDeps): Middleware {
   };
 }
 
-/** A question that is not answered by then is not answered. */
+/** The time limit for an answer of Postgres. */
 const answerMs = 2_000;
 
 async function answers(question: () => Promise<unknown>): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** What a server refuses before there is a request, or before anything reads it: it still gets the envelope and the headers of every answer. */
+/** Refuses input before there is a valid request. The answer still has the envelope and the headers of every answer. */
 import { STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorStatus, type ErrorCode } from '../platform/core/error-codes.ts';
@@ -11,8 +11,8 @@ interface Refusal {
 }
 
 /**
- * Serves requests, and refuses those that cannot be read, or read in two ways. Their connection is closed: nobody can tell
- * where the next request begins.
+ * Serves requests, and refuses unreadable and ambiguous ones. It closes their connection, because the beginning of the next request is
+ * unknown.
  * @param headers of every answer
  */
 export function serveReadable(server: Server, serve: RequestListener, headers: Readonly<Record<string, string>>): void {
@@ -26,7 +26,7 @@ export function serveReadable(server: Server, serve: RequestListener, headers: R
   const responses = new WeakMap<Socket, ServerResponse>();
   const closing = new WeakSet<Socket>();
   const listener: RequestListener = (request, response) => {
-    if (closing.has(request.socket)) return undefined; // it came behind a refused one
+    if (closing.has(request.socket)) return undefined; // the request came behind a refused one
     responses.set(request.socket, response);
     const fault = headFault(request);
     if (fault === undefined) return serve(request, response);
@@ -36,12 +36,12 @@ export function serveReadable(server: Server, serve: RequestListener, headers: R
     return void response.writeHead(status, fields).end(body);
   };
   server.on('request', listener);
-  server.on('checkExpectation', listener); // an `Expect` that we do not know is no reason to refuse, as Node would
+  server.on('checkExpectation', listener); // an unknown `Expect` is no reason to refuse, as Node would
   const refuse = (socket: Socket, code: ErrorCode, message: string) => {
     const response = responses.get(socket);
     const isWithin = response?.headersSent === true && !response.writableFinished;
     if (socket.writable && !isWithin) socket.end(asText(refusal(code, message)));
-    else socket.destroy(); // these words would stand within the body of another answer
+    else socket.destroy(); // the text would become part of another answer's body
   };
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET') socket.destroy();
@@ -49,8 +49,8 @@ export function serveReadable(server: Server, serve: RequestListener, headers: R
       refuse(socket, 'headers_too_large', 'The headers are larger than 16 KB.');
     else refuse(socket, 'malformed_request', 'This is not a readable HTTP request.');
   });
-  // Node closes the connection without a word.
-  server.on('connect', (_, socket: Socket) => refuse(socket, 'malformed_request', 'This is no proxy.'));
+  // Node would close the connection without an answer.
+  server.on('connect', (_, socket: Socket) => refuse(socket, 'malformed_request', 'This server is not a proxy.'));
 }
 
 function asText({ status, headers, body }: Refusal): string {

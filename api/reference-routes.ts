@@ -1,4 +1,4 @@
-/** The API reference at `/docs`: a page and its assets, all served from here. */
+/** The API reference at `/docs`: a page and its assets, all from this server. */
 import { createReadStream } from 'node:fs';
 import { referenceAssets, referenceContentSecurityPolicy, referenceHtml } from '../contract/reference.ts';
 import type { Middleware } from './middleware/context.ts';

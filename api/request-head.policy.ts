@@ -1,20 +1,20 @@
-/** Requests that two programs on the way may understand in two ways: they are refused before anything reads them (DEC-152). */
+/** Finds requests that two programs on the way may understand differently. They are refused before anything reads them (DEC-152). */
 
 export interface RequestHead {
   readonly httpVersion: string;
-  /** The target as it came. */
+  /** The request target, unchanged. */
   readonly url?: string | undefined;
-  /** Names and values in turn, as they came. */
+  /** Names and values alternately, unchanged. */
   readonly rawHeaders: readonly string[];
 }
 
-/** A request has one of each at most. Node keeps the first of several, and a proxy may have looked at the last. */
+/** Headers that a request may have only once. Node uses the first of several, and a proxy may have used the last. */
 const single: ReadonlySet<string> = new Set(['host', 'authorization', 'content-length', 'content-type']);
 
 /** A name, an IPv4 address or an IPv6 address in brackets, and a port. */
 const authority = /^(?:[a-z0-9][a-z0-9._-]*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
-/** @returns what is wrong with the request, for its sender; undefined if nothing is */
+/** @returns the fault of the request, for its sender; undefined if there is none */
 export function headFault({ httpVersion, url = '', rawHeaders }: RequestHead): string | undefined {
   const counts = new Map<string, number>();
   let host: string | undefined;

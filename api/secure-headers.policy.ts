@@ -1,6 +1,6 @@
-/** Header fields that every answer has, whoever writes it: an operation, a page, a stream, or the parser of HTTP. */
+/** Headers that every answer has, whether an operation, a page, a stream, or the HTTP parser writes it. */
 
-/** For answers that are no pages: a browser that is led to one loads, runs, sends and frames nothing. Pages have policies of their own. */
+/** For answers that are not pages: a browser that opens one loads, runs, sends and frames nothing. Pages have their own policies. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "base-uri 'none'",
@@ -8,15 +8,15 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A year. Without subdomains: those of an operator's domain need not be ours. */
+/** A year. Without subdomains, because subdomains of the operator's domain may not belong to this service. */
 const strictTransportSecurity = 'max-age=31536000';
 
-/** By which other sites may show an answer in a page: pictures of mails, and what leads to public files. */
+/** Lets other sites show an answer in their pages: pictures of mails, and redirects to public files. */
 export const embeddable = { 'Cross-Origin-Resource-Policy': 'cross-origin' } as const;
 
 /**
- * @param publicUrl where callers reach the listener; browsers are told to stay with `https` if it is that
- * @returns the fields of each of its answers
+ * @param publicUrl the public address of the listener; if it is `https`, browsers must stay with `https`
+ * @returns the headers of each of its answers
  */
 export function secureHeadersOf(publicUrl: string): Readonly<Record<string, string>> {
   return {
@@ -26,6 +26,6 @@ export function secureHeadersOf(publicUrl: string): Readonly<Record<string, stri
     'Cross-Origin-Resource-Policy': 'same-origin',
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',
-    'Cache-Control': 'no-store', // every answer is somebody's own; pages that may be kept say so themselves
+    'Cache-Control': 'no-store', // every answer is personal; cacheable pages set their own header
   };
 }

@@ -1,4 +1,4 @@
-/** The API process: reads its configuration, serves until it is asked to stop, then drains. */
+/** The API process: reads its configuration, serves until it must stop, then drains. */
 import { createServer } from 'node:http';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -38,31 +38,31 @@ import { createOpenStreams } from './open-streams.ts';
 import { billingOf } from './billing.ts';
 import { mailNoticesOf } from './mail-notices.ts';
 
-/** Sends a comment in a silent stream this often: proxies close a silent connection after 30 s and more (DEC-22). */
+/** The interval at which a silent stream sends a comment: proxies close a silent connection after 30 s or more (DEC-22). */
 const heartbeatMs = 15_000;
-/** How long a request may take to arrive: 32 MB of CSV at a megabit a second. JSON has less (`middleware/body.ts`). */
+/** The time limit for a request to arrive: 32 MB of CSV at a megabit a second. JSON has less (`middleware/body.ts`). */
 const longestBodyMs = 300_000;
 
 export interface ApiOptions {
   clock?: () => Date;
   streamHeartbeatMs?: number;
-  /** In the place of `API_CLOSES_AFTER_MS`. */
+  /** Replaces `API_CLOSES_AFTER_MS`. */
   readinessGraceMs?: number;
   completionWatchMs?: number;
-  /** How long a call waits for its counter. */
+  /** The time for which a call waits for its counter. */
   counterDeadlineMs?: number;
 }
 
 export interface RunningApi {
   port: number;
-  /** Where `/metrics` is. */
+  /** The port of `/metrics`. */
   metricsPort: number;
-  /** Where resumable uploads go. */
+  /** The address for resumable uploads. */
   filesUrl: string;
   stop: () => Promise<void>;
 }
 
-/** Starts the API. @param config with port 0, a free one is taken */
+/** Starts the API. @param config with port 0 it takes a free port */
 export async function startApi(config: Config, options: ApiOptions = {}): Promise<RunningApi> {
   const {
     clock = () => new Date(),
@@ -75,7 +75,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   const log = createProcessLogger('api', config.log.level);
   const source = await openDatabase(config.database, 'club-api');
   const stopBeating = await beginRunning(source, { name: 'api', build }, (error) =>
-    log.warn({ error: describeError(error) }, 'Postgres could not be told that this process runs'),
+    log.warn({ error: describeError(error) }, 'the heartbeat of this process could not be written to Postgres'),
   );
   const notifier = createNotifier(source, (error) =>
     log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),
@@ -99,7 +99,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     source,
     databaseUrl: directUrlOf(config.database).reveal(),
     onFailure: (error) =>
-      log.warn({ error: describeError(error) }, 'answers under way cannot be read; it is tried again'),
+      log.warn({ error: describeError(error) }, 'running answers cannot be read; the next try follows'),
   });
   const ourClock = watchClock(db, log);
   const openStreams = createOpenStreams({
@@ -107,7 +107,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     clock,
     bounds: config.api.streams,
     onFailure: (error) =>
-      log.warn({ error: describeError(error) }, 'sessions of open streams cannot be read; it is tried again'),
+      log.warn({ error: describeError(error) }, 'sessions of open streams cannot be read; the next try follows'),
   });
   const stopping = new AbortController();
   let accepting = true;
@@ -153,8 +153,8 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     requestTimeout: longestBodyMs,
     headersTimeout: 10_000,
     keepAliveTimeout: 65_000,
-    requireHostHeader: false, // Node's own refusal has no envelope
-    noDelay: true, // a word of an answer waits for no other
+    requireHostHeader: false, // Node's own refusal would have no envelope
+    noDelay: true, // a small packet of an answer is sent without delay
   });
   serveReadable(server, (request, response) => void handle(request, response), secureHeadersOf(config.api.publicUrl));
   const port = await listen(server, config.api.port, config.api.host);
@@ -186,7 +186,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
   };
 }
 
-/** The process `api`: runs until it is asked to stop. */
+/** The process `api`: runs until it must stop. */
 export async function main(): Promise<void> {
   await runProcess(async () => {
     const config = readConfig();

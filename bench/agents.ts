@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- agents`: questions to an agent through two API processes and a worker, beside the bare SDK that asks the same of
- * the same model server: how soon the answer begins, how late its pieces come, what many streams take, and that none is lost.
+ * `npm run bench -- agents`: questions to an agent through two API processes and a worker, compared with the bare SDK that asks the same
+ * model server. It measures how soon the answer begins, how late its pieces arrive, the cost of many streams, and that no piece is lost.
  */
 import type Anthropic from '@anthropic-ai/sdk';
 import { askProduct } from './agents/asking.ts';
@@ -16,29 +16,29 @@ const measurements: Readonly<Record<string, (scene: Scene, request: Anthropic.Me
     streams: measureStreams,
   };
 
-/** Needs Postgres alone. */
+/** Needs only Postgres. */
 const feeds = 'feeds';
 
 export const agentMeasurements = [...Object.keys(measurements), feeds];
 
 const warmUpQuestions = 40;
 
-/** @param wanted the names of those to run, of `agentMeasurements` */
-export async function benchAgents(wanted: readonly string[]): Promise<void> {
-  if (wanted.includes(feeds)) await measureFeeds();
-  if (wanted.every((name) => name === feeds)) return;
+/** @param selection the names of the measurements to run, from `agentMeasurements` */
+export async function benchAgents(selection: readonly string[]): Promise<void> {
+  if (selection.includes(feeds)) await measureFeeds();
+  if (selection.every((name) => name === feeds)) return;
   await onAgentScene(async (scene) => {
     progress('warming up');
     const request = await warmUp(scene);
     for (const [name, measure] of Object.entries(measurements)) {
-      if (!wanted.includes(name)) continue;
+      if (!selection.includes(name)) continue;
       progress(name);
       await measure(scene, request);
     }
   });
 }
 
-/** What happens only at first is over then. @returns the request that the model's service gets for a question */
+/** One-time work is over after this. @returns the request that the model's service gets for a question */
 async function warmUp({ server, apis, students }: Scene): Promise<Anthropic.MessageStreamParams> {
   await server.obey({ recite: { deltas: 20, characters: 24 } });
   for (let index = 0; index < warmUpQuestions; index += 1) await askProduct(pick(apis, index), pick(students, index));

@@ -1,4 +1,4 @@
-/** `npm run bench -- api`: GET /v1/auth/session beside a bare Koa route that makes the same one query. */
+/** `npm run bench -- api`: GET /v1/auth/session, compared with a bare Koa route that makes the same single query. */
 import { Transaction } from '../platform/infra/postgres/database.ts';
 import autocannon from 'autocannon';
 import { readConfig } from '../config.ts';
@@ -10,7 +10,7 @@ import { onFreshStack, progress, reportBeside, type Round } from './support.ts';
 
 const rounds = 5;
 const secondsARound = 6;
-/** Requests under way: enough to keep a process busy, few enough that none waits long. */
+/** Parallel requests: enough to keep a process busy, few enough that none waits long. */
 const connections = 16;
 
 export async function benchApi(): Promise<void> {
@@ -48,7 +48,7 @@ async function seedSession(env: Record<string, string>): Promise<string> {
   return token;
 }
 
-/** @throws Error if any answer is not 200: a refusal would be quick, and count as speed */
+/** @throws Error if any answer is not 200, because a refusal would be quick and count as speed */
 async function requestsPerSecond(port: number, token: string): Promise<number> {
   const result = await autocannon({
     url: `http://127.0.0.1:${port}/v1/auth/session`,

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- automations [throughput | waiting | burst | reads]`: runs and steps a second beside the bare engine; what 20,000
- * waiting runs cost a worker; how soon 5,000 are out of their waits, and what that does to others; reads at a million runs.
+ * `npm run bench -- automations [throughput | waiting | burst | reads]`: runs and steps a second compared with the bare engine; the
+ * worker's cost of 20,000 waiting runs; how soon 5,000 runs end their waits, and how that affects others; reads with a million runs.
  */
 import { measureReads } from './automations/reads.ts';
 import { measureThroughput } from './automations/throughput.ts';
@@ -9,12 +9,12 @@ import { onMailbox } from './codes.ts';
 import { onWebhookScene } from './webhooks/scene.ts';
 
 export const automationMeasurements = ['throughput', 'waiting', 'burst', 'reads'] as const;
-/** A second, of one club: more than any machine starts (AUTO-20). */
+/** Starts a second of one club: more than any machine reaches (AUTO-20). */
 const unpaced = '1000';
 type Measurement = (typeof automationMeasurements)[number];
 
-export async function benchAutomations(wanted: readonly string[]): Promise<void> {
-  const is = (measurement: Measurement) => wanted.includes(measurement);
+export async function benchAutomations(selection: readonly string[]): Promise<void> {
+  const is = (measurement: Measurement) => selection.includes(measurement);
   if (is('throughput')) await onWebhookScene(measureThroughput, async () => ({ BULK_STARTS_PER_SECOND: unpaced }));
   if (is('waiting') || is('burst'))
     await onMailbox(({ smtpUrl, arrivals }) =>

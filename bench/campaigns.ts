@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- campaigns [throughput | large | freeze | deliveries | pause | events]`: mails a second beside a bare pooled nodemailer
- * loop, freezing, operation 6 at two sizes, how soon a pause holds,
- * what a campaign does to the club's sign-in codes, and events of mail providers a second.
+ * `npm run bench -- campaigns [throughput | large | freeze | deliveries | pause | events]`: mails a second compared with a bare pooled
+ * nodemailer loop, freezing, operation 6 at two sizes, how soon a pause works, how a campaign delays the club's sign-in codes, and events
+ * of mail providers a second.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
@@ -38,12 +38,12 @@ type Measurement = (typeof campaignMeasurements)[number];
 
 const [small, large] = [1_000, Number(process.env['CAMPAIGN_RECIPIENTS'] ?? 100_000)];
 const rounds = 5;
-/** Mails of the bare loop beside a large campaign: its rate does not depend on how many. */
+/** Mails of the bare loop that is compared with a large campaign; its rate does not depend on their number. */
 const bareBeside = 10_000;
 const limitMs = 15 * 60_000;
 
-export async function benchCampaigns(wanted: readonly string[]): Promise<void> {
-  const is = (measurement: Measurement) => wanted.includes(measurement);
+export async function benchCampaigns(selection: readonly string[]): Promise<void> {
+  const is = (measurement: Measurement) => selection.includes(measurement);
   if (is('freeze')) await onFreshStack(['postgres'], ({ env }) => measureFreeze(env));
   if (is('events')) await measureEvents();
   if (is('deliveries')) await onFreshStack(['postgres'], ({ env }) => measureDeliveries(env));
@@ -122,7 +122,7 @@ async function bareRate(scene: Scene, message: HandedMessage, count: number): Pr
   return rateOf(await scene.state());
 }
 
-/** @returns a message as a campaign hands it over */
+/** @returns a message like those that a campaign hands over */
 async function messageOf(scene: Scene): Promise<HandedMessage> {
   const clubId = await clubWithoutRate(scene.db);
   await haveStudents(scene.db.source, clubId, 1);
@@ -131,7 +131,7 @@ async function messageOf(scene: Scene): Promise<HandedMessage> {
   const deps = sendingTo(scene.db, scene.vault, (given) => {
     message = given;
   });
-  // It is never scheduled, so that no worker takes it.
+  // The campaign is never due, so that no worker runs it.
   await scene.db.source.query(`UPDATE campaigns SET status = 'scheduled', scheduled_at = now() WHERE id = $1`, [
     campaignId,
   ]);
@@ -224,19 +224,19 @@ async function measureDeliveries(env: Record<string, string>): Promise<void> {
   await source.destroy();
 }
 
-/** A campaign that is under way: most are sent, some of each other status. */
+/** A running campaign: most mails are sent, some have each other status. */
 async function haveRows(source: Database['source'], clubId: Id, campaignId: Id, count: number): Promise<void> {
   const atOnce = 25_000;
-  for (let left = count; left > 0; left -= atOnce) {
+  for (let remaining = count; remaining > 0; remaining -= atOnce) {
     await source.query(
       `WITH opened AS (INSERT INTO students (id, club_id, name, email, verified_at, created_at)
          SELECT id, $1, 'Maria Silva', id || '@example.com', now(), now() FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $3::int)) AS one RETURNING id, email)
        INSERT INTO mails (id, club_id, campaign_id, student_id, student_name, student_email, status, skip_reason, next_attempt_at, created_at)
        SELECT gen_random_uuid(), $1, $2, id, 'Maria Silva', email, status, CASE WHEN status = 'skipped' THEN 'unsubscribed' END, now(), now()
          FROM (SELECT *, (ARRAY['sent', 'sent', 'sent', 'sent', 'sent', 'sent', 'pending', 'pending', 'failed', 'skipped'])[1 + (random() * 9)::int] AS status FROM opened) AS one`,
-      [clubId, campaignId, Math.min(left, atOnce)],
+      [clubId, campaignId, Math.min(remaining, atOnce)],
     );
-    if (left % 250_000 === 0) progress(`${left} rows are left to be loaded`);
+    if (remaining % 250_000 === 0) progress(`${remaining} rows are left to be loaded`);
   }
   await source.query(
     `UPDATE campaigns SET status = 'paused', pause_reason = 'by_hand', recipients = $2 WHERE id = $1`,

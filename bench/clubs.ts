@@ -1,4 +1,4 @@
-/** Clubs of measurements that go through the API: an owner with a session, and places for any number of students. */
+/** Clubs for measurements through the API: an owner with a session, and room for any number of students. */
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../domain/clubs/organizations.ts';
 import { openSession } from '../domain/identity/sessions.ts';
@@ -7,12 +7,12 @@ import { Transaction } from '../platform/infra/postgres/database.ts';
 
 export interface BenchClub {
   id: Id;
-  /** Of the owner's session. */
+  /** The token of the owner's session. */
   token: string;
   deliveryId: Id;
 }
 
-/** A club that may have so many students, with a delivery. */
+/** A club with room for many students, and with a delivery. */
 export async function addClub(source: DataSource): Promise<BenchClub> {
   const [administratorId, courseId, deliveryId, now] = [newId(), newId(), newId(), new Date()];
   await source.query(

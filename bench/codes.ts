@@ -1,4 +1,4 @@
-/** Sign-in codes of students: a mailbox on this machine, and how long a code's mail takes to arrive there. */
+/** Sign-in codes of students: a mailbox on this machine, and the time until a code's mail arrives there. */
 import type { AddressInfo } from 'node:net';
 import { mailboxSmtp } from '../dev/mailbox/smtp.ts';
 import { host } from '../dev/ports.ts';
@@ -11,11 +11,11 @@ import { steadily, times } from './webhooks/pace.ts';
 
 export interface Mailbox {
   smtpUrl: string;
-  /** By recipient: when a mail arrived, by `performance.now()`. */
+  /** By recipient: the arrival of a mail, by `performance.now()`. */
   arrivals: ReadonlyMap<string, number>;
 }
 
-/** Runs `measure` with a mailbox that takes everything. */
+/** Runs `measure` with a mailbox that accepts everything. */
 export async function onMailbox(measure: (mailbox: Mailbox) => Promise<void>): Promise<void> {
   const arrivals = new Map<string, number>();
   const { server, stop } = mailboxSmtp(async ({ to }) => {
@@ -31,7 +31,7 @@ export async function onMailbox(measure: (mailbox: Mailbox) => Promise<void>): P
 
 const codes = 40;
 const everyMs = 300;
-/** A code that has not come by then counts as having come then: the figure is bad, not missing. */
+/** A code that has not arrived by then counts with this time: the figure is bad, not missing. */
 const limitMs = 30_000;
 
 interface Asked {
@@ -43,7 +43,7 @@ interface Asked {
 
 /** @returns the milliseconds from each request of a sign-in code to the arrival of its mail */
 export async function askForCodes({ db, vault, clubId, arrivals }: Asked): Promise<number[]> {
-  const asked = new Map<string, number>();
+  const requestTimes = new Map<string, number>();
   await steadily(
     everyMs,
     async () => {
@@ -51,19 +51,19 @@ export async function askForCodes({ db, vault, clubId, arrivals }: Asked): Promi
       const email = `${studentId}@example.com`;
       const now = new Date();
       await db.transaction(async (tx) => {
-        // Not confirmed and signed up by itself: no campaign is for it.
+        // This student has not signed up for campaigns and is not confirmed, so no campaign includes them.
         await tx.manager.query(
           `INSERT INTO students (id, club_id, name, email, opened_by, created_at) VALUES ($1, $2, 'Student', $3, 'sign_up', $4)`,
           [studentId, clubId, email, now],
         );
         await requestMail(tx, vault, { template: 'student_code', clubId, recipient: { studentId }, email }, now);
       });
-      asked.set(email, performance.now());
+      requestTimes.set(email, performance.now());
     },
     times(codes),
   );
   const limit = performance.now() + limitMs;
-  const isDone = () => [...asked.keys()].every((email) => arrivals.has(email)) || performance.now() > limit;
+  const isDone = () => [...requestTimes.keys()].every((email) => arrivals.has(email)) || performance.now() > limit;
   await waitUntil('the codes arrive', isDone, { timeoutMs: 2 * limitMs });
-  return [...asked].map(([email, at]) => Math.min(limitMs, (arrivals.get(email) ?? Infinity) - at));
+  return [...requestTimes].map(([email, at]) => Math.min(limitMs, (arrivals.get(email) ?? Infinity) - at));
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- community [zip | lists | digests | bookings]`: an archive beside bare streams; spaces, posts, comments
- * and sessions at two sizes; daily mails, a thousand and ten thousand; and bookings beside bare inserts.
+ * `npm run bench -- community [zip | lists | digests | bookings]`: an archive compared with bare streams; spaces, posts, comments and
+ * sessions at two sizes; a thousand and ten thousand daily mails; and bookings compared with bare inserts.
  */
 import { measureBookings } from './community/bookings.ts';
 import { measureDigests } from './community/digests.ts';
@@ -11,8 +11,8 @@ import { measureZip } from './community/zip.ts';
 export const communityMeasurements = ['zip', 'lists', 'digests', 'bookings'] as const;
 type Measurement = (typeof communityMeasurements)[number];
 
-export async function benchCommunity(wanted: readonly string[]): Promise<void> {
-  const is = (measurement: Measurement) => wanted.includes(measurement);
+export async function benchCommunity(selection: readonly string[]): Promise<void> {
+  const is = (measurement: Measurement) => selection.includes(measurement);
   if (is('zip')) await measureZip();
   if (is('lists')) {
     await measureLists();

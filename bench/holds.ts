@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- holds`: calls every operation of the contract with the largest contents that its bounds allow, and says how long the
- * API held its thread for one of them, and how large an answer was.
+ * `npm run bench -- holds`: calls every operation of the contract with the largest contents that its bounds allow. It reports how long
+ * the API blocked its thread for one call, and the size of the answer.
  */
 import type { ContractOperation, OperationId } from '../contract/contract.ts';
 import { messageOf } from '../dev/problem.ts';
@@ -20,13 +20,13 @@ import { progress } from './support.ts';
 
 export const holdMeasurements = ['operations'] as const;
 
-/** A request is repeated, and its shortest hold counts: an earlier one may have loaded code, or collected the garbage of others. */
+/** A request is repeated, and its shortest block counts: an earlier one may include loading code, or collecting other garbage. */
 const times = 3;
-/** What texts are filled with: characters of four bytes, variables that are never closed, and Markdown that never ends. */
+/** The contents of texts: characters of four bytes, variables that are never closed, and Markdown that never ends. */
 const fillers = ['😀', '{{', '*[_`<- '];
-/** Their answers are files that a build brings along, the same for every caller. */
+/** Operations whose answers are files of the build, equal for every caller. */
 const documents: ReadonlySet<OperationId> = new Set<OperationId>(['getContract']);
-/** The slowest operations are named. */
+/** The number of the slowest operations that are named. */
 const named = 12;
 
 const wishes: Wishes = { faulty: 0, permitted: 100, beside: 0, inPath: ofScene, inBody: ofScene };
@@ -37,7 +37,7 @@ export async function benchHolds(): Promise<void> {
   const ground = await openHeldGround();
   try {
     const firstWorld = await buildWorld(ground);
-    for (const operation of everyOperation) await once(firstWorld, generated(firstWorld, operation, 1)); // loads what is loaded late
+    for (const operation of everyOperation) await once(firstWorld, generated(firstWorld, operation, 1)); // runs code that is loaded on first use
     const world = await buildWorld(ground);
     const longest: Longest = new Map();
     progress('largest bodies');
@@ -111,7 +111,7 @@ function stepOf(world: World, operation: ContractOperation, inPath: Wishes['inPa
   }
 }
 
-/** A valid request, of a list for its largest page. */
+/** A valid request; for a list, for its largest page. */
 function generated(world: World, operation: ContractOperation, seed: number, wished = wishes): RequestStep {
   const step = generateRequest(new Draw(seed), operation, `${operation.operationId}-${seed}`, world, wished);
   const isList = operation.parameters.some(({ name }) => name === 'page_size');
@@ -130,7 +130,7 @@ function shortest(measured: readonly Measured[]): Measured | undefined {
   return measured.toSorted((left, right) => left.holdMs - right.holdMs)[0];
 }
 
-/** Keeps the longest hold and the largest answer of each operation. */
+/** Records the longest block and the largest answer of each operation. */
 function note(longest: Longest, { operationId }: ContractOperation, measured: Measured | undefined): void {
   if (!measured) return;
   const before = longest.get(operationId);

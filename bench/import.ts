@@ -1,6 +1,6 @@
 /**
- * What an import costs: rows a second and the worker's memory at 5,000 and at 50,000 rows, beside one bulk INSERT of the same
- * (`rows`); and what another club's reads take while three imports with invitations run (`fairness`).
+ * The cost of an import: rows a second and the worker's memory for 5,000 and for 50,000 rows, compared with one bulk INSERT of the same
+ * rows (`rows`). Also the time of another club's reads while three imports with invitations run (`fairness`).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -18,7 +18,7 @@ const limitMs = 300_000;
 
 export const importMeasurements = ['rows', 'fairness'];
 
-export async function benchImport(wanted: readonly string[]): Promise<void> {
+export async function benchImport(selection: readonly string[]): Promise<void> {
   await onFreshStack(['temporal', 'postgres', 'storage'], async ({ env, launch }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
     await migrate(source);
@@ -27,8 +27,8 @@ export async function benchImport(wanted: readonly string[]): Promise<void> {
     const pid = worker.child.pid ?? 0;
     const base = `http://127.0.0.1:${api.port}`;
     await importInto(base, await addClub(source), warmUpRows);
-    if (wanted.includes('fairness')) await measureFairness(base, source);
-    for (const rows of wanted.includes('rows') ? sizes : []) {
+    if (selection.includes('fairness')) await measureFairness(base, source);
+    for (const rows of selection.includes('rows') ? sizes : []) {
       await untilIdle(pid);
       progress(`${rows} rows`);
       const club = await addClub(source);
@@ -49,25 +49,25 @@ export async function benchImport(wanted: readonly string[]): Promise<void> {
   });
 }
 
-/** Imports of one club at a time, and how many rows each has. */
+/** Parallel imports of one club, and the rows of each. */
 const imports = 3;
 const rowsOfEach = 5_000;
 const readsAlone = 300;
 const readEveryMs = 20;
-/** Of the reads' p95, as a multiple of their p95 alone. */
+/** The target of the reads' p95, as a multiple of their p95 without imports. */
 const aim = 2;
 
 async function measureFairness(base: string, source: DataSource): Promise<void> {
   const [importing, reading] = [await addClub(source), await addClub(source)];
   await importInto(base, reading, warmUpRows);
   const read = async () => {
-    const begun = performance.now();
+    const startedAt = performance.now();
     const answer = await fetch(`${base}/v1/clubs/${reading.id}/students`, {
       headers: { authorization: `Bearer ${reading.token}` },
     });
     await answer.text();
     if (!answer.ok) throw new Error(`A read of another club was answered ${answer.status}.`);
-    return performance.now() - begun;
+    return performance.now() - startedAt;
   };
   const readWhile = async (goOn: (count: number) => boolean) => {
     const delays: number[] = [];
@@ -127,7 +127,7 @@ async function importInto(
   }
 }
 
-/** The most that the process has in memory, looked at four times a second. */
+/** The peak memory of the process, sampled four times a second. */
 function watchMemory(pid: number): { stop: () => Promise<number> } {
   let [max, isOver] = [0, false];
   const watching = (async () => {
@@ -142,7 +142,7 @@ function watchMemory(pid: number): { stop: () => Promise<number> } {
   };
 }
 
-/** Students and enrollments alone, one statement each: less than what an import has to write. @returns milliseconds */
+/** Only students and enrollments, one statement each: less than an import must write. @returns milliseconds */
 async function insertAtOnce(source: DataSource, { id, deliveryId }: BenchClub, rows: number): Promise<number> {
   const now = new Date();
   const started = performance.now();

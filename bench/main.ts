@@ -22,7 +22,7 @@ import { benchWebhooks, longWebhookMeasurements, webhookMeasurements } from './w
 
 interface Suite {
   measurements: readonly string[];
-  /** The measurements that run only if the command names them. */
+  /** Measurements that run only when named. */
   long?: readonly string[];
   run: (measurements: readonly string[]) => Promise<void>;
 }

@@ -1,8 +1,8 @@
 /** The Mann-Whitney test: whether two samples of times differ. */
 
 /**
- * @returns `share`: of all pairs, those in which `left` is larger, 0.5 where nothing can be told; `p`: how likely a share at least
- *   so far from 0.5 is by chance (two-sided, by the normal approximation)
+ * @returns `share`: the share of pairs in which `left` is larger, 0.5 if there is no difference; `p`: the probability that chance gives a
+ * share at least this far from 0.5 (two-sided, by the normal approximation)
  */
 export function mannWhitney(left: readonly number[], right: readonly number[]): { share: number; p: number } {
   const ranked = [...left.map((ms) => ({ ms, isLeft: true })), ...right.map((ms) => ({ ms, isLeft: false }))].toSorted(

@@ -1,4 +1,4 @@
-/** Calls for files, as an owner makes them. */
+/** API calls of an owner for files. */
 import type { Id } from '../platform/core/ids.ts';
 import type { BenchClub } from './clubs.ts';
 
@@ -7,7 +7,7 @@ export interface Announced {
   mime: string;
 }
 
-/** Where a file goes. */
+/** The upload address of a file. */
 interface Descriptor {
   url: string;
   headers: Record<string, string>;
@@ -23,7 +23,7 @@ export async function reserve(
   return { id: data.id, to };
 }
 
-/** Reserves an upload of what is announced, and puts it there. */
+/** Reserves an upload with this announcement, and uploads the file. */
 export async function upload(
   base: string,
   club: BenchClub,
@@ -36,7 +36,7 @@ export async function upload(
   return id;
 }
 
-/** @returns the status of the file after it */
+/** @returns the status of the file after completion */
 export async function complete(base: string, club: BenchClub, id: Id): Promise<string> {
   const { data } = (await post(base, club, `/${id}/complete`)) as { data: { status: string } };
   return data.status;

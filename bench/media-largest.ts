@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- media largest`: one video of ten gigabytes, the most that there may be, by tus, through the worker, to its MP4. Only by
- * name: it takes minutes, and 32 GB of disk.
+ * `npm run bench -- media largest`: one video of ten gigabytes, the largest size, by tus and through the worker to its MP4. It runs only
+ * when named, because it takes minutes and 32 GB of disk.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../config.ts';
@@ -42,9 +42,9 @@ export async function benchLargest(): Promise<void> {
     const begins = await realVideo('1280x720', { seconds: 5 });
     await sendByTus(base, club, { bytes: 64 * megabyte, begins }); // warms up
     const watched = [watchMemory('API', api.child.pid), watchMemory('worker', worker.child.pid)];
-    const begun = performance.now();
+    const startedAt = performance.now();
     const { id, rate } = await sendByTus(base, club, { bytes, begins });
-    const sentMs = performance.now() - begun;
+    const sentMs = performance.now() - startedAt;
     await complete(base, club, id);
     const rowOf = async () =>
       (
@@ -65,14 +65,14 @@ export async function benchLargest(): Promise<void> {
         { timeoutMs: processedWithinMs, everyMs: 500 },
       );
     await wait('a file that is ready', ({ status }) => status === 'ready');
-    const readyMs = performance.now() - begun;
+    const readyMs = performance.now() - startedAt;
     progress(`ready after ${Math.round(readyMs / 1_000)} s`);
     await wait('its MP4', ({ processed }) => processed);
     const row = await rowOf();
     report('s of a video of 10 GB: sent and settled', {
       value: sentMs / 1_000,
       ready: readyMs / 1_000,
-      'with its MP4': (performance.now() - begun) / 1_000,
+      'with its MP4': (performance.now() - startedAt) / 1_000,
       'MB/s': rate,
       renditions: row?.made ?? Number.NaN,
     });
@@ -90,7 +90,7 @@ export async function benchLargest(): Promise<void> {
   });
 }
 
-/** @returns what ends the watch, with megabytes */
+/** @returns a function that ends the watch, with megabytes */
 function watchMemory(name: string, pid: number | undefined) {
   let over = false;
   let [before, most] = [0, 0];

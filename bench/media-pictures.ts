@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- media images pages`: images, and PDFs, through the worker a second, each beside a bare loop over the process that makes
- * their pictures.
+ * `npm run bench -- media images pages`: images and PDFs a second through the worker, each compared with a bare loop over the picture
+ * process.
  */
 import { availableParallelism } from 'node:os';
 import type { DataSource } from 'typeorm';
@@ -18,23 +18,23 @@ import { complete, upload, type Announced } from './media-calls.ts';
 import { onFreshStack, progress, reportBeside, waitUntil, type Round } from './support.ts';
 
 const rounds = 3;
-/** A club may write 60 times a minute; two writes a file. */
+/** A club may write 60 times a minute, and a file needs two writes. */
 const filesARound = 25;
 
-/** What is uploaded, and what the bare loop does with each. */
+/** The uploaded file, and the bare loop's work for it. */
 interface Subject {
   announced: Announced;
   bytes: Buffer;
   work: () => Promise<unknown>;
 }
 
-/** All pictures of an image of the library. */
+/** Creates all pictures of an image of the library. */
 async function makePicturesOf(image: Buffer): Promise<void> {
   await shrinkImage(image, [renditionBoxes.preview, renditionBoxes.thumbnail]);
   await makeMailPicture(image);
 }
 
-/** By the name of their measurement. */
+/** By the name of the measurement. */
 const subjects: Readonly<Record<'images' | 'pages', () => Promise<Subject>>> = {
   async images() {
     const bytes = await camera();
@@ -77,7 +77,7 @@ export async function benchPictures(what: keyof typeof subjects): Promise<void> 
   });
 }
 
-/** A picture with detail, as phones send them. */
+/** A picture with detail, like those of phones. */
 async function camera(): Promise<Buffer> {
   const [width, height] = [3_000, 2_000];
   const noise = { type: 'gaussian', mean: 128, sigma: 30 } as const;
@@ -91,7 +91,7 @@ async function camera(): Promise<Buffer> {
 async function measure(base: string, source: DataSource, { announced, bytes }: Subject): Promise<number> {
   const club = await addClub(source);
   const ids = await Promise.all(Array.from({ length: filesARound }, () => upload(base, club, bytes, announced)));
-  const begun = performance.now();
+  const startedAt = performance.now();
   await Promise.all(ids.map((id) => complete(base, club, id)));
   await waitUntil(
     'the last file',
@@ -105,16 +105,16 @@ async function measure(base: string, source: DataSource, { announced, bytes }: S
     },
     { timeoutMs: 120_000 },
   );
-  return (filesARound * 1_000) / (performance.now() - begun);
+  return (filesARound * 1_000) / (performance.now() - startedAt);
 }
 
-/** As many at a time as a worker processes. */
+/** As many in parallel as a worker processes. */
 async function bareLoop({ work }: Subject): Promise<number> {
-  const begun = performance.now();
-  let left = filesARound;
+  const startedAt = performance.now();
+  let remaining = filesARound;
   const loop = async () => {
-    while (left-- > 0) await work();
+    while (remaining-- > 0) await work();
   };
   await Promise.all(Array.from({ length: mediaPlaces(availableParallelism()) }, loop));
-  return (filesARound * 1_000) / (performance.now() - begun);
+  return (filesARound * 1_000) / (performance.now() - startedAt);
 }

@@ -1,4 +1,7 @@
-/** `npm run bench -- media storage`: a club's storage, its plan, its list, a reservation, and the queue of files at 1,000 and at 1,000,000 files (MED-20). */
+/**
+ * `npm run bench -- media storage`: a club's storage, its plan, its list, a reservation, and the queue of files, with 1,000 and with
+ * 1,000,000 files (MED-20).
+ */
 import { readConfig } from '../config.ts';
 import { mediaUses } from '../domain/contexts.ts';
 import { readClubPlan } from '../domain/billing/club-plan.ts';
@@ -21,7 +24,7 @@ const samples = 400;
 const warmUps = 40;
 const megabyte = 1_000_000;
 
-/** Signs nothing that anybody opens. */
+/** Signs addresses that are never used. */
 const unreached = createObjectStore({
   endpoint: 'http://127.0.0.1:9',
   region: 'us-east-1',
@@ -45,7 +48,7 @@ const reads: Readonly<Record<string, (db: Database, clubId: Id) => Promise<unkno
   'hold of a reservation': (db, clubId) => db.transaction((tx) => holdStorage(tx, clubId, megabyte, 'administrator')),
 };
 
-/** Both clubs take turns, so that whatever else the machine does falls on both. */
+/** Both clubs alternate, so that other load on the machine affects both. */
 export async function benchStorage(): Promise<void> {
   await onFreshStack(['postgres'], async ({ env }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
@@ -54,10 +57,10 @@ export async function benchStorage(): Promise<void> {
     const queues: Record<keyof typeof sizes, number[]> = { short: [], long: [] };
     const clubs: Record<keyof typeof sizes, Id> = { short: '', long: '' };
     for (const size of ['short', 'long'] as const) {
-      const begun = performance.now();
+      const startedAt = performance.now();
       clubs[size] = (await addClub(source)).id;
       await addFiles(db, clubs[size], sizes[size]);
-      progress(`${sizes[size]} files in ${Math.round((performance.now() - begun) / 1_000)} s`);
+      progress(`${sizes[size]} files in ${Math.round((performance.now() - startedAt) / 1_000)} s`);
       await source.query('VACUUM ANALYZE media');
       queues[size] = await queueOf(db);
     }
@@ -67,9 +70,9 @@ export async function benchStorage(): Promise<void> {
       const took = { short: [] as number[], long: [] as number[] };
       for (let nth = -warmUps; nth < samples; nth++)
         for (const size of ['short', 'long'] as const) {
-          const begun = performance.now();
+          const startedAt = performance.now();
           await read(db, clubs[size]);
-          if (nth >= 0) took[size].push(performance.now() - begun);
+          if (nth >= 0) took[size].push(performance.now() - startedAt);
         }
       reportRatio(`${what} of`, took);
     }
@@ -88,7 +91,7 @@ function reportRatio(what: string, took: Record<keyof typeof sizes, number[]>): 
   });
 }
 
-/** Half of the files wait for a worker. @returns milliseconds of a round of catching up, and of a claim that is given back */
+/** Half of the files wait for a worker. @returns milliseconds of a catch-up round, and of a claim that is returned */
 async function queueOf(db: Database): Promise<number[]> {
   await db.source.query(
     `UPDATE media SET looks_at = now() - interval '1 hour' WHERE looks_at IS NULL AND abs(hashtext(id::text)) % 2 = 0`,
@@ -100,25 +103,25 @@ async function queueOf(db: Database): Promise<number[]> {
   );
   const took: number[] = [];
   for (const [nth, { id }] of ids.entries()) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     await processOldFiles(db, new Date());
     const claim = await claimFile(db, id, Date.now());
     if (!claim) throw new Error('A file that is due was not claimed.');
     await releaseFile(db, claim);
-    if (nth >= warmUps) took.push(performance.now() - begun);
+    if (nth >= warmUps) took.push(performance.now() - startedAt);
   }
   return took;
 }
 
-/** Ready files of every kind, a statement for ten thousand of them, as many uploads would leave them. */
+/** Ready files of every kind, ten thousand for each statement, as many uploads would leave them. */
 async function addFiles(db: Database, clubId: Id, count: number): Promise<void> {
   const atOnce = 10_000;
-  for (let done = 0; done < count; done += atOnce)
+  for (let inserted = 0; inserted < count; inserted += atOnce)
     await db.source.query(
       `INSERT INTO media (id, club_id, purpose, kind, title, provider, status, mime, size_bytes, object_key, created_at, updated_at)
        SELECT id, $1, 'library', (ARRAY['video', 'audio', 'image', 'document'])[1 + number % 4], 'A file', 'objstore', 'ready',
               'application/octet-stream', 1000 + number, 'media/' || id, now(), now()
          FROM (SELECT gen_random_uuid() AS id, number FROM generate_series(1, $2::int) AS number) AS files`,
-      [clubId, Math.min(atOnce, count - done)],
+      [clubId, Math.min(atOnce, count - inserted)],
     );
 }

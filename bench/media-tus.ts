@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- media tus`: a video of two gigabytes by tus, beside bare multipart uploads of the same bytes to the same store, one
- * with as many parts on their way as ours and one with four; and the memory of the API meanwhile (MED-26).
+ * `npm run bench -- media tus`: a video of two gigabytes by tus, compared with bare multipart uploads of the same bytes to the same
+ * store. One upload has as many parallel parts as ours, another has four. It also measures the API's memory (MED-26).
  */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -67,29 +67,29 @@ export async function benchTus(): Promise<void> {
   });
 }
 
-/** The same piece again and again: making it must cost nothing. After a video, it is a box that players pass over. */
+/** One repeated piece, so that creating it costs nothing. After a video, it is a box that players ignore. */
 function* pieces(bytes: number, begins: Buffer = Buffer.alloc(0)): Generator<Buffer> {
   const piece = Buffer.alloc(64 * 1_024, 'lecture ');
-  let left = bytes;
+  let remaining = bytes;
   if (begins.length > 0) {
-    left -= begins.length + 16;
+    remaining -= begins.length + 16;
     const head = Buffer.alloc(16);
-    head.writeUInt32BE(1); // its size is a number of 64 bits
+    head.writeUInt32BE(1); // its size is a 64-bit number
     head.write('free', 4);
-    head.writeBigUInt64BE(BigInt(left + 16), 8);
+    head.writeBigUInt64BE(BigInt(remaining + 16), 8);
     yield begins;
     yield head;
   }
-  for (; left > 0; left -= piece.length) yield piece.subarray(0, Math.min(left, piece.length));
+  for (; remaining > 0; remaining -= piece.length) yield piece.subarray(0, Math.min(remaining, piece.length));
 }
 
 async function rateOf(bytes: number, work: () => Promise<void>): Promise<number> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   await work();
-  return bytes / megabyte / ((performance.now() - begun) / 1_000);
+  return bytes / megabyte / ((performance.now() - startedAt) / 1_000);
 }
 
-/** With one at a time it has as many bytes in hand as ours: a part on its way, and one that fills. */
+/** With one parallel part it holds as many bytes as ours: a part in transfer, and a part that fills. */
 function multipart(client: S3Client, Bucket: string, bytes: number, queueSize: number): Promise<number> {
   const params = { Bucket, Key: 'bench/bare', Body: Readable.from(pieces(bytes)) };
   return rateOf(bytes, async () => {
@@ -98,8 +98,8 @@ function multipart(client: S3Client, Bucket: string, bytes: number, queueSize: n
 }
 
 /**
- * All of the file in one request.
- * @param file.begins a video; absent: it is none
+ * Sends the whole file in one request.
+ * @param file.begins a video; without it the file is none
  * @returns megabytes a second, from the creation until the last answer, with the file settled
  */
 export async function sendByTus(

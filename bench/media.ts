@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- media`: what others notice while ten hostile files are completed at once (DEC-54): `/healthz` and the session of
- * somebody else beside it, and the same alone. The event loop of the API must stay free, so this is the p99 of `/healthz`.
+ * `npm run bench -- media`: the effect on other callers when ten hostile files are completed together (DEC-54). It calls `/healthz` and
+ * reads another person's session, with and without this load. The API's event loop must stay free, so the main figure is the p99 of
+ * `/healthz`.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -17,26 +18,26 @@ import { benchTus } from './media-tus.ts';
 import { onFreshStack, progress, quantile, report } from './support.ts';
 
 const rounds = 6;
-/** Completed at once. */
+/** Files that are completed together. */
 const files = 10;
-/** How often somebody asks for the API's health meanwhile. */
+/** The interval of the health requests meanwhile. */
 const everyMs = 5;
 const aloneMs = 5_000;
 /** Milliseconds of the p99. */
 const aim = 50;
-/** Of the p95 of a session, beside and alone. */
+/** The target of the p95 of a session, as a multiple of the p95 without load. */
 const aimOfSession = 2;
 
 export const mediaMeasurements = ['hostile', ...pictureMeasurements, 'storage', 'tus', 'largest'];
-/** Not measured unless it is named. */
+/** Runs only when named. */
 export const longMediaMeasurements = ['largest'];
 
-export async function benchMedia(wanted: readonly string[]): Promise<void> {
-  if (wanted.includes('storage')) await benchStorage();
-  for (const what of pictureMeasurements) if (wanted.includes(what)) await benchPictures(what);
-  if (wanted.includes('tus')) await benchTus();
-  if (wanted.includes('largest')) await benchLargest();
-  if (!wanted.includes('hostile')) return;
+export async function benchMedia(selection: readonly string[]): Promise<void> {
+  if (selection.includes('storage')) await benchStorage();
+  for (const what of pictureMeasurements) if (selection.includes(what)) await benchPictures(what);
+  if (selection.includes('tus')) await benchTus();
+  if (selection.includes('largest')) await benchLargest();
+  if (!selection.includes('hostile')) return;
   await onFreshStack(['postgres', 'storage', 'temporal'], async ({ env, launch }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
     await migrate(source);
@@ -47,7 +48,7 @@ export async function benchMedia(wanted: readonly string[]): Promise<void> {
   });
 }
 
-/** A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a cut PNG of 15 MB: each once cost seconds. */
+/** A ZIP64 archive of 100,000 entries, a JPEG of 750,000 segments, and a cut PNG of 15 MB. Each once cost seconds. */
 const hostile = [
   archiveOfManyEntries(),
   jpegOfManySegments(),
@@ -74,13 +75,13 @@ async function measureHostile(base: string, source: DataSource): Promise<void> {
     const ids = await Promise.all(
       Array.from({ length: files }, (_, at) => upload(base, club, hostile[at % hostile.length] as Buffer)),
     );
-    const begun = performance.now();
+    const startedAt = performance.now();
     const completing = Promise.all(ids.map((id) => complete(base, club, id)));
     const delays = await watch(completing);
     beside.health.push(...delays.health);
     beside.session.push(...delays.session);
     for (const status of await completing) answers[status] = (answers[status] ?? 0) + 1;
-    progress(`round ${round}: ${Math.round(performance.now() - begun)} ms`);
+    progress(`round ${round}: ${Math.round(performance.now() - startedAt)} ms`);
   }
   progress(`${beside.health.length} calls beside; the files became ${JSON.stringify(answers)}`);
   report('ms of /healthz beside ten completions of hostile files: p99', {
@@ -105,11 +106,11 @@ async function watchCalls(url: string, headers: Record<string, string>, work: Pr
   let over = false;
   const ended = work.finally(() => (over = true));
   while (!over) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     const answer = await fetch(url, { headers });
     if (!answer.ok) throw new Error(`A call was answered ${answer.status}.`);
     await answer.arrayBuffer();
-    delays.push(performance.now() - begun);
+    delays.push(performance.now() - startedAt);
     await sleep(everyMs);
   }
   await ended;

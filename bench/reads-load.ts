@@ -1,4 +1,4 @@
-/** Fills one club with as many students, enrollments and certificates as wanted, one of each for everybody. */
+/** Fills one club with many students; each has one enrollment and one certificate. */
 import pg from 'pg';
 import { withoutLimits } from '../entities/data-source.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
@@ -13,21 +13,21 @@ export interface Club {
 
 const tables = ['students', 'enrollments', 'certificates'] as const;
 const courses = 10;
-/** A statement: a transition table of so many rows still fits. */
+/** Rows of a statement, whose transition table still fits. */
 const chunk = 100_000;
 
 const studentId = (n: string) => `('01900001-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
-/** Ids of records in the order of creation, as ours are. */
+/** Ids of records in the order of creation, like the product's. */
 const idOf = (kind: number, n: string) => studentId(n).replace('01900001', `0190000${kind}`);
 export const nthStudent = (n: number): Id => `01900001-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 
-/** Names of people: some 3,000 pairs, so that each is shared by some hundreds of a million; and one that only one has. */
+/** Names of people: about 3,000 pairs, so that some hundreds of a million share each; and one name that only one student has. */
 const name = `CASE WHEN n = total / 2 THEN 'Zacharias Quetzalcoatl' ELSE
   (ARRAY['Maria', 'Ada', 'João', 'Ana', 'Pedro', 'Lucas', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Linus', 'Margaret', 'Ken', 'Radia'])[1 + mixed % 14] || ' ' ||
   (ARRAY['Silva', 'Lovelace', 'Santos', 'Hopper', 'Turing', 'Dijkstra', 'Liskov', 'Hamilton', 'Perlman', 'Okonkwo'])[1 + mixed / 14 % 10] ||
   (ARRAY['son', 'sen', 'berg', 'feld', 'mann', 'stein', 'ova', 'ski', 'ez', 'ström', 'dal', 'vik', 'gaard', 'lund', 'holm', 'quist', 'ard', 'otto', 'elli', 'ini'])[1 + mixed / 140 % 20] END`;
 
-/** @returns a club with courses and deliveries, and nobody in it */
+/** @returns a club with courses and deliveries, and without students */
 export async function seedClub({ source }: Database): Promise<Club> {
   const clubId = newId();
   await source.query(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, [clubId]);
@@ -46,11 +46,11 @@ export async function seedClub({ source }: Database): Promise<Club> {
 }
 
 /**
- * Replaces whom there were. One of 20 is unverified, one of 20 enrollments and one of 50 certificates is revoked. Indexes
- * are built after the rows, as a restored backup would: inserting into them would take several times as long.
+ * Replaces the old students. One of 20 is unverified, one of 20 enrollments and one of 50 certificates is revoked. Indexes are built
+ * after the rows, as when a backup is restored, because inserting into them would take several times as long.
  */
 export async function loadClub(db: Database, databaseUrl: string, club: Club, records: number): Promise<void> {
-  // A connection of its own: those of the product end a statement that takes long, and whoever is silent for long.
+  // Its own connection: the product's connections end long statements and long silences.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
@@ -59,7 +59,7 @@ export async function loadClub(db: Database, databaseUrl: string, club: Club, re
     await client.query(`TRUNCATE ${tables.join(', ')}, list_tallies, list_tally_changes CASCADE`);
     const indexes = await dropIndexes(client);
     for (const table of tables) {
-      await client.query(`ALTER TABLE ${table} DISABLE TRIGGER ALL`); // foreign keys
+      await client.query(`ALTER TABLE ${table} DISABLE TRIGGER ALL`); // disables foreign keys
       await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ${table}_tallied_in`);
     }
     for (let first = 1; first <= records; first += chunk)
@@ -67,15 +67,15 @@ export async function loadClub(db: Database, databaseUrl: string, club: Club, re
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
     while ((await rollUpListTallies(db, chunk)) > 0);
-    // As autovacuum leaves them.
+    // As autovacuum leaves the tables.
     await client.query(`VACUUM ANALYZE ${[...tables, 'list_tallies', 'list_tally_changes'].join(', ')}`);
-    await client.query(`CHECKPOINT`); // what the load left to be written is not to be charged to what comes after
+    await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
   } finally {
     await client.end();
   }
 }
 
-/** @returns the statements that build them again */
+/** @returns the statements that create the indexes again */
 async function dropIndexes(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string; definition: string }>(
     `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index
@@ -93,7 +93,7 @@ async function loadChunk(
   from: number,
   to: number,
 ): Promise<void> {
-  // The mixed bits keep names, marks and times apart from one another.
+  // The mixed bits make names, marks and times independent.
   const rows = `
     SELECT n, ${total}::bigint AS total, (hashint8(n)::bigint + 2147483648) AS mixed, $1::uuid AS club_id,
            '2026-01-01'::timestamptz + make_interval(secs => n::float8 * 10) AS at

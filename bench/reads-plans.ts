@@ -1,8 +1,8 @@
-/** Which indexes serve what a function reads, by EXPLAIN of every statement that it sends. */
+/** Finds the indexes that a function's reads use, by EXPLAIN of each of its statements. */
 import type { DataSource, EntityManager } from 'typeorm';
 import { Queries } from '../platform/infra/postgres/database.ts';
 
-/** @returns their names, in the order of the statements; `sequential: table` where none does */
+/** @returns their names, in the order of the statements; `sequential: table` if a statement uses none */
 export async function indexesOf(source: DataSource, read: (db: Queries) => Promise<unknown>): Promise<string[]> {
   const found = new Set<string>();
   await source.transaction(async (tx) => {
@@ -21,7 +21,7 @@ export async function indexesOf(source: DataSource, read: (db: Queries) => Promi
   return [...found];
 }
 
-/** Tables of a few rows, which Postgres reads whole, say nothing. */
+/** Small tables, which Postgres reads whole. */
 const small = new Set(['clubs', 'courses', 'access_deliveries', 'list_tallies', 'list_tally_changes']);
 
 function namesIn(node: unknown): string[] {

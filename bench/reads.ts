@@ -1,4 +1,4 @@
-/** `npm run bench -- reads`: the lists at 1,000 and at 1,000,000 records of one club: p95, its growth, and the index that serves each. */
+/** `npm run bench -- reads`: the lists with 1,000 and with 1,000,000 records of one club: p95, its growth, and the index of each. */
 import { listEnrollments } from '../domain/access/enrollments/listing.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { listStudents } from '../domain/identity/students.ts';
@@ -11,7 +11,7 @@ export const readMeasurements = ['students', 'enrollments', 'certificates'] as c
 
 type Read = ReadOf<Club>;
 
-/** Nobody of these students has a picture, so no address is signed. */
+/** These students have no pictures, so no address is signed. */
 const noStore = {} as ObjectStore;
 const first = { page: 1, page_size: 20 };
 const students =
@@ -27,10 +27,13 @@ const certificates =
   (tx, club, records) =>
     listCertificates(tx, club.clubId, { ...first, ...filter(club, records) });
 
-/** Somebody in the middle of the list. */
+/** A student in the middle of the list. */
 const someone = (records: number) => nthStudent(Math.floor(records / 3));
 
-/** What is searched: a name that one has, one that some hundreds of a million share, one of 14, what everybody has, and what makes no trigram. */
+/**
+ * The search texts: a name of one student, a name that some hundreds of a million share, a name of one in 14, a text that every record
+ * has, and a text without a trigram.
+ */
 const searches = {
   'of one': 'quetzal',
   'of some': 'Ada Lovelaceski',
@@ -40,7 +43,7 @@ const searches = {
   symbols: '%',
 };
 
-/** A list each: the first page, whole and by each filter. */
+/** One list each: the first page, whole and with each filter. */
 const reads: Readonly<Record<(typeof readMeasurements)[number], Readonly<Record<string, Read>>>> = {
   students: {
     all: students({}),
@@ -69,10 +72,10 @@ const reads: Readonly<Record<(typeof readMeasurements)[number], Readonly<Record<
   },
 };
 
-/** @param wanted the lists that are measured */
-export async function benchReads(wanted: readonly string[]): Promise<void> {
+/** @param selection the lists to measure */
+export async function benchReads(selection: readonly string[]): Promise<void> {
   await onTwoSizes('reads', load, async (compare) => {
-    for (const list of readMeasurements.filter((each) => wanted.includes(each)))
+    for (const list of readMeasurements.filter((each) => selection.includes(each)))
       for (const [what, read] of Object.entries(reads[list])) await compare(`${list}, ${what}`, read);
   });
 }

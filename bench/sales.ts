@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- sales`: notices a second that are accepted, beside a bare Koa route that inserts the same row; sales of one
- * club a second whose three facts reach its endpoint: each is an account, a purchase and an access; and how long a sale waits
- * while others hold its club's count of students for 11 s at a time, which no import does any more (ENG-17).
+ * `npm run bench -- sales`: accepted notices a second, compared with a bare Koa route that inserts the same row. Sales of one club a
+ * second whose three facts reach its endpoint: an account, a purchase and an access. And how long a sale waits while transactions lock
+ * its club's count of students for 11 s each, which no import does any more (ENG-17).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Database, Transaction } from '../platform/infra/postgres/database.ts';
@@ -31,27 +31,27 @@ import { withCost } from './webhooks/scene.ts';
 
 const rounds = 5;
 const secondsARound = 4;
-/** Requests under way: enough to keep a process busy, few enough that none waits long. */
+/** Parallel requests: enough to keep a process busy, few enough that none waits long. */
 const connections = 16;
-/** Sales of a round, and the facts that each leads to. */
+/** Sales of a round, and the facts of each. */
 const salesARound = 60;
 const factsASale = 3;
 const deliveryRounds = 3;
 
 export const salesMeasurements = ['accepted', 'delivered', 'held'];
 
-/** @param wanted the names of those to run, of `salesMeasurements` */
-export async function benchSales(wanted: readonly string[]): Promise<void> {
+/** @param selection the names of the measurements to run, from `salesMeasurements` */
+export async function benchSales(selection: readonly string[]): Promise<void> {
   const onStack = async (bench: Bench) => {
     const config = readConfig(bench.env);
     const source = await createDataSource(config.database, 'club-bench').initialize();
     await migrate(source);
     const shop = await openShop(source, config);
-    // Each notice comes from an address of its own: the limit of 600 a minute is an address's.
+    // Each notice comes from its own address, because the limit of 600 a minute is for each address.
     const { port } = await bench.launch('api/server.ts', 'API_PORT', { TRUSTED_PROXIES: '127.0.0.0/8' });
-    if (wanted.includes('accepted')) await measureAccepted(bench, source, port, shop.path);
-    if (wanted.includes('delivered')) await measureDelivered(bench, source, port, shop);
-    if (wanted.includes('held')) await measureHeld(bench, source, port, shop);
+    if (selection.includes('accepted')) await measureAccepted(bench, source, port, shop.path);
+    if (selection.includes('delivered')) await measureDelivered(bench, source, port, shop);
+    if (selection.includes('held')) await measureHeld(bench, source, port, shop);
     await source.destroy();
   };
   await onFreshStack(['temporal', 'postgres', 'mailbox'], onStack, { durable: true });
@@ -90,7 +90,7 @@ async function openShop(source: DataSource, { masterKey }: ReturnType<typeof rea
 }
 
 let count = 0;
-/** A sale that nobody has heard of, to a stranger. */
+/** A new sale to a new buyer. */
 function nextNotice(): string {
   count += 1;
   return JSON.stringify({
@@ -104,7 +104,7 @@ function nextNotice(): string {
 
 const addressOf = (number: number) => `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 
-/** No worker runs meanwhile: what is measured is the taking in. */
+/** No worker runs meanwhile, so that only the receipt is measured. */
 async function measureAccepted({ launch }: Bench, source: DataSource, ours: number, path: string): Promise<void> {
   const { port: bare, child } = await launch('bench/ceiling/notice-route.ts', 'CEILING_PORT');
   progress('warming up');
@@ -121,7 +121,7 @@ async function measureAccepted({ launch }: Bench, source: DataSource, ours: numb
   await source.query(`TRUNCATE sales_notices, wakes`);
 }
 
-/** @throws Error if any answer is not 202: a refusal would be quick, and count as speed */
+/** @throws Error if any answer is not 202, because a refusal would be quick and count as speed */
 async function acceptedPerSecond(port: number, path: string): Promise<number> {
   const result = await autocannon({
     url: `http://127.0.0.1:${port}`,
@@ -143,7 +143,7 @@ async function acceptedPerSecond(port: number, path: string): Promise<number> {
   return result.requests.total / result.duration;
 }
 
-/** From the first notice that is sent until the last fact has reached the receiver. */
+/** From the first notice until the last fact has reached the receiver. */
 async function measureDelivered(
   { stack, launch }: Bench,
   source: DataSource,
@@ -188,14 +188,14 @@ async function measureDelivered(
   await receiver.stop();
 }
 
-/** How often the count is held, for how long, and how long it is free between. */
+/** The number of locks of the count, the time of each, and the free time in between. */
 const holds = 4;
 const holdMs = 11_000;
 const freeMs = 50;
 const heldSales = 12;
 const limitMs = 120_000;
 
-/** Sales to strangers arrive all the time, while the count is held nearly all the time. */
+/** Sales to new buyers arrive all the time, while the count is locked nearly all the time. */
 async function measureHeld({ launch }: Bench, source: DataSource, port: number, shop: BenchShop): Promise<void> {
   const worker = await launch('worker/main.ts', 'WORKER_PORT');
   await source.query('TRUNCATE sales_notices');

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- start`: how long API and worker take from their start to their first ready answer, a build beside this checkout,
- * turn and turn about.
+ * `npm run bench -- start`: the time of API and worker from their start to their first ready answer, for a build and for this checkout,
+ * alternately.
  */
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import os from 'node:os';
@@ -26,7 +26,7 @@ const programs = {
   worker: { script: 'worker/main.ts', portVariable: 'WORKER_PORT' },
 } as const satisfies Record<Measurement, { script: string; portVariable: string }>;
 
-export async function benchStart(wanted: readonly string[]): Promise<void> {
+export async function benchStart(selection: readonly string[]): Promise<void> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-bench-start-'));
   try {
     const logs = path.join(directory, 'logs');
@@ -37,11 +37,11 @@ export async function benchStart(wanted: readonly string[]): Promise<void> {
       const source = await createDataSource(readConfig(env).database, 'club-bench').initialize();
       await migrate(source);
       await source.destroy();
-      for (const name of startMeasurements.filter((one) => wanted.includes(one))) {
+      for (const name of startMeasurements.filter((one) => selection.includes(one))) {
         const { script, portVariable } = programs[name];
         const ofBuild = () => msToReady(['dist/main.js', name], portVariable, env, directory, logs);
         const ofCheckout = () => msToReady(scriptArguments(script), portVariable, env, projectDirectory, logs);
-        await Promise.all([ofBuild(), ofCheckout()]); // files and the code of node are in memory from now on
+        await Promise.all([ofBuild(), ofCheckout()]); // files and Node's code are in memory from now on
         const times: { build: number; checkout: number }[] = [];
         for (let round = 1; round <= rounds; round++) {
           const measured = { build: await ofBuild(), checkout: await ofCheckout() };
@@ -69,7 +69,7 @@ async function msToReady(
   logs: string,
 ): Promise<number> {
   const { port } = await freePorts(['port']);
-  const begun = performance.now();
+  const startedAt = performance.now();
   const child = startChild({
     name: args.at(-1) ?? '',
     command: process.execPath,
@@ -80,7 +80,7 @@ async function msToReady(
   });
   try {
     await untilOk(`http://127.0.0.1:${port}/readyz`, { timeoutMs, child });
-    return performance.now() - begun;
+    return performance.now() - startedAt;
   } finally {
     await child.stop();
   }

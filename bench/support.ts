@@ -1,4 +1,4 @@
-/** What benchmarks share: a stack of their own, processes of ours on it, waits that end, and how figures are printed. */
+/** Shared by benchmarks: a separate stack, our processes on it, waits with a limit, and the printing of figures. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -18,7 +18,7 @@ export interface Bench {
   launch(script: string, portVariable: string, env?: Record<string, string>): Promise<{ port: number; child: Child }>;
 }
 
-/** What is measured is traced where this process has the variables for it: `OTEL_EXPORTER_OTLP_ENDPOINT=… npm run bench -- api`. */
+/** The measured processes are traced if this process has the variables for it: `OTEL_EXPORTER_OTLP_ENDPOINT=… npm run bench -- api`. */
 const tracing = Object.fromEntries(
   Object.entries(process.env).flatMap(([name, value]) => (name.startsWith('OTEL_') && value ? [[name, value]] : [])),
 );
@@ -27,9 +27,9 @@ const telemetry = tracing['OTEL_EXPORTER_OTLP_ENDPOINT']
   : [];
 
 /**
- * Runs `measure` on a fresh stack, which is gone afterwards.
+ * Runs `measure` on a fresh stack, which is removed afterwards.
  * @param options.durable Postgres waits for the disk at each commit, as in production
- * @throws Error of `measure`; or, as soon as it happens, that a part of the stack or a program of ours has ended
+ * @throws the error of `measure`; or immediately an error that a part of the stack or one of our programs has ended
  */
 export async function onFreshStack(
   parts: readonly PartName[],
@@ -38,7 +38,7 @@ export async function onFreshStack(
 ): Promise<void> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-bench-'));
   const broken = Promise.withResolvers<never>();
-  // The stack's own data, not what a development environment happens to point to.
+  // The stack's own data, not the data of a development environment.
   const stack = await startStack({
     directory: path.join(directory, 'stack'),
     ports: 'free',
@@ -52,7 +52,7 @@ export async function onFreshStack(
     PATH: process.env['PATH'] ?? '',
     HOME: os.homedir(),
     ...allocatorSettings,
-    // Parts that a benchmark leaves out still have to be named in the configuration.
+    // The configuration must also name the parts that a benchmark leaves out.
     SMTP_URL: 'smtp://127.0.0.1:9',
     S3_ENDPOINT: 'http://127.0.0.1:9',
     S3_ACCESS_KEY_ID: 'unused',
@@ -100,16 +100,16 @@ export async function onFreshStack(
   }
 }
 
-/** The lane of first attempts that the caller's environment chooses, by the variables of the product. */
+/** The lane of first attempts that the caller's environment selects, by the variables of the product. */
 export function laneSettings(): Record<string, string> {
   const names = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
 /**
- * Looks every 25 ms, or less often, until it is so.
- * @param what is awaited, for the message
- * @param options.progressSoFar how far it has come, for the message
+ * Checks every 25 ms, or less often, until the condition is true.
+ * @param what the awaited condition, for the message
+ * @param options.progressSoFar the progress, for the message
  * @throws Error when the time is over
  */
 export async function waitUntil(
@@ -136,13 +136,13 @@ export function quantile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
-/** What was measured of us, and right after it of the ceiling. */
+/** A measurement of the product, and directly after it of the ceiling. */
 export interface Round {
   ours: number;
   bare: number;
 }
 
-/** Prints medians; the ratio is the median of the rounds' ratios, so that a slow spell of the machine falls on both sides. */
+/** Prints medians. The ratio is the median of the rounds' ratios, so that a slow phase of the machine affects both sides. */
 export function reportBeside(figure: string, rounds: readonly Round[]): void {
   const medians = {
     value: median(rounds.map(({ ours }) => ours)),
@@ -154,8 +154,8 @@ export function reportBeside(figure: string, rounds: readonly Round[]): void {
 
 /**
  * Prints `deliveries/s 85 ceiling 120 ratio 0.71`, and keeps the figures for `--save`.
- * @param rounds whose median the values are
- * @throws Error for a value that is not finite: nothing was measured
+ * @param rounds the number of rounds; the values are their medians
+ * @throws Error for a value that is not a number, because nothing was measured
  */
 export function report(figure: string, values: Readonly<Record<string, number>>, rounds?: number): void {
   const words = Object.entries(values).map(([name, value]) => {
@@ -166,7 +166,7 @@ export function report(figure: string, values: Readonly<Record<string, number>>,
   process.stdout.write(`${figure} ${words.join(' ').replace(/^value /, '')}\n`);
 }
 
-/** Progress goes to the other stream, so that the figures can be kept alone. */
+/** Progress goes to standard error, so that the figures can be stored alone. */
 export function progress(line: string): void {
   process.stderr.write(`  ${line}\n`);
 }

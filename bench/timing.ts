@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- timing`: whether the time of an answer tells if an address is known (DEC-63). 2,000 calls each with known and
- * with unknown addresses (`TIMING_CALLS`), in an order of chance, compared by the Mann-Whitney test. The withheld ones come after the
- * mails of an hour are used up.
+ * `npm run bench -- timing`: whether the time of an answer reveals if an address is known (DEC-63). It makes 2,000 calls each with known
+ * and with unknown addresses (`TIMING_CALLS`), in random order, and compares them by the Mann-Whitney test. The withheld calls come after
+ * the mails of an hour are used up.
  */
 import { readConfig } from '../config.ts';
 import { createOrganization } from '../domain/clubs/organizations.ts';
@@ -26,7 +26,7 @@ export const timingMeasurements = [
 type Measurement = (typeof timingMeasurements)[number];
 
 const callsEach = Number(process.env['TIMING_CALLS'] ?? 2_000);
-/** Calls under way: they wait for ticks most of the time, but a sign-up hashes two passwords before. */
+/** Parallel calls: they mostly wait for ticks, but a sign-up hashes two passwords before. */
 const atOnce = {
   resend: 16,
   reset: 16,
@@ -37,7 +37,7 @@ const atOnce = {
   'withheld code': 16,
   'withheld exchange': 16,
 } as const satisfies Record<Measurement, number>;
-/** So that the sign-ups of one stay below what a club may have unconfirmed of an hour. */
+/** Several clubs, so that the sign-ups of each stay below the limit of unconfirmed sign-ups in an hour. */
 const clubCount = 10;
 
 interface Address {
@@ -46,7 +46,7 @@ interface Address {
   known: boolean;
 }
 
-export async function benchTiming(wanted: readonly string[]): Promise<void> {
+export async function benchTiming(selection: readonly string[]): Promise<void> {
   await onFreshStack(['postgres'], async ({ env, launch }) => {
     const clubs = await seedClubs(env);
     const { port } = await launch('api/server.ts', 'API_PORT', { TRUSTED_PROXIES: '127.0.0.0/8' });
@@ -60,7 +60,7 @@ export async function benchTiming(wanted: readonly string[]): Promise<void> {
       'withheld code': afterMailsOfAnHour('/v1/auth/code', code),
       'withheld exchange': afterMailsOfAnHour('/v1/auth/code', exchange),
     } as const satisfies Record<Measurement, CallOf>;
-    for (const name of timingMeasurements.filter((one) => wanted.includes(one))) {
+    for (const name of timingMeasurements.filter((one) => selection.includes(one))) {
       const addresses = await seedAddresses(env, clubs, { verified: name !== 'resend' });
       const prepared = await each(addresses, atOnce[name], (address) => callers[name](port, address));
       const times = await each(shuffled(prepared), atOnce[name], async ({ known, call }) => ({
@@ -113,8 +113,8 @@ function afterMailsOfAnHour(path: string, prepare: CallOf): CallOf {
 
 /** A wrong code, after a request for one that is not timed. */
 const exchange: CallOf = async (port, { clubId, email, known }) => {
-  const asked = await post(port, '/v1/auth/code', { club_id: clubId, email });
-  const { data } = (await asked.json()) as { data: { code_id: Id } };
+  const request = await post(port, '/v1/auth/code', { club_id: clubId, email });
+  const { data } = (await request.json()) as { data: { code_id: Id } };
   const body = { club_id: clubId, email, code_id: data.code_id, code: '000000' };
   return { known, call: () => timed(port, '/v1/auth/code/exchange', body, 410) };
 };
@@ -132,7 +132,7 @@ const signUp: CallOf = async (port, { clubId, email, known }) => ({
 
 let addressesUsed = 0;
 
-/** From an address of its own, so that no rate limit is met. */
+/** From an address of its own, so that no rate limit applies. */
 function post(port: number, path: string, body: object): Promise<Response> {
   addressesUsed += 1;
   const ip = [100, 64 + (addressesUsed >> 16), (addressesUsed >> 8) & 255, addressesUsed & 255].join('.');
@@ -143,13 +143,13 @@ function post(port: number, path: string, body: object): Promise<Response> {
   });
 }
 
-/** @throws Error for another answer than the one that is measured */
+/** @throws Error for an unexpected answer */
 async function timed(port: number, path: string, body: object, expected: number): Promise<number> {
   const begin = performance.now();
   const answer = await post(port, path, body);
   await answer.arrayBuffer();
   const ms = performance.now() - begin;
-  // A code of chance is right once in a million.
+  // A random code is right once in a million.
   if (answer.status !== expected && !(expected === 410 && answer.status === 200))
     throw new Error(`${path} answers ${answer.status}`);
   return ms;
@@ -165,16 +165,16 @@ async function seedClubs(env: Record<string, string>): Promise<Id[]> {
   );
   const clubs: Id[] = [];
   for (let number = 1; number <= clubCount; number++) {
-    const made = await source.transaction((tx) =>
+    const accounts = await source.transaction((tx) =>
       createOrganization(new Transaction(tx), ownerId, { name: `Club ${number}`, plan: 'professional' }, new Date()),
     );
-    clubs.push(made.organization_id);
+    clubs.push(accounts.organization_id);
   }
   await source.destroy();
   return clubs;
 }
 
-/** Half of the addresses belong to students of the clubs, the other half to nobody. */
+/** Half of the addresses belong to students of the clubs; the other half is unknown. */
 async function seedAddresses(
   env: Record<string, string>,
   clubs: readonly Id[],
@@ -196,12 +196,12 @@ async function seedAddresses(
   return addresses;
 }
 
-/** Does the work for each, so many at a time. */
+/** Does the work for each item, `width` at the same time. */
 async function each<T, R>(items: readonly T[], width: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
-  const left = items.values();
+  const remaining = items.values();
   const worker = async () => {
-    for (const item of left) results.push(await work(item));
+    for (const item of remaining) results.push(await work(item));
   };
   await Promise.all(Array.from({ length: width }, worker));
   return results;

@@ -1,4 +1,4 @@
-/** The same read at 1,000 and at 1,000,000 records: p95, its growth, and the index that serves it. */
+/** The same read with 1,000 and with 1,000,000 records: p95, its growth, and its index. */
 import { readConfig, type Config } from '../config.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
@@ -9,14 +9,14 @@ import { median, onFreshStack, progress, quantile, report } from './support.ts';
 
 const sizes = { short: 1_000, long: 1_000_000 };
 const samples = 200;
-/** Parts of a measurement, one after another. */
+/** Consecutive phases of a measurement. */
 const spells = 5;
 const warmUps = 20;
 
-/** @param subject what was loaded into the database */
+/** @param subject the data that was loaded into the database */
 export type Read<Subject> = (tx: Queries, subject: Subject, records: number) => Promise<unknown>;
 
-/** A database of its own with so many records. */
+/** A separate database with this many records. */
 interface Scene<Subject> {
   db: Database;
   subject: Subject;
@@ -26,7 +26,7 @@ interface Scene<Subject> {
 /**
  * @param name of the databases
  * @param load fills an empty, migrated database
- * @param measure gets what compares one read at both sizes
+ * @param measure receives a function that compares one read at both sizes
  */
 export async function onTwoSizes<Subject>(
   name: string,
@@ -68,7 +68,7 @@ async function setScene<Subject>(
   return { db, subject, records };
 }
 
-/** Both sizes take turns, so that whatever else the machine does falls on both. */
+/** Both sizes alternate, so that other load on the machine affects both. */
 async function compare<Subject>(
   figure: string,
   read: Read<Subject>,
@@ -89,7 +89,7 @@ async function compare<Subject>(
   process.stdout.write(`    ${indexes.join(', ')}\n`);
 }
 
-/** The median of the p95 of each spell, so that one in which the machine was busy with something else does not decide. */
+/** The median of the phases' p95, so that one phase with other load does not decide. */
 function p95Of(took: readonly number[]): number {
   const length = samples / spells;
   return median(

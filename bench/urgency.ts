@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- urgency`: how long people wait while 50,000 invitations of the same club are queued, beside without (ENG-15): for
- * a sign-in code's mail, and for the first words of an answer. Rounds alone and rounds beside take turns, and medians of them are
- * compared, so that a busy machine troubles both alike.
+ * `npm run bench -- urgency`: how long people wait with and without 50,000 queued invitations of the same club (ENG-15): for a sign-in
+ * code's mail, and for the first words of an answer. Rounds with and without invitations alternate, and their medians are compared, so
+ * that other load affects both.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -24,19 +24,19 @@ import { steadily, times } from './webhooks/pace.ts';
 export const urgencyMeasurements = ['invitations'];
 
 const invitations = 50_000;
-/** Inserted, or set aside, at a time. */
+/** Rows that one statement inserts or postpones. */
 const aStatement = 5_000;
-/** Pairs of a code and a question in a round: some twelve seconds. */
+/** Pairs of a code and a question in a round: about twelve seconds. */
 const pairs = 40;
 const everyMs = 300;
 /** Rounds of each kind. */
 const rounds = 3;
-/** A code or an answer that has not come by then counts as having come then: the figure is bad, not missing. */
+/** A code or an answer that has not come by then counts with this time: the figure is bad, not missing. */
 const arrivalLimitMs = 30_000;
-/** How long bulk runs before a round beside it begins, and how long a round alone waits at most for bulk under way to end. */
+/** The time for which bulk runs before a round with bulk, and the longest wait of a round without bulk until running bulk ends. */
 const underWayMs = 5_000;
 const drainMs = 60_000;
-/** Of the p95 alone. */
+/** The target, as a multiple of the p95 without invitations. */
 const aim = 2;
 
 const kinds = { codes: 'a code’s mail', words: 'an answer’s first words' } as const;
@@ -48,7 +48,7 @@ interface Scene {
   api: string;
   students: readonly BenchStudent[];
   clubId: Id;
-  /** By recipient: when the mail arrived, by `performance.now()`. */
+  /** By recipient: the arrival of the mail, by `performance.now()`. */
   arrivals: ReadonlyMap<string, number>;
 }
 
@@ -95,7 +95,7 @@ async function measureRounds(scene: Scene): Promise<void> {
   for (let queued = 0; queued < invitations; queued += aStatement) await queueInvitations(source, scene.clubId);
   await source.query('ANALYZE wakes, transactional_mails, one_time_tokens, students');
   const [alone, beside]: [Delays[], Delays[]] = [[], []];
-  let sent = 0;
+  let codesSent = 0;
   let seconds = 0;
   for (let round = 1; round <= rounds; round++) {
     progress(`round ${round} of ${rounds}: alone`);
@@ -106,13 +106,13 @@ async function measureRounds(scene: Scene): Promise<void> {
     await setAside(source, false);
     scene.db.notifier.notify();
     await sleep(underWayMs);
-    const [before, begun] = [await waiting(source), performance.now()];
+    const [before, startedAt] = [await waiting(source), performance.now()];
     beside.push(await measure(scene));
-    sent += before - (await waiting(source));
-    seconds += (performance.now() - begun) / 1_000;
+    codesSent += before - (await waiting(source));
+    seconds += (performance.now() - startedAt) / 1_000;
   }
   if ((await waiting(source)) === 0) throw new Error('The invitations were gone before the measurement ended.');
-  report('invitations sent a second meanwhile', { value: sent / seconds });
+  report('invitations sent a second meanwhile', { value: codesSent / seconds });
   for (const [kind, name] of Object.entries(kinds) as [keyof typeof kinds, string][]) {
     for (const share of [0.5, 0.95]) {
       const medianOf = (of: readonly Delays[]) =>
@@ -131,9 +131,9 @@ async function measureRounds(scene: Scene): Promise<void> {
   }
 }
 
-/** A code is asked for and a question put, at a pace. @returns the milliseconds to each mail's arrival, and to first words */
+/** Asks for codes and questions at a steady rate. @returns the milliseconds to each mail's arrival, and to the first words */
 async function measure({ db, vault, api, students, clubId, arrivals }: Scene): Promise<Delays> {
-  const asked = new Map<string, number>();
+  const requestTimes = new Map<string, number>();
   const words: Promise<number>[] = [];
   await steadily(
     everyMs,
@@ -148,29 +148,29 @@ async function measure({ db, vault, api, students, clubId, arrivals }: Scene): P
         );
         await requestMail(tx, vault, { template: 'student_code', clubId, recipient: { studentId }, email }, now);
       });
-      asked.set(email, performance.now());
+      requestTimes.set(email, performance.now());
       words.push(untilFirstWords(api, pick(students, index)));
     },
     times(pairs),
   );
   const limit = performance.now() + arrivalLimitMs;
-  const isDone = () => [...asked.keys()].every((email) => arrivals.has(email)) || performance.now() > limit;
+  const isDone = () => [...requestTimes.keys()].every((email) => arrivals.has(email)) || performance.now() > limit;
   await waitUntil('the codes arrive', isDone, { timeoutMs: 2 * arrivalLimitMs });
   return {
-    codes: [...asked].map(([email, at]) => Math.min(arrivalLimitMs, (arrivals.get(email) ?? Infinity) - at)),
+    codes: [...requestTimes].map(([email, at]) => Math.min(arrivalLimitMs, (arrivals.get(email) ?? Infinity) - at)),
     words: await Promise.all(words),
   };
 }
 
 async function untilFirstWords(api: string, student: BenchStudent): Promise<number> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const first = Promise.withResolvers<void>();
   const answer = askProduct(api, student, first.resolve);
   await Promise.race([first.promise, answer, sleep(arrivalLimitMs)]);
-  return performance.now() - begun;
+  return performance.now() - startedAt;
 }
 
-/** What an import leaves: students with a token, a mail and a wake each. */
+/** The rows that an import leaves: students with a token, a mail and a wake each. */
 async function queueInvitations(source: DataSource, clubId: Id): Promise<void> {
   await source.query(
     `WITH ids AS MATERIALIZED (
@@ -190,7 +190,7 @@ async function queueInvitations(source: DataSource, clubId: Id): Promise<void> {
   );
 }
 
-/** Puts what is queued off by a day, or makes it due. The sweeper would wake mails that are late. */
+/** Postpones the queued rows by a day, or makes them due. The sweeper would wake overdue mails. */
 async function setAside(source: DataSource, aside: boolean): Promise<void> {
   const at = aside ? `now() + interval '1 day'` : 'now()';
   await source.query(
@@ -200,7 +200,7 @@ async function setAside(source: DataSource, aside: boolean): Promise<void> {
   await source.query('VACUUM ANALYZE wakes');
 }
 
-/** Runs of bulk that were started go on a while. */
+/** Started bulk runs continue for a while. */
 async function untilNoneIsUnderWay(source: DataSource): Promise<void> {
   const isOver = async () => {
     const [row] = await source.query<{ count: number }[]>(

@@ -1,11 +1,11 @@
-/** Known advisories about our packages, as `npm audit` reports them: which end `npm run check`, and which are only listed. */
+/** Judges known advisories about our packages from the report of `npm audit`: some fail `npm run check`, the others are only listed. */
 
-/** One of dev/accepted-advisories.json: we have looked at it, and it does not harm us until then. */
+/** An entry of dev/accepted-advisories.json: it was examined, and does not harm the service before the date. */
 export interface AcceptedAdvisory {
   /** Such as `GHSA-c2qf-rxjj-qqgw`. */
   readonly id: string;
   readonly reason: string;
-  /** The last day on which it is accepted, `YYYY-MM-DD`: then somebody looks again. */
+  /** The last day on which it is accepted, `YYYY-MM-DD`. Then it must be examined again. */
   readonly until: string;
 }
 
@@ -16,29 +16,29 @@ interface Advisory {
   readonly range: string;
 }
 
-/** What `npm audit --json` says, as far as it is read here. */
+/** The parts of the output of `npm audit --json` that are read here. */
 export interface AuditReport {
   readonly vulnerabilities: Readonly<
     Record<string, { readonly via: readonly (string | Advisory)[]; readonly nodes: readonly string[] }>
   >;
 }
 
-/** What package-lock.json says, as far as it is read here. */
+/** The parts of package-lock.json that are read here. */
 export interface LockFile {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean } | undefined>>;
 }
 
 interface Judgement {
-  /** A line for each advisory that ends the check. */
+  /** A line for each advisory that fails the check. */
   readonly refused: readonly string[];
-  /** A line for each other one, and for each accepted one that is not reported any more. */
+  /** A line for each other advisory, and for each accepted advisory that is not reported any more. */
   readonly listed: readonly string[];
 }
 
 const refusedSeverities: ReadonlySet<string> = new Set(['high', 'critical']);
 
 /**
- * An advisory ends the check if it is high or critical, about a package that the service installs, and not accepted.
+ * An advisory fails the check if it is high or critical, about a package that the service installs, and not accepted.
  * @param today `YYYY-MM-DD`
  */
 export function judgeAdvisories(
@@ -49,13 +49,13 @@ export function judgeAdvisories(
 ): Judgement {
   const refused: string[] = [];
   const listed: string[] = [];
-  const seen = new Set<string>();
+  const listedIds = new Set<string>();
   for (const [name, { via, nodes }] of Object.entries(vulnerabilities)) {
     const isOfService = nodes.some((node) => packages[node]?.dev !== true);
     for (const advisory of via) {
-      if (typeof advisory === 'string') continue; // only depends on a package that stands here itself
+      if (typeof advisory === 'string') continue; // the package only depends on another package of the report
       const id = idOf(advisory);
-      seen.add(id);
+      listedIds.add(id);
       const acceptance = accepted.find((one) => one.id === id && one.until >= today);
       const line = `${advisory.severity}: ${name} ${advisory.range}: ${advisory.title} (${id})`;
       if (acceptance) listed.push(`${line}; accepted until ${acceptance.until}: ${acceptance.reason}`);
@@ -65,7 +65,7 @@ export function judgeAdvisories(
     }
   }
   for (const { id } of accepted)
-    if (!seen.has(id))
+    if (!listedIds.has(id))
       listed.push(`${id} is accepted in dev/accepted-advisories.json, but not reported: remove it there`);
   return { refused, listed };
 }
@@ -74,13 +74,13 @@ const idOf = ({ url }: Advisory) => url.slice(url.lastIndexOf('/') + 1);
 
 /** @param answer of `npm audit --json` @returns the report; or why there is none, without the registry's address */
 export function readAudit(answer: string): AuditReport | { readonly reason: string } {
-  let said: Partial<AuditReport> & { statusCode?: unknown; error?: { code?: unknown } };
+  let report: Partial<AuditReport> & { statusCode?: unknown; error?: { code?: unknown } };
   try {
-    said = JSON.parse(answer) as typeof said;
+    report = JSON.parse(answer) as typeof report;
   } catch {
     return { reason: 'no readable answer' };
   }
-  if (typeof said.vulnerabilities === 'object') return { vulnerabilities: said.vulnerabilities };
-  const reason = said.statusCode ?? said.error?.code;
+  if (typeof report.vulnerabilities === 'object') return { vulnerabilities: report.vulnerabilities };
+  const reason = report.statusCode ?? report.error?.code;
   return { reason: typeof reason === 'number' || typeof reason === 'string' ? String(reason) : 'no readable answer' };
 }

@@ -1,4 +1,7 @@
-/** `npm run advisories`: asks the registry for known advisories about the locked packages. A registry that does not answer ends nothing. */
+/**
+ * `npm run advisories`: asks the registry for known advisories about the locked packages. If the registry does not answer, the check
+ * still passes.
+ */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,13 +15,13 @@ import {
 import { runScript, say } from './problem.ts';
 import { projectDirectory } from './project.ts';
 
-/** The check must end although the registry does not answer. */
+/** The check must end even if the registry does not answer. */
 const withinMs = 20_000;
 const withoutPatience = ['--fetch-retries=0', '--fetch-timeout=10000'];
 
 const read = (file: string): unknown => JSON.parse(readFileSync(path.join(projectDirectory, file), 'utf8'));
 
-/** `npm audit` ends with 1 where it reports something, too: its words decide. */
+/** `npm audit` also exits with 1 if it reports something, so its output decides. */
 function askRegistry(): Promise<AuditReport | { readonly reason: string }> {
   return new Promise((resolve) => {
     const options = { cwd: projectDirectory, timeout: withinMs, maxBuffer: 64 * 1_048_576 };
@@ -31,7 +34,7 @@ function askRegistry(): Promise<AuditReport | { readonly reason: string }> {
 await runScript(async () => {
   const report = await askRegistry();
   if ('reason' in report) {
-    say(`Advisories: the registry does not tell of any (${report.reason}), so none were looked at.`);
+    say(`Advisories: the registry returned no report (${report.reason}), so none were checked.`);
     return 0;
   }
   const accepted = read('dev/accepted-advisories.json') as AcceptedAdvisory[];
@@ -39,10 +42,10 @@ await runScript(async () => {
   const { refused, listed } = judgeAdvisories(report, read('package-lock.json') as LockFile, accepted, today);
   for (const line of listed) say(`Advisory, ${line}`);
   for (const line of refused) process.stderr.write(`Advisory, ${line}\n`);
-  if (refused.length === 0) say(`Advisories: none that matters, ${listed.length} listed.`);
+  if (refused.length === 0) say(`Advisories: none that fails the check, ${listed.length} listed.`);
   else
     process.stderr.write(
-      'Take a version without it, or accept it with a reason and a date in dev/accepted-advisories.json.\n',
+      'Use a version without it, or accept it with a reason and a date in dev/accepted-advisories.json.\n',
     );
   return refused.length === 0 ? 0 : 1;
 });

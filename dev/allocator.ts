@@ -1,8 +1,8 @@
-/** The C library's allocator, as API and worker run best with it: docs/how-to/deploy.md says how operators set it. */
+/** The settings of the C library's allocator for API and worker; docs/how-to/deploy.md explains how operators set them. */
 
 /**
- * glibc raises its thresholds as large blocks come and go, and then keeps what is free between smaller ones: the memory of an API
- * that hashes passwords and moves files grew by 15 MiB an hour. With fixed thresholds (bytes) it gives large blocks back at once.
+ * glibc raises its thresholds when large blocks are allocated and freed. Then it keeps free memory between smaller blocks: the memory of
+ * an API that hashes passwords and moves files grew by 15 MiB an hour. With fixed thresholds (bytes) it returns large blocks immediately.
  */
 export const allocatorSettings: Readonly<Record<string, string>> = {
   MALLOC_MMAP_THRESHOLD_: '131072',

@@ -1,4 +1,4 @@
-/** What may stand behind `npm start --`. */
+/** The arguments after `npm start --`. */
 import { parseArgs } from 'node:util';
 import {
   defaultLanguage,
@@ -10,20 +10,20 @@ import {
 import { messageOf, Problem } from './problem.ts';
 
 export interface StartArguments {
-  /** Agents ask the fake model of this machine. */
+  /** Whether agents ask the fake model of this machine. */
   readonly fakeModel: boolean;
-  /** Of the tour, its club and the people in it. */
+  /** The language of the tour, its club and its people. */
   readonly language: OfferedLanguage;
 }
 
 const usage =
-  'There is: npm start, npm start -- --fake-model (agents ask a fake model on this machine), and ' +
+  'Usage: npm start, npm start -- --fake-model (agents ask a fake model on this machine), and ' +
   `npm start -- --language TAG (the tour and its club speak ${offeredLanguages.join(', ')}).`;
 
 /**
- * @param args what was given
- * @param locale of the machine, as in `LANG`: the tour speaks its language, if the service does
- * @throws Problem naming what is not known, and what there is
+ * @param args the given arguments
+ * @param locale of the machine, as in `LANG`: the tour uses its language, if the service supports it
+ * @throws Problem that names the unknown argument, and the known ones
  */
 export function startArguments(args: readonly string[], locale = ''): StartArguments {
   const { 'fake-model': fakeModel, language = nearestLanguage(tagOf(locale)) ?? defaultLanguage } = parsed(args);

@@ -1,7 +1,7 @@
 /**
- * Makes sure that node_modules is there and as new as package-lock.json. Plain JavaScript without dependencies, for any
- * Node from 20 on, because it runs before anything is installed: `prestart`, `pretest` and temporal-dev.sh call it. Its words
- * are those of Node 12, which distributions still have: an older Node must be able to read the sentence that refuses it.
+ * Ensures that node_modules exists and is as new as package-lock.json. It is plain JavaScript without dependencies, for any Node from 20
+ * on, because it runs before anything is installed. `prestart`, `pretest` and temporal-dev.sh call it. It uses only syntax of Node 12,
+ * which distributions still have. So an older Node can run it and print the message that refuses it.
  */
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
@@ -9,10 +9,10 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** Brings npm and runs this file; npm then installs the Node of package.json, which runs everything else. */
+/** This Node provides npm and runs this file. npm then installs the Node of package.json, which runs everything else. */
 const oldestNode = 20;
 
-/** Milliseconds since 1970 of the file's last change; 0 where there is no such file. */
+/** Milliseconds since 1970 of the file's last change; 0 if there is no such file. */
 function changedAt(file) {
   try {
     return statSync(new URL(`../${file}`, import.meta.url)).mtimeMs;
@@ -21,7 +21,7 @@ function changedAt(file) {
   }
 }
 
-/** Why `npm ci` is needed, or undefined. npm writes node_modules/.package-lock.json last, so a broken-off install lacks it. */
+/** Why `npm ci` is needed, or undefined. npm writes node_modules/.package-lock.json last, so an incomplete installation lacks it. */
 function reasonToInstall() {
   const installedAt = changedAt('node_modules/.package-lock.json');
   if (installedAt === 0) return 'node_modules is missing';
@@ -43,7 +43,7 @@ if (Number.parseInt(process.versions.node, 10) < oldestNode) {
 const reason = reasonToInstall();
 if (reason !== undefined) {
   process.stdout.write(`Installing packages with npm ci: ${reason}.\n`);
-  // Under `npm run` the very npm that runs us; otherwise the one on the PATH. Yarn and pnpm set the variable, too.
+  // Under `npm run` it uses the same npm; otherwise the npm on the PATH. Yarn and pnpm set the variable, too.
   const runner = process.env.npm_execpath || '';
   const npm = basename(runner) === 'npm-cli.js' ? [process.execPath, runner] : ['npm'];
   const { status, error } = spawnSync(npm[0], [...npm.slice(1), 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
@@ -55,7 +55,7 @@ if (reason !== undefined) {
   if (status !== 0) {
     fail(
       [
-        `npm ci failed (exit code ${status === null ? 'none' : status}); its own message stands above.`,
+        `npm ci failed (exit code ${status === null ? 'none' : status}); see its own message above.`,
         '  - Without a network: it needs the npm registry once. Connect, or point npm at a mirror: npm config set registry <url>',
         '  - With a proxy: npm config set https-proxy <url>',
         '  - Otherwise: remove node_modules and try again.',

@@ -1,6 +1,6 @@
 /**
- * `npm run build` makes dist/: the service as JavaScript, as `node dist/main.js` runs it with the dependencies of package.json alone.
- * The compiler writes a file for each file: threads, assets and instrumentation find each other by path.
+ * `npm run build` creates dist/: the service as JavaScript. `node dist/main.js` runs it with only the dependencies of package.json. The
+ * compiler writes one file for each source file, because threads, assets and instrumentation find each other by path.
  */
 import { createHash } from 'node:crypto';
 import fs, { readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { runCommand } from './commands.ts';
 import { Problem, runScript, say } from './problem.ts';
 import { projectDirectory } from './project.ts';
 
-/** What the service reads by its path while it runs, beside its modules. */
+/** Files that the service reads by path at run time, besides its modules. */
 export const assets = [
   'platform/start.mjs',
   'platform/infra/images/*.mjs',
@@ -22,13 +22,13 @@ export const assets = [
   'contract/reference/*',
 ] as const;
 
-/** Written last: where it lies, the build is whole. */
+/** Written last: if it exists, the build is complete. */
 const recordFile = 'build.json';
 
 /**
- * @param directory gets the build; what lies there is removed
- * @returns what is written down of it, and how many files it has
- * @throws Problem with what the compiler says
+ * @param directory receives the build; its old content is removed
+ * @returns the record of the build, and its number of files
+ * @throws Problem with the compiler's messages
  */
 export async function buildInto(directory: string): Promise<Build & { files: number }> {
   await rm(directory, { recursive: true, force: true });
@@ -64,7 +64,7 @@ export function buildIdOf(directory: string, lockFile: string): string {
 
 const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
-/** In the same order everywhere. */
+/** In the same order on every machine. */
 function filesIn(directory: string): string[] {
   return fs
     .globSync('**', { cwd: directory, withFileTypes: true })

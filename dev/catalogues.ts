@@ -1,10 +1,10 @@
-/** Checks the message catalogues, and derives the arguments of each message as types. */
+/** Checks the message catalogues, and generates types of the arguments of each message. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse, TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-parser';
 import { en } from '../domain/language/catalogues/en.ts';
 
-/** A catalogue as it is checked: complete or not. */
+/** A catalogue to check, complete or not. */
 export type AnyCatalogue = Readonly<Record<string, string>>;
 
 type ArgumentType = 'number' | 'string';
@@ -18,7 +18,7 @@ interface Message {
   plurals: readonly (readonly string[])[];
 }
 
-/** @throws SyntaxError for a text that is no ICU message */
+/** @throws SyntaxError for a text that is not an ICU message */
 function readMessage(text: string): Message {
   const found = new Map<string, ArgumentType>();
   const selects = new Map<string, string[]>();
@@ -66,8 +66,7 @@ const categoriesOf = (language: string) => {
 /**
  * @param language BCP 47 tag
  * @param english the catalogue that defines the messages; the product's if absent
- * @returns what is wrong, a sentence each: keys that are missing or unknown, other arguments than in English, options or plural
- * forms that are missing
+ * @returns a sentence for each problem: missing or unknown keys, other arguments than in English, missing options or plural forms
  */
 export function catalogueProblems(language: string, catalogue: AnyCatalogue, english: AnyCatalogue = en): string[] {
   const problems: string[] = [];
@@ -86,7 +85,7 @@ export function catalogueProblems(language: string, catalogue: AnyCatalogue, eng
   return problems;
 }
 
-/** @param english the same message in English @returns what is wrong with a translation, without its key */
+/** @param english the same message in English @returns the problems of a translation, without its key */
 function messageProblems(language: string, text: string, english: Message): string[] {
   let message: Message;
   try {
@@ -108,10 +107,10 @@ function messageProblems(language: string, text: string, english: Message): stri
   ];
 }
 
-/** Where messages are said; tests and catalogues do not count. */
+/** The folders whose code uses messages; tests and catalogues do not count. */
 const codeFolders = ['activities', 'api', 'dev', 'domain', 'worker'];
 
-/** @returns keys of the catalogue that no code says. A key with `${…}` in code stands for every key of its form. */
+/** @returns keys of the catalogue that no code uses. A key with `${…}` in code stands for every key of its form. */
 export function unusedKeys(projectDirectory: string, keys: readonly string[] = Object.keys(en)): string[] {
   const unused = new Set(keys);
   const files = codeFolders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: projectDirectory }));
@@ -128,7 +127,7 @@ export function unusedKeys(projectDirectory: string, keys: readonly string[] = O
   return [...unused];
 }
 
-/** Whether a key is these parts with one step of a key between each two. */
+/** Whether a key consists of these parts with one segment between each two. */
 function fits(key: string, parts: readonly string[]): boolean {
   const [first = '', ...others] = parts;
   if (!key.startsWith(first)) return false;

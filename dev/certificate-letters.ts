@@ -2,10 +2,10 @@
 import { commonFamilies, isInRanges } from '../domain/learning/certificates/letters/font-files.ts';
 import { readFont } from '../domain/learning/certificates/letters/fonts.ts';
 
-/** Where the text belongs, from the project's directory. */
+/** The location of the text, from the project's directory. */
 export const certificateLettersFile = 'domain/learning/certificates/letters/printed-code-points.ts';
 
-/** @returns the text of the file; it takes some seconds, because every font is unpacked */
+/** @returns the text of the file; it takes some seconds, because every font is decompressed */
 export async function certificateLetters(): Promise<string> {
   const found = new Set<number>();
   for (const { slices } of commonFamilies)

@@ -1,4 +1,4 @@
-/** A certificate authority of our own, so that receivers on this machine can be reached by real HTTPS. */
+/** A local certificate authority, so that receivers on this machine are reachable by real HTTPS. */
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -16,21 +16,21 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 
-/** What a TLS server presents, both in PEM. */
+/** The certificate and key of a TLS server, both in PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
 export interface IssueOptions {
-  /** A certificate whose time is over since yesterday. */
+  /** Whether the certificate expired yesterday. */
   readonly expired?: boolean;
-  /** A certificate by which a client proves itself, in the place of a server. */
+  /** Whether the certificate identifies a client instead of a server. */
   readonly ofClient?: boolean;
 }
 
 export interface Authority {
-  /** The authority's own certificate in PEM: who trusts it trusts everything that it issues. */
+  /** The authority's own certificate in PEM. A program that trusts it trusts every certificate that it issues. */
   readonly certificate: string;
   /** A certificate for these host names and IP addresses. */
   issue(hosts: readonly string[], options?: IssueOptions): Promise<Certificate>;
@@ -41,14 +41,14 @@ const authorityYears = 10;
 const certificateDays = 397;
 const dayMs = 86_400_000;
 
-/** A new authority; it is gone with the process unless {@link authorityIn} keeps it. */
+/** Creates a new authority. It ends with the process unless {@link authorityIn} stores it. */
 export async function makeAuthority(): Promise<Authority> {
   const { certificate, keys } = await generateAuthority();
   return authorityOf(certificate, keys.privateKey);
 }
 
 /**
- * The authority that is kept in this directory; made at the first call.
+ * The stored authority of this directory; the first call creates it.
  * @returns the authority, and the file with its certificate for EGRESS_EXTRA_CA_FILE
  */
 export async function authorityIn(directory: string): Promise<{ authority: Authority; file: string }> {
@@ -64,7 +64,7 @@ export async function authorityIn(directory: string): Promise<{ authority: Autho
   const { certificate, keys } = await generateAuthority();
   await mkdir(directory, { recursive: true });
   await writeFile(keyFile, await privateKeyPem(keys.privateKey), { mode: 0o600 });
-  // The certificate last, and whole: without it the pair counts as missing.
+  // The certificate is written last and atomically: without it the pair counts as missing.
   await writeFile(`${file}.new`, certificate.toString('pem'));
   await rename(`${file}.new`, file);
   return { authority: authorityOf(certificate, keys.privateKey), file };
@@ -120,7 +120,7 @@ async function privateKeyPem(key: webcrypto.CryptoKey): Promise<string> {
   return PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), PemConverter.PrivateKeyTag);
 }
 
-/** Positive, as the standard wants it: the first bit is clear. */
+/** Positive, as the standard requires: the first bit is 0. */
 function serialNumber(): string {
   const bytes = webcrypto.getRandomValues(new Uint8Array(16));
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x01;

@@ -1,6 +1,6 @@
 /**
- * Processes that we start: their output goes to a file, they are stopped by their own id, gently and then firmly, and
- * they do not outlive us, however we end.
+ * Child processes. Their output goes to a file. They are stopped by their own id, first by a signal and then by SIGKILL. They end with
+ * this process, however it ends.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
@@ -8,38 +8,38 @@ import path from 'node:path';
 import type { Environment } from '../config.ts';
 
 export interface ChildOptions {
-  /** What it is called in messages. */
+  /** The name in messages. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Its whole environment; ours when absent. */
+  /** The whole environment; that of this process if absent. */
   readonly env?: Environment;
   readonly cwd?: string;
-  /** Where its output goes; the file of the run before is kept as `<file>.previous`. */
+  /** The file of the output; the file of the previous run is kept as `<file>.previous`. */
   readonly logFile: string | undefined;
-  /** `terminal`: its output goes where ours goes, and it can send us messages. */
+  /** `terminal`: the output goes to our terminal, and the child can send us messages. */
   readonly attached?: 'terminal';
-  /** How it is asked to end. */
+  /** The signal that asks it to end. */
   readonly stopSignal?: NodeJS.Signals;
-  /** How long it may take to end before it is killed. */
+  /** The time that it may take to end before it is killed. */
   readonly graceMs?: number;
-  /** The user that it runs as, where that is not ours. */
+  /** The user of the process, if it is another one. */
   readonly identity?: { readonly uid: number; readonly gid: number };
 }
 
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Whether we had asked for it. */
+  /** Whether this process had asked it to end. */
   readonly asked: boolean;
 }
 
 export interface Child {
   readonly name: string;
-  /** Undefined only when the process could not be started; then `exited` rejects. */
+  /** Undefined only if the process could not be started; then `exited` rejects. */
   readonly pid: number | undefined;
   readonly exited: Promise<Exit>;
-  /** Ends the process: the stop signal, then SIGKILL after the grace. Resolves once it has ended. */
+  /** Ends the process: the stop signal, then SIGKILL after the grace period. Resolves when it has ended. */
   stop(): Promise<void>;
   /** The last lines of its output. */
   lastLines(count?: number): string;
@@ -49,8 +49,8 @@ export interface Child {
 const usualGraceMs = 10_000;
 
 /**
- * The guard of one child: a shell that waits on a pipe from us. A line means that the child has ended; the end of the
- * pipe means that we have, even by SIGKILL: then it ends the child. $1: process id, $2: signal.
+ * The guard of one child: a shell that waits on a pipe from this process. A line means that the child has ended. The end of the pipe
+ * means that this process has ended, even by SIGKILL; then the guard ends the child. $1: process id, $2: signal.
  */
 const guardScript = `
 if read -r line; then exit 0; fi
@@ -59,7 +59,7 @@ for second in 1 2 3 4 5 6 7 8 9 10; do sleep 1; kill -s 0 "$1" || exit 0; done
 kill -s KILL "$1"
 `;
 
-/** Starts a process in a group of its own: a Ctrl-C in the terminal reaches us alone, and we stop the others in order. */
+/** Starts a process in its own group. So Ctrl-C in the terminal reaches only this process, which stops its children in order. */
 export function startChild(options: ChildOptions): Child {
   const stopSignal = options.stopSignal ?? 'SIGTERM';
   const output = options.attached === 'terminal' ? 'inherit' : openLog(options.logFile);
@@ -72,13 +72,13 @@ export function startChild(options: ChildOptions): Child {
   });
   if (typeof output === 'number') closeSync(output);
 
-  let asked = false;
+  let wasAsked = false;
   const release = child.pid === undefined ? () => undefined : guard(child.pid, stopSignal);
   const exited = new Promise<Exit>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => {
       release();
-      resolve({ code, signal, asked });
+      resolve({ code, signal, asked: wasAsked });
     });
   });
   exited.catch(() => undefined);
@@ -88,7 +88,7 @@ export function startChild(options: ChildOptions): Child {
     pid: child.pid,
     exited,
     async stop() {
-      asked = true;
+      wasAsked = true;
       if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
       child.kill(stopSignal);
       const firmly = setTimeout(() => child.kill('SIGKILL'), options.graceMs ?? usualGraceMs);
@@ -100,7 +100,7 @@ export function startChild(options: ChildOptions): Child {
   };
 }
 
-/** Whether a process with this id exists, whoever owns it. */
+/** Whether a process with this id exists, whichever user owns it. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -109,7 +109,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Says in one sentence how a process ended that should not have, with the last lines of its output. */
+/** Describes the unexpected end of a process in one sentence, with the last lines of its output. */
 export function describeExit(child: Child, exit: Exit): string {
   const how = exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
   const lines = child.lastLines();
@@ -121,7 +121,7 @@ function guard(pid: number, signal: NodeJS.Signals): () => void {
   const shell = spawn('/bin/sh', args, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   shell.on('error', () => undefined);
   shell.stdin.on('error', () => undefined);
-  // It must not keep us running.
+  // The guard must not keep this process running.
   shell.unref();
   return () => void shell.stdin.end('ended\n');
 }
@@ -132,7 +132,7 @@ function openLog(file: string | undefined): number | 'ignore' {
   try {
     renameSync(file, `${file}.previous`);
   } catch {
-    // There was no run before.
+    // There was no previous run.
   }
   return openSync(file, 'a', 0o600);
 }

@@ -1,6 +1,6 @@
 /**
- * Finds, or installs, the programs of the development stack that npm does not bring. Run by itself, it makes sure that
- * all of them are there: `npm run components`.
+ * Finds or installs the programs of the development stack that npm does not provide. `npm run components` ensures that all of them are
+ * there.
  */
 import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,16 +12,16 @@ import { messageOf, Problem, runScript, say } from './problem.ts';
 
 export interface LocateOptions {
   readonly env?: Environment;
-  /** Called with each line of progress; only an installation has any. */
+  /** Called with each line of progress; only an installation has progress. */
   readonly report?: (line: string) => void;
 }
 
 /**
- * Where a component's executable is, in this order: the variable that names it, the PATH, our own cache, and then each
- * of its sources, the first that works being kept in the cache. What the variable or the PATH has is looked at first: a program of
- * another version, or one that does not work, is passed over with a line that says so (DEC-163).
+ * Finds a component's executable in this order: the variable that names it, the PATH, our own cache, and then each of its sources. The
+ * first working source is stored in the cache. A program of the variable or the PATH is checked first. If its version is wrong or it does
+ * not work, a line says so and it is skipped (DEC-163).
  * @returns an absolute path
- * @throws Problem that lists what was tried, why each failed, and what to do
+ * @throws Problem that lists the tries, why each failed, and what to do
  */
 export async function locate(component: Component, options: LocateOptions = {}): Promise<string> {
   const env = options.env ?? process.env;
@@ -32,10 +32,10 @@ export async function locate(component: Component, options: LocateOptions = {}):
   if (chosen) return chosenFile(component, chosen, searchPath);
 
   const tried: string[] = [];
-  // Said also where ours serves: who has installed the program wonders why it is not taken.
+  // Reported even if our own program works, because the user may wonder why the installed program is not used.
   const passOver = (words: string) => {
     tried.push(words);
-    report(`${component.title}: ${words}; it is passed over`);
+    report(`${component.title}: ${words}; it is skipped`);
   };
   const { files, unusable } = await lookUp(component.executable, searchPath);
   unusable.forEach(passOver);
@@ -72,13 +72,13 @@ export async function locate(component: Component, options: LocateOptions = {}):
   );
 }
 
-/** @throws Problem if it is not there, or will not do: nobody's choice is replaced in silence */
+/** @throws Problem if it does not exist or does not work: a user's choice is never replaced silently */
 async function chosenFile(component: Component, chosen: string, searchPath: string): Promise<string> {
   const { files, unusable } = await lookUp(chosen, searchPath);
   const [file] = files;
   if (file === undefined) {
-    const seen = unusable.length === 0 ? '' : ` (${unusable.join(', ')})`;
-    throw new Problem(`${component.variable} says ${chosen}, but there is no executable file${seen}.`);
+    const unusablePrograms = unusable.length === 0 ? '' : ` (${unusable.join(', ')})`;
+    throw new Problem(`${component.variable} says ${chosen}, but there is no executable file${unusablePrograms}.`);
   }
   const flaw = await flawOf(component, file);
   if (flaw === undefined) return file;
@@ -87,10 +87,10 @@ async function chosenFile(component: Component, chosen: string, searchPath: stri
   );
 }
 
-/** By file and component: a process that asks again has its answer. */
+/** Results by file and component, so that each program is checked only once. */
 const flaws = new WeakMap<Component, Map<string, Promise<string | undefined>>>();
 
-/** @returns why a program that is not ours will not do: another version than is needed, or it does not work on this machine */
+/** @returns why a foreign program is unusable: its version is wrong, or it does not work on this machine */
 function flawOf(component: Component, file: string): Promise<string | undefined> {
   const known = flaws.get(component) ?? new Map<string, Promise<string | undefined>>();
   flaws.set(component, known);
@@ -114,7 +114,7 @@ async function isExecutable(file: string): Promise<boolean> {
   }
 }
 
-/** Finds or installs every component, all at the same time; the messages of all that failed come together. */
+/** Finds or installs every component at the same time; reports all failures together. */
 async function ensureAll(): Promise<number> {
   const outcomes = await Promise.allSettled(
     Object.values(components).map((component) => locate(component, { report: say })),

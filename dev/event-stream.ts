@@ -1,4 +1,4 @@
-/** The events of a `text/event-stream` as they arrive, for clients of ours: the tour and the bench. */
+/** Reads the events of a `text/event-stream` as they arrive, for our clients: the tour and the bench. */
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 export interface ServerEvent {
@@ -7,7 +7,7 @@ export interface ServerEvent {
   readonly data: unknown;
 }
 
-/** Whoever leaves the loop closes the connection. */
+/** Leaving the loop closes the connection. */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent, void, undefined> {
   const text = body.pipeThrough(new TextDecoderStream());
   for await (const { event = 'message', data } of text.pipeThrough(new EventSourceParserStream()))

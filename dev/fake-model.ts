@@ -1,7 +1,7 @@
 /**
- * A small server that speaks the model's Messages API as a stream, for development and tests: it answers from the search results
- * of a request as a librarian would (fake-model/librarian.ts), or does what a script tells it (fake-model/script.ts), and
- * remembers what it was asked. On this machine alone; any API key will do but `invalid`.
+ * A small server that implements the model's Messages API as a stream, for development and tests. It answers from the search results of a
+ * request like a librarian (fake-model/librarian.ts), or follows a script (fake-model/script.ts), and records its requests. It listens
+ * only on this machine, and accepts any API key except `invalid`.
  */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -23,28 +23,28 @@ export { steadyMs, type SeenRequest } from './fake-model/seen.ts';
 export { nothingFits } from './fake-model/librarian.ts';
 
 export interface FakeModelOptions {
-  /** A free one when absent. */
+  /** A free port if absent. */
   readonly port?: number;
-  /** Between two deltas where no script says another; 0 when absent. */
+  /** The pause between two deltas without a script; 0 if absent. */
   readonly delayMs?: number;
 }
 
 export interface FakeModel {
   /** For ANTHROPIC_BASE_URL. */
   readonly url: string;
-  /** Oldest first; those that were refused for their form, too. */
+  /** Oldest first, including requests that were refused as invalid. */
   readonly requests: readonly SeenRequest[];
-  /** The next requests, in order, one script each; after the rule. */
+  /** Scripts for the next requests, in order, one each. The rule comes first. */
   next(...scripts: readonly Script[]): void;
-  /** Asked first, for each request; undefined takes it away. */
+  /** Asked first for each request; undefined removes it. */
   rule(rule: Rule | undefined): void;
-  /** Resolves with the first `count` requests as soon as there are so many. @throws Error after the time */
+  /** Resolves with the first `count` requests when they have arrived. @throws Error after the time */
   waitFor(count: number, timeoutMs: number): Promise<readonly SeenRequest[]>;
-  /** How many connections were made so far. */
+  /** The number of connections that were opened so far. */
   connections(): number;
-  /** How many requests the client has closed before they had ended. */
+  /** How many requests the client closed before their end. */
   closedByClient(): number;
-  /** Forgets requests, scripts, rule and cache. */
+  /** Clears requests, scripts, rule and cache. */
   reset(): void;
   stop(): Promise<void>;
 }
@@ -118,7 +118,7 @@ export async function startFakeModel({ port = 0, delayMs = 0 }: FakeModelOptions
     url: `http://${host}:${(server.address() as AddressInfo).port}`,
     requests,
     next: (...scripts) => void queue.push(...scripts),
-    rule: (given) => void (rule = given),
+    rule: (newRule) => void (rule = newRule),
     async waitFor(count, timeoutMs) {
       const signal = AbortSignal.timeout(timeoutMs);
       while (requests.length < count) {
@@ -151,14 +151,14 @@ function answerEvents(request: ModelRequest, script: Script, id: string, cache: 
   return eventsOf(id.replace('req_', 'msg_'), request, cache.use(request, Date.now()), answer, script.stopReason);
 }
 
-/** Every delta says whose it is and which, so that none can stand for another. */
+/** Each delta contains the id of its answer and its number, so that all deltas differ. */
 function recited(id: string, { deltas, characters }: NonNullable<Script['recite']>): string[] {
   return Array.from({ length: deltas }, (_, index) => `${index} ${id} `.padEnd(characters, '.').slice(0, characters));
 }
 
 /** @throws Refusal 401 or 400 */
 function checkHeaders(headers: SeenRequest['headers']): void {
-  // Its present SDK sends the key as a bearer token, plain callers in a header of its own.
+  // The current SDK sends the key as a bearer token, simple callers in a header of its own.
   const key = headers['x-api-key'] ?? headers['authorization']?.replace(/^Bearer /, '');
   if (!key) throw new Refusal(401, 'x-api-key header is required');
   if (key === 'invalid') throw new Refusal(401, 'invalid x-api-key');
@@ -172,7 +172,7 @@ function refuse(response: ServerResponse, status: RefusalStatus, message: string
   response.end(JSON.stringify(errorBody(errorTypes[status], message, id)));
 }
 
-/** The whole body, even one that is too large: a client that is still sending does not read an answer. */
+/** Reads the whole body, even if it is too large: a client that still sends does not read an answer. */
 async function bodyOf(incoming: IncomingMessage): Promise<{ text: string; tooLarge: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -1,6 +1,5 @@
 /**
- * `npm run generate` writes every file that is derived from another one; with `--check` it fails when a committed file differs
- * from the text that it would write.
+ * `npm run generate` writes every generated file. The option `--check` makes it fail if a committed file differs from the text that it would write.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -29,7 +28,7 @@ async function generatedTexts(): Promise<ReadonlyMap<string, string>> {
   return new Map([...files, [path.join(projectDirectory, '.gitattributes'), attributesOf([...files.keys()])]]);
 }
 
-/** @returns attributes of git by which a diff folds the generated files */
+/** @returns git attributes that fold the generated files in diffs */
 function attributesOf(files: readonly string[]): string {
   const names = files.map((file) => path.relative(projectDirectory, file).replaceAll(path.sep, '/')).toSorted();
   const rows = ['.gitattributes', ...names].map((name) => `${name} linguist-generated`);
@@ -65,7 +64,7 @@ async function derivedFiles(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-/** @throws Error that lists what is wrong with the message catalogues */
+/** @throws Error that lists the problems of the message catalogues */
 function requireRightCatalogues(): void {
   const problems = [
     ...Object.entries(catalogues).flatMap(([language, { messages }]) => catalogueProblems(language, messages)),

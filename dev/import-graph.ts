@@ -1,5 +1,5 @@
 /** The import graph of the product: which folder imports from which, and the arrows against the order of folders. */
-import fs, { readFileSync } from 'node:fs'; // globSync by its module: an older Node must get as far as its message
+import fs, { readFileSync } from 'node:fs'; // globSync from its module object, because an older Node must reach the message that refuses it
 import path from 'node:path';
 
 /**
@@ -46,7 +46,7 @@ const levels: readonly (readonly string[])[] = [
 const typesOnly = new Set(['api', 'workflows', 'worker']);
 
 export interface Import {
-  /** Both from the project's directory. */
+  /** Both paths start at the project's directory. */
   file: string;
   target: string;
   isType: boolean;
@@ -75,7 +75,7 @@ export function productImports(directory: string): Import[] {
 const statement = /^(?:import|export)\s+(type\s)?(?:[^;'"]*?\sfrom\s)?'(\.[^']+)'/gm;
 const expression = /\bimport\(\s*'(\.[^']+)'/g;
 
-/** @returns what this text of a file imports by a relative path: statements, re-exports, `import()` and types by `import()` */
+/** @returns the relative imports of this text of a file: statements, re-exports, `import()` and types by `import()` */
 export function importsOf(file: string, text: string): Import[] {
   const at = (specifier: string) => path.posix.join(path.posix.dirname(file), specifier);
   return [
@@ -98,7 +98,7 @@ export function unitOf(file: string): string {
 }
 
 /**
- * @param fold gives a unit the name that it is drawn with
+ * @param fold returns the name under which a unit is drawn
  * @returns the arrows between different units, by their names
  */
 export function arrowsOf(imports: readonly Import[], fold = (unit: string) => unit): Arrow[] {

@@ -1,11 +1,11 @@
-/** Ctrl-C, and its kin. */
+/** Ctrl-C and similar signals. */
 
-/** In which a second signal is the same key: a terminal sends it to everybody, and npm passes it on once more. */
+/** Within this time a second signal comes from the same key press: a terminal sends it to all processes, and npm forwards it again. */
 const sameKeyMs = 1_000;
 
 /**
  * Listens for SIGINT, SIGTERM and SIGHUP (a closed terminal) from now on.
- * @returns a promise of the first; a later one ends this process at once, and its children with it (children.ts)
+ * @returns a promise of the first signal. A later signal ends this process immediately, and its children with it (children.ts).
  */
 export function interruption(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * One run a data directory. The lock is a file that says where its holder listens, and only a holder that answers counts:
- * a file that a killed run left behind locks nothing, whoever has its process id now.
+ * Allows one run for each data directory. The lock is a file with the address on which its holder listens, and only a holder that answers
+ * counts. So the file of a killed run locks nothing, even if another process has its process id now.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ interface Holder {
 }
 
 export interface Lock {
-  /** Whether a run before this one ended without releasing the directory: its processes may be ending just now. */
+  /** Whether an earlier run ended without releasing the directory. Its processes may still be ending. */
   readonly foundStale: boolean;
   release(): Promise<void>;
 }
@@ -25,8 +25,8 @@ const fileName = 'lock.json';
 const answerTimeoutMs = 1_000;
 
 /**
- * Takes the directory for this process.
- * @throws Problem when another run has it
+ * Locks the directory for this process.
+ * @throws Problem if another run holds it
  */
 export async function lockDirectory(directory: string): Promise<Lock> {
   const file = path.join(directory, fileName);
@@ -55,7 +55,7 @@ export async function lockDirectory(directory: string): Promise<Lock> {
   };
 }
 
-/** The process id of the run that has the directory, if one has. */
+/** The process id of the run that holds the directory, if there is one. */
 export async function lockHolder(directory: string): Promise<number | undefined> {
   const holder = await readHolder(path.join(directory, fileName));
   return holder && (await answers(holder)) ? holder.pid : undefined;

@@ -1,6 +1,6 @@
 /**
- * The mailbox of development and tests: a real SMTP server that keeps every message, shows it to people in a browser and
- * to programs as JSON, and can be told to refuse. Nothing ever leaves it.
+ * The mailbox of development and tests: a real SMTP server that stores every message. It shows messages to people in a browser and to
+ * programs as JSON, and can be instructed to refuse. No message ever leaves it.
  */
 import type { AddressInfo } from 'node:net';
 import { MessageStore, type Message, type MessageFilter, type Summary } from './mailbox/messages.ts';
@@ -11,9 +11,9 @@ import { host } from './ports.ts';
 export type { Fault, Message, MessageFilter, Summary };
 
 export interface MailboxOptions {
-  /** Messages are kept here: a later mailbox in the same directory has them too. */
+  /** The directory of the messages. A later mailbox in the same directory has them too. */
   readonly directory: string;
-  /** A free one when absent or 0. */
+  /** A free port if absent or 0. */
   readonly smtpPort?: number;
   readonly httpPort?: number;
 }
@@ -23,17 +23,17 @@ export interface Mailbox {
   readonly smtpUrl: string;
   /** The pages for people; below it GET /api/messages?to= and GET /api/messages/{id}. */
   readonly httpUrl: string;
-  /** A JSON line for every accepted message, written before its sender is told: the oracle of "never sent twice". */
+  /** A JSON line for every accepted message, written before its sender gets the answer. It proves "never sent twice". */
   readonly logFile: string;
-  /** What was accepted, newest first, without bodies. */
+  /** Accepted messages, newest first, without bodies. */
   summaries(filter?: MessageFilter): readonly Summary[];
-  /** The same with bodies. */
+  /** Accepted messages with bodies. */
   messages(filter?: MessageFilter): Promise<readonly Message[]>;
-  /** The newest message for which this is true, now or within the time. @throws Error when there is none */
+  /** The newest message that matches, now or within the time. @throws Error if there is none */
   waitFor(predicate: (message: Message) => boolean, timeoutMs: number): Promise<Message>;
-  /** Makes one of the next conversations, or several, go wrong. Faults queue up; each is used once or `times` times. */
+  /** Lets one or several of the next conversations fail. Faults queue up; each is used once or `times` times. */
   failNext(fault: Fault): void;
-  /** Forgets all faults that were not used. */
+  /** Forgets all unused faults. */
   succeed(): void;
   stop(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export async function startMailbox(options: MailboxOptions): Promise<Mailbox> {
     await smtp.stop();
     throw error;
   });
-  // From here on a broken connection is the sender's trouble, not ours.
+  // From now on, a broken connection is not a fault of the mailbox.
   smtp.server.on('error', () => undefined);
 
   return {

@@ -1,13 +1,13 @@
-/** Which ports the development stack listens on, and the message for one that is taken. */
+/** The ports of the development stack, and the message for a port in use. */
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../config.ts';
 import { Problem } from './problem.ts';
 
-/** Everything listens here and nowhere else: the development stack is not for other machines. */
+/** Everything listens only here: the development stack is not for other machines. */
 export const host = '127.0.0.1';
 
-/** Every fixed port: what listens on it, and the variable that moves it. All below the range that outgoing connections use. */
+/** Every fixed port, with its purpose and the variable that changes it. All are below the range of outgoing connections. */
 export const fixedPorts = {
   postgres: { variable: 'POSTGRES_PORT', port: 15_432, purpose: 'Postgres' },
   temporal: { variable: 'TEMPORAL_PORT', port: 7233, purpose: 'the Temporal server' },
@@ -25,8 +25,8 @@ export const fixedPorts = {
 export type PortName = keyof typeof fixedPorts;
 
 /**
- * The fixed port of each name, moved where the environment says so.
- * @throws Problem naming a variable that is not a port, or two names that were given the same port
+ * The fixed port of each name, or the port that the environment sets.
+ * @throws Problem that names a variable without a valid port, or two names with the same port
  */
 export function portsFromEnvironment<N extends PortName>(names: readonly N[], env: Environment): Record<N, number> {
   const ports = new Map<N, number>();
@@ -43,7 +43,7 @@ export function portsFromEnvironment<N extends PortName>(names: readonly N[], en
   return Object.fromEntries(ports) as Record<N, number>;
 }
 
-/** As many free ports as there are names; all are held until the last is known, so that they differ. */
+/** As many free ports as names. All are held until the last is known, so that they differ. */
 export async function freePorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   const servers = await Promise.all(names.map(async (name) => ({ name, server: await listen(0) })));
   const ports = servers.map(({ name, server }) => [name, (server.address() as net.AddressInfo).port] as const);
@@ -51,10 +51,10 @@ export async function freePorts<N extends string>(names: readonly N[]): Promise<
   return Object.fromEntries(ports) as Record<N, number>;
 }
 
-/** Below those that outgoing connections use on Linux. */
+/** Below the ports of outgoing connections on Linux. */
 const quietRange = { from: 20_000, count: 10_000 };
 
-/** Free ports in a row, for servers that are killed and come back: no outgoing connection takes one of them meanwhile. */
+/** Consecutive free ports, for servers that are killed and restarted: no outgoing connection can take such a port meanwhile. */
 export async function quietPorts<N extends string>(names: readonly N[]): Promise<Record<N, number>> {
   for (;;) {
     const first = quietRange.from + Math.floor(Math.random() * (quietRange.count - names.length));
@@ -65,9 +65,9 @@ export async function quietPorts<N extends string>(names: readonly N[]): Promise
 }
 
 /**
- * Refuses to go on while one of these ports is taken.
- * @param patienceMs how long to wait for them to come free: after a killed run its processes need a moment to end
- * @throws Problem with a line for each taken port: what wanted it, and the variable that moves it
+ * Fails while one of these ports is in use.
+ * @param patienceMs how long to wait for the ports: after a killed run its processes need a moment to end
+ * @throws Problem with a line for each port in use: its purpose, and the variable that changes it
  */
 export async function ensurePortsAreFree(ports: Partial<Record<PortName, number>>, patienceMs = 0): Promise<void> {
   const wanted = Object.entries(ports) as [PortName, number][];
@@ -93,7 +93,7 @@ export async function ensurePortsAreFree(ports: Partial<Record<PortName, number>
 }
 
 async function isFree(port: number): Promise<boolean> {
-  // Some systems let us listen on 127.0.0.1 beside somebody who listens on every address: so knock first.
+  // Some systems let us listen on 127.0.0.1 while another process listens on every address, so it tries to connect first.
   if (await accepts(port)) return false;
   try {
     await close(await listen(port));

@@ -1,11 +1,11 @@
-/** What a script tells its user when it cannot go on: a message without a stack trace, and exit code 1. */
+/** The message of a script that cannot continue: without a stack trace, and with exit code 1. */
 
-/** Something that the user can put right. The message is complete: what happened, and what to do. */
+/** A problem that the user can solve. The message is complete: it says what happened, and what to do. */
 export class Problem extends Error {
   override name = 'Problem';
 }
 
-/** The message of whatever was thrown: one line for an ordinary error. */
+/** The message of any thrown value: one line for an ordinary error. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join('; ');
   if (!(error instanceof Error)) return String(error);
@@ -19,8 +19,8 @@ export function say(line: string): void {
 }
 
 /**
- * Runs a script to its end and ends the process with the exit code that `main` gives, or 1 when it throws: a
- * {@link Problem} is printed as it is, anything else (a mistake of ours) with its stack.
+ * Runs a script to its end and ends the process with the exit code of `main`, or 1 if it throws. A {@link Problem} is printed without a
+ * stack; any other error is a bug and is printed with its stack.
  */
 export async function runScript(main: () => Promise<number>): Promise<never> {
   try {

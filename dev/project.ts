@@ -1,4 +1,4 @@
-/** Where things are in the checkout. */
+/** Paths in the checkout. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -7,10 +7,10 @@ export const projectDirectory = fileURLToPath(new URL('..', import.meta.url));
 /** The data of the development stack; `npm run reset` removes it. */
 export const dataDirectory = path.join(projectDirectory, '.data', 'dev');
 
-/** Flags with which Node runs our TypeScript files, from whatever directory. */
+/** Node's flags for our TypeScript files, from any directory. */
 export const typescriptArguments = ['--import', new URL('../platform/load.mjs', import.meta.url).href];
 
-/** Arguments with which Node runs one of them. */
+/** Node's arguments to run one of these files. */
 export function scriptArguments(file: string): string[] {
   return [...typescriptArguments, path.join(projectDirectory, file)];
 }

@@ -1,4 +1,4 @@
-/** Waiting until something that was started answers, and no longer than it lives. */
+/** Waits until a started program answers, but not after it has ended. */
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, describeExit } from './children.ts';
@@ -7,16 +7,16 @@ import { messageOf, Problem } from './problem.ts';
 
 export interface Wait {
   readonly timeoutMs: number;
-  /** The process that is waited for: when it ends, so does the wait. */
+  /** The process behind the wait: when it ends, the wait fails. */
   readonly child?: Child;
 }
 
 const pauseMs = 50;
 
 /**
- * Tries again every 50 ms until the attempt does not throw.
- * @param what is waited for, for the message
- * @throws Problem when the process ended, or with the last failure when the time is over
+ * Tries every 50 ms until the attempt does not throw.
+ * @param what the awaited thing, for the message
+ * @throws Problem if the process ended, or with the last failure when the time is over
  */
 export async function until<T>(what: string, attempt: () => Promise<T>, wait: Wait): Promise<T> {
   const deadline = Date.now() + wait.timeoutMs;
@@ -41,7 +41,7 @@ export async function until<T>(what: string, attempt: () => Promise<T>, wait: Wa
   }
 }
 
-/** Waits until something accepts connections on this port of 127.0.0.1. */
+/** Waits until a server accepts connections on this port of 127.0.0.1. */
 export async function untilPortAnswers(port: number, wait: Wait): Promise<void> {
   await until(`Port ${port}`, () => connect(port), wait);
 }

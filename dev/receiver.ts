@@ -1,4 +1,4 @@
-/** A webhook receiver on this machine, over real TLS, that answers as it is told and remembers what it was sent. */
+/** A webhook receiver on this machine, over real TLS. It answers as instructed and records its requests. */
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
@@ -15,12 +15,12 @@ export interface ReceivedRequest {
   readonly path: string;
   /** By name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The raw bytes: signatures are made over these. */
+  /** The raw bytes, which the signature covers. */
   readonly body: Buffer;
   readonly receivedAt: Date;
 }
 
-/** An answer; or `hang`: none, with the connection left open; or `drop`: the connection is cut. */
+/** An answer. `hang`: no answer, with the connection left open. `drop`: the connection is cut. */
 export type Answer =
   | 'hang'
   | 'drop'
@@ -28,15 +28,15 @@ export type Answer =
       readonly status: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string | Buffer;
-      /** How long the receiver thinks before it answers. */
+      /** The time for which the receiver waits before it answers. */
       readonly delayMs?: number;
     };
 
 export interface ReceiverOptions {
   readonly certificate: Certificate;
-  /** Called for each request, once it has arrived whole, with its number. 200 when absent. */
+  /** Called with each complete request and its number. It answers 200 if absent. */
   readonly respond?: (request: ReceivedRequest, number: number) => Answer | Promise<Answer>;
-  /** A free one when absent. */
+  /** A free port if absent. */
   readonly port?: number;
 }
 
@@ -46,7 +46,7 @@ export interface Receiver {
   readonly port: number;
   /** Oldest first. */
   readonly requests: readonly ReceivedRequest[];
-  /** Resolves with the first `count` requests as soon as there are so many. @throws Error after the time */
+  /** Resolves with the first `count` requests when they have arrived. @throws Error after the time */
   waitFor(count: number, timeoutMs: number): Promise<readonly ReceivedRequest[]>;
   stop(): Promise<void>;
 }
@@ -66,7 +66,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
       })
       .catch(() => outgoing.destroy());
   });
-  // A handshake that a sender refuses, as it must for a bad certificate, is no error of the receiver.
+  // A sender must refuse a handshake with a bad certificate; that is not an error of the receiver.
   server.on('tlsClientError', () => undefined);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

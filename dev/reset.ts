@@ -1,4 +1,4 @@
-/** `npm run reset`: removes the data of the development stack, so that the next `npm start` begins anew. */
+/** `npm run reset`: removes the data of the development stack, so that the next `npm start` begins without data. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { lockHolder } from './lock.ts';
@@ -15,7 +15,7 @@ async function reset(): Promise<number> {
   }
   await removeDataElsewhere(path.join(dataDirectory, 'postgres'));
   await rm(dataDirectory, { recursive: true, force: true });
-  say(`Removed ${path.relative(process.cwd(), dataDirectory)}. The next npm start begins anew.`);
+  say(`Removed ${path.relative(process.cwd(), dataDirectory)}. The next npm start begins without data.`);
   return 0;
 }
 

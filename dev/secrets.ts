@@ -1,4 +1,4 @@
-/** The secrets of one data directory: made once, kept in a file that only its owner can read. */
+/** The secrets of one data directory: created once, in a file that only its owner can read. */
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,7 +10,7 @@ export interface Secrets {
   readonly storageSecretKey: string;
 }
 
-/** The directory's secrets; made at the first call. A later call, and a later run, gives the same. */
+/** The directory's secrets. The first call creates them; later calls and later runs return the same secrets. */
 export async function secretsOf(directory: string): Promise<Secrets> {
   const file = path.join(directory, 'secrets.json');
   const found = await read(file);
@@ -22,7 +22,7 @@ export async function secretsOf(directory: string): Promise<Secrets> {
   };
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, JSON.stringify(made), { mode: 0o600 });
-  // A link, unlike a rename, never replaces what somebody else made meanwhile.
+  // A link, unlike a rename, never replaces a file that another process has created meanwhile.
   await link(draft, file).catch(() => undefined);
   await rm(draft, { force: true });
   return (await read(file)) ?? made;

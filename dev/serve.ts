@@ -1,4 +1,4 @@
-/** The development stack by itself, in the foreground until Ctrl-C: what temporal-dev.sh runs. */
+/** Runs the development stack alone, in the foreground until Ctrl-C; temporal-dev.sh starts it. */
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { interruption } from './interruption.ts';
@@ -6,12 +6,12 @@ import { runScript, say } from './problem.ts';
 import { dataDirectory } from './project.ts';
 import { startStack } from './stack.ts';
 
-/** What `npm start` is told, as its parent process, once everything is up. */
+/** The message to `npm start`, its parent process, when everything is up. */
 export interface StackIsUp {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** For people who run something against the stack by hand: `node --env-file=.data/dev/environment …`. */
+/** For people who run a program against the stack by hand: `node --env-file=.data/dev/environment …`. */
 const environmentFile = path.join(dataDirectory, 'environment');
 
 const addresses = [
@@ -30,7 +30,7 @@ async function serve(): Promise<number> {
 
   const starting = startStack({ directory: dataDirectory, ports: 'fixed', report: say, onUnexpectedEnd: reportEnd });
   const stack = await Promise.race([starting, interrupted.then(() => undefined)]);
-  // What was starting ends with this process (children.ts).
+  // Parts that were starting end with this process (children.ts).
   if (stack === undefined) return 1;
 
   const lines = Object.entries(stack.environment).map(([name, value]) => `${name}=${value}\n`);

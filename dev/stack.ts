@@ -18,37 +18,37 @@ import { startTemporal } from './stack/temporal.ts';
 export type { PartName };
 
 export interface StackOptions {
-  /** Where data, logs and secrets lie; one run at a time has it. */
+  /** The directory of data, logs and secrets; one run at a time holds it. */
   readonly directory: string;
-  /** `fixed`: the ports that people know, the Temporal UI, and data that survive a power cut. `free`: for tests. */
+  /** `fixed`: the documented ports, the Temporal UI, and data that survive a power cut. `free`: for tests. */
   readonly ports: 'fixed' | 'free';
-  /** Whether Postgres keeps its data over a power cut; that of `fixed` does when absent. */
+  /** Whether Postgres keeps its data after a power cut; if absent, only with `fixed`. */
   readonly durable?: boolean;
-  /** Of Temporal, beside the usual one: tests that run at the same time have one each. */
+  /** Namespaces of Temporal besides the default one: tests that run at the same time have one each. */
   readonly namespaces?: readonly string[];
-  /** All of them when absent. */
+  /** All parts if absent. */
   readonly parts?: readonly PartName[];
-  /** Ports, executables, and addresses that replace a part; this process's environment when absent. */
+  /** Ports, executables, and addresses that replace a part; this process's environment if absent. */
   readonly env?: Environment;
   readonly report?: (line: string) => void;
-  /** Called when a part ends that nobody asked to, with a sentence and its last words; `startAgain` brings it back. */
+  /** Called when a part ends unexpectedly, with a sentence and its last words; `startAgain` restarts it. */
   readonly onUnexpectedEnd?: (message: string, name: PartName) => void;
 }
 
 export interface Stack {
-  /** All that config.ts needs, and MAILBOX_URL; without the variables of parts that were left out. */
+  /** All variables that config.ts needs, and MAILBOX_URL; without the variables of omitted parts. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The mailbox, unless it was left out or replaced. */
+  /** The mailbox, unless it was omitted or replaced. */
   readonly mailbox?: Mailbox;
   /** Issues certificates that API and worker trust (EGRESS_EXTRA_CA_FILE). */
   readonly authority: Authority;
-  /** Of the parts that are processes of their own, as they run now. */
+  /** The current process ids of the parts that are separate processes. */
   readonly pids: Readonly<Partial<Record<PartName, number>>>;
-  /** Kills a part that is a process of its own, as a crash would. Resolves once it has ended; nobody is told. */
+  /** Kills a part that is a separate process, like a crash. Resolves when it has ended; `onUnexpectedEnd` is not called. */
   kill(name: PartName): Promise<void>;
-  /** Starts a part again that was killed or has ended, on the same data and ports. @throws Problem when it does not come up */
+  /** Restarts a part that was killed or has ended, with the same data and ports. @throws Problem if it does not start */
   startAgain(name: PartName): Promise<void>;
-  /** Ends everything that was started. A second call does nothing more. */
+  /** Ends all started parts. A second call does nothing more. */
   stop(): Promise<void>;
 }
 
@@ -58,13 +58,12 @@ const loopback = '127.0.0.0/8';
 const usualNamespace = 'club-learning';
 const everyPart = Object.keys(parts) as PartName[];
 
-/** After a killed run its processes need a moment to end, and their ports to come free. */
+/** After a killed run its processes need a moment to end and to free their ports. */
 const patienceAfterKilledRunMs = 15_000;
 
 /**
- * Starts what is wanted and not replaced, all at the same time.
- * @throws Problem when a port is taken, a component cannot be had or a part does not come up; what had been started is
- *   stopped first
+ * Starts all requested parts that are not replaced, at the same time.
+ * @throws Problem if a port is in use, a component is unavailable or a part does not start; parts that had started are stopped first
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const env = options.env ?? process.env;
@@ -73,7 +72,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const wanted = asked.filter((name) => !env[parts[name].variables[0]]);
   await mkdir(path.dirname(directory), { recursive: true });
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  // Root's Postgres is another user, who must pass through here; what lies in it has modes of its own.
+  // Root's Postgres runs as another user, who must pass through this directory. Its contents have their own modes.
   if (process.getuid?.() === 0) await chmod(directory, 0o711);
 
   const lock = await lockDirectory(directory);
@@ -108,7 +107,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         if (!killed.has(child)) options.onUnexpectedEnd?.(message, name);
       });
     await allOrProblem(wanted.map(startPart));
-    // Nobody else's: `setup` does that, and a start says so.
+    // Only for our own database: for others `setup` does that, and a start reports it.
     const database = started.get('postgres')?.environment['DATABASE_URL'];
     if (database) await limitRole(database, 'everywhere');
     wanted.forEach(watch);
@@ -121,10 +120,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           asked.filter((name) => !started.has(name)).flatMap((name) => parts[name].variables),
         ),
         MASTER_KEY: secrets.masterKey,
-        NEW_CLUB_PLAN: 'professional', // whoever tries the product here pays for nothing
+        NEW_CLUB_PLAN: 'professional', // a person who tries the product here pays nothing
         CLUBS_PER_ADMINISTRATOR: '10000',
         MAIL_WARM_UP: 'off',
-        MAIL_DNS_SERVERS: '127.0.0.1:9', // nobody answers there: what is tried here asks no name server of the world
+        MAIL_DNS_SERVERS: '127.0.0.1:9', // no server answers there, so that tries here ask no public name server
         EGRESS_ALLOWED_NETWORKS: loopback,
         EGRESS_EXTRA_CA_FILE: authorityFile,
         ...present(env, [
@@ -145,7 +144,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       async kill(name) {
         const child = started.get(name)?.child;
         if (child?.pid === undefined)
-          throw new Error(`${parts[name].title} is no process that this stack has started.`);
+          throw new Error(`${parts[name].title} is not a process that this stack has started.`);
         killed.add(child);
         process.kill(child.pid, 'SIGKILL');
         await child.exited;
@@ -153,7 +152,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       async startAgain(name) {
         await startPart(name);
         watch(name);
-        // Whoever stopped the stack meanwhile could not know of it.
+        // The stack may have been stopped meanwhile, without knowing of this part.
         if (stopping) await started.get(name)?.stop();
       },
       stop,
@@ -164,7 +163,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** A port for every name; those of parts that are not wanted are of no use. Tests do without the UI. */
+/** A port for every name; ports of omitted parts stay unused. Tests do without the UI. */
 async function choosePorts(
   kind: StackOptions['ports'],
   wanted: readonly PartName[],
@@ -202,7 +201,7 @@ function reportUnexpectedEnd(child: Child | undefined, report: (message: string,
   );
 }
 
-/** Waits for all, so that everything that was started is known; then throws the problems of all that failed. */
+/** Waits for all, so that every started part is known; then throws the problems of all failed parts. */
 async function allOrProblem(starts: readonly Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(starts);
   const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));

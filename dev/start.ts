@@ -1,7 +1,7 @@
 /**
- * `npm start`: the whole product on one machine. Starts the development stack, migrates, starts API and worker, plays
- * the tour, and stays up until Ctrl-C, which stops everything that it started, in the reverse order. With `-- --fake-model`
- * agents ask a fake model that is started beside them.
+ * `npm start` runs the whole product on one machine. It starts the development stack, migrates, starts API and worker, plays the tour,
+ * and runs until Ctrl-C. Then it stops everything that it started, in reverse order. With `-- --fake-model` it also starts a fake model
+ * for agents.
  */
 import path from 'node:path';
 import { startArguments, type StartArguments } from './arguments.ts';
@@ -23,15 +23,15 @@ import { tourWordsIn } from './tour/words/words.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 type Stop = () => Promise<void>;
 
-/** API and worker get the time to finish what is in flight: an attempt may take 15 s. */
+/** API and worker get time to finish work in flight: an attempt may take 15 s. */
 const drainMs = 25_000;
-/** The worker bundles the workflows first: seconds, and more than a minute on a machine that is busy. */
+/** The worker bundles the workflows first: that takes seconds, and more than a minute on a busy machine. */
 const readyTimeoutMs = 180_000;
 
-/** An hour of an automation's wait passes in a second, so that the tour shows its end. */
+/** An hour of an automation's wait passes in a second, so that the tour can show its end. */
 const waitSpeed = 3_600;
 
-/** API and worker refuse to let waits pass faster where others reach them. */
+/** API and worker refuse to shorten waits if other machines can reach them. */
 const isOfThisMachine = (env: Environment) => !env['API_HOST'] && !env['WORKER_HOST'] && !env['PUBLIC_URL'];
 
 async function start(): Promise<number> {
@@ -41,7 +41,7 @@ async function start(): Promise<number> {
   const stops: Stop[] = [];
   let fail: (problem: Problem) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => (fail = reject));
-  /** From now on the child's end is the end of everything, unless we asked for it. */
+  /** From now on the end of the child ends everything, unless it was requested. */
   const dependOn = (child: Child) => {
     child.exited.then(
       (exit) => exit.asked || fail(new Problem(describeExit(child, exit))),
@@ -61,7 +61,7 @@ async function start(): Promise<number> {
   }
 }
 
-/** @returns whether the tour came to its end; everything is up in any case */
+/** @returns whether the tour finished; everything is up in any case */
 async function bringUp(
   { fakeModel, language }: StartArguments,
   stops: Stop[],
@@ -74,11 +74,11 @@ async function bringUp(
   await ensurePortsAreFree(ports);
 
   say('Starting Temporal, Postgres, S3 and the mailbox …');
-  // What `npm run components` has brought, where the PATH has none that will do. The worker says it if there is none at all.
+  // The program that `npm run components` installed, if no program on the PATH is usable. The worker reports it if there is none at all.
   const ffmpeg = await locate({ ...components.ffmpeg, sources: [] }, { report: say }).catch((error: unknown) => {
     if (process.env[components.ffmpeg.variable]) throw error;
     say(
-      'No ffmpeg that makes renditions was found: videos stay as they were uploaded (npm run components brings one).',
+      'No ffmpeg that creates renditions was found: videos stay as they were uploaded (npm run components installs one).',
     );
     return undefined;
   });
@@ -119,13 +119,13 @@ async function bringUp(
     return true;
   } catch (error) {
     say(
-      `\nThe tour did not come to its end: ${messageOf(error)}\nEverything stays up until Ctrl-C, so that you can look at it.`,
+      `\nThe tour did not finish: ${messageOf(error)}\nEverything stays up until Ctrl-C, so that you can look at it.`,
     );
     return false;
   }
 }
 
-/** Runs temporal-dev.sh until it says that everything is up. @returns the environment for API and worker */
+/** Runs temporal-dev.sh until everything is up. @returns the environment for API and worker */
 async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => void): Promise<Environment> {
   const script = startChild({
     name: 'The development stack',
@@ -138,7 +138,7 @@ async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => 
   stops.push(() => script.stop());
   const isUp = new Promise<StackIsUp>((resolve) => script.onMessage((message) => resolve(message as StackIsUp)));
   const over = script.exited.then((exit): never => {
-    // It has said why by itself.
+    // The child has printed the reason itself.
     throw new Problem(`The development stack did not start (exit code ${exit.code}).`);
   });
   const { environment } = await Promise.race([isUp, over]);
@@ -146,7 +146,7 @@ async function startDevelopmentStack(stops: Stop[], dependOn: (child: Child) => 
   return environment;
 }
 
-/** @returns the environment with which API and worker ask it, whatever key they would have */
+/** @returns the environment with which API and worker use it, whatever key they would have */
 async function startFakeModel(port: number, stops: Stop[], dependOn: (child: Child) => void): Promise<Environment> {
   const model = startProcess('The fake model', 'dev/fake-model/serve.ts', {
     ...process.env,
@@ -155,9 +155,7 @@ async function startFakeModel(port: number, stops: Stop[], dependOn: (child: Chi
   stops.push(() => model.stop());
   await untilOk(`http://${host}:${port}/readyz`, { timeoutMs: readyTimeoutMs, child: model });
   dependOn(model);
-  say(
-    `Agents ask a fake model, http://${host}:${port}: it copies sentences out of the material, and understands nothing.`,
-  );
+  say(`Agents ask a fake model, http://${host}:${port}: it only copies sentences from the material.`);
   return { ANTHROPIC_BASE_URL: `http://${host}:${port}`, ANTHROPIC_API_KEY: 'fake' };
 }
 

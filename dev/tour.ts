@@ -1,9 +1,14 @@
 /**
- * The tour: a student signs up through the API, and becomes a signed HTTPS delivery that is refused, waits in a durable
- * timer, is tried again and is accepted; an endpoint that fails is throttled and recovers; its secret is rotated; a sale becomes
- * access, a completed course and a certificate that verifies; a campaign is mailed, and one student leaves; an automation mails,
- * waits and tags; an agent answers from a PDF, and cites its page; a sale opens a folder, a space and an hour with a mentor. It is
- * told as it happens, in the language of the club, with links to look closer.
+ * The tour plays these scenes through the API:
+ * - A student signs up. The sign-up becomes a signed HTTPS delivery that is refused, waits in a durable timer, is tried again and is
+ * accepted.
+ * - An endpoint with repeated failures is throttled and recovers; its secret is rotated.
+ * - A sale becomes access, a completed course and a certificate that verifies.
+ * - A campaign is mailed, and one student unsubscribes.
+ * - An automation mails, waits and tags.
+ * - An agent answers from a PDF, and cites its page.
+ * - A sale opens a folder, a space and an hour with a mentor.
+ * The tour narrates in the language of the club, with links to look closer.
  */
 import { defaultLanguage, type OfferedLanguage } from '../domain/language/languages.ts';
 import type { Authority } from './certificates.ts';
@@ -22,19 +27,19 @@ import { inColumns } from './tour/words/columns.ts';
 import type { TourKey } from './tour/words/words.ts';
 
 export interface TourOptions {
-  /** What API and worker run with. */
+  /** The environment of API and worker. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** An authority that the worker trusts (EGRESS_EXTRA_CA_FILE). */
   readonly authority: Authority;
-  /** Of the club, its people, and the narration; English if absent. */
+  /** The language of the club, its people, and the narration; English if absent. */
   readonly language?: OfferedLanguage;
   readonly say: Say;
 }
 
 /**
  * Plays the tour, with new names each time.
- * @returns once it is over; `stop` ends its receiver, which goes on accepting deliveries of the tour's club until then
- * @throws Problem saying which step did not do what it should
+ * @returns when it is over. `stop` ends its receiver, which accepts deliveries of the tour's club until then.
+ * @throws Problem that names the failed step
  */
 export async function runTour({
   environment,

@@ -1,10 +1,9 @@
 /**
- * Loads our TypeScript; in a checkout every process begins with it: `node --import ./platform/load.mjs main.ts worker`. Node strips
- * the types by itself. What it cannot run are the decorators of the entities: they are translated here. What was translated
- * and what V8 has compiled is kept in node_modules/.cache, where that can be written: a worker then loads in a third of
- * the time.
+ * Loads our TypeScript. In a checkout every process begins with it: `node --import ./platform/load.mjs main.ts worker`. Node strips the
+ * types by itself, but cannot run the decorators of the entities, so they are translated here. The translation and V8's compiled code are
+ * cached in node_modules/.cache, if that is writable. A worker then loads in a third of the time.
  */
-import { cache } from './start.mjs'; // first: an older Node gets no further
+import { cache } from './start.mjs'; // first: an older Node stops here
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';
@@ -23,7 +22,7 @@ nodeModule.registerHooks({
   },
 });
 
-/** The JavaScript of an entity, from the cache if it has been translated before. */
+/** The JavaScript of an entity, from the cache if it was translated before. */
 function translated(text) {
   const file = path.join(cache, 'entities', `${createHash('sha256').update(text).digest('hex')}.js`);
   try {
@@ -55,6 +54,6 @@ function keep(file, text) {
     writeFileSync(draft, text);
     renameSync(draft, file);
   } catch {
-    // Where nothing can be written, it is translated at each start.
+    // If the cache is not writable, the file is translated at each start.
   }
 }

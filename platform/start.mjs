@@ -1,7 +1,7 @@
 /**
  * Begins every process, before anything else is loaded: platform/load.mjs and main.ts import it first. It refuses a Node that is too old,
- * and turns on Node's compile cache. The cache lies in the node_modules of the package, so that no other user can put code there; where
- * that cannot be written, there is none.
+ * and enables Node's compile cache. The cache is in the node_modules of the package, so that no other user can put code there. If that is
+ * not writable, there is no cache.
  */
 import nodeModule from 'node:module';
 import path from 'node:path';
@@ -17,7 +17,7 @@ if (major < 24 || (major === 24 && minor < 2)) {
 
 const root = path.dirname(nodeModule.findPackageJSON('..', import.meta.url) ?? '');
 
-/** Where processes keep what they need not compute again. */
+/** The directory of cached results that processes reuse. */
 export const cache = path.join(root, 'node_modules', '.cache', 'club-learning');
 
 nodeModule.enableCompileCache(path.join(cache, 'compiled'));

@@ -103,8 +103,8 @@ describe('the configuration', () => {
       [
         { TEMPORAL_TLS: 'false', TEMPORAL_API_KEY: 'a-secret-key', TEMPORAL_TLS_DISABLE_HOST_VERIFICATION: 'true' },
         [
-          'TEMPORAL_API_KEY would be sent for everybody to read, because TEMPORAL_TLS is false: set TEMPORAL_TLS to true, or leave the key out',
-          "TEMPORAL_TLS_DISABLE_HOST_VERIFICATION must be false: anybody could pretend to be Temporal. Give the authority of its certificate in TEMPORAL_TLS_SERVER_CA_CERT_PATH, and the certificate's host name in TEMPORAL_TLS_SERVER_NAME",
+          'TEMPORAL_API_KEY would be sent unencrypted, because TEMPORAL_TLS is false: set TEMPORAL_TLS to true, or leave the key out',
+          "TEMPORAL_TLS_DISABLE_HOST_VERIFICATION must be false: another server could pretend to be Temporal. Give the authority of its certificate in TEMPORAL_TLS_SERVER_CA_CERT_PATH, and the certificate's host name in TEMPORAL_TLS_SERVER_NAME",
         ],
       ],
       [

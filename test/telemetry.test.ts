@@ -83,7 +83,7 @@ describe('telemetry', function () {
     );
     expect([code, stderr]).to.deep.equal([
       1,
-      'The process cannot start: Node v24.11.0 cannot trace: take 24.11.1 or later, or unset OTEL_EXPORTER_OTLP_ENDPOINT.\n',
+      'The process cannot start: Node v24.11.0 cannot trace: use 24.11.1 or later, or unset OTEL_EXPORTER_OTLP_ENDPOINT.\n',
     ]);
   });
 

@@ -1,4 +1,4 @@
-/** Every workflow type, as workers run it: most are one step, repeated until its row has ended (ENG-1). */
+/** Every workflow type that workers run. Most are one step, repeated until its row has ended (ENG-1). */
 import type { Activities } from '../activities/index.ts';
 import { answerRules } from '../domain/agents/answers/answers.policy.ts';
 import { inAbout } from '../platform/core/durations.policy.ts';
@@ -12,17 +12,17 @@ export { webhookDelivery } from './webhook-delivery.ts';
 const nextAttempt = ({ attempt, at }: { attempt: number; at: number }) =>
   `attempt ${attempt} ${inAbout(at - Date.now())}`;
 
-/** One add-on, from its purchase until it is known whether it is paid. */
+/** One add-on, from its purchase until its payment is settled. */
 export const addOn = stepWorkflow<Activities['addOn'], 'settle'>(
   'settle',
-  { startToCloseTimeout: '70s' }, // beyond the lease's 60 s: a retry then finds the lease expired
+  { startToCloseTimeout: '70s' }, // longer than the lease's 60 s: a retry then finds the lease expired
   { waitingFor: nextAttempt },
 );
 
-/** One transactional mail, from the act that asked for it until it is sent or given up. */
+/** One transactional mail, from its request until it is sent or given up. */
 export const transactionalMail = stepWorkflow<Activities['transactionalMail'], 'sendMail'>(
   'sendMail',
-  { startToCloseTimeout: '70s' }, // beyond the SMTP client's 45 s and the lease's 60 s: a retry then finds the lease expired
+  { startToCloseTimeout: '70s' }, // longer than the SMTP client's 45 s and the lease's 60 s: a retry then finds the lease expired
   { waitingFor: nextAttempt },
 );
 
@@ -38,12 +38,12 @@ const campaignWaits = {
   page: 'the next page',
 } as const;
 
-/** One campaign, from its schedule until its last recipient is settled: one page of mails after another. */
+/** One campaign, from its schedule until its last recipient is settled. It sends one page of mails after another. */
 export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign'>(
   'sendCampaign',
   {
-    startToCloseTimeout: '5m', // a page claims for 10 s; its last mails take a minute, and their records 2 min while Postgres is away
-    heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon
+    startToCloseTimeout: '5m', // a page claims for 10 s; its last mails take a minute, and their records 2 min while Postgres is down
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
     waitingFor: ({ at, waitingFor, settled, recipients }) =>
@@ -54,14 +54,14 @@ export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign
   },
 );
 
-/** One test of a campaign's e-mail, from the act that asked for it until it is sent or given up. */
+/** One test of a campaign's e-mail, from its request until it is sent or given up. */
 export const testMail = stepWorkflow<Activities['testMail'], 'sendTestMail'>(
   'sendTestMail',
-  { startToCloseTimeout: '130s' }, // beyond the SMTP client's 60 s and the lease's 120 s: a retry then finds the lease expired
+  { startToCloseTimeout: '130s' }, // longer than the SMTP client's 60 s and the lease's 120 s: a retry then finds the lease expired
   { waitingFor: nextAttempt },
 );
 
-/** One mail domain of a club, for as long as the club has it: its records are looked at each day. */
+/** One mail domain of a club, for as long as the club has it. Its records are checked each day. */
 export const mailDomain = stepWorkflow<Activities['mailDomain'], 'lookAtMailDomain'>(
   'lookAtMailDomain',
   { startToCloseTimeout: '30s' }, // name servers have 10 s for all records together; the rest is a few short statements
@@ -75,12 +75,12 @@ const kindWords: Readonly<Record<string, string>> = {
   until_condition: 'a condition',
 };
 
-/** One student's way through a version of an automation: one look after another, with months between them where it waits. */
+/** One student's run through a version of an automation. It takes one step after another, with waits of up to months. */
 export const automationRun = stepWorkflow<Activities['automationRun'], 'takeStep'>(
   'takeStep',
   {
-    startToCloseTimeout: '3m', // an e-mail waits for a connection and takes a minute at most; repeating a look does no harm
-    heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon
+    startToCloseTimeout: '3m', // an e-mail waits for a connection and takes a minute at most; repeating a step is safe
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
     waitingFor: ({ at, number, steps, kind, held }) =>
@@ -90,14 +90,14 @@ export const automationRun = stepWorkflow<Activities['automationRun'], 'takeStep
   },
 );
 
-/** The gate of an automation, only while it lets runs go on that a pause has held. */
+/** The gate of an automation, while it releases the runs that a pause has stopped. */
 export const automationGate = stepWorkflow<Activities['automationGate'], 'tendAutomationGate'>(
   'tendAutomationGate',
   { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
   { waitingFor: ({ released }) => `the next page of runs; ${released} were let go` },
 );
 
-/** One session of a mentorship, from its booking until nothing is to be told of it any more. */
+/** One session of a mentorship, from its booking until no mail about it is left to send. */
 export const mentorshipSession = stepWorkflow<Activities['mentorshipSession'], 'tellOfSession'>(
   'tellOfSession',
   { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
@@ -109,16 +109,19 @@ export const mentorshipSession = stepWorkflow<Activities['mentorshipSession'], '
 /** The end of a video that the club's plan does not keep: a warning, then its removal. Outcome `kept`: the plan keeps it now. */
 export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaExpiry'>(
   'lookAtMediaExpiry',
-  { startToCloseTimeout: '1m' }, // some short statements, and a file that the bucket erases within 40 s
+  { startToCloseTimeout: '1m' }, // a few short statements, and a file that the bucket erases within 40 s
   { waitingFor: ({ at, waitingFor }) => `its ${waitingFor} ${inAbout(at - Date.now())}` },
 );
 
-/** The completions of a course that no student asked for: a lesson was withdrawn, or access came back. A page of students after another. */
+/**
+ * The completions of a course that no student's action causes: a lesson was withdrawn, or access came back. It judges one page of
+ * students after another.
+ */
 export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'judgeCompletions'>(
   'judgeCompletions',
   {
-    startToCloseTimeout: '1m', // fifty short transactions take a second; a repeated step skips the students who are done
-    heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon
+    startToCloseTimeout: '1m', // fifty short transactions take a second; a repeated step skips finished students
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
     waitingFor: ({ at }) =>
@@ -126,7 +129,7 @@ export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'ju
   },
 );
 
-/** The memberships of a space that takes everybody with access, or that is private from now on: a page of students after another. */
+/** The memberships of a space that takes every student with access, or that becomes private: one page of students after another. */
 export const spaceFill = stepWorkflow<Activities['spaceFill'], 'fillSpace'>(
   'fillSpace',
   { startToCloseTimeout: '1m' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
@@ -142,12 +145,12 @@ const digestWaits = {
   page: 'the next page',
 } as const;
 
-/** The daily mail of a club's spaces on one date: a page of members after another, and the mails that follow from each. */
+/** The daily mail of a club's spaces on one date: one page of members after another, and their mails. */
 export const spaceDigest = stepWorkflow<Activities['spaceDigest'], 'sendDigest'>(
   'sendDigest',
   {
-    startToCloseTimeout: '5m', // a page claims for 10 s; its last mails take a minute, and their records 2 min while Postgres is away
-    heartbeatTimeout: '10s', // the step beats every 2.5 s: the death of its worker is noticed so soon
+    startToCloseTimeout: '5m', // a page claims for 10 s; its last mails take a minute, and their records 2 min while Postgres is down
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal soon notices a dead worker
   },
   {
     waitingFor: ({ at, waitingFor, page, pages, settled, recipients }) =>
@@ -162,7 +165,7 @@ export const spaceDigest = stepWorkflow<Activities['spaceDigest'], 'sendDigest'>
 /** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */
 export const salesNotice = stepWorkflow<Activities['salesNotice'], 'processNotice'>(
   'processNotice',
-  { startToCloseTimeout: '15s' }, // beyond the lease's 10 s: a retry then finds the lease expired
+  { startToCloseTimeout: '15s' }, // longer than the lease's 10 s: a retry then finds the lease expired
   { waitingFor: nextAttempt },
 );
 
@@ -177,7 +180,7 @@ export const subscriptionEnd = stepWorkflow<Activities['subscriptionEnd'], 'look
 export const studentImport = stepWorkflow<Activities['studentImport'], 'importRows'>(
   'importRows',
   {
-    startToCloseTimeout: '1m', // a batch takes a second or two; repeating one that takes longer does no harm
+    startToCloseTimeout: '1m', // a batch takes a second or two; repeating a slow batch is safe
     heartbeatTimeout: '10s', // the step sends one every 2.5 s: Temporal notices a dead worker after 10 s, not after the minute
   },
   {
@@ -188,12 +191,12 @@ export const studentImport = stepWorkflow<Activities['studentImport'], 'importRo
   },
 );
 
-/** A lesson or a file on its way into the index of agents: until its passages stand, it cannot be indexed, or it is gone. */
+/** The indexing of a lesson or a file for agents, until its passages are stored, it cannot be indexed, or it is gone. */
 export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'>(
   'indexSource',
   {
-    startToCloseTimeout: '10m', // two minutes to read, six for OCR, and the time of store and Postgres for a large file
-    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts as long
+    startToCloseTimeout: '10m', // two minutes to read, six for OCR, and the time of the store and Postgres for a large file
+    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts equally long
   },
   {
     during: 'Indexing: the pending activity says how far it is',
@@ -214,12 +217,12 @@ const readyWaits = {
   addresses: 'the end of the addresses of its original',
 } as const;
 
-/** A file that has arrived, until it can be delivered, has failed, or is removed. */
+/** The processing of a file that has arrived, until it can be delivered, has failed, or is removed. */
 export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'processFile'>(
   'processFile',
   {
-    startToCloseTimeout: '6h', // the longest video is made smaller in that time; a dead worker is noticed by its heartbeats
-    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts as long
+    startToCloseTimeout: '6h', // enough to transcode the longest video; Temporal notices a dead worker by its heartbeats
+    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts equally long
   },
   {
     during: 'Processing: the pending activity says how far it is',
@@ -231,12 +234,12 @@ export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'proc
   },
 );
 
-/** A file that changes its bucket, until it is what was wished last, or is gone. */
+/** The move of a file to another bucket, until it is in the requested bucket, or is gone. */
 export const mediaMove = stepWorkflow<Activities['mediaMove'], 'moveFile'>(
   'moveFile',
   {
-    startToCloseTimeout: '6h', // the largest file is copied in that time by a slow store; a dead worker is noticed by its heartbeats
-    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts as long
+    startToCloseTimeout: '6h', // enough for a slow store to copy the largest file; Temporal notices a dead worker by its heartbeats
+    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts equally long
   },
   {
     during: 'Copying: the pending activity says so',
@@ -244,12 +247,12 @@ export const mediaMove = stepWorkflow<Activities['mediaMove'], 'moveFile'>(
   },
 );
 
-/** Subtitles of one file, from the request until they are made, cannot be made, or the file is gone. */
+/** Subtitles of one file, from the request until they exist, cannot be created, or the file is gone. */
 export const mediaTranscription = stepWorkflow<Activities['mediaTranscription'], 'transcribeFile'>(
   'transcribeFile',
   {
-    startToCloseTimeout: '8h', // six hours for the command, one for the sound; a dead worker is noticed by its heartbeats
-    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts as long
+    startToCloseTimeout: '8h', // six hours for the command, one for the sound; Temporal notices a dead worker by its heartbeats
+    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts equally long
   },
   {
     during: 'Making subtitles: the pending activity says how far it is',
@@ -264,7 +267,7 @@ export const agentAnswer = stepWorkflow<Activities['agentAnswer'], 'generateAnsw
   {
     startToCloseTimeout: '15m', // an answer streams for minutes; the step itself gives up at 13
     heartbeatTimeout: '20s', // as long as a dead worker's lease: an earlier repetition could not claim the answer
-    retry: { ...untilItSucceeds, maximumInterval: '10s' }, // somebody waits
+    retry: { ...untilItSucceeds, maximumInterval: '10s' }, // a student waits
   },
   {
     waitingFor: ({ waitingFor, call, at }) =>
@@ -291,7 +294,7 @@ const gateWaits = {
   canceling: () => 'the rest of the queue to be canceled',
 } as const;
 
-/** The gate of one endpoint, only while it is throttled, paused or has parked deliveries. */
+/** The gate of one endpoint, while it is throttled, paused or has parked deliveries. */
 export const endpointGate = stepWorkflow<Activities['endpointGate'], 'tendGate'>(
   'tendGate',
   { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s

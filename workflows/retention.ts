@@ -1,4 +1,4 @@
-/** Removes what was kept long enough, in small batches (DEL-8, HOOK-12). Run by a Schedule. */
+/** Removes rows after their retention, in small batches (DEL-8, HOOK-12). A Schedule runs it. */
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 
@@ -7,10 +7,10 @@ const { retain } = proxyActivities<Activities['retention']>({
   retry: { maximumAttempts: 3 }, // the next run comes within the minute
 });
 
-/** Rounds of one run: its history stays short, and the next run continues. */
+/** The most rounds of one run, so that its history stays short. The next run continues. */
 const maxRounds = 60;
 
-/** @returns how many rounds it made, and how many rows they changed */
+/** @returns the number of rounds, and the number of rows that they changed */
 export async function retention(): Promise<{ rounds: number; rows: number }> {
   let rows = 0;
   for (let rounds = 1; ; rounds++) {

@@ -1,6 +1,6 @@
 /**
- * The one shape of long-lived workflows (ENG-1): repeat a step until Postgres says that its row has ended, and wait in between
- * for a signal or for the time that the step named.
+ * The one shape of long-lived workflows (ENG-1): repeat a step until Postgres says that its row has ended. Between steps, wait for a
+ * signal or for the time that the step returned.
  */
 import {
   condition,
@@ -16,32 +16,34 @@ import { inAbout } from '../platform/core/durations.policy.ts';
 import type { FailedStep } from '../platform/engine/faults.ts';
 import type { PutOffStep } from '../platform/engine/put-off.ts';
 
-/** The signal without content: an early, late, lost or doubled one does no harm (ENG-1). */
+/** The signal without content. An early, late, lost or doubled signal is harmless (ENG-1). */
 const lookAgain = defineSignal('lookAgain');
 
-/** A step's answer: how the row ended, or when to look again (`at`, in Unix milliseconds; at once where absent). */
+/** A step's answer: how the row ended, or when to run the next step (`at`, in Unix milliseconds; immediately if absent). */
 type Step = { done: true; outcome: unknown } | { done: false; at?: number };
 type Ended<S extends Step> = Extract<S, { done: true }>;
 type Waiting<S extends Step> = Extract<S, { done: false }>;
 type OutcomeOf<S extends Step> = Ended<S>['outcome'];
 
-/** For the operator who reads a run: opaque words, never a name (ENG-12). */
+/** Texts for operators who read a run: no personal data (ENG-12). */
 interface Words<S extends Step> {
-  /** What the run waits for; its progress where the next step is due at once. */
+  /** The event that the run waits for; its progress if the next step is due immediately. */
   waitingFor: (waiting: Waiting<S>) => string;
-  /** Current details during a step that takes long. */
+  /** Current details during a long step. */
   during?: string;
   /** Current details of an ended run. */
   ended?: (ended: Ended<S>) => string;
 }
 
-/** Retried without end: refusals and recorded faults are results of the step (ENG-16). An activity throws only while Postgres is away. */
+/**
+ * Retried without limit: refusals and recorded faults are results of the step (ENG-16). An activity throws only while Postgres is down.
+ */
 export const untilItSucceeds = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' } as const;
 
 /** Clock skew must not cause a busy loop. */
 const shortestWaitMs = 1_000;
 
-/** The result type of an activity; `never`, and so a compile error, where it is not a `Step`. */
+/** The result type of an activity; `never`, and so a compile error, if it is not a `Step`. */
 type StepOf<Activity> = Activity extends (rowId: string, now: number) => Promise<infer S>
   ? S extends Step
     ? S
@@ -67,7 +69,7 @@ export function stepWorkflow<Activities, Name extends keyof Activities & string>
   return (rowId) => repeat(rowId, (now) => step(rowId, now), words);
 }
 
-/** Repeats the step until its row has ended, as a new run whenever the server suggests it. @returns the outcome */
+/** Repeats the step until its row has ended, in a new run whenever the server suggests it. @returns the outcome */
 export async function repeat<S extends Step>(
   rowId: string,
   step: (now: number) => Promise<S | FailedStep | PutOffStep>,
@@ -78,7 +80,7 @@ export async function repeat<S extends Step>(
     signaled = true;
   });
   for (;;) {
-    signaled = false; // before the step, never after: a signal that arrives during it must not be lost
+    signaled = false; // before the step, because a signal that arrives during the step must not be lost
     if (words.during !== undefined) setCurrentDetails(words.during);
     const next = await step(Date.now());
     if (isFailed(next)) await waitFor(next, anotherTry(next), () => signaled);
@@ -88,7 +90,7 @@ export async function repeat<S extends Step>(
       if (words.ended) setCurrentDetails(words.ended(ended));
       return ended.outcome;
     } else if (!next.done) await waitFor(next as Waiting<S>, words.waitingFor(next as Waiting<S>), () => signaled);
-    // A signal that is not answered yet is answered by the new run, which begins with a step.
+    // The new run answers an unanswered signal, because it begins with a step.
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<(rowId: string) => Promise<unknown>>(rowId);
   }
 }

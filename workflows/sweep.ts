@@ -1,4 +1,4 @@
-/** One round of the sweeper: wakes overdue rows and removes expired ones (ENG-5). Run by a Schedule. */
+/** One round of the sweeper: wakes overdue rows and removes expired ones (ENG-5). A Schedule runs it. */
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 
@@ -7,13 +7,13 @@ const { rescueOverdue, removeExpired } = proxyActivities<Activities['sweep']>({
   retry: { maximumAttempts: 3 }, // the next round comes within the minute
 });
 
-/** @returns how many workflows had to be signaled: 0 in normal life */
+/** @returns how many workflows had to be signaled: 0 in normal operation */
 export async function sweep(): Promise<{ rescued: number }> {
   let rescued = 0;
   try {
     rescued = await rescueOverdue(Date.now());
   } finally {
-    await removeExpired(Date.now()); // also where some kind of row could not be read
+    await removeExpired(Date.now()); // also if some kind of row could not be read
   }
   return { rescued };
 }

@@ -1,11 +1,11 @@
 /**
- * Carries a trace through a run: from its start and its signals to its activities, and to the run that continues it. Without `await`
- * and without a command of its own: histories replay as before, and a signal is never handled later than it was.
+ * Carries a trace through a run: from its start and its signals to its activities, and to the run that continues it. It uses no `await`
+ * and no command of its own. So histories replay unchanged, and no signal is handled later.
  */
 import type { Headers, WorkflowInterceptorsFactory } from '@temporalio/workflow';
 import { traceHeader } from '../platform/core/traces.policy.ts';
 
-/** The name that Temporal looks for in a module of interceptors. */
+/** The export name that Temporal expects in a module of interceptors. */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let cause: Headers[string] | undefined;
   const take = ({ headers }: { headers: Headers }) => {

@@ -5,7 +5,7 @@ import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts'
 import { inAbout } from '../platform/core/durations.policy.ts';
 import { repeat, untilItSucceeds } from './step-workflow.ts';
 
-const limits = { startToCloseTimeout: '30s' } as const; // an attempt's 15 s, and beyond the lease's 25 s: a retry then finds the lease expired
+const limits = { startToCloseTimeout: '30s' } as const; // an attempt's 15 s, and longer than the lease's 25 s: a retry then finds the lease expired
 
 const { attemptDelivery } = proxyActivities<Activities['webhookDelivery']>({ ...limits, retry: untilItSucceeds });
 const { attemptDelivery: attemptLocally } = proxyLocalActivities<Activities['webhookDelivery']>({
@@ -31,7 +31,7 @@ export async function webhookDelivery(deliveryId: string, local = false): Promis
   });
 }
 
-/** Attempts that were asked for by hand can go beyond the schedule. */
+/** Manual attempts can exceed the schedule. */
 function nameOf(attempt: number): string {
   return attempt > deliveryRules.attempts ? `attempt ${attempt}` : `attempt ${attempt} of ${deliveryRules.attempts}`;
 }

@@ -1,4 +1,4 @@
-/** The listener of files: uploads (MED-26, MED-29) and archives (REPO-5), apart from the API and so from its limits of writes. */
+/** The file listener: uploads (MED-26, MED-29) and archives (REPO-5). It is separate from the API and its limits of writes. */
 import cors from '@koa/cors';
 import Koa from 'koa';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -32,7 +32,7 @@ export function createFilesApp(api: ApiDeps, deps: UploadsDeps & DownloadsDeps):
   return app;
 }
 
-/** From where browsers may call the API, they may upload and download. */
+/** Browsers may upload and download from the origins that may call the API. */
 function corsOf(origins: readonly string[]): Koa.Middleware {
   return cors({
     origin: (context) => {
@@ -45,6 +45,6 @@ function corsOf(origins: readonly string[]): Koa.Middleware {
     exposeHeaders:
       'Accept-Ranges,Content-Disposition,Content-Length,Content-Range,ETag,Location,Retry-After,Tus-Extension,Tus-Max-Size,Tus-Resumable,Tus-Version,Upload-Length,Upload-Offset,X-Request-Id',
     maxAge: 600,
-    keepHeadersOnError: false, // errors are answered further in, where these headers are set already
+    keepHeadersOnError: false, // errors are answered in an inner layer, where these headers are already set
   });
 }

@@ -1,13 +1,13 @@
-/** The private bucket lets browsers send files from where they may call the API, as far as our key may say so (MED-12). */
+/** Lets browsers upload to the private bucket from the origins that may call the API, if our key may set this rule (MED-12). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import type { ObjectStore } from '../../platform/infra/object-store.ts';
 
-/** Until the store is asked again that did not answer. */
+/** The pause before the next try if the store does not answer. */
 const againMs = 60_000;
 
-/** Goes on beside the process until the store has answered. @param stopping ends that */
+/** Runs in the background until the store has answered. @param stopping ends it */
 export async function openBucketTo(
   origins: readonly string[],
   storage: Pick<ObjectStore, 'allowOrigins'>,
@@ -26,7 +26,7 @@ export async function openBucketTo(
       if (isRefusal(error))
         return log.warn(
           words,
-          'the CORS rules of the private bucket cannot be set: see to them, or browsers cannot upload',
+          'the CORS rules of the private bucket cannot be set: set them by hand, or browsers cannot upload',
         );
       log.warn(words, 'the store does not answer for the CORS rules of the private bucket; it is tried again');
     }
@@ -35,7 +35,7 @@ export async function openBucketTo(
   }
 }
 
-/** The key may not, there is no such bucket, or the store knows no such rules: asking again changes nothing. */
+/** The key may not set rules, the bucket does not exist, or the store has no CORS rules. Another try would change nothing. */
 function isRefusal(error: unknown): boolean {
   const { httpStatusCode: status = 0 } = (error as { $metadata?: { httpStatusCode?: number } }).$metadata ?? {};
   return (status >= 400 && status < 500) || status === 501;

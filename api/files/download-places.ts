@@ -1,19 +1,19 @@
 /**
- * Downloads of archives that run in this process: bounded, and each club finds a place (DEC-121). A download is not cut for another
- * one, because its reader waits for the whole. A reader who finds no place comes again (REPO-8).
+ * Permits for downloads of archives in this process. The total is bounded, and each club gets its share (DEC-121). A download is never
+ * ended in favour of another one, because its reader needs the whole archive. A reader without a permit tries again (REPO-8).
  */
 import { fullFor } from '../../platform/core/fair-places.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { archiveDownloads, archiveDownloadsRefused } from '../metrics.ts';
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
-/** At a time. Each has a piece or two of a file in memory, so a hundred take some 50 MB. */
+/** At the same time. Each holds a piece or two of a file in memory, so a hundred take about 50 MB. */
 export const bounds = { process: 100, student: 3 } as const;
-/** Downloads are long. */
+/** Downloads take long. */
 const retryAfterSeconds = 30;
 
 export interface DownloadPlaces {
-  /** @returns what gives the place back; safe to repeat @throws DomainError busy: all places are taken */
+  /** @returns a function that returns the permit; safe to repeat @throws DomainError busy if no permit is free */
   take(reader: { clubId: Id; studentId: Id }): () => void;
 }
 

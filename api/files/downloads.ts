@@ -1,4 +1,4 @@
-/** Downloads of archives, on the listener of files: whose they are, which part is asked for, and the bytes (REPO-5 to REPO-8). */
+/** Downloads of archives on the file listener: checks the address, finds the requested part, and sends the bytes (REPO-5 to REPO-8). */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { dispositionOf } from '../../domain/media/file-name.policy.ts';
@@ -22,11 +22,11 @@ export interface DownloadsDeps extends Pick<ApiDeps, 'limiter'> {
   storage: ObjectStore;
   downloadPlaces: DownloadPlaces;
   trustedProxies: readonly string[];
-  /** Called with an error of ours. */
+  /** Called with an internal error. */
   onFailure: (error: unknown) => void;
 }
 
-/** @returns the route of downloads; any other path is passed on */
+/** @returns the route of downloads; any other path goes to the next middleware */
 export function downloads(deps: DownloadsDeps): Middleware {
   return async (context, next) => {
     const text = partUnder(downloadsPath, context.path);
@@ -75,7 +75,7 @@ function headersOf({ etag, fileName, layout: { size } }: Archive, part: AskedPar
   if (part === 'unsatisfiable') return { ...always, 'Content-Range': `bytes */${size}`, 'Content-Length': '0' };
   return {
     ...always,
-    'Cache-Control': 'private, no-cache, no-transform', // a program between us that packs it would change its length
+    'Cache-Control': 'private, no-cache, no-transform', // a proxy that compresses the file would change its length
     'Content-Disposition': dispositionOf('attachment', fileName),
     'Content-Type': 'application/zip',
     'Content-Length': String(part.length),
@@ -83,23 +83,23 @@ function headersOf({ etag, fileName, layout: { size } }: Archive, part: AskedPar
   };
 }
 
-/** Breaks the connection where the rest cannot be read: the client sees that it has less than it was told. */
+/** Breaks the connection if the rest cannot be read, so that the client sees fewer bytes than announced. */
 async function send(
   deps: DownloadsDeps,
   { res }: Context,
   archive: Archive,
   part: { from: number; length: number },
 ): Promise<void> {
-  const left = new AbortController();
-  res.once('close', () => left.abort());
+  const disconnection = new AbortController();
+  res.once('close', () => disconnection.abort());
   try {
-    await pipeline(Readable.from(readArchive(deps, archive, part, left.signal), { objectMode: false }), res);
+    await pipeline(Readable.from(readArchive(deps, archive, part, disconnection.signal), { objectMode: false }), res);
   } catch (error) {
-    if (!left.signal.aborted || !isLeaving(error)) deps.onFailure(error);
+    if (!disconnection.signal.aborted || !isLeaving(error)) deps.onFailure(error);
   }
 }
 
-/** The client has gone: nothing of ours failed. */
+/** The client has disconnected, which is not an error of the service. */
 const isLeaving = (error: unknown) =>
   error instanceof Error &&
   (error.name === 'AbortError' || ('code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'));

@@ -1,4 +1,4 @@
-/** The listener of files in an API process: it begins before the API, which tells its address, and ends with it. */
+/** The file listener of an API process. It opens before the API, which needs its address, and ends with it. */
 import { createServer } from 'node:http';
 import type { Config } from '../../config.ts';
 import { directUrlOf } from '../../entities/data-source.ts';
@@ -14,27 +14,27 @@ import { createFilesApp } from './app.ts';
 import { createDownloadPlaces } from './download-places.ts';
 import { createUploadPlaces, singleUploads } from './upload-places.ts';
 
-/** A request may take so long; its client goes on with another one. */
+/** The time limit of a request; the client continues with another request. */
 const longestRequestMs = 3_600_000;
-/** A connection that is silent for so long is cut: its client is gone, or joining the parts has failed. */
+/** A connection that is silent for this long is cut: its client is gone, or joining the parts has failed. */
 const silenceMs = 120_000;
 
 export interface FilesListener {
   port: number;
-  /** Where callers reach it, without a slash at the end. */
+  /** The public address, without a slash at the end. */
   url: string;
-  /** Answers from now on. */
+  /** Begins to answer requests. */
   serve(api: ApiDeps): void;
   stop(): Promise<void>;
 }
 
-/** @param config with port 0, a free one is taken, and the address is that of this machine */
+/** @param config with port 0 it takes a free port, and the address is that of this machine */
 export async function openFilesListener(config: Config): Promise<FilesListener> {
   const server = createServer({
     requestTimeout: longestRequestMs,
     headersTimeout: 10_000,
     keepAliveTimeout: 65_000,
-    requireHostHeader: false, // Node's own refusal has no envelope
+    requireHostHeader: false, // Node's own refusal would have no envelope
     noDelay: true,
   });
   server.setTimeout(silenceMs);
@@ -51,7 +51,7 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
         db,
         databaseUrl: directUrlOf(config.database).reveal(),
         onFailure: (error) =>
-          log.warn({ error: describeError(error) }, 'locks of uploads are not listened for; it is tried again'),
+          log.warn({ error: describeError(error) }, 'the listener for upload locks has failed; it connects again'),
       });
       const app = createFilesApp(api, {
         db,

@@ -1,9 +1,12 @@
-/** What a client of tus says of a file at its creation (`Upload-Metadata`). Nothing of it is used; what is not readable is refused (MED-32). */
+/**
+ * Checks the metadata that a tus client sends at the creation of an upload (`Upload-Metadata`). The server uses none of it, and refuses
+ * unreadable metadata (MED-32).
+ */
 
 const key = /^[\x21-\x2b\x2d-\x7e]+$/;
 const base64 = /^[\d+/A-Za-z]*={0,2}$/;
 
-/** @returns what is wrong with the header, for its sender; undefined if nothing is */
+/** @returns the fault of the header, for its sender; undefined if there is none */
 export function metadataFault(header: string): string | undefined {
   const keys = new Set<string>();
   for (const pair of header.split(',')) {

@@ -1,6 +1,6 @@
 /**
- * `X-HTTP-Method-Override`: where a client or a proxy cannot send PATCH, HEAD or DELETE, a POST stands for it (MED-32). Only requests of
- * resumable uploads may say so.
+ * `X-HTTP-Method-Override`: if a client or a proxy cannot send PATCH, HEAD or DELETE, a POST replaces it (MED-32). Only requests of
+ * resumable uploads may use it.
  */
 import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -12,7 +12,7 @@ const overriding: ReadonlySet<string> = new Set(['PATCH', 'HEAD', 'DELETE']);
 
 const askedMethod = (context: Context) => context.get(header).toUpperCase();
 
-/** The request counts as one of the method that it asks for, in the log too. An answer to HEAD has no body. */
+/** The request counts as one with the overriding method, also in the log. An answer to HEAD has no body. */
 export function methodOverride(): Middleware {
   return async (context, next) => {
     const asked = askedMethod(context);
@@ -20,13 +20,13 @@ export function methodOverride(): Middleware {
     if (isTaken) context.method = asked;
     await next();
     if (!isTaken || asked !== 'HEAD' || context.respond === false) return;
-    // Node has met a POST, and would announce a body that Koa does not send.
+    // Node received a POST, and would announce a body that Koa does not send.
     context.body = '';
     context.remove('Content-Type');
   };
 }
 
-/** A method that is asked for and was not taken: it would be carried out as another one. @throws DomainError method_not_allowed */
+/** Refuses an override that was not applied, because the request would run as another method. @throws DomainError method_not_allowed */
 export function requireOwnMethod(context: Context): void {
   const asked = askedMethod(context);
   if (asked !== '' && asked !== context.method)

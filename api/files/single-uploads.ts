@@ -1,6 +1,6 @@
 /**
- * Files that come in one request, and whose size nobody has announced (MED-29): the request says it, the club's storage holds it, and then
- * as many bytes pass to the bucket as they come. The file of a reservation that is gone is cut off.
+ * Uploads in one request whose size was not announced (MED-29). The request states the size, the club's storage reserves it, and then
+ * exactly that many bytes stream to the bucket. If its reservation ends, the upload is cut off.
  */
 import { maxBytes } from '../../domain/media/media.policy.ts';
 import { UploadLocked } from '../../domain/media/uploads/locks.ts';
@@ -18,7 +18,10 @@ type OpenFile = UploadedFile & { objectKey: string };
 
 const number = /^(?:0|[1-9]\d{0,14})$/;
 
-/** @returns the length of the body, which the file is to have @throws DomainError unsupported_media_type, malformed_request, invalid_request, body_too_large */
+/**
+ * @returns the length of the body, which becomes the length of the file @throws DomainError unsupported_media_type, malformed_request,
+ * invalid_request, body_too_large
+ */
 export function announcedLength(context: Context, { purpose, mime }: OpenFile): number {
   if (context.get('content-type') !== mime)
     throw new DomainError('unsupported_media_type', `Content-Type must be ${mime}, as it was reserved.`);
@@ -36,8 +39,8 @@ export function announcedLength(context: Context, { purpose, mime }: OpenFile): 
 }
 
 /**
- * Takes the file. One request at a time writes: a later one asks it to let go, because its line may have died.
- * @throws DomainError not_found, file_exists, upload_locked, invalid_request, limit_reached; whatever the store throws
+ * Receives the file. Only one request writes at a time. A later request asks the earlier one to stop, because its connection may be dead.
+ * @throws DomainError not_found, file_exists, upload_locked, invalid_request, limit_reached; the errors of the store
  */
 export async function takeFile(
   { db, locks, storage }: SingleUploadDeps,
@@ -54,22 +57,22 @@ export async function takeFile(
     await removeTorn(storage, file.objectKey, current.length);
     await declareLength(db, file.id, length, 'Content-Length');
     const { objectKey, mime } = file;
-    const sent = await storage
+    const outcome = await storage
       .putOnce(objectKey, mime ?? '', length, context.req, letGo.signal)
       .catch(async (error) => {
         if (!letGo.signal.aborted) throw error;
         if (!(await findUploadedFile(db, file.id))) throw notFound('upload');
         throw uploadLocked();
       });
-    if (sent === 'exists') throw fileExists();
+    if (outcome === 'exists') throw fileExists();
   } finally {
     await lock.release();
   }
 }
 
 /**
- * A process that died may have left the beginning of the file: some stores keep what has come when a connection ends.
- * @param length that was said; 0 where none was
+ * Removes the beginning of a file that a dead process left: some stores keep an incomplete file when a connection ends.
+ * @param length that was announced; 0 if none was
  * @throws DomainError file_exists
  */
 async function removeTorn(storage: SingleUploadDeps['storage'], key: string, length: number): Promise<void> {

@@ -1,6 +1,7 @@
 /**
- * Requests that write to resumable uploads: each has two buffers, so they are bounded in this process, and each club finds a place
- * (DEC-121). A slow client could keep its place for an hour: if places are wanted, the slowest gives way (MED-26).
+ * Permits for requests that write to resumable uploads. Each request has two buffers, so the total is bounded in this process, and each
+ * club gets its share (DEC-121). A slow client could keep its permit for an hour. So if others wait, the slowest request gives its permit
+ * up (MED-26).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gauge } from 'prom-client';
@@ -10,23 +11,23 @@ import { singleUploadWrites, uploadWrites, uploadWritesEnded, uploadWritesRefuse
 import { RefusalToPerson } from '../../domain/language/refusal.ts';
 
 type Bound = 'student' | 'club' | 'process';
-/** Uploads are long; clients come again by themselves. */
+/** Uploads take long, and clients try again by themselves. */
 const retryAfterSeconds = 5;
-/** A request that writes is left alone for so long: of a megabit a second that is a part. */
+/** A writing request keeps its permit at least this long, which is one part at a megabit a second. */
 const undisturbedMs = 60_000;
-/** Giving way means storing what has come, which is at most two parts. */
+/** Giving a permit up means storing the received bytes, at most two parts. */
 const givingWayMs = 10_000;
 
 export const resumableUploads: Settings = {
   writes: uploadWrites,
-  /** 24 take some 400 MB. */
+  /** 24 requests take about 400 MB. */
   bounds: { process: 24, student: 4 },
   undisturbedMs,
   givingWayMs,
 };
 /**
- * Of files that come in one request (MED-29): none of their bytes wait in memory. Nobody gives way, because such a file would have to
- * begin again.
+ * For files in one request (MED-29), whose bytes never wait in memory. No request gives its permit up, because the file would have to
+ * start again.
  */
 export const singleUploads: Settings = {
   writes: singleUploadWrites,
@@ -37,28 +38,28 @@ export const singleUploads: Settings = {
 
 export interface Writer {
   clubId: Id;
-  /** Null where the file is the club's. */
+  /** Null if the file belongs to the club. */
   ownerId: Id | null;
-  /** @returns what has come of it until now */
+  /** @returns the bytes received so far */
   bytesRead(): number;
 }
 
 export interface UploadPlace {
-  /** Aborted when it is to give way: it stores what has come, and gives the place back. */
+  /** Aborts when the request must give its permit up: it stores the received bytes, and returns the permit. */
   signal: AbortSignal;
   /** Safe to repeat. */
   release(): void;
 }
 
 export interface UploadPlaces {
-  /** @throws DomainError busy: all places are taken, and nobody gives way */
+  /** @throws DomainError busy if no permit is free, and no request can give one up */
   take(writer: Writer): Promise<UploadPlace>;
 }
 
 interface Settings {
-  /** Tells how many there are. */
+  /** The gauge of permits in use. */
   writes: Gauge;
-  /** At a time. */
+  /** The most permits at the same time. */
   bounds: Record<'process' | 'student', number>;
   undisturbedMs: number;
   givingWayMs: number;
@@ -73,14 +74,17 @@ interface Holder extends Writer {
 
 /**
  * @param clock in milliseconds
- * @param settings those of pieces of resumable uploads, unless told
+ * @param settings those of resumable uploads if absent
  */
 export function createUploadPlaces(clock: () => number, settings: Partial<Settings> = {}): UploadPlaces {
   const { bounds, writes, ...times } = { ...resumableUploads, ...settings };
-  /** Who gives way is out, and who waits for that is in: so no bound is exceeded when the place changes hands. */
+  /**
+   * Excludes requests that are giving their permit up, and includes requests that wait for it. So no bound is exceeded when the permit
+   * changes hands.
+   */
   const holders = new Set<Holder>();
 
-  /** @returns the bound that keeps a writer out, and those one of whom would have to give way */
+  /** @returns the bound that keeps a writer out, and the holders that could give a permit up */
   function fullBound({ clubId, ownerId }: Writer): { reason: Bound; among: readonly Holder[] } | undefined {
     const ofClubs = Map.groupBy(holders, (one) => one.clubId);
     const ofClub = ofClubs.get(clubId) ?? [];
@@ -89,7 +93,7 @@ export function createUploadPlaces(clock: () => number, settings: Partial<Settin
     const reason = fullFor(bounds.process, { all: holders.size, club: ofClub.length });
     if (reason === undefined) return undefined;
     if (reason === 'club') return { reason, among: ofClub };
-    // A club takes no place from one that has as few.
+    // A club cannot take a permit from a club with as few permits.
     return { reason, among: [...ofClubs.values()].filter(({ length }) => length > ofClub.length).flat() };
   }
 
@@ -109,7 +113,7 @@ export function createUploadPlaces(clock: () => number, settings: Partial<Settin
     });
   }
 
-  /** Puts the newcomer in the place of another one. @returns once that place is free; false if it does not become so in time */
+  /** Replaces a holder by the newcomer. @returns true once the permit is free; false if it does not become free in time */
   async function replace(leaving: Holder, newcomer: Holder): Promise<boolean> {
     holders.delete(leaving);
     holders.add(newcomer);

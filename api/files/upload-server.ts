@@ -1,4 +1,4 @@
-/** The tus server of one upload, for one request: which upload it is, the token has said already (MED-26). */
+/** The tus server for one upload and one request. The token has already identified the upload (MED-26). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server, type CancellationContext, type Lock } from '@tus/server';
 import { NodeRequest, sendNodeResponse } from 'srvx/node';
@@ -10,25 +10,25 @@ import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { PartStore } from '../../platform/infra/part-store.ts';
 
-/** A holder that was asked to let go ends so much later; what has come until then is stored. 0 would mean three seconds. */
+/** The time for which a holder that was asked to stop may continue; the received bytes are stored. 0 would mean three seconds. */
 const letGoMs = 1;
 
 export interface UploadServerDeps {
   db: Database;
   locks: UploadLocks;
-  /** Of the private bucket. */
+  /** The store of the private bucket. */
   store: ConstructorParameters<typeof PartStore>[0];
   filesUrl: string;
   corsOrigins: readonly string[];
-  /** Called once all of the file is there. */
+  /** Called when the file is complete. */
   onFinish: (file: UploadedFile) => Promise<void>;
-  /** Called with an error of ours. */
+  /** Called with an internal error. */
   onFailure: (error: unknown) => void;
 }
 
 /**
  * Answers the request, which {@link file://./uploads.ts} has checked.
- * @param givesWay once aborted, what has come is stored and answered: the client goes on with another request
+ * @param givesWay aborts to store the received bytes and answer; the client continues with another request
  */
 export async function serveUpload(
   deps: UploadServerDeps,
@@ -42,7 +42,7 @@ export async function serveUpload(
   const lock: Lock = {
     async lock(signal, letGo) {
       held = await locks.acquire(file.id, () => void letGo(), signal);
-      // Somebody else may have begun it, or settled it, since it was read.
+      // Another request may have begun or settled it since it was read.
       const current = await findUploadedFile(db, file.id);
       if (!current?.isOpen) {
         await held.release();
@@ -88,15 +88,15 @@ export async function serveUpload(
 
 const envelopeOf = ({ code, message }: DomainError): string => JSON.stringify({ error: { code, message } });
 
-/** What tus looks at in every request, and what means nothing here: with other words in it, tus would refuse the request. */
+/** Headers that tus reads in every request and that mean nothing here. Invalid values in them would make tus refuse the request. */
 const ignoredHeaders = ['upload-metadata', 'tus-version', 'x-forwarded-proto'] as const;
 
-/** What tus answers without a body, or in its own words, comes in the envelope. */
+/** Puts the answers that tus sends without a body, or in its own words, into the envelope. */
 class UploadServer extends Server {
-  /** Of the one request that it serves: no answer to HEAD has a body. */
+  /** Whether its single request is a HEAD request, whose answer has no body. */
   #isHead = false;
 
-  /** As tus does it, but it ends with the connection too: srvx waits for the end of an answer that nobody can read any more. */
+  /** Like tus, but it also ends with the connection: srvx waits for the end of an answer that no client can read any more. */
   override async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const closed = new Promise((resolve) => res.once('close', resolve));
     const request = new NodeRequest({ req, res });
@@ -119,18 +119,18 @@ class UploadServer extends Server {
   }
 }
 
-/** What tus refuses before it asks for the upload: headers that it cannot read. */
+/** Requests that tus refuses before it reads the upload: their headers are unreadable. */
 function inOwnWords(status: number): DomainError {
   if (status === 412) return new DomainError('tus_version', 'Tus-Resumable must be 1.0.0.');
   if (status === 400) return new DomainError('malformed_request', 'A header of the upload cannot be read.');
-  return new DomainError('internal_error', 'Something went wrong on our side. Go on with HEAD.');
+  return new DomainError('internal_error', 'Something went wrong on our side. Continue with HEAD.');
 }
 
-/** By the status that tus gives; all others are faults of ours. */
+/** By the status that tus answers; all other statuses are internal errors. */
 const codes: Readonly<Record<number, [ErrorCode, string]>> = {
   400: ['upload_ended', 'The upload is complete, or another request has taken it over.'],
   404: ['not_found', 'There is no such upload, or it was not begun.'],
-  409: ['upload_offset', 'The upload stands elsewhere. Ask it with HEAD.'],
+  409: ['upload_offset', 'The upload has another offset. Read it with HEAD.'],
   410: ['not_found', 'There is no such upload any more.'],
   413: ['body_too_large', 'The body goes beyond the end of the file.'],
 };
@@ -139,5 +139,5 @@ function refusalOf(error: Error | { status_code: number; body: string }): Domain
   if (error instanceof DomainError) return error;
   if (error instanceof UploadLocked) return new DomainError('upload_locked', 'Another request writes to this upload.');
   const [code, message] = ('status_code' in error && codes[error.status_code]) || [];
-  return new DomainError(code ?? 'internal_error', message ?? 'Something went wrong on our side. Go on with HEAD.');
+  return new DomainError(code ?? 'internal_error', message ?? 'Something went wrong on our side. Continue with HEAD.');
 }

@@ -1,4 +1,4 @@
-/** Requests of uploads: whose they are, whether they may be made, and what the answer is where no byte is needed for it (MED-26, MED-29). */
+/** Requests of uploads: finds the upload, checks the request, and answers it if no byte of the file is needed (MED-26, MED-29). */
 import { isResumable, maxBytes } from '../../domain/media/media.policy.ts';
 import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
 import { declareLength, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
@@ -21,18 +21,18 @@ import { RefusalToPerson } from '../../domain/language/refusal.ts';
 export interface UploadsDeps extends UploadServerDeps, SingleUploadDeps, Pick<ApiDeps, 'limiter'> {
   vault: Vault;
   places: UploadPlaces;
-  /** Of files that come in one request. */
+  /** Permits for uploads in one request. */
   singlePlaces: UploadPlaces;
   trustedProxies: readonly string[];
 }
 
-/** tus as it is spoken here. */
+/** The supported version of tus. */
 const version = '1.0.0';
 const methods = ['HEAD', 'PATCH', 'DELETE', 'PUT'] as const;
 const piece = 'application/offset+octet-stream';
 const number = /^(?:0|[1-9]\d{0,14})$/;
 
-/** @returns the routes of uploads; any other path is passed on */
+/** @returns the routes of uploads; any other path goes to the next middleware */
 export function uploads(deps: UploadsDeps): Middleware {
   return async (context, next) => {
     const named = partUnder(uploadsPath, context.path);
@@ -49,20 +49,20 @@ export function uploads(deps: UploadsDeps): Middleware {
     try {
       await answer(deps, context, named);
     } catch (error) {
-      if (['POST', 'PATCH', 'PUT'].includes(context.method)) context.set('Connection', 'close'); // nobody reads the rest of the body
+      if (['POST', 'PATCH', 'PUT'].includes(context.method)) context.set('Connection', 'close'); // the rest of the body is not read
       throw error;
     }
   };
 }
 
-/** What clients may ask before they begin. */
+/** Answers the clients' question for supported features. */
 function tellAbilities(context: Context): void {
   context.set({ 'Tus-Resumable': version, 'Tus-Version': version, 'Tus-Extension': 'creation,termination' });
   context.set('Tus-Max-Size', String(maxBytes('library', 'video/mp4')));
   context.status = 204;
 }
 
-/** A GET would hand files out. @throws DomainError method_not_allowed */
+/** GET is not allowed, because it would return files. @throws DomainError method_not_allowed */
 function requireMethod(context: Context, allowed: readonly string[]): void {
   if (allowed.includes(context.method)) return;
   context.set('Allow', ['OPTIONS', ...allowed].join(', '));
@@ -88,7 +88,7 @@ async function answer(deps: UploadsDeps, context: Context, named: string | undef
       'The token is not known here, or has expired. Ask the API for another one.',
     );
   }
-  if (named !== undefined && named.toLowerCase() !== mediaId) throw notFound('upload'); // the token is another file's
+  if (named !== undefined && named.toLowerCase() !== mediaId) throw notFound('upload'); // the token belongs to another file
   const file = await findUploadedFile(deps.db, mediaId);
   if (!file?.objectKey || isResumable(file.mime ?? '') !== (context.method !== 'PUT')) throw notFound('upload');
   const { objectKey } = file;
@@ -96,7 +96,7 @@ async function answer(deps: UploadsDeps, context: Context, named: string | undef
   await forClub(file.clubId, () => proceeds(deps, context, { ...file, objectKey }));
 }
 
-/** A file in one request. */
+/** Receives a file in one request. */
 async function proceedAtOnce(
   deps: UploadsDeps,
   context: Context,
@@ -110,7 +110,7 @@ async function proceedAtOnce(
   try {
     await takeFile(deps, file, length, context);
   } catch (error) {
-    if (!(error instanceof DomainError) && !context.req.complete && context.req.destroyed) return; // the sender has gone: nobody reads the answer
+    if (!(error instanceof DomainError) && !context.req.complete && context.req.destroyed) return; // the sender has disconnected, so no client reads the answer
     throw error;
   } finally {
     place.release();
@@ -153,7 +153,7 @@ async function serve(
   await serveUpload(deps, file, context, givesWay);
 }
 
-/** The file has arrived: a client that lost the last answer finds that all of it is there. @throws DomainError upload_ended */
+/** The file is complete. A client that lost the last answer learns that all bytes have arrived. @throws DomainError upload_ended */
 function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }: UploadedFile): void {
   if (context.method === 'POST') {
     context.set('Location', `${filesUrl}${uploadsPath}/${id}`);
@@ -165,10 +165,13 @@ function answerEnded({ filesUrl }: UploadsDeps, context: Context, { id, length }
     throw new RefusalToPerson('upload_ended', 'refusal.upload_ended', { technical: 'The file has arrived already.' });
 }
 
-/** Two identical creations say the same; a length that comes later, and parts in the creation itself, are refused. */
+/** Two identical creations get the same answer. A length that comes later is refused, and so is a creation with data. */
 function lengthOf(context: Context): number {
   if (context.get('upload-defer-length') !== '' || context.get('upload-concat') !== '')
-    throw new DomainError('invalid_request', 'Upload-Defer-Length and Upload-Concat are not taken: say Upload-Length.');
+    throw new DomainError(
+      'invalid_request',
+      'Upload-Defer-Length and Upload-Concat are not supported: send Upload-Length.',
+    );
   if (context.get('content-type') === piece)
     throw new DomainError('unsupported_media_type', 'A creation has no body: send the bytes with PATCH.');
   const length = context.get('upload-length');
@@ -179,8 +182,8 @@ function lengthOf(context: Context): number {
 
 /** @throws DomainError malformed_request */
 function requireMetadata({ headers }: Context): void {
-  const { 'upload-metadata': said } = headers;
-  const fault = said === undefined ? undefined : metadataFault(String(said));
+  const { 'upload-metadata': metadata } = headers;
+  const fault = metadata === undefined ? undefined : metadataFault(String(metadata));
   if (fault !== undefined) throw new DomainError('malformed_request', fault);
 }
 

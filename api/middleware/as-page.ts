@@ -1,4 +1,4 @@
-/** Answers with a page to callers that prefer HTML to JSON, as browsers do. The operation itself returns JSON alone. */
+/** Answers with a page to callers that prefer HTML to JSON, as browsers do. The operation itself returns only JSON. */
 import { languageOf } from '../../domain/language/languages.ts';
 import { wordingIn } from '../../domain/language/wording.ts';
 import type { AnyHtmlPage } from '../page.ts';
@@ -10,7 +10,7 @@ export function asPage(api: Pick<ApiDeps, 'log' | 'deps'>, page: AnyHtmlPage): M
   return async (context, next) => {
     context.vary('Accept');
     if (context.accepts('json', 'html') !== 'html') return next();
-    context.querystring = ''; // mail programs and networks add parameters of their own to links that people follow
+    context.querystring = ''; // mail programs and networks add their own parameters to links
     try {
       await next();
       show(context, page, page.answer(context.body as never), context.body);

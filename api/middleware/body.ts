@@ -5,12 +5,12 @@ import { DomainError } from '../../platform/core/errors.ts';
 import { readJson } from '../../platform/core/json.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
-/** How long a JSON body may take to arrive; its sender is then cut off. */
+/** The time limit for a JSON body to arrive; then the connection is closed. */
 const arrivalMs = 30_000;
 
 /**
- * @returns a middleware that leaves the parsed value in `context.request.body`, undefined where no body was sent. If the handler
- * reads the body late, it leaves the way to read the bytes in the state instead.
+ * @returns a middleware that puts the parsed value into `context.request.body`; undefined if no body was sent. If the handler reads the
+ * body late, it puts a function that reads the bytes into the state instead.
  */
 export function readJsonBody({ settings }: ApiDeps, { maxJsonBytes, readsBodyLate }: ContractOperation): Middleware {
   const readBytes = bytesReader(Math.min(settings.bodyLimitBytes, maxJsonBytes ?? Infinity));
@@ -25,9 +25,9 @@ export function readJsonBody({ settings }: ApiDeps, { maxJsonBytes, readsBodyLat
   };
 }
 
-/** @returns a function that reads a body of at most so many bytes; undefined where none was sent, or an empty one */
+/** @returns a function that reads a body of at most `limitBytes`; undefined if none was sent, or an empty one */
 function bytesReader(limitBytes: number): (context: Context) => Promise<Buffer | undefined> {
-  // Read as latin-1 text, one character a byte: a parser that decodes UTF-8 itself would mend broken bytes silently.
+  // Read as latin-1 text, one character for each byte. A parser that decodes UTF-8 itself would silently replace invalid bytes.
   const read = koaBody({
     json: false,
     urlencoded: false,

@@ -1,4 +1,4 @@
-/** What the middleware knows of a request, filled in from check to check. */
+/** The state of a request, which the middleware fills in step by step. */
 import type { ParameterizedContext } from 'koa';
 import type { Logger } from 'pino';
 import type { ContractOperation, Validators } from '../../contract/contract.ts';
@@ -8,18 +8,18 @@ import type { StreamSettings } from './event-stream.ts';
 
 export interface RequestState {
   requestId: string;
-  /** When the request was received. */
+  /** The time when the request was received. */
   now: Date;
-  /** The route's pattern, for logs and metrics: paths themselves can carry tokens. */
+  /** The pattern of the route, for logs and metrics, because paths can contain tokens. */
   route?: string;
   caller?: Caller;
-  /** Reads the body, of an operation whose handler does so itself. @returns its bytes; undefined where none was sent */
+  /** Reads the body if the operation's handler reads it itself. @returns its bytes; undefined if none was sent */
   readBody?: () => Promise<Buffer | undefined>;
-  /** The body as it arrives, of an operation that takes no JSON. */
+  /** The body as a stream, if the operation takes no JSON. */
   bodyStream?: AsyncIterable<Buffer>;
-  /** Charges the club for what a student's call is about to change; set where the call was charged. */
+  /** Charges the club for the change that a student's call makes; set if the call was charged. */
   chargeChange?: () => Promise<void>;
-  /** Why the caller is refused, decided before the rate limit is charged and thrown after it. */
+  /** Why the caller is refused. It is decided before the rate limit is charged, and thrown after it. */
   refusal?: Error;
 }
 
@@ -27,7 +27,7 @@ export type Context = ParameterizedContext<RequestState>;
 export type Next = () => Promise<unknown>;
 export type Middleware = (context: Context, next: Next) => Promise<unknown>;
 
-/** The dependencies of the API itself; `deps` are those of its handlers. */
+/** The dependencies of the API itself; `deps` are the dependencies of its handlers. */
 export interface ApiDeps {
   deps: Deps;
   limiter: Limiter;
@@ -35,13 +35,13 @@ export interface ApiDeps {
   clock: () => Date;
   settings: {
     bodyLimitBytes: number;
-    /** Answers that must not tell by their time leave at multiples of this, in milliseconds; 0: at once. */
+    /** Answers whose timing must reveal nothing leave at multiples of this, in milliseconds; 0 means immediately. */
     answerTickMs: number;
     corsOrigins: readonly string[];
     trustedProxies: readonly string[];
   };
   streams: StreamSettings;
-  /** False from the moment that the process is asked to stop. */
+  /** False from the moment when the process must stop. */
   accepting: () => boolean;
 }
 

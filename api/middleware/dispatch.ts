@@ -1,4 +1,4 @@
-/** The last step: holds the request against the contract, calls the handler, answers with what it returns. */
+/** The last step: checks the request against the contract, calls the handler, and answers with its result. */
 import { Binary, EventStream, Redirect, type Checked } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { noticeBounds, readJson } from '../../platform/core/json.ts';
@@ -9,7 +9,7 @@ import { ipOf } from './client-ip.ts';
 import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts';
 import { answerWithEvents } from './event-stream.ts';
 
-/** A handler whose operation is known by its name alone: the compile-time types end where the contract is read at run time. */
+/** A handler whose operation is known only by name. The compile-time types end where the contract is read at run time. */
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
 
 export function dispatch(
@@ -66,18 +66,18 @@ export function dispatch(
         return { id: caller.administratorId, role: caller.role };
       },
     };
-    // The validators have just made it so: this is the one place where the contract's types meet run-time values.
+    // The validators have just checked it. Only here the contract's types meet run-time values.
     const handle = () =>
       inSpan(operation.operationId, {}, () => handler(request as unknown as OperationRequest<never>));
     const isStream = operation.contentTypes.includes('text/event-stream');
-    // Taken before anything is done: a question whose answer could not be followed is not accepted.
+    // The permit is taken before any work: a question whose answer could not be streamed is not accepted.
     const place = isStream ? streams.open.take(callerOf(context), (params['clubId'] ?? '').toLowerCase()) : undefined;
     const answer = await handle().catch((error: unknown) => {
       place?.release();
       throw error;
     });
     context.status = operation.successStatus;
-    if (typeof answer === 'string') context.type = 'json'; // JSON that is text already
+    if (typeof answer === 'string') context.type = 'json'; // JSON text that needs no further conversion
     if (answer instanceof Binary) answerWithFile(context, answer);
     else if (answer instanceof Redirect) leadTo(context, answer);
     else if (answer instanceof EventStream && place) answerWithEvents(context, answer, place, streams);
@@ -85,18 +85,18 @@ export function dispatch(
   };
 }
 
-/** Shown where it is opened, and kept under its name. */
+/** The browser shows the file, and saves it under its name. */
 function answerWithFile(context: Context, { type, bytes, fileName }: Binary): void {
   context.attachment(fileName, { type: 'inline' });
   context.type = type;
   context.body = bytes;
 }
 
-/** Without a body: callers follow it to its target. */
+/** The redirect has no body, because callers follow it to its target. */
 function leadTo(context: Context, { location }: Redirect): void {
   context.set('Location', location);
   context.body = null;
-  context.status = 302; // a body that is null has made it 204
+  context.status = 302; // the null body has set the status 204
 }
 
 function callerOf(context: Context) {

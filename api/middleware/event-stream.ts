@@ -6,30 +6,30 @@ import { eventStreams } from '../metrics.ts';
 import type { OpenStreams, StreamPlace } from '../open-streams.ts';
 import type { Context } from './context.ts';
 
-/** What streams need of the process. */
+/** The dependencies of streams. */
 export interface StreamSettings {
-  /** After so long a silence a comment is sent, so that nobody on the way takes the connection for dead. */
+  /** After a silence of this length a comment is sent, so that proxies do not treat the connection as dead. */
   heartbeatMs: number;
-  /** Aborted when the process stops: streams end then, and who wants the rest comes again. */
+  /** Aborts when the process stops. Streams end then, and clients reconnect for the rest. */
   stopping: AbortSignal;
-  /** Those that are open; each takes a place. */
+  /** The open streams; each needs a permit. */
   open: OpenStreams;
-  /** Called with a stream that broke for a reason of ours. */
+  /** Called with a stream that broke because of an internal error. */
   onFailure: (error: unknown) => void;
 }
 
-/** Of a connection without traffic: a client that has vanished without a word is found out. */
+/** For connections without traffic: finds clients that have vanished. */
 const keepAliveMs = 60_000;
 
 const headers = {
   'Content-Type': 'text/event-stream',
-  'Cache-Control': 'no-store, no-transform', // nobody on the way may keep it, nor compress it and so hold it back
+  'Cache-Control': 'no-store, no-transform', // no proxy may store the stream, or compress and so delay it
   'X-Accel-Buffering': 'no',
 };
 
 /**
- * Sends the headers at once, and the events from then on, beside the chain of middleware: the request counts as answered.
- * @param place given back when the stream has ended
+ * Sends the headers immediately, and then the events, outside the chain of middleware: the request counts as answered.
+ * @param place returned when the stream has ended
  */
 export function answerWithEvents(
   context: Context,
@@ -58,13 +58,13 @@ async function sendEvents(
   place.sessionEnded.addEventListener('abort', close);
   response.once('close', close);
   if (stopping.aborted || place.sessionEnded.aborted || response.destroyed) close();
-  // A response that is full has things to say, and takes no comment beside them.
+  // A response with unsent data needs no comment.
   const heartbeat = setInterval(() => !response.writableNeedDrain && response.write(comment), heartbeatMs);
   eventStreams.inc();
   try {
     for await (const event of stream.open(closing.signal)) {
       heartbeat.refresh();
-      // The next event is asked for when this one is on its way: a slow reader holds one, and nothing piles up behind it.
+      // The next event is read only when this one is written. So a slow reader holds one event, and no queue grows.
       if (!response.write(blockOf(event))) await once(response, 'drain', { signal: closing.signal });
     }
     response.end();
@@ -81,7 +81,7 @@ async function sendEvents(
 
 const comment = ': still here\n\n';
 
-/** JSON has no line break of its own, so that an event's data is one line. */
+/** JSON has no line breaks here, so an event's data is one line. */
 function blockOf({ event, data }: StreamEvent): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -1,11 +1,11 @@
-/** Opens a body that is a file: it is not read here, but by the handler as it arrives, and never beyond the contract's bound. */
+/** Opens a body that is a file. The handler reads it as it arrives, never beyond the contract's bound. */
 import type { ContractOperation, FileBody } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Context, Middleware } from './context.ts';
 
 /**
- * @returns a middleware that leaves the body in the state, after a look at its headers. If the handler reads the body late, the
- * look waits until then.
+ * @returns a middleware that checks the headers and puts the body into the state. If the handler reads the body late, the check waits
+ * until then.
  */
 export function openFileBody({ type, maxBytes }: FileBody, { readsBodyLate }: ContractOperation): Middleware {
   return async (context, next) => {
@@ -46,7 +46,7 @@ async function* bounded(context: Context, maxBytes: number, requireFit: () => vo
     if (error instanceof DomainError) throw error;
     throw new DomainError('malformed_request', 'The body did not arrive whole.');
   } finally {
-    // Refused in the middle: the rest is taken off the wire, else the next request on this connection waits behind it for good.
+    // The body is refused before its end. The rest must be read, because the next request on this connection waits behind it.
     context.req.resume();
   }
 }

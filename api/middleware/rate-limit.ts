@@ -1,10 +1,10 @@
-/** Charges the request to its limit (LIM-1 to LIM-11), after the session and before the body (DEC-6). */
+/** Charges the request to its rate limit (LIM-1 to LIM-11), after the session check and before the body is read (DEC-6). */
 import { readWayOut } from '../../domain/mail/way-out.ts';
 import { admit, admitChange, admitPreview, type Call } from '../rate-limits/admission.ts';
 import { ipOf } from './client-ip.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
 
-/** Such a token names a student, so that a mailbox provider that unsubscribes many is not counted as one caller. */
+/** The token of such a link names a student. So a mailbox provider that unsubscribes many students does not count as one caller. */
 const withWayOut = /\/classroom\/mail\/(?:un|re)subscribe\/([\w-]+)$/;
 
 export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps): Middleware {
@@ -29,7 +29,7 @@ export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps)
   };
 }
 
-/** Charges a look at the page of a preview. It is a read, but nobody has to be known for it, and it is made in the API. */
+/** Charges a request for the page of a preview. It is a read, but needs no session, and the API renders the page. */
 export function chargePreview({ limiter, settings }: ApiDeps): Middleware {
   return async (context, next) => {
     await admitPreview(limiter, ipOf(context, settings.trustedProxies), context.state.now.getTime());

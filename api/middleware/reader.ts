@@ -1,16 +1,16 @@
-/** The person who reads a refusal, and their language (DEC-188). */
+/** Finds the language of the person who reads a refusal (DEC-188). */
 import { acceptedLanguage } from '../../domain/language/chosen.ts';
 import { findClubLanguage } from '../../domain/clubs/settings.ts';
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { clubNamedBy } from './session.ts';
 import type { ApiDeps, Context } from './context.ts';
 
-/** Operations of students, with and without a session; the others are read by administrators and programs. */
+/** Operations of students, with and without a session. Administrators and programs call the others. */
 const ofStudents = /^\/v1\/(?:auth\/(?!admin\/)|clubs\/[^/]+\/classroom\/)/;
 
 /**
- * Refusals that never ask for the club's language: they must cost Postgres nothing, found it away, or must not tell whether there is
- * such a club.
+ * Refusals that never read the club's language. They must not use Postgres, or Postgres is unavailable, or they must not reveal whether
+ * the club exists.
  */
 const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
@@ -23,8 +23,8 @@ const byBrowserAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /**
- * @returns the languages that a student prefers, the best first, as for `languageOf`: their own and their club's, or without a session
- * the browser's and the club's. Undefined for administrators and programs, which read English.
+ * @returns the languages of a student, the best first, as `languageOf` needs them: their own and their club's, or without a session the
+ * browser's and the club's. Undefined for administrators and programs, which read English.
  */
 export async function languagesOfReader(
   { deps }: Pick<ApiDeps, 'deps'>,

@@ -1,16 +1,16 @@
-/** Gives every request an id, a clock reading and a log line; the line has the route's pattern, never the path or a query. */
+/** Gives every request an id, a time and a log line. The line has the route's pattern, never the path or a query. */
 import { randomUUID } from 'node:crypto';
 import { traceId } from '../../platform/infra/tracing.ts';
 import { requestDuration } from '../metrics.ts';
 import type { ApiDeps, Middleware } from './context.ts';
 
-/** A caller may bring its own id, so that its logs and ours can be joined, if it cannot break a log line. */
+/** A caller may send its own id, to join its logs with ours, if the id cannot break a log line. */
 const usableId = /^[A-Za-z0-9._-]{8,64}$/;
 
 export function requestLog({ log, clock }: ApiDeps): Middleware {
   const logged: Middleware = async (context, next) => {
-    const brought = context.get('x-request-id');
-    const requestId = usableId.test(brought) ? brought : randomUUID();
+    const callerId = context.get('x-request-id');
+    const requestId = usableId.test(callerId) ? callerId : randomUUID();
     const started = performance.now();
     context.state.requestId = requestId;
     context.state.now = clock();

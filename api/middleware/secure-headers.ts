@@ -2,7 +2,7 @@
 import { embeddable, secureHeadersOf } from '../secure-headers.policy.ts';
 import type { Middleware } from './context.ts';
 
-/** @param publicUrl where callers reach the listener */
+/** @param publicUrl the public address of the listener */
 export function secureHeaders(publicUrl: string): Middleware {
   const headers = secureHeadersOf(publicUrl);
   return async (context, next) => {
@@ -11,7 +11,7 @@ export function secureHeaders(publicUrl: string): Middleware {
   };
 }
 
-/** For operations whose answer other sites show in their pages. */
+/** For operations whose answers other sites show in their pages. */
 export const embeddedByOthers: Middleware = async (context, next) => {
   context.set(embeddable);
   return next();

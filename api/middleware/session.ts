@@ -1,4 +1,4 @@
-/** Finds the caller: looks the bearer token up in the stores that the operation's `security` names (AUTH-4, DEC-9). */
+/** Finds the caller: looks up the bearer token in the stores that the operation's `security` names (AUTH-4, DEC-9). */
 import type { ContractOperation } from '../../contract/contract.ts';
 import { clubExists } from '../../domain/clubs/organizations.ts';
 import { DomainError } from '../../platform/core/errors.ts';
@@ -11,12 +11,12 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const unauthenticated = () =>
   new DomainError('unauthenticated', 'A session is required: it is missing, has expired or was ended.');
 
-/** One answer for a club of others and for no club at all, so that clubs cannot be enumerated. */
+/** A club of others and a missing club get the same answer, so that clubs cannot be enumerated. */
 const forbidden = () => new DomainError('forbidden', 'This session does not act in this organization.');
 
 /**
- * Finds the caller and judges session and club. The verdict is only noted: the rate limit is charged first, to another
- * counter for those who are refused, and {@link requireCaller} then throws it.
+ * Finds the caller, and checks session and club. It only records the verdict. The rate limit is charged first, to another counter for
+ * refused callers; then {@link requireCaller} throws the verdict.
  */
 export function findCaller({ deps }: ApiDeps, operation: ContractOperation): Middleware {
   return async (context, next) => {
@@ -31,27 +31,27 @@ export function findCaller({ deps }: ApiDeps, operation: ContractOperation): Mid
   };
 }
 
-/** The connections to Postgres that the request takes count as those of the club that its path names (ENG-17). */
+/** The request's connections to Postgres count for the club in its path (ENG-17). */
 export const countAsClub: Middleware = async (context, next) => forClub(clubIdOf(context), next);
 
 /**
- * The same for paths without a club, by what their body names: confirmations wait for a club's count of students too. Those that
- * a token alone tells the club of share one share.
+ * For paths without a club: the connections count for the club in the body, because confirmations wait for a club's count of students
+ * too. If only a token identifies the club, such requests share one share.
  */
 export const countAsClubOfBody: Middleware = async (context, next) => {
   const { body } = context.request as unknown as { body?: { club_id?: unknown } };
   return forClub(clubIdFrom(body?.club_id), next);
 };
 
-/** Throws what {@link findCaller} noted. */
+/** Throws the verdict that {@link findCaller} recorded. */
 export const requireCaller: Middleware = async (context, next) => {
   if (context.state.refusal) throw context.state.refusal;
   return next();
 };
 
 /**
- * For operations of a club that need no session. After the rate limit, which needs no club to charge an address: with
- * Postgres away it is the counters that answer.
+ * For operations of a club that need no session. It runs after the rate limit, which needs no club to charge an address: while Postgres
+ * is down, the counters answer.
  * @throws DomainError forbidden
  */
 export function requireClub({ deps }: ApiDeps): Middleware {
@@ -61,7 +61,7 @@ export function requireClub({ deps }: ApiDeps): Middleware {
   };
 }
 
-/** @throws DomainError role_not_permitted for a member whose role the contract does not list */
+/** @throws DomainError role_not_permitted for a member with a role that the contract does not list */
 export function requireRole({ roles }: ContractOperation): Middleware {
   return async (context, next) => {
     const { caller } = context.state;
@@ -72,7 +72,7 @@ export function requireRole({ roles }: ContractOperation): Middleware {
   };
 }
 
-/** Stands for whatever cannot be a club's id: it is looked up like one, and nobody acts in it. */
+/** Replaces a text that cannot be a club's id. It is looked up like an id, and no caller acts in it. */
 const noSuchClub = '00000000-0000-0000-0000-000000000000';
 
 function clubOf(operation: ContractOperation, context: Context): string | undefined {
@@ -83,15 +83,15 @@ function clubIdOf(context: Context): string {
   return clubIdFrom((context as Context & { params: Record<string, string> }).params['clubId']);
 }
 
-/** @returns the id of the club that the path or the body names; of no club if neither does */
+/** @returns the id of the club in the path or the body; {@link noSuchClub} if neither has one */
 export function clubNamedBy(context: Context): string {
   const { params } = context as Context & { params?: Record<string, string> };
   const { body } = context.request as unknown as { body?: { club_id?: unknown } | null };
   return clubIdFrom(params?.['clubId'] ?? body?.club_id);
 }
 
-function clubIdFrom(given: unknown): string {
-  return typeof given === 'string' && uuid.test(given) ? given.toLowerCase() : noSuchClub;
+function clubIdFrom(value: unknown): string {
+  return typeof value === 'string' && uuid.test(value) ? value.toLowerCase() : noSuchClub;
 }
 
 async function callerOf(

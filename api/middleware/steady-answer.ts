@@ -1,12 +1,12 @@
 /**
- * Answers of requests that name an address leave at ticks, counted from their arrival (DEC-63): the work for a known address
- * takes another time than for an unknown one, and the time of the answer must not tell.
+ * Answers to requests with an address leave at ticks, counted from their arrival (DEC-63). The work takes different times for known and
+ * unknown addresses, and the timing must not reveal which it was.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OperationId } from '../../contract/contract.ts';
 import type { ApiDeps, Middleware } from './context.ts';
 
-/** What asks for something for an address, and answers alike whether or not there is an account. */
+/** Operations that take an address, and whose answer does not depend on whether an account exists. */
 const steady: ReadonlySet<string> = new Set<OperationId>([
   'signUpStudent',
   'resendStudentVerification',
@@ -18,7 +18,7 @@ const steady: ReadonlySet<string> = new Set<OperationId>([
   'requestAdministratorPasswordReset',
 ]);
 
-/** @returns nothing for other operations */
+/** @returns no middleware for other operations */
 export function steadyAnswer({ settings }: ApiDeps, operationId: string): Middleware[] {
   const { answerTickMs } = settings;
   if (answerTickMs === 0 || !steady.has(operationId)) return [];
@@ -28,14 +28,14 @@ export function steadyAnswer({ settings }: ApiDeps, operationId: string): Middle
       try {
         return await next();
       } finally {
-        // A session that was opened tells by itself that there is an account.
+        // An opened session already shows that the account exists.
         if (context.status !== 200) await pause(restOfTick(performance.now() - arrived, answerTickMs));
       }
     },
   ];
 }
 
-/** @returns the milliseconds from `elapsedMs` to the next tick: work that outlasts one tick ends with a later one */
+/** @returns the milliseconds from `elapsedMs` to the next tick; work that takes longer than one tick ends with a later tick */
 export function restOfTick(elapsedMs: number, tickMs: number): number {
   return Math.ceil(elapsedMs / tickMs) * tickMs - elapsedMs;
 }

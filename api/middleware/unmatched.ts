@@ -1,4 +1,4 @@
-/** What no operation answers: 405 for a known path, 404 for an unknown one; writes are charged all the same. */
+/** Answers requests without an operation: 405 for a known path, 404 for an unknown one. Writes are charged too. */
 import type { ContractOperation, Method } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Middleware } from './context.ts';
@@ -21,26 +21,29 @@ function pathsOf(operations: readonly ContractOperation[]): KnownPath[] {
   return [...byPath.values()];
 }
 
-/** Whether a path has the parts of a known one: any text in place of a parameter. */
+/** Whether a path matches a known one, with any text in place of a parameter. */
 function fits({ parts }: KnownPath, path: string): boolean {
-  const given = path.split('/');
+  const segments = path.split('/');
   return (
-    given.length === parts.length &&
-    parts.every((part, at) => (part.startsWith('{') ? given[at] !== '' : given[at] === part))
+    segments.length === parts.length &&
+    parts.every((part, at) => (part.startsWith('{') ? segments[at] !== '' : segments[at] === part))
   );
 }
 
-/** Whether a path has a literal part where the other has its first parameter that differs: `by-slug/{slug}` and `{clubId}/students`. */
+/**
+ * Compares two paths at the first segment that differs: a literal segment comes before a parameter, as in `by-slug/{slug}` and
+ * `{clubId}/students`.
+ */
 function isBefore(one: KnownPath, other: KnownPath): boolean {
   const at = one.parts.findIndex((part, index) => part.startsWith('{') !== other.parts[index]?.startsWith('{'));
   return at >= 0 && !one.parts[at]?.startsWith('{');
 }
 
-/** Whether every request to the special path would fit the general one too: `…/media/storage` and `…/media/{mediaId}`. */
+/** Whether every request to the special path would also match the general one: `…/media/storage` and `…/media/{mediaId}`. */
 const covers = (general: KnownPath, special: KnownPath) =>
   general.path !== special.path && fits(general, special.path) && !fits(special, general.path);
 
-/** @returns the methods that a special path lacks and a general one has, which would answer in its place */
+/** @returns the methods that a general path has and a special path lacks, and which would answer in its place */
 export function methodsOfOthers(operations: readonly ContractOperation[]): { koaPath: string; methods: Method[] }[] {
   const known = pathsOf(operations);
   return known
@@ -54,12 +57,12 @@ export function methodsOfOthers(operations: readonly ContractOperation[]): { koa
     .filter(({ methods }) => methods.length > 0);
 }
 
-/** @param operations of the contract; their paths tell which methods a path has */
+/** @param operations of the contract; they define the methods of each path */
 export function answerUnmatched(operations: readonly ContractOperation[]): Middleware {
   const known = pathsOf(operations);
   return async (context) => {
     const fitting = known.filter((one) => fits(one, context.path));
-    // Of paths that fit, two differ only where one has a literal and the other a parameter.
+    // Among matching paths, two differ only if one has a literal segment and the other a parameter.
     const special = fitting.find((path) => !fitting.some((other) => isBefore(other, path)));
     if (special) {
       context.set('Allow', [...special.methods].map((method) => method.toUpperCase()).join(', '));

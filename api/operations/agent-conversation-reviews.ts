@@ -1,4 +1,4 @@
-/** What administrators read of students' conversations with agents. */
+/** Administrators read the conversations of students with agents. */
 import * as reviews from '../../domain/agents/conversations/conversation-reviews.ts';
 import type { Operation } from '../operation.ts';
 import { page, messagesPage } from './answers.ts';

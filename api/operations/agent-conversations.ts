@@ -1,4 +1,4 @@
-/** What students ask agents: questions, answers as they are written, and the conversations that they make. */
+/** Students ask agents: their questions, the streamed answers, and their conversations. */
 import { EventStream } from '../../contract/contract.ts';
 import { answerEvents, type AnswerEvent } from '../../domain/agents/answers/answer-events.ts';
 import * as asking from '../../domain/agents/conversations/asking.ts';

@@ -1,4 +1,4 @@
-/** AI agents as administrators set them up, what they answer from, and which of them a student finds. */
+/** AI agents: administrators configure them and their sources; students list them. */
 import * as agents from '../../domain/agents/setup/agents.ts';
 import * as classroom from '../../domain/agents/setup/classroom.ts';
 import * as material from '../../domain/agents/setup/material.ts';

@@ -1,4 +1,4 @@
-/** What a club's AI agents may cost, and what they use and cost. */
+/** The budget of a club's AI agents, and their usage and costs. */
 import * as usage from '../../domain/agents/budget/usage.ts';
 import type { Operation } from '../operation.ts';
 import { data, page } from './answers.ts';

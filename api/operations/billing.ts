@@ -1,4 +1,4 @@
-/** The club's plan, what it buys beside it, and what the payment processor tells of it. */
+/** The club's plan, its add-ons, and the events of the payment processor. */
 import * as addOns from '../../domain/billing/add-ons.ts';
 import * as plan from '../../domain/billing/club-plan.ts';
 import * as notices from '../../domain/billing/notices.ts';

@@ -1,4 +1,4 @@
-/** Certificates of a club, a student's own, and what anyone learns of one by its code. */
+/** Certificates of a club, a student's own certificates, and the public check of a certificate by its code. */
 import { Binary } from '../../contract/contract.ts';
 import * as certificates from '../../domain/learning/certificates/certificates.ts';
 import { formatCode } from '../../domain/learning/certificates/code.policy.ts';
@@ -38,7 +38,7 @@ export const listOwnCertificates: Operation<'listOwnCertificates'> = async ({ qu
 export const getOwnCertificatePdf: Operation<'getOwnCertificatePdf'> = async ({ params, student, db, deps, now }) =>
   print(deps, now, await reads.findOwnCertificate(db, student.id, params.certificateId));
 
-/** @throws DomainError certificate_withdrawn, certificate_revoked: nothing is printed that does not verify */
+/** @throws DomainError certificate_withdrawn, certificate_revoked: a certificate that does not verify is not printed */
 async function print(deps: Deps, now: Date, certificate: reads.CertificateRow): Promise<Binary> {
   certificates.requireValid(certificate);
   const fileName = `certificate-${formatCode(certificate.code)}.pdf`;

@@ -1,4 +1,4 @@
-/** Courses and lessons as students take them. */
+/** Courses and lessons for students. */
 import * as assignments from '../../domain/assignments/completion.ts';
 import * as classroom from '../../domain/learning/courses/classroom.ts';
 import * as completion from '../../domain/learning/courses/completion.ts';

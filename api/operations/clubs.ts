@@ -1,4 +1,4 @@
-/** A club's own settings, and what anybody learns of it by its slug. */
+/** A club's settings, and its public data by its slug. */
 import * as branding from '../../domain/clubs/branding.ts';
 import * as settings from '../../domain/clubs/settings.ts';
 import * as slugs from '../../domain/clubs/slugs.ts';
@@ -16,7 +16,7 @@ export const getBranding: Operation<'getBranding'> = async ({ params, db, deps }
 export const setBranding: Operation<'setBranding'> = async ({ params, body, deps, now }) =>
   data(await branding.setBranding(deps, params.clubId, body, now));
 
-/** For so long front ends and proxies may keep the answer. The host of a former slug answers far longer. */
+/** The time for which front ends and proxies may cache the answer. The host of a former slug answers far longer. */
 const frontSeconds = 60;
 
 export const getClubBySlug: Operation<'getClubBySlug'> = async ({ params, db, deps, now, answerWith }) => {

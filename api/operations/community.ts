@@ -1,4 +1,4 @@
-/** Community spaces: as administrators keep them, and as students use them. */
+/** Community spaces: administrators manage them; students use them. */
 import * as classroom from '../../domain/community/classroom.ts';
 import * as members from '../../domain/community/members.ts';
 import * as memberships from '../../domain/community/memberships.ts';

@@ -1,4 +1,4 @@
-/** Courses with their modules and lessons, and the progress of students in them, as administrators see them. */
+/** Courses with their modules and lessons, and the progress of students, for administrators. */
 import * as covers from '../../domain/learning/courses/covers.ts';
 import * as courses from '../../domain/learning/courses/courses.ts';
 import * as lessons from '../../domain/learning/courses/lessons.ts';

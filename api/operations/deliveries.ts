@@ -1,4 +1,4 @@
-/** What a club sells or grants, and the cohorts that it opens. */
+/** The deliveries that a club sells or grants, and their cohorts. */
 import * as deliveries from '../../domain/access/deliveries/deliveries.ts';
 import * as cohorts from '../../domain/access/enrollments/cohorts.ts';
 import type { Operation } from '../operation.ts';

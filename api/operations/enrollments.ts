@@ -1,4 +1,4 @@
-/** Students' access: what administrators do to it by hand, and what students see of their own. */
+/** Students' access: administrators change it by hand; students see their own. */
 import * as byHand from '../../domain/access/enrollments/by-hand.ts';
 import * as listing from '../../domain/access/enrollments/listing.ts';
 import type { Operation } from '../operation.ts';

@@ -1,4 +1,4 @@
-/** Comments of students on lessons: what students and what administrators do with them. */
+/** Comments of students on lessons: the operations of students and of administrators. */
 import * as comments from '../../domain/learning/engagement/comments.ts';
 import type { Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';

@@ -1,4 +1,4 @@
-/** What mail providers tell of mails. */
+/** Notices of mail providers about mails. */
 import * as notices from '../../domain/mail/notices/receive.ts';
 import type { Operation } from '../operation.ts';
 import { accepted } from './answers.ts';

@@ -1,4 +1,4 @@
-/** What mails tell of their openings and clicks: a picture that is loaded, a link that leads on. */
+/** Tracks openings and clicks of mails by a picture and by redirecting links. */
 import { Binary, Redirect } from '../../contract/contract.ts';
 import * as visits from '../../domain/mail/tracking/visits.ts';
 import type { Operation } from '../operation.ts';

@@ -1,4 +1,4 @@
-/** How a club writes to its students, and to whom it does not. */
+/** The mail settings of a club, and the addresses that it must not write to. */
 import * as domainChecks from '../../domain/mail/domains/checking.ts';
 import * as domains from '../../domain/mail/domains/domains.ts';
 import * as leaving from '../../domain/mail/leaving.ts';

@@ -1,4 +1,4 @@
-/** Who administers the club, and as what. */
+/** The administrators of a club and their roles. */
 import * as members from '../../domain/clubs/members.ts';
 import type { Operation } from '../operation.ts';
 import { data, noContent, page } from './answers.ts';

@@ -1,4 +1,4 @@
-/** Mentorships: as administrators write them, and as students book sessions. */
+/** Mentorships: administrators write them; students book sessions. */
 import * as booking from '../../domain/mentorships/booking.ts';
 import * as classroom from '../../domain/mentorships/classroom.ts';
 import * as mentorships from '../../domain/mentorships/mentorships.ts';

@@ -1,4 +1,4 @@
-/** Sales: connections of platforms, their notices, and what these came to. */
+/** Sales: connections of platforms, their notices, and the results. */
 import * as notices from '../../domain/sales/notices/notices.ts';
 import * as connections from '../../domain/sales/platforms/connections.ts';
 import * as listing from '../../domain/sales/purchases/listing.ts';

@@ -1,4 +1,4 @@
-/** How a session is opened: within the bound on wrong passwords, and with a token by which the device is known later (LIM-26). */
+/** Opens a session within the limit on wrong passwords, with a token that identifies the device later (LIM-26). */
 import type { RecordOf } from '../../contract/contract.ts';
 import { deviceToken, readDevice } from '../../domain/identity/devices.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
@@ -17,7 +17,7 @@ interface Named {
 
 const accountOf = ({ club_id: clubId, email }: Named) => `${clubId?.toLowerCase() ?? 'admin'} ${foldEmail(email)}`;
 
-/** @throws DomainError rate_limited after too many wrong passwords; what `open` throws */
+/** @throws DomainError rate_limited after too many wrong passwords; the errors of `open` */
 export async function signIn<Opened extends Session>(
   { deps, limiter, now, ip }: Request,
   named: Named & { device_token?: string },
@@ -31,7 +31,10 @@ export async function signIn<Opened extends Session>(
   return { ...session, device_token: deviceToken(deps.vault, account, now) };
 }
 
-/** For a session that a mail has opened, which proves more than a password: its network is known from now on. @throws what `open` throws */
+/**
+ * Opens a session that a mail has confirmed, which proves more than a password. From now on its network is known. @throws the errors of
+ * `open`
+ */
 export async function openByMail<Opened extends Session>(
   { limiter, now, ip }: Request,
   open: () => Promise<Opened>,

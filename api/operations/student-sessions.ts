@@ -1,4 +1,4 @@
-/** How a student gets, proves and ends a session. */
+/** Students open, prove and end a session. */
 import * as sessions from '../../domain/identity/sessions.ts';
 import * as accounts from '../../domain/identity/student-accounts.ts';
 import { presentStudent } from '../../domain/identity/student-identity.ts';

@@ -1,4 +1,4 @@
-/** Students as administrators see them. */
+/** Students, for administrators. */
 import * as reads from '../../domain/identity/students.ts';
 import * as students from '../../domain/students/students.ts';
 import type { Operation } from '../operation.ts';

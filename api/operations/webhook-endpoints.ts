@@ -1,4 +1,4 @@
-/** The club's webhook endpoints, the history of each, and what is asked for by hand. */
+/** The club's webhook endpoints, their history, and actions by hand. */
 import { instantOf } from '../../platform/core/instants.ts';
 import * as deliveries from '../../domain/webhooks/deliveries/deliveries.ts';
 import * as manual from '../../domain/webhooks/deliveries/manual.ts';

@@ -1,4 +1,4 @@
-/** What pages show of the club's own face: logo, colour, footer and links (DEC-184). */
+/** The branding of pages: the club's logo, colour, footer and links (DEC-184). */
 import { createHash } from 'node:crypto';
 import type { RecordOf } from '../../contract/contract.ts';
 import { standardAccent } from '../../domain/branding/branding.ts';
@@ -8,20 +8,20 @@ import { escapeHtml } from '../../platform/core/text.policy.ts';
 
 type PublicBranding = RecordOf<'PublicBranding'>;
 
-/** @param style of the page, which names the colour as `var(--accent)` @returns the page's style in the colour of the club */
+/** @param style of the page, which names the colour as `var(--accent)` @returns the page's style in the club's colour */
 export function styleOf(style: string, branding: PublicBranding | undefined): string {
   return `:root{--accent:${branding?.accent_color ?? standardAccent}}\n${style}`;
 }
 
 /**
  * @param form `'self'` for a page with forms
- * @returns a policy by which nothing may be loaded, sent or framed but the page's own style and the club's logo
+ * @returns a policy that allows only the page's own style and the club's logo
  */
 export function policyOf(style: string, branding: PublicBranding | undefined, form: "'self'" | "'none'"): string {
   return [
     "default-src 'none'",
     `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-    // The page has one image. Its lasting address leads on to wherever the store is.
+    // The page has one image. Its permanent address redirects to the store's host.
     ...(branding?.logo_url === undefined ? [] : ['img-src http: https:']),
     "base-uri 'none'",
     `form-action ${form}`,
@@ -29,14 +29,14 @@ export function policyOf(style: string, branding: PublicBranding | undefined, fo
   ].join('; ');
 }
 
-/** @returns the logo above a page's title; nothing without one */
+/** @returns the logo above a page's title; empty without a logo */
 export function headOf(branding: PublicBranding, clubName: string): string {
   return branding.logo_url === undefined
     ? ''
     : `<p class="logo"><img src="${escapeHtml(branding.logo_url)}" alt="${escapeHtml(clubName)}"></p>`;
 }
 
-/** @returns legal footer and links under a page; nothing without any */
+/** @returns the legal footer and the links under a page; empty if the club has none */
 export function footOf({ legal_footer: legalFooter, links }: PublicBranding, direction: Direction): string {
   const foot = footerHtml({ legalFooter: legalFooter ?? null, links }, direction);
   return foot === '' ? '' : `<footer>${foot}</footer>`;

@@ -1,4 +1,4 @@
-/** The public page of a certificate: whose it is, of which course, and whether it is valid. */
+/** The public page of a certificate: its owner, its course, and whether it is valid. */
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
 import { languageOf } from '../../domain/language/languages.ts';
@@ -49,7 +49,7 @@ ${rowsOf(data, wording)
   },
 };
 
-/** @returns what is shown, name by name, as HTML */
+/** @returns the rows of names and values as HTML */
 function rowsOf(data: Verification, wording: Wording): [string, string][] {
   const { student_name: name, completed_at: completedAt, revoked_at: revokedAt, time_zone: timeZone, hours } = data;
   const day = (at: string) =>
@@ -74,7 +74,7 @@ function rowsOf(data: Verification, wording: Wording): [string, string][] {
   ];
 }
 
-/** What people wrote, in whatever direction their script runs. */
+/** Text that people wrote, in the direction of its script. */
 function text(written: string): string {
   return `<bdi>${escapeHtml(written)}</bdi>`;
 }

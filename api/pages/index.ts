@@ -1,4 +1,4 @@
-/** Every page by the operationId of what it draws. */
+/** Every page, by the operationId of its operation. */
 import type { HtmlPages } from '../page.ts';
 import { showLeft, showReturned, showWayOut } from './way-out.ts';
 import { certificatePage } from './certificate.ts';

@@ -14,19 +14,21 @@ type Preview = RecordOf<'CampaignPreviewPage'>;
 
 const style = readFileSync(new URL('preview.css', import.meta.url), 'utf8');
 
-/** What page and e-mail may do: links open in pages of their own. Neither runs a script, sends a form or has an origin. */
+/** What the page and the e-mail may do: links open in new pages. Neither can run a script, send a form or have an origin. */
 const sandbox = 'allow-popups allow-popups-to-escape-sandbox';
 
-/** Where the images of an e-mail are; its author chooses none of these addresses. */
+/** The origins of an e-mail's images. Its author can choose none of these addresses. */
 const imageOrigins = ({ html }: Preview): string[] => [
   ...new Set([...html.matchAll(/<img\b[^<>]*? src="(https?:\/\/[^/"?#\s;,]+)/g)].flatMap(([, origin]) => origin ?? [])),
 ];
 
-/** A lasting address of a public file, such as the club's logo, leads on to wherever the store is: then any address may be loaded. */
+/**
+ * A permanent address of a public file, such as the club's logo, redirects to the store's host. Then any image address must be allowed.
+ */
 const imageSources = (preview: Preview): string[] =>
   /<img\b[^<>]*? src="[^"]*\/public\/media\//.test(preview.html) ? ['http:', 'https:'] : imageOrigins(preview);
 
-/** The frame inherits it: an e-mail has its styles in its elements, and of all addresses only those of its own images. */
+/** The frame inherits this policy. An e-mail has its styles in its elements, and may load only its own images. */
 function contentSecurityPolicy(body: { data: Preview } | undefined): string {
   const origins = body ? imageSources(body.data) : [];
   return [
@@ -60,7 +62,7 @@ export const previewPage: HtmlPage<'showCampaignPreview'> = {
     );
   },
   refusal({ code }, wording) {
-    const [title, words] = (refusals[code] ?? gone).map((key) => wording.say(key));
+    const [title, words] = (refusals[code] ?? missingPreview).map((key) => wording.say(key));
     return layout(
       wording,
       title ?? '',
@@ -71,18 +73,18 @@ export const previewPage: HtmlPage<'showCampaignPreview'> = {
 
 type RefusalKey = 'page.busy.title' | Extract<MessageKey, `preview.${string}.${'title' | 'text'}`>;
 
-/** Title and text of each refusal. */
+/** The title and the text of each refusal. */
 const refusals: Readonly<Partial<Record<ErrorCode, readonly RefusalKey[]>>> = {
   campaign_has_problems: ['preview.problems.title', 'preview.problems.text'],
   rate_limited: ['preview.rate_limited.title', 'preview.rate_limited.text'],
   busy: ['page.busy.title', 'preview.busy.text'],
 };
-const gone: readonly RefusalKey[] = ['preview.gone.title', 'preview.gone.text'];
+const missingPreview: readonly RefusalKey[] = ['preview.gone.title', 'preview.gone.text'];
 
-/** Largest page, in bytes. It contains the e-mail twice, and its text once. */
+/** The largest page, in bytes. It contains the e-mail twice, and its text once. */
 const mostBytes = 950_000;
 
-/** @returns the e-mail on a screen and on a phone; of a large one the phone is left out, of a still larger one both */
+/** @returns the e-mail on a screen and on a phone. For a large e-mail the phone is left out, for a still larger one both. */
 function copiesOf(frame: string, besideBytes: number, wording: Wording): string {
   const room = mostBytes - besideBytes;
   const bytes = Buffer.byteLength(frame);
@@ -93,7 +95,7 @@ function copiesOf(frame: string, besideBytes: number, wording: Wording): string 
         <iframe class="phone" title="${escapeHtml(wording.say('preview.mail_on_phone'))}" sandbox="${sandbox}" referrerpolicy="no-referrer" srcdoc="${frame}"></iframe>`;
 }
 
-/** Frames that were made last, by the HTML of the e-mail: a page is opened more often than the e-mail changes. */
+/** A cache of frames, by the HTML of the e-mail: a page is opened more often than the e-mail changes. */
 const frames = new LRUCache<string, string>({ maxSize: 20_000_000, sizeCalculation: (frame) => frame.length });
 
 function framed(html: string, wording: Wording): string {
@@ -105,7 +107,7 @@ function framed(html: string, wording: Wording): string {
   return frame;
 }
 
-/** Its links open in pages of their own. The way out has no address: from a frame even `#` would lead to this page. */
+/** Links open in new pages. The unsubscribe link gets no address, because even `#` would lead to this page. */
 const inFrame = (html: string, wording: Wording) =>
   html
     .replace(/<head\b[^<>]*>/i, '$&<base target="_blank">')
@@ -114,7 +116,7 @@ const inFrame = (html: string, wording: Wording) =>
       `role="link" title="${escapeHtml(wording.say('preview.link_leads_nowhere'))}" style="text-decoration:underline"`,
     );
 
-/** What people wrote, in whatever direction their script runs. */
+/** Text that people wrote, in the direction of its script. */
 const text = (written: string) => `<bdi>${escapeHtml(written)}</bdi>`;
 
 const layout = ({ language, direction }: Wording, title: string, content: string) => `<!doctype html>

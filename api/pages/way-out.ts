@@ -1,4 +1,4 @@
-/** The pages behind a mail's way out: ask, done, and back again. Reading one changes nothing. */
+/** The pages of a mail's unsubscribe link: the question, the confirmation, and the undo. Reading a page changes nothing. */
 import { readFileSync } from 'node:fs';
 import type { RecordOf } from '../../contract/contract.ts';
 import { languageOf } from '../../domain/language/languages.ts';
@@ -13,7 +13,7 @@ type Preference = RecordOf<'MailPreference'>;
 
 const ownStyle = readFileSync(new URL('way-out.css', import.meta.url), 'utf8');
 
-/** Refusals that say nothing of the link: the same link is good later. */
+/** Refusals that do not concern the link itself; the link works later. */
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
   'rate_limit_unavailable',
@@ -48,7 +48,7 @@ function document(preference: Preference, after: boolean): string {
   );
 }
 
-/** Each kind of mail is left for itself: the way to the others. */
+/** Each kind of mail is unsubscribed separately. This shows the other kinds. */
 const otherKinds = ({ club_name: club, others }: Preference, wording: Wording) =>
   others
     .map(({ kind, subscribed, token }) => {

@@ -1,4 +1,4 @@
-/** Decides which counter a call is charged to, and refuses the call when that counter is spent (LIM-15, ERR-18). */
+/** Decides which counter a call is charged to, and refuses the call when that counter is used up (LIM-15, ERR-18). */
 import { addressesCounted } from './client-ip.policy.ts';
 import { CountersUnavailable, type Limiter, type Verdict } from './limiter.ts';
 import { sharedBudget, type SpenderKind } from './shared-budgets.policy.ts';
@@ -20,50 +20,49 @@ import type { DomainError } from '../../platform/core/errors.ts';
 
 type Charging = Pick<Limiter, 'charge' | 'chargeShared' | 'chargeHere'>;
 
-/** A call as far as it is known when it is charged: after session and membership were judged, before the body is read. */
+/** The facts of a call when it is charged: after session and membership were checked, before the body is read. */
 export interface Call {
   readonly method: string;
   /** The path that the router matches: still percent-encoded; without origin, query and fragment. */
   readonly path: string;
   /** The client's address ({@link file://./client-ip.policy.ts} clientIp). */
   readonly ip: string;
-  /** Whose session it is; undefined without one, and where the operation asks for none. */
+  /** The owner of the session; undefined without a session, and if the operation needs none. */
   readonly caller: { readonly kind: 'student' | 'admin'; readonly id: string } | undefined;
-  /** The student whom a token in the path names, where that is all that the operation asks for (CAMP-5). */
+  /** The student whom a token in the path names, if the operation needs nothing else (CAMP-5). */
   readonly studentOfToken?: string | undefined;
   /** The club of the path, once the caller is known to act in it. */
   readonly clubId: string | undefined;
-  /** The call is about to be answered 401, or the 403 of the club. */
+  /** Whether the call will be answered with 401, or with the club's 403. */
   readonly refused: boolean;
 }
 
 /**
- * Charges a call, once. Reads are free.
+ * Charges a call once. Reads are free.
  *
  * - A rule "per IP" charges the address, with or without a session.
- * - A rule per club charges the administrator and the club: each has a share that the others cannot spend (LIM-24).
- * - A rule per club, per student or per administrator charges these only when session and membership hold; a refused call, or one whose
- *   caller is not known, is charged to a counter of its own for its address, and gets 429 instead of 401 or 403 when
- *   that is spent. So an outsider neither exhausts a club's allowance nor guesses sessions without limit.
+ * - A rule per club charges the administrator and the club. Each administrator has a share that the others cannot use up (LIM-24).
+ * - A rule per club, per student or per administrator charges these only if session and membership are valid. A call that is refused, or
+ * whose caller is unknown, is charged to a separate counter of its address. When that counter is used up, it gets 429 instead of 401 or
+ * 403. So an outsider can neither use up a club's allowance nor guess sessions without limit.
  * - An administrator on a classroom path uses the club write limit.
- * - A student on a path of the club is charged as a student; the club is charged by {@link admitChange}.
+ * - A student on a path of the club is charged as a student; {@link admitChange} charges the club.
  *
  * @param now Unix milliseconds
- * @throws DomainError `rate_limited` with the seconds to wait; `rate_limit_unavailable` when the counters are down and
- *   the route is a classroom credential route. While they are down, administrators' credential routes have a small limit of
- *   each process (DEC-29), and every other call passes
+ * @throws DomainError `rate_limited` with the seconds to wait; `rate_limit_unavailable` when the counters are down and the route is a
+ * classroom credential route. While they are down, administrators' credential routes have a small limit in each process (DEC-29), and
+ * every other call passes.
  */
 export async function admit(limiter: Charging, call: Call, now: number): Promise<void> {
   const rule = ruleFor(call);
   if (rule === undefined) return;
-  // One after another: calls that a spent network is refused do not spend the wider one of its neighbours.
+  // One after another: if a narrow network is over its limit, the call does not count for the wider network of its neighbours.
   for (const one of chargesOf(rule, call)) await charge(limiter, one, now);
 }
 
 /**
- * Charges the club for a student's call on one of its paths, once the call is about to change something. A call that changes
- * nothing costs the club nothing, so a student cannot keep the administrators from writing (DEC-53). Any other call was
- * charged by {@link admit}.
+ * Charges the club for a student's call on one of its paths, once the call is about to change something. A call that changes nothing
+ * costs the club nothing. So a student cannot keep the administrators from writing (DEC-53). {@link admit} has charged any other call.
  *
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait
@@ -80,7 +79,7 @@ export async function admitChange(limiter: Charging, call: Call, now: number): P
 
 /**
  * Charges the beginning of a resumable upload (LIM-22).
- * @param file a student's, or the club's if it has no owner: then the club's files share the limit
+ * @param file of a student, or of the club if it has no owner: the club's files share the limit
  * @param now Unix milliseconds
  * @throws DomainError `rate_limited` with the seconds to wait
  */
@@ -92,7 +91,7 @@ export async function admitUpload(
   const ofRule = (budget: Budget): Rule => ({ ...clubWrites, ...budget, name: 'Beginnings of uploads' });
   const { id, clubId, ownerId } = file;
   if (ownerId !== null) return charge(limiter, { rule: ofRule(uploadCreations), subject: ownerId }, now);
-  const sharedBy = { kind: 'file', id } as const; // the token names the file alone, not who reserved it
+  const sharedBy = { kind: 'file', id } as const; // the token names only the file, not the person who reserved it
   return charge(limiter, { rule: ofRule(libraryUploadCreations), subject: clubId, sharedBy }, now);
 }
 
@@ -102,13 +101,15 @@ export async function admitDownload(limiter: Charging, studentId: string, now: n
   await charge(limiter, { rule, subject: studentId }, now);
 }
 
-/** Charges a look at the page of a preview to its address (LIM-29). @param now Unix milliseconds @throws DomainError `rate_limited` */
+/**
+ * Charges a request for the page of a preview to its address (LIM-29). @param now Unix milliseconds @throws DomainError `rate_limited`
+ */
 export async function admitPreview(limiter: Charging, ip: string, now: number): Promise<void> {
   const rule: Rule = { ...clubWrites, ...previewPages, name: 'Pages of previews' };
   for (const one of ofAddress(rule, ip)) await charge(limiter, one, now);
 }
 
-/** Charges a call whose token is refused to its address. @param now Unix milliseconds @throws DomainError `rate_limited` */
+/** Charges a call with a refused token to its address. @param now Unix milliseconds @throws DomainError `rate_limited` */
 export async function admitRefused(limiter: Charging, ip: string, now: number): Promise<void> {
   for (const one of ofAddress(refusedCalls, ip)) await charge(limiter, one, now);
 }
@@ -121,9 +122,9 @@ async function charge(limiter: Charging, charged: Charge, now: number): Promise<
 interface Charge {
   readonly rule: Rule;
   readonly subject: string;
-  /** Of a budget that the callers of one club share: who calls. */
+  /** The caller, if the callers of one club share the budget. */
   readonly sharedBy?: { readonly kind: SpenderKind; readonly id: string };
-  /** Budgets that callers of this kind spend together first. */
+  /** Budgets that callers of this kind use up together first. */
   readonly narrower?: readonly Budget[];
 }
 
@@ -131,7 +132,7 @@ function isStudentOnClubPath(rule: Rule | undefined, { caller }: Call): boolean 
   return rule?.counter === clubWrites.counter && caller?.kind === 'student';
 }
 
-/** A uuid has two spellings, but the club one counter. */
+/** A UUID has two spellings, but the club has one counter. */
 const clubOf = (clubId: string) => clubId.toLowerCase();
 
 function chargesOf(rule: Rule, call: Call): readonly Charge[] {
@@ -179,7 +180,7 @@ function tooMany({ rule, sharedBy, narrower }: Charge, retryAfterSeconds: number
   let allowance = `${limit} in ${windowSeconds} seconds for each ${countedFor[scope]}`;
   if (sharedBy) {
     const { own, share } = sharedBudget(rule, sharedBy.kind, narrower);
-    allowance += `, and for each ${countedFor[own.scope]} ${own.limit}, ${share} of them whatever others spend`;
+    allowance += `, and for each ${countedFor[own.scope]} ${own.limit}, and ${share} of them are reserved`;
   }
   return new RefusalToPerson(
     'rate_limited',

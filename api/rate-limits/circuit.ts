@@ -1,16 +1,16 @@
-/** Keeps a store that is down from costing every request a wait: after a failure, one call a second tries it, the others fail at once. */
+/** A circuit breaker for a store that is down. After a failure, one call a second tries the store; the other calls fail immediately. */
 import { CountersUnavailable, storeDeadlineMs } from './counter-store.ts';
 
-/** How long a store that failed is left alone, in milliseconds. */
+/** The time for which a store that failed is not called, in milliseconds. */
 const restMs = 1_000;
 
 export type Circuit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * @param clock milliseconds; should it go backwards, the store is tried again
- * @param onFailure called with each failure of the store itself: at most one a second once it is down, besides calls that were under way
- * @returns runs work on the store; rejects with {@link CountersUnavailable} when it fails, takes longer than
- *   `deadlineMs`, or is not tried because the store has just failed
+ * @param clock milliseconds; if it goes backwards, the store is tried again
+ * @param onFailure called with each failure of the store itself: at most one a second once it is down, besides calls in flight
+ * @returns a function that runs work on the store; rejects with {@link CountersUnavailable} if the work fails, takes longer than
+ * `deadlineMs`, or is not tried because the circuit is open
  */
 export function createCircuit(
   clock: () => number,
@@ -23,7 +23,7 @@ export function createCircuit(
     if (failedAt !== undefined) {
       const rested = clock() - failedAt;
       if (rested >= 0 && rested < restMs) throw new CountersUnavailable();
-      failedAt = clock(); // this call tries; those that come while it waits do not
+      failedAt = clock(); // this call tries; calls that arrive meanwhile do not
     }
     try {
       const result = await within(deadlineMs, work());
@@ -37,7 +37,7 @@ export function createCircuit(
   };
 }
 
-/** Rejects after the deadline; the work itself is ended by the store's own time limits. */
+/** Rejects after the deadline; the store's own time limits end the work itself. */
 async function within<T>(deadlineMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_resolve, reject) => {

@@ -1,31 +1,31 @@
-/** Who the client is: the address behind trusted proxies, and the part of it that a rate limit counts. */
+/** The client's address behind trusted proxies, and the networks of it that a rate limit counts. */
 import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Stands for a peer without a readable address (its connection is already closed): all of these count as one client. */
+/** The client of a peer without a readable address, because its connection is already closed. All of these count as one client. */
 export const unknownClient = 'unknown';
 
 /**
- * The IPv6 networks that a limit counts (DEC-30). A subscriber's /64: a subscriber with one address has the other 2^64 as well. And the
- * /48 that providers give to a site, or to anybody who asks: it has 65,536 of the former, and many people may share it.
+ * The IPv6 networks that a limit counts (DEC-30). First the /64 of a subscriber, who can use all its 2^64 addresses. Then the /48 that
+ * providers give to a site, or to anyone who asks. It contains 65,536 such /64 networks, and many people may share it.
  */
 const countedNetworks = [
   { bits: 64, times: 1 },
   { bits: 48, times: 10 },
 ] as const;
 
-/** What a limit for each IP address counts a call under. */
+/** An address or network that a limit counts. */
 interface CountedAddress {
   subject: string;
-  /** How many times the limit of one address its calls may reach together. */
+  /** The factor by which the limit of this network exceeds the limit of one address. */
   times: number;
 }
 
 /**
- * The client's address: the peer of the connection or, as long as that is a trusted proxy, the hop that it names.
- * X-Forwarded-For is walked from the right, which is where our own proxies write; what stands to the left of the first
- * hop that is not trusted is the client's own claim, and so is what stands left of an entry that is no plain address.
+ * The client's address: the peer of the connection or, if that is a trusted proxy, the hop that the proxy names. X-Forwarded-For is read
+ * from the right, where our own proxies write. Entries to the left of the first untrusted hop are unproven claims of the client. So are
+ * entries to the left of an entry that is no plain address.
  *
  * @param remoteAddress the socket's peer
  * @param xForwardedFor the header as it came, several of them joined by commas
@@ -55,7 +55,7 @@ export function clientIp(
 /**
  * @param remoteAddress the socket's peer
  * @param networks (CIDR) of our own proxies
- * @returns whether the peer is one of them
+ * @returns whether the peer is a trusted proxy
  */
 export function isTrusted(remoteAddress: string | undefined, networks: readonly string[]): boolean {
   const peer = parse(remoteAddress ?? '');
@@ -63,8 +63,8 @@ export function isTrusted(remoteAddress: string | undefined, networks: readonly 
 }
 
 /**
- * What a limit for each IP address counts: an IPv4 address, or the networks of an IPv6 address, the narrowest first.
- * @param ip an address as {@link clientIp} returns it; anything else counts as itself
+ * The addresses that a limit for each IP address counts: an IPv4 address, or the networks of an IPv6 address, the narrowest first.
+ * @param ip an address as {@link clientIp} returns it; any other text counts as itself
  */
 export function addressesCounted(ip: string): readonly CountedAddress[] {
   const address = parse(ip);
@@ -76,12 +76,12 @@ export function addressesCounted(ip: string): readonly CountedAddress[] {
   });
 }
 
-/** The networks that one subscriber, or a handful of neighbors, can have for themselves. */
+/** The networks that one subscriber, or a few neighbours, can have for themselves. */
 const subscriberBits = { ipv4: 24, ipv6: 48 } as const;
 
 /**
- * The network that bounds count which a single address, or a single site, must not use up (DEC-62).
- * @param ip an address as {@link clientIp} returns it; anything else counts as itself
+ * The network for limits that a single address, or a single site, must not use up (DEC-62).
+ * @param ip an address as {@link clientIp} returns it; any other text counts as itself
  * @returns in CIDR notation
  */
 export function networkOf(ip: string): string {
@@ -95,14 +95,14 @@ export function networkOf(ip: string): string {
   return `${network.toString()}/${bits}`;
 }
 
-/** Strict: neither shortened, octal and hexadecimal spellings of IPv4, nor ports, are addresses here. */
+/** Strict: shortened, octal and hexadecimal spellings of IPv4 are refused, and so are ports. */
 function parse(text: string): Address | undefined {
   if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return undefined;
   const address = ipaddr.process(text);
   return address instanceof ipaddr.IPv6 ? ipaddr.IPv6.parse(plain(address)) : address;
 }
 
-/** Without the zone (`%eth0`), which names an interface of this machine and not the peer. */
+/** Removes the zone (`%eth0`), which names an interface of this machine and not the peer. */
 function plain(address: ipaddr.IPv6): string {
   return new ipaddr.IPv6(address.parts).toString();
 }

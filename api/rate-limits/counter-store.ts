@@ -1,29 +1,29 @@
-/** What the limiter asks of the place that keeps its counters. */
+/** The interface of the store that keeps the limiter's counters. */
 
-/** The counters cannot be reached, or did not answer in time. */
+/** The counters are unreachable, or did not answer in time. */
 export class CountersUnavailable extends Error {
   constructor(cause?: unknown) {
-    super('The counters of the rate limits cannot be reached.', { cause });
+    super('The counters of the rate limits are unreachable.', { cause });
     this.name = 'CountersUnavailable';
   }
 }
 
-/** How long a request may wait for its counter, in milliseconds; then the counters count as down. */
+/** The time for which a request may wait for its counter, in milliseconds; then the counters count as down. */
 export const storeDeadlineMs = 500;
 
-/** Counters that several processes share. Every method rejects with the driver's error when the store cannot be used. */
+/** Counters that several processes share. Every method rejects with the driver's error if the store is unusable. */
 export interface CounterStore {
   /**
    * Adds to a counter, atomically.
-   * @param keepSeconds how long a counter that is new is kept
+   * @param keepSeconds how long a new counter is kept
    * @param by 1 if absent; -1 takes an earlier call back
-   * @returns the count, this call included
+   * @returns the count, including this call
    */
   increment(key: string, keepSeconds: number, by?: 1 | -1): Promise<number>;
-  /** @returns the count; 0 for a counter that is not there, which this does not make */
+  /** @returns the count; 0 for a missing counter, which this does not create */
   read(key: string): Promise<number>;
   /** Resolves when the store can count. */
   ready(): Promise<void>;
-  /** Gives the connections back; the store cannot be used afterwards. */
+  /** Closes the connections; the store is unusable afterwards. */
   close(): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** Charges calls to the counters of the rate limits, by fixed windows that early retries consume ahead (docs/adr/0002). */
+/**
+ * Charges calls to the counters of the rate limits. It uses fixed windows; early retries consume the next window in advance
+ * (docs/adr/0002).
+ */
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { Secret } from '../../platform/core/secret.ts';
 import { createCircuit } from './circuit.ts';
@@ -17,30 +20,30 @@ export type Verdict = { readonly allowed: true } | { readonly allowed: false; re
 
 export interface Limiter {
   /**
-   * Counts one call of a subject and says whether it may pass.
-   * @param subject the club's id, the student's id or the address counted; stored as a keyed hash
+   * Counts one call of a subject, and decides whether it may pass.
+   * @param subject the club's id, the student's id or the counted address; stored as a keyed hash
    * @param now Unix milliseconds
-   * @throws CountersUnavailable when the counters cannot be reached; at most one wait of half a second each second
+   * @throws CountersUnavailable when the counters are unreachable; at most one wait of half a second each second
    */
   charge(budget: Budget, subject: string, now: number): Promise<Verdict>;
   /**
-   * Counts one call of a caller who shares a club's budget with others. A call that is refused is charged to the next window of
-   * the caller alone (LIM-24).
+   * Counts one call of a caller who shares a club's budget with others. A refused call is charged only to the caller's own next window
+   * (LIM-24).
    * @param of the club's id and the caller's
    * @param now Unix milliseconds
    * @throws CountersUnavailable
    */
   chargeShared(budget: SharedBudget, of: { club: string; caller: string }, now: number): Promise<Verdict>;
   /**
-   * Counts a try that may turn out not to count, such as a sign-in with the right password ({@link Limiter.takeBack}). A refused try
-   * charges no other window: whoever tries may not be the one whom the counter is for.
+   * Counts a try that may later not count, such as a sign-in with the right password ({@link Limiter.takeBack}). A refused try charges no
+   * other window, because the caller may not be the owner of the counter.
    * @throws CountersUnavailable
    */
   attempt(budget: Budget, subject: string, now: number): Promise<Verdict>;
   /** Takes a try back. @param now of the try @throws CountersUnavailable */
   takeBack(budget: Budget, subject: string, now: number): Promise<void>;
   /**
-   * Notes a subject for one to two times so long; the counters hold its keyed hash alone.
+   * Remembers a subject for one to two times the memory's time. The counters hold only its keyed hash.
    * @param now Unix milliseconds
    * @throws CountersUnavailable
    */
@@ -48,16 +51,16 @@ export interface Limiter {
   /** @throws CountersUnavailable */
   isRemembered(memory: Memory, subject: string, now: number): Promise<boolean>;
   /**
-   * Counts in this process alone, by a limit of its own that is far smaller (DEC-29): for calls that must neither be refused
-   * nor be unlimited while the counters are down.
+   * Counts only in this process, by a far smaller limit (DEC-29). It is for calls that must neither be refused nor be unlimited while the
+   * counters are down.
    */
   chargeHere(subject: string, now: number): Verdict;
-  /** Resolves when the counters can be used; rejects with CountersUnavailable. */
+  /** Resolves when the counters are usable; rejects with CountersUnavailable. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What is noted for a time, without being counted. */
+/** A fact that is remembered for a time, without being counted. */
 export interface Memory {
   readonly name: string;
   readonly seconds: number;
@@ -66,30 +69,33 @@ export interface Memory {
 export interface LimiterOptions {
   /** `postgres://` of a migrated database, or `redis://`. */
   readonly url: Secret;
-  /** Keys the hashes that stand for subjects, so that the counters hold no address; the same in every process. */
+  /** The key of the hashes that replace subjects, so that the counters hold no address; equal in every process. */
   readonly masterKey: Secret<Buffer>;
-  /** Milliseconds; measures the rest of a store that is down. */
+  /** Milliseconds; measures how long a store that is down is not called. */
   readonly clock: () => number;
-  /** Called when the store fails, at most about once a second: ordinary writes then pass unlimited, which an operator should see. */
+  /** Called when the store fails, at most about once a second. Ordinary writes then pass unlimited, which an operator should know. */
   readonly onFailure: (error: unknown) => void;
-  /** How long a call waits for its counter; {@link storeDeadlineMs} if absent. Tests of exact counts wait longer than a busy machine needs. */
+  /**
+   * The time for which a call waits for its counter; {@link storeDeadlineMs} if absent. Tests of exact counts wait longer, because their machine
+   * may be busy.
+   */
   readonly deadlineMs?: number;
 }
 
-/** A counter lives from its first charge, which may be a window early, to its window's end; and one window to spare for slow calls. */
+/** A counter lives from its first charge, which may be one window early, to the end of its window, and one more window for slow calls. */
 const windowsKept = 3;
-/** What is remembered counts in the window in which it was noted and in the next one. */
+/** A remembered subject counts in its own window and in the next one. */
 const windowsRemembered = 2;
-/** Subjects that are known to have nothing left until the window after the next; beyond this many the memory starts afresh. */
+/** The most subjects that are known to have no allowance until the window after the next. Beyond this number the memory is cleared. */
 const spentRemembered = 10_000;
 
-/** One after the other: a call that finds one spent costs those after it nothing. */
+/** One after another: a call that finds a counter used up does not charge the counters after it. */
 async function hasAll(counters: readonly { has(): Promise<boolean> }[]): Promise<boolean> {
   for (const one of counters) if (!(await one.has())) return false;
   return true;
 }
 
-/** Opens the counters on connections of their own; they may be down, and may come back. */
+/** Opens the counters on their own connections; they may be down, and may come back. */
 export function createLimiter({
   url,
   masterKey,
@@ -102,7 +108,7 @@ export function createLimiter({
     : openPostgresCounters(url, deadlineMs);
   const hashKey = Buffer.from(hkdfSync('sha256', masterKey.reveal(), '', 'rate limit subjects', 32));
   const reach = createCircuit(clock, onFailure, deadlineMs);
-  /** Counter → the window in which it, and the one after it, were found spent: a flood then costs the store nothing. */
+  /** Maps a counter to the window in which it and the next window were used up. So a flood of calls costs the store nothing. */
   const spent = new Map<string, number>();
 
   const nameOf = (counter: string, subject: string) =>
@@ -117,16 +123,16 @@ export function createLimiter({
       retryAfterSeconds: secondsUntilWindow(next, windowSeconds, now),
     });
     return {
-      /** Known without the store: this window and the next one are spent. */
+      /** Known without the store: this window and the next one are used up. */
       spent: () => (spent.get(name) === window ? refusedUntil(window + 2) : undefined),
-      /** @returns the calls of this window, this one included */
+      /** @returns the calls of this window, including this call */
       count: () => increment(window),
       has: async () => (await increment(window)) <= limit,
       takeBack: () => store.increment(`${name}:${window}`, windowSeconds * windowsKept, -1),
       refusedUntilNext: () => refusedUntil(window + 1),
       /** Charges a refused call to the next window. */
       async refuse(): Promise<Verdict> {
-        // What is counted beyond the limit changes nothing: the next window is consumed at most whole.
+        // Counting beyond the limit changes nothing: at most the whole next window is consumed.
         if ((await increment(window + 1)) < limit) return refusedUntil(window + 1);
         if (spent.size >= spentRemembered) spent.clear();
         spent.set(name, window);

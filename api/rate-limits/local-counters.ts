@@ -1,14 +1,14 @@
-/** Counters of one process, for what must stay limited while the shared counters are down (DEC-29). */
+/** Counters of one process, for calls that must stay limited while the shared counters are down (DEC-29). */
 import type { Verdict } from './limiter.ts';
 import { secondsUntilWindow, windowAt } from './windows.policy.ts';
 
 const windowSeconds = 60;
 /** Enough for a person who mistypes a password, and useless for guessing. */
 const callsOfASubject = 3;
-/** For all subjects together: a guesser with many addresses has no more, and the memory is bounded. */
+/** For all subjects together. An attacker with many addresses gets no more, and the memory is bounded. */
 const callsOfAll = 30;
 
-/** @returns counts one call of a subject by these limits */
+/** @returns a function that counts one call of a subject within these limits */
 export function createLocalCounters(): (subject: string, now: number) => Verdict {
   let current: number | undefined;
   let all = 0;

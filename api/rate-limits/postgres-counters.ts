@@ -1,13 +1,16 @@
-/** Counters of the rate limits in Postgres, on connections of their own: a busy business pool must not delay them, nor they it. */
+/**
+ * Counters of the rate limits in Postgres, on their own connections: they and the busy pool of business statements must not delay each
+ * other.
+ */
 import { Pool } from 'pg';
 import { gathered } from '../../platform/core/gathered.ts';
 import type { Secret } from '../../platform/core/secret.ts';
 import type { CounterStore } from './counter-store.ts';
 
 const table = 'rate_limit_counters';
-/** Statements that count, under way together where one lasts: one connection that stands still must not hold all calls. */
+/** The most counting statements in progress, if one of them is slow: one hanging connection must not hold all calls. */
 const countsAtOnce = 3;
-/** One more clears what has expired. */
+/** One more connection removes expired counters. */
 const connections = countsAtOnce + 1;
 const sweepEveryMs = 30_000;
 /** Small enough that one page stays far below the deadline of a statement. */
@@ -15,12 +18,12 @@ const sweepPage = 1_000;
 
 interface Increment {
   key: string;
-  /** Of a counter that is new. */
+  /** The time for which a new counter is kept. */
   keepSeconds: number;
   by: number;
 }
 
-/** Sorted, so that two processes that count the same calls lock the rows in one order. An expired counter begins anew. */
+/** Sorted, so that two processes that count the same calls lock the rows in one order. An expired counter begins at zero. */
 const countCalls = {
   name: 'count_calls',
   text: `
@@ -34,9 +37,9 @@ const countCalls = {
 
 const sumOf = (increments: readonly Increment[] = []) => increments.reduce((sum, { by }) => sum + by, 0);
 
-/** A {@link CounterStore} that also clears what has expired, which Postgres does not do by itself. */
+/** A {@link CounterStore} that also removes expired counters, which Postgres does not do by itself. */
 export interface PostgresCounters extends CounterStore {
-  /** Deletes the counters that have expired. @returns how many there were */
+  /** Deletes the expired counters. @returns how many there were */
   clearExpired(): Promise<number>;
 }
 
@@ -48,9 +51,9 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
     max: connections,
     keepAlive: true,
     connectionTimeoutMillis: deadlineMs,
-    query_timeout: deadlineMs, // the role's own limits end what goes on in Postgres
+    query_timeout: deadlineMs, // the role's own limits end statements in Postgres
   });
-  pool.on('error', () => undefined); // an idle connection was cut: the pool has dropped it, the next count opens another
+  pool.on('error', () => undefined); // an idle connection broke: the pool has dropped it, and the next count opens another
   const count = async (asked: readonly Increment[]) => {
     const now = Date.now();
     const ofKeys = Map.groupBy(asked, ({ key }) => key);
@@ -64,7 +67,7 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
         now,
       ],
     });
-    // Each caller gets a count of its own: the last one that of the row.
+    // Each caller gets its own count; the last caller gets the count of the row.
     const counts = new Map(rows.map(({ key, points }) => [key, points - sumOf(ofKeys.get(key))]));
     return asked.map(({ key, by }) => {
       const own = (counts.get(key) ?? 0) + by;
@@ -80,14 +83,14 @@ export function openPostgresCounters(url: Secret, deadlineMs: number): PostgresC
       const page = await pool.query(
         `DELETE FROM ${table} WHERE key IN
           (SELECT key FROM ${table} WHERE expire < $1 ORDER BY expire LIMIT ${sweepPage} FOR UPDATE SKIP LOCKED)`,
-        [Date.now()], // expiries are written by the machine's clock
+        [Date.now()], // expiries use the machine's clock
       );
       cleared += page.rowCount ?? 0;
       if ((page.rowCount ?? 0) < sweepPage) return cleared;
     }
   }
   const sweep = setInterval(() => {
-    clearExpired().catch(() => undefined); // what is left is cleared the next time
+    clearExpired().catch(() => undefined); // the next round removes the rest
   }, sweepEveryMs).unref();
 
   return {

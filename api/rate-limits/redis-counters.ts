@@ -1,4 +1,4 @@
-/** Counters of the rate limits in Redis, which forgets them by itself when they expire. */
+/** Counters of the rate limits in Redis, which removes expired counters by itself. */
 import { Redis } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Secret } from '../../platform/core/secret.ts';
@@ -12,20 +12,20 @@ export function openRedisCounters(url: Secret, deadlineMs: number): CounterStore
     lazyConnect: true,
     connectTimeout: deadlineMs,
     commandTimeout: deadlineMs,
-    socketTimeout: deadlineMs * 2, // a connection that has gone silent is replaced, not waited for
-    enableOfflineQueue: false, // a count that cannot be made now is of no use later
-    autoResendUnfulfilledCommands: false, // it may have been counted already
+    socketTimeout: deadlineMs * 2, // a silent connection is replaced
+    enableOfflineQueue: false, // a count that cannot be made now is useless later
+    autoResendUnfulfilledCommands: false, // the call may have been counted already
     maxRetriesPerRequest: 0,
     retryStrategy: () => reconnectAfterMs,
   });
-  redis.on('error', () => undefined); // each count that fails says so itself
+  redis.on('error', () => undefined); // each count that fails reports it itself
   const counters = new RateLimiterRedis({
     storeClient: redis,
     keyPrefix: 'rate_limit_counters',
-    points: 0, // limits are judged by the limiter, which needs the count alone
+    points: 0, // the limiter judges the limits, and needs only the count
     duration: 0,
   });
-  const firstConnection = redis.connect().catch(() => undefined); // if it fails, ioredis goes on trying
+  const firstConnection = redis.connect().catch(() => undefined); // if it fails, ioredis keeps trying
 
   return {
     async increment(key, keepSeconds, by = 1) {

@@ -1,27 +1,30 @@
-/** The rate limits as a table (LIM-1 to LIM-11), and which row a request falls under. */
+/** The rate limits as a table (LIM-1 to LIM-11), and the row of a request. */
 
 export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** One budget of calls: rows that name the same counter spend from it together. */
+/** One budget of calls. Rows with the same counter share it. */
 export interface Budget {
   readonly counter: string;
   /** Calls that one subject may make in one window. */
   readonly limit: number;
   readonly windowSeconds: number;
-  /** Whose calls are counted together. Callers who spend one club's budget have bounds of their own ({@link file://./shared-budgets.policy.ts}). */
+  /**
+   * The subject whose calls are counted together. Callers who share one club's budget also have their own bounds ({@link
+   * file://./shared-budgets.policy.ts}).
+   */
   readonly scope: 'club' | 'student' | 'administrator' | 'file' | 'account' | 'ip';
 }
 
 /** One row of the table. */
 export interface Rule extends Budget {
-  /** What is limited, for people. */
+  /** The name of the limited action, for people. */
   readonly name: string;
   readonly methods: readonly WriteMethod[];
-  /** In the form of the contract: `{parameter}` stands for one segment, a final `*` for nothing or anything below. */
+  /** In the form of the contract: `{parameter}` matches one segment, a final `*` matches any segments or none. */
   readonly path: string;
   /**
-   * What happens while the counters cannot be reached: the call is let through, counted in its process by a small limit, or
-   * answered `503 rate_limit_unavailable`.
+   * What happens while the counters are unreachable: the call passes, is counted in its process by a small limit, or gets `503
+   * rate_limit_unavailable`.
    */
   readonly whenDown: 'pass' | 'local' | 'refuse';
 }
@@ -32,17 +35,17 @@ const writeMethods: readonly WriteMethod[] = ['POST', 'PUT', 'PATCH', 'DELETE'];
 const classroom = '/v1/clubs/{clubId}/classroom';
 
 const writeRate = { limit: 60, windowSeconds: minute };
-/** One limit for all credential routes (LIM-4): sign-up in a classroom and administrators spend from it too (DEC-25). */
+/** One limit for all credential routes (LIM-4): sign-up in a classroom and administrators use it too (DEC-25). */
 const credentials: Budget = { counter: 'credentials', limit: 10, windowSeconds: minute, scope: 'ip' };
-/** One row that names two paths for one act, so a student's comments are counted together wherever they are published. */
+/** One row with two paths for one action, so that a student's comments are counted together on lessons and posts. */
 const comments: Budget = { counter: 'comments', limit: 10, windowSeconds: minute, scope: 'student' };
-/** "Combined": booking and cancelling spend from one budget. */
+/** "Combined": booking and cancelling use one budget. */
 const mentorshipSessions: Budget = { counter: 'mentorship_sessions', limit: 30, windowSeconds: hour, scope: 'student' };
 
-/** Two ways of ending what a member or an invited person may do. */
+/** Two ways to end the rights of a member or an invited person. */
 const memberChanges: Budget = { counter: 'member_changes', ...writeRate, scope: 'administrator' };
 
-/** The club write limit; administrators use it on classroom paths as well. */
+/** The club write limit; administrators also use it on classroom paths. */
 export const clubWrites: Rule = {
   name: 'Write operations of a club',
   methods: writeMethods,
@@ -54,8 +57,7 @@ export const clubWrites: Rule = {
 };
 
 /**
- * What a student's call on a path of the club is charged to first (DEC-53): it counts for the student, whether or not it
- * changes something.
+ * The first charge of a student's call on a path of the club (DEC-53). It counts for the student, whether or not it changes something.
  */
 export const studentWritesOfClub: Rule = {
   ...clubWrites,
@@ -65,7 +67,7 @@ export const studentWritesOfClub: Rule = {
   scope: 'student',
 };
 
-/** How much of {@link clubWrites} all students of a club may spend together, so that its administrators keep the rest (DEC-53). */
+/** The part of {@link clubWrites} that all students of a club may use together, so that its administrators keep the rest (DEC-53). */
 export const studentsShareOfClub: Rule = {
   ...clubWrites,
   name: "Changes of the club's students",
@@ -74,8 +76,8 @@ export const studentsShareOfClub: Rule = {
 };
 
 /**
- * Calls that fail authentication or membership where a club or a student would be charged: they count for the address
- * that they come from, by the rate of "per IP elsewhere", so an outsider cannot exhaust a club's 60.
+ * Calls that fail authentication or membership on a path that charges a club or a student. They count for their address at the rate of
+ * "per IP elsewhere", so that an outsider cannot use up a club's 60.
  */
 export const refusedCalls: Rule = {
   name: 'Refused write operations',
@@ -90,8 +92,8 @@ export const refusedCalls: Rule = {
 const quarterOfAnHour = 900;
 
 /**
- * Sign-ins that fail (LIM-26): of an account from sources that it does not know, and from each device or network that it knows. What
- * strangers spend costs the account's own devices nothing.
+ * Failed sign-ins (LIM-26): of an account from unknown sources, and from each device or network that the account knows. Tries of
+ * strangers do not affect the account's own devices.
  */
 export const failedSignIns: Budget = {
   counter: 'failed_sign_ins',
@@ -101,7 +103,7 @@ export const failedSignIns: Budget = {
 };
 export const failedSignInsOfSource: Budget = { ...failedSignIns, counter: 'failed_sign_ins_of_source' };
 
-/** Codes of registration links that are none (LIM-27). */
+/** Invalid codes of registration links (LIM-27). */
 export const wrongCodesOfStudent: Budget = {
   counter: 'wrong_registration_codes',
   limit: 10,
@@ -115,7 +117,7 @@ export const wrongCodesOfSource: Budget = {
   scope: 'ip',
 };
 
-/** Beginning resumable uploads, on a listener of their own: for a student, or for a club's library (LIM-22). */
+/** The beginning of resumable uploads, on their own listener: for a student, or for a club's library (LIM-22). */
 export const uploadCreations: Budget = { counter: 'upload_creations', ...writeRate, scope: 'student' };
 export const libraryUploadCreations: Budget = {
   ...uploadCreations,
@@ -123,19 +125,19 @@ export const libraryUploadCreations: Budget = {
   scope: 'club',
 };
 
-/** Requests for archives, on the same listener: a client that takes one in parts makes several (LIM-23). */
+/** Requests for archives, on the same listener. A client that downloads an archive in parts makes several (LIM-23). */
 export const archiveRequests: Budget = { counter: 'archive_requests', ...writeRate, scope: 'student' };
 
-/** Looking at the page of a preview, which needs no session: a person opens some, and nobody needs more (LIM-29). */
+/** Requests for the page of a preview, which needs no session. A person opens a few, and no person needs more (LIM-29). */
 export const previewPages: Budget = { counter: 'preview_pages', ...writeRate, scope: 'ip' };
 
 /**
- * Every row; where several match, the most specific replaces the others ({@link ruleFor}). The order has no meaning.
+ * Every row. If several match, the most specific one applies ({@link ruleFor}). The order has no meaning.
  *
- * - `GET /v1/auth/session` and its `DELETE` are exempt from the credential limit because that row is for `POST`: the one
- *   is a read, the other a write "elsewhere".
- * - `POST /webhooks/billing` is no `{platform}/{token}` path, so it is a write "elsewhere": plan changes come one by one
- *   from one processor, which resends after a 429.
+ * - `GET /v1/auth/session` and its `DELETE` are exempt from the credential limit, because that row is for `POST`. The first is a read,
+ * the second a write "elsewhere".
+ * - `POST /webhooks/billing` does not match `{platform}/{token}`, so it is a write "elsewhere". Plan changes come one by one from one
+ * processor, which resends after a 429.
  */
 export const rules: readonly Rule[] = [
   {
@@ -154,7 +156,7 @@ export const rules: readonly Rule[] = [
     methods: ['POST'],
     path: '/v1/auth/admin/*',
     ...credentials,
-    whenDown: 'local', // only the classroom's are refused (LIM-18); these are not left to be guessed at (DEC-29)
+    whenDown: 'local', // only the classroom's credential routes are refused (LIM-18); here the local limit prevents guessing (DEC-29)
   },
   { name: 'Classroom sign-up', methods: ['POST'], path: `${classroom}/sign-up`, ...credentials, whenDown: 'refuse' },
   {
@@ -167,7 +169,7 @@ export const rules: readonly Rule[] = [
     scope: 'ip',
     whenDown: 'pass',
   },
-  // Who may end what somebody else may do can always do so, whatever that person spends (LIM-25).
+  // A person who may end another person's rights can always do so, whatever that person's calls have used up (LIM-25).
   {
     name: 'Removing and demoting members',
     methods: ['DELETE', 'PATCH'],
@@ -272,7 +274,7 @@ export const rules: readonly Rule[] = [
   },
 ];
 
-/** The rows with their paths taken apart, those with the most literal segments first. */
+/** The rows with split paths, the paths with the most literal segments first. */
 const bySpecificity = rules
   .map((rule) => {
     const segments = segmentsOf(rule.path);
@@ -283,15 +285,14 @@ const bySpecificity = rules
   .toSorted((left, right) => right.literals - left.literals);
 
 /**
- * The row that a request falls under: of those that match, the one with the most literal segments.
+ * The row of a request: among the rows that match, the one with the most literal segments.
  *
- * Works on the path alone, whether or not an operation answers there, so that operations that come later and paths that
- * lead nowhere are limited too. Differences of spelling that a router or a proxy might forgive (case, percent-encoding,
- * doubled and trailing slashes) lead to the same row.
+ * It uses only the path, whether or not an operation answers there. So later operations and paths without an operation are limited too.
+ * Spellings that a router or a proxy might accept (case, percent-encoding, doubled and trailing slashes) lead to the same row.
  *
- * @param request the method, and the path that the router matches: still percent-encoded; without origin, query and
- *   fragment, which must not be cut off in another way than the router's (an absolute-form target would dodge its row)
- * @returns undefined for everything that is no write: reads are not limited
+ * @param request the method, and the path that the router matches: still percent-encoded; without origin, query and fragment, which must
+ * be cut off as the router does it (an absolute-form target would avoid its row)
+ * @returns undefined for every request that is not a write: reads are not limited
  */
 export function ruleFor(request: { readonly method: string; readonly path: string }): Rule | undefined {
   const method = writeMethods.find((candidate) => candidate === request.method.toUpperCase());
@@ -305,7 +306,7 @@ export function ruleFor(request: { readonly method: string; readonly path: strin
   )?.rule;
 }
 
-/** Taken apart before it is decoded: an encoded slash belongs to its segment, for the router too. */
+/** The path is split before it is decoded, because an encoded slash belongs to its segment for the router too. */
 function segmentsOf(path: string): readonly string[] {
   return path
     .split('/')
@@ -317,7 +318,7 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    return segment; // malformed encoding names no literal of the table; it may still stand for a parameter
+    return segment; // malformed encoding matches no literal of the table; it may still match a parameter
   }
 }
 

@@ -1,23 +1,23 @@
 /**
- * How callers spend a budget that a whole club shares (LIM-24): nobody can spend what others need. Each caller has a budget of their
- * own, and a share of it that passes although the others have spent the club's (docs/adr/0049).
+ * How callers share the budget of a whole club (LIM-24): no caller can use up the calls of the others. Each caller has a budget of their
+ * own. A share of it passes even if the others have used up the club's budget (docs/adr/0049).
  */
 import type { Budget } from './rules.policy.ts';
 
-/** Who spends from a club's budgets. Callers of one kind have the same bounds. */
+/** The kinds of callers that share a club's budgets. Callers of one kind have the same bounds. */
 export type SpenderKind = 'admin' | 'student' | 'file';
 
-/** The bounds of one kind of caller, as parts of the limit of the club's budget. */
+/** The bounds of one kind of caller, as fractions of the club's budget. */
 interface Bounds {
-  /** What one caller may spend in a window. */
+  /** The calls of one caller in a window. */
   readonly own: number;
-  /** What passes of it although the club's budget is spent. */
+  /** The calls of one caller that pass even if the club's budget is used up. */
   readonly share: number;
-  /** What the shares of all callers of the kind add to the club's budget at most. */
+  /** The most calls that the shares of all callers of the kind add to the club's budget. */
   readonly reserve: number;
 }
 
-/** A kind is one row. A key of the API would have the row of an administrator. */
+/** One row for each kind. An API key would have the row of an administrator. */
 const bounds: Readonly<Record<SpenderKind, Bounds>> = {
   admin: { own: 1, share: 1 / 4, reserve: 5 },
   student: { own: 1 / 6, share: 1 / 15, reserve: 2 },
@@ -27,21 +27,21 @@ const bounds: Readonly<Record<SpenderKind, Bounds>> = {
 
 const scopes = { admin: 'administrator', student: 'student', file: 'file' } as const;
 
-/** One budget of a club, as one caller spends from it. */
+/** A club's budget as one caller may use it. */
 export interface SharedBudget {
-  /** The caller's own. What is refused to the caller is charged to its next window alone. */
+  /** The caller's own budget. A refused call is charged only to its next window. */
   readonly own: Budget;
-  /** How many calls of the own budget pass although `pools` are spent. */
+  /** The calls of the own budget that pass even if `pools` are used up. */
   readonly share: number;
-  /** What all of them spend together; a call that finds one spent does not reach those after it. */
+  /** The shared budgets. A call that finds one used up does not charge the budgets after it. */
   readonly pools: readonly Budget[];
-  /** How many calls of all callers together pass by their shares when `pools` are spent. */
+  /** The calls of all callers that pass by their shares while `pools` are used up. */
   readonly reserve: Budget;
 }
 
 /**
  * @param budget the club's
- * @param narrower a budget that callers of this kind spend together before they reach the club's
+ * @param narrower a budget that callers of this kind share before they reach the club's
  */
 export function sharedBudget(budget: Budget, kind: SpenderKind, narrower: readonly Budget[] = []): SharedBudget {
   const { own, share, reserve } = bounds[kind];

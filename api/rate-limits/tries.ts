@@ -1,6 +1,6 @@
 /**
- * Bounds on guessing: sign-ins with a wrong password (LIM-26), and codes of registration links that are none (LIM-27). A try is counted
- * before it is made, so that many at a time do not pass the bound, and is taken back if it was no wrong guess.
+ * Limits on guessing: sign-ins with a wrong password (LIM-26), and invalid codes of registration links (LIM-27). A try is counted before
+ * it is made, so that simultaneous tries do not pass the limit. It is taken back if it was not a wrong guess.
  */
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { addressesCounted } from './client-ip.policy.ts';
@@ -26,15 +26,15 @@ interface Source {
 }
 
 interface SignInTry extends Source {
-  /** Names the account by what the caller wrote, whether or not there is one: both count alike. */
+  /** The account as the caller wrote it, whether or not it exists: both count alike. */
   readonly account: string;
-  /** A device that has had a session of the account before, if the caller proves to be one. */
+  /** A device with an earlier session of the account, if the caller proves it. */
   readonly device: string | undefined;
-  /** While the counters are down: the classroom's routes answer 503 (LIM-18), the administrators' pass (DEC-29). */
+  /** While the counters are down, the classroom's routes answer 503 (LIM-18), and the administrators' routes pass (DEC-29). */
   readonly whenDown: 'refuse' | 'pass';
 }
 
-/** A network that has had a session of the account is known to it for 30 to 60 days. */
+/** A network with a session of the account is known to the account for 30 to 60 days. */
 const knownNetworks: Memory = { name: 'known_networks', seconds: 30 * 86_400 };
 
 interface Counted {
@@ -43,9 +43,9 @@ interface Counted {
 }
 
 /**
- * Makes a sign-in within its bound: ten wrong passwords in a quarter of an hour for all sources that the account does not know, and
- * ten for each device or network that it knows.
- * @throws DomainError rate_limited, in the same way for an account that does not exist; what `signIn` throws
+ * Makes a sign-in within its limit: ten wrong passwords in a quarter of an hour for all unknown sources together, and ten for each device
+ * or network that the account knows.
+ * @throws DomainError rate_limited, also for an account that does not exist; the errors of `signIn`
  */
 export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () => Promise<T>): Promise<T> {
   const answer = await within(limiter, of, 'invalid_credentials', () => signInCount(limiter, of), signIn);
@@ -53,7 +53,10 @@ export async function trySignIn<T>(limiter: Counting, of: SignInTry, signIn: () 
   return answer;
 }
 
-/** Notes that the account had a session from this network. Nothing is thrown: a device that is not noted is a stranger later. */
+/**
+ * Remembers that the account had a session from this network. It throws nothing: a network that is not remembered counts as unknown
+ * later.
+ */
 export async function rememberNetwork(
   limiter: Counting,
   { account, ip, now }: Omit<SignInTry, 'device' | 'whenDown'>,
@@ -62,9 +65,9 @@ export async function rememberNetwork(
 }
 
 /**
- * Claims a code within the bounds on wrong ones, of a student and of an address.
- * @param studentId absent for somebody who signs up
- * @throws DomainError rate_limited, for right codes too; what `claim` throws
+ * Claims a code within the limits on wrong codes of a student and of an address.
+ * @param studentId absent for a person who signs up
+ * @throws DomainError rate_limited, for right codes too; the errors of `claim`
  */
 export async function tryCode<T>(
   limiter: Counting,
@@ -81,14 +84,14 @@ export async function tryCode<T>(
 }
 
 async function signInCount(limiter: Counting, { account, device, ip, now }: SignInTry): Promise<readonly Counted[]> {
-  // Asked in any case: the time of the answer tells nothing about the device.
+  // Always asked, so that the time of the answer reveals nothing about the device.
   const isKnown = await limiter.isRemembered(knownNetworks, networkOf(account, ip), now);
   const source = device ?? (isKnown ? networkOf(account, ip) : undefined);
   if (source === undefined) return [{ budget: failedSignIns, subject: account }];
   return [{ budget: failedSignInsOfSource, subject: `${account} ${source}` }];
 }
 
-/** The narrowest network that a limit counts: a subscriber's. */
+/** The narrowest network that a limit counts, which is a subscriber's. */
 function networkOf(account: string, ip: string): string {
   return `${account} ${addressesCounted(ip)[0]?.subject ?? ip}`;
 }

@@ -1,8 +1,8 @@
-/** Fixed windows that are aligned to the clock: which one a moment is in, and how long until one begins (docs/adr/0002). */
+/** Fixed windows that are aligned to the clock: the window of a moment, and the time until a window begins (docs/adr/0002). */
 
 /**
  * @param now Unix milliseconds
- * @returns the number of the window that holds this moment, counted from the epoch
+ * @returns the number of the window that contains this moment, counted from the epoch
  */
 export function windowAt(now: number, windowSeconds: number): number {
   return Math.floor(now / (windowSeconds * 1_000));

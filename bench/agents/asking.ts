@@ -1,4 +1,4 @@
-/** One question and its streamed answer: through the product, and from the bare SDK; with the time at which each piece came. */
+/** One question and its streamed answer, through the product and from the bare SDK, with the arrival time of each piece. */
 import type Anthropic from '@anthropic-ai/sdk';
 import { eventsOf } from '../../dev/event-stream.ts';
 import { steadyMs } from '../../dev/fake-model.ts';
@@ -9,25 +9,25 @@ export interface StreamedAnswer {
   readonly question: string;
   readonly askedAt: number;
   text: string;
-  /** When the text up to so many characters had come. */
+  /** The time when the text up to each number of characters had arrived. */
   readonly arrivals: { readonly at: number; readonly end: number }[];
 }
 
-let asked = 0;
-/** No two are alike, so that each is found again among what the model was asked. */
+let questionCount = 0;
+/** All questions differ, so that each is found again among the requests to the model. */
 function nextQuestion(): string {
-  asked += 1;
-  return `Which bend joins rope ${asked} to a rope? (question ${asked}.)`;
+  questionCount += 1;
+  return `Which bend joins rope ${questionCount} to a rope? (question ${questionCount}.)`;
 }
 
 /**
- * @param begun is called with the first piece of the answer
- * @throws Error when it does not end in `done`
+ * @param onBegin called with the first piece of the answer
+ * @throws Error if it does not end in `done`
  */
 export async function askProduct(
   api: string,
   student: BenchStudent,
-  begun: () => void = () => {},
+  onBegin: () => void = () => {},
 ): Promise<StreamedAnswer> {
   const question = nextQuestion();
   const received: StreamedAnswer = { question, askedAt: steadyMs(), text: '', arrivals: [] };
@@ -38,18 +38,18 @@ export async function askProduct(
   });
   if (!response.ok || response.body === null) throw new Error(`A question was answered ${response.status}.`);
   for await (const { event, data } of eventsOf(response.body)) {
-    if (event === 'delta') note(received, (data as { text: string }).text, begun);
+    if (event === 'delta') note(received, (data as { text: string }).text, onBegin);
     if (event === 'error') throw new Error(`An answer failed: ${JSON.stringify((data as { error: object }).error)}`);
     if (event === 'done') return received;
   }
   throw new Error('A stream ended before its answer.');
 }
 
-/** The same request to the model as the product makes, with another question. */
+/** The same request to the model as the product's, with another question. */
 export async function askBare(
   client: Anthropic,
   request: Anthropic.MessageStreamParams,
-  begun: () => void = () => {},
+  onBegin: () => void = () => {},
 ): Promise<StreamedAnswer> {
   const question = nextQuestion();
   const last = request.messages.at(-1);
@@ -57,13 +57,13 @@ export async function askBare(
   const content = [...blocks.slice(0, -1), { type: 'text' as const, text: question }];
   const received: StreamedAnswer = { question, askedAt: steadyMs(), text: '', arrivals: [] };
   const stream = client.messages.stream({ ...request, messages: [{ role: 'user', content }] });
-  stream.on('text', (text) => note(received, text, begun));
+  stream.on('text', (text) => note(received, text, onBegin));
   await stream.finalMessage();
   return received;
 }
 
-function note(received: StreamedAnswer, text: string, begun: () => void): void {
+function note(received: StreamedAnswer, text: string, onBegin: () => void): void {
   received.text += text;
   received.arrivals.push({ at: steadyMs(), end: received.text.length });
-  if (received.arrivals.length === 1) begun();
+  if (received.arrivals.length === 1) onBegin();
 }

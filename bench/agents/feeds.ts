@@ -1,4 +1,4 @@
-/** How often ten API processes read from Postgres while each follows some of 50 answers that are being written. */
+/** The rate at which ten API processes read from Postgres while each follows some of 50 answers that are being written. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
@@ -12,9 +12,9 @@ import { onFreshStack, progress, quantile, report } from '../support.ts';
 
 const apis = 10;
 const answers = 50;
-/** Answers are written by as many workers; each writes its own some ten times a second. */
+/** The number of workers that write the answers; each writes its own about ten times a second. */
 const workerCounts = [1, 4];
-/** Of each answer: 50 deltas a second. */
+/** The pause between deltas of an answer: 50 a second. */
 const delayMs = 20;
 const characters = 24;
 const seconds = 10;
@@ -43,11 +43,11 @@ async function measure(source: DataSource, databaseUrl: string, workers: number)
       async failpoint() {},
     }),
   );
-  const left = new AbortController();
+  const readerLeaving = new AbortController();
   const lags: number[] = [];
   const following = ids.map(async (id, index) => {
     let rest = '';
-    for await (const text of feeds[index % apis]?.follow(id, 0, left.signal) ?? []) {
+    for await (const text of feeds[index % apis]?.follow(id, 0, readerLeaving.signal) ?? []) {
       const now = performance.now();
       const words = (rest + text).split(' ');
       rest = words.pop() ?? '';
@@ -72,7 +72,7 @@ async function measure(source: DataSource, databaseUrl: string, workers: number)
     }),
   );
   const { reads, followers, notifies } = queries.stop();
-  left.abort();
+  readerLeaving.abort();
   await Promise.all(following);
   for (const writer of writers) writer.close();
   for (const feed of feeds) await feed.stop();
@@ -87,17 +87,17 @@ async function measure(source: DataSource, databaseUrl: string, workers: number)
 
 /** Counts the feeds' reads and the writers' NOTIFYs at the pool. */
 function countQueries(source: DataSource): { stop(): { reads: number; followers: number; notifies: number } } {
-  const pool = (source.driver as unknown as { master: { query: (...given: unknown[]) => unknown } }).master;
+  const pool = (source.driver as unknown as { master: { query: (...queryArguments: unknown[]) => unknown } }).master;
   const { query } = pool;
   const count = { reads: 0, followers: 0, notifies: 0 };
-  pool.query = (...given) => {
-    const { name, values } = given[0] as { name?: string; values?: unknown[][] };
+  pool.query = (...queryArguments) => {
+    const { name, values } = queryArguments[0] as { name?: string; values?: unknown[][] };
     if (name === 'answer_parts') {
       count.reads++;
       count.followers += values?.[0]?.length ?? 0;
     }
     if (name === 'notify_answers') count.notifies++;
-    return query.apply(pool, given);
+    return query.apply(pool, queryArguments);
   };
   return {
     stop() {
@@ -107,7 +107,7 @@ function countQueries(source: DataSource): { stop(): { reads: number; followers:
   };
 }
 
-/** Answers that are being generated, each of a student of its own. */
+/** Answers in generation, each of its own student. */
 async function buildAnswers(source: DataSource): Promise<Id[]> {
   const rows = await source.query<{ id: Id }[]>(
     `WITH club AS (INSERT INTO clubs (id, name, slug, created_at) SELECT id, 'Club', id::text, now() FROM (SELECT gen_random_uuid() AS id) one RETURNING id),

@@ -6,17 +6,17 @@ import type { Sent } from './model-server.ts';
 export interface Figures {
   /** From the question to the first piece of its answer, in milliseconds. */
   readonly firsts: readonly number[];
-  /** Of it, until the model server has sent that piece: the rest is its way back. */
+  /** The part of it until the model server sent that piece; the rest is the way back. */
   readonly reached: readonly number[];
-  /** Of each delta: from the model server to the client, in milliseconds. */
+  /** The delay of each delta from the model server to the client, in milliseconds. */
   readonly lags: readonly number[];
-  /** Deltas that the model server sent and a client did not get in their place. */
+  /** Deltas that the model server sent and that a client did not get in order. */
   readonly lost: number;
 }
 
-/** @throws Error where a question never came to the model server */
-export function compare(received: readonly StreamedAnswer[], sent: readonly Sent[]): Figures {
-  const byQuestion = new Map(sent.map((one) => [questionIn(one), one]));
+/** @throws Error if a question never reached the model server */
+export function compare(received: readonly StreamedAnswer[], serverRecords: readonly Sent[]): Figures {
+  const byQuestion = new Map(serverRecords.map((one) => [questionIn(one), one]));
   const figures = received.map((one) => {
     const answer = byQuestion.get(one.question);
     if (!answer) throw new Error('A question did not come to the model server.');
@@ -26,26 +26,26 @@ export function compare(received: readonly StreamedAnswer[], sent: readonly Sent
     firsts: figures.map(({ first }) => first),
     reached: figures.map(({ reached }) => reached),
     lags: figures.flatMap(({ lags }) => lags),
-    lost: figures.reduce((sum, { lost }) => sum + lost, 0),
+    lost: figures.reduce((sum, { lost: lostDeltas }) => sum + lostDeltas, 0),
   };
 }
 
-function compareOne({ askedAt, text, arrivals }: StreamedAnswer, sent: Sent) {
+function compareOne({ askedAt, text, arrivals }: StreamedAnswer, serverRecords: Sent) {
   const lags: number[] = [];
-  let lost = 0;
+  let lostDeltas = 0;
   let place = 0;
-  sent.deltaEnds.forEach((end, index) => {
-    const start = sent.deltaEnds[index - 1] ?? 0;
+  serverRecords.deltaEnds.forEach((end, index) => {
+    const start = serverRecords.deltaEnds[index - 1] ?? 0;
     while ((arrivals[place]?.end ?? Infinity) < end) place += 1;
     const arrival = arrivals[place];
-    if (arrival === undefined || text.slice(start, end) !== sent.text.slice(start, end)) lost += 1;
-    else lags.push(arrival.at - (sent.deltasAt[index] ?? Number.NaN));
+    if (arrival === undefined || text.slice(start, end) !== serverRecords.text.slice(start, end)) lostDeltas += 1;
+    else lags.push(arrival.at - (serverRecords.deltasAt[index] ?? Number.NaN));
   });
   return {
     first: (arrivals[0]?.at ?? Number.NaN) - askedAt,
-    reached: (sent.deltasAt[0] ?? Number.NaN) - askedAt,
+    reached: (serverRecords.deltasAt[0] ?? Number.NaN) - askedAt,
     lags,
-    lost,
+    lost: lostDeltas,
   };
 }
 
@@ -55,7 +55,7 @@ function questionIn({ body }: Sent): string {
   return last.content.at(-1)?.text ?? '';
 }
 
-/** p50 and p95 of ours and of the bare SDK's, and how much ours are above: for {@link report}. */
+/** p50 and p95 of the product and of the bare SDK, and the difference: for {@link report}. */
 export function beside(ours: readonly number[], bare: readonly number[]): Record<string, number> {
   const [p50, p95] = [quantile(ours, 0.5), quantile(ours, 0.95)];
   const [bareP50, bareP95] = [quantile(bare, 0.5), quantile(bare, 0.95)];

@@ -1,4 +1,4 @@
-/** One question after the other, at rest in between: the time to the first piece of the answer, and of each piece on its way. */
+/** Asks one question after the other, with pauses: the time to the first piece of the answer, and the delay of each piece. */
 import Anthropic from '@anthropic-ai/sdk';
 import { report } from '../support.ts';
 import { askBare, askProduct, type StreamedAnswer } from './asking.ts';
@@ -6,7 +6,7 @@ import { beside, compare } from './figures.ts';
 import { pick, type Scene } from './scene.ts';
 
 const questions = 60;
-/** Of each answer: a second of it. */
+/** The length of each answer: about a second. */
 const recite = { deltas: 50, characters: 24 };
 const delayMs = 20;
 
@@ -16,13 +16,13 @@ export async function measureLatency(scene: Scene, request: Anthropic.MessageStr
   const client = new Anthropic({ apiKey: 'bench', baseURL: server.url, maxRetries: 0 });
   const [received, bareReceived]: [StreamedAnswer[], StreamedAnswer[]] = [[], []];
   await server.obey({ recite, delayMs });
-  // By turns, so that whatever else the machine does meanwhile is in both.
+  // Alternately, so that other load on the machine affects both.
   for (let index = 0; index < questions; index += 1) {
     bareReceived.push(await askBare(client, request));
     received.push(await askProduct(pick(apis, index), pick(students, index)));
   }
-  const sent = await server.requests();
-  const [ours, bare] = [compare(received, sent), compare(bareReceived, sent)];
+  const serverRecords = await server.requests();
+  const [ours, bare] = [compare(received, serverRecords), compare(bareReceived, serverRecords)];
   report('first delta ms', beside(ours.firsts, bare.firsts));
   report('of it, until the model says it, ms', beside(ours.reached, bare.reached));
   report('delta lag ms', beside(ours.lags, bare.lags));

@@ -1,24 +1,24 @@
-/** The fake model in a process of its own, told what to do and asked what it has sent. */
+/** The fake model in a separate process, controlled and read over HTTP. */
 import type { Script } from '../../dev/fake-model.ts';
 
-/** What it sent for one request; the times are of the machine's steady clock, in milliseconds. */
+/** Its record of one request; times are of the machine's steady clock, in milliseconds. */
 export interface Sent {
   readonly body: ModelBody;
   readonly outcome: string;
   readonly text: string;
   readonly deltasAt: readonly number[];
-  /** The characters of the text up to the end of each delta. */
+  /** The number of characters up to the end of each delta. */
   readonly deltaEnds: readonly number[];
 }
 
-/** Of a request's body, what the bench reads. */
+/** The parts of a request's body that the bench reads. */
 export interface ModelBody {
   readonly messages: readonly unknown[];
 }
 
 export interface ModelServer {
   readonly url: string;
-  /** Forgets what was, and does this with every request from now on. */
+  /** Forgets earlier instructions, and runs this script for every request from now on. */
   obey(script: Script): Promise<void>;
   requests(): Promise<Sent[]>;
 }

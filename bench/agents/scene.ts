@@ -1,4 +1,4 @@
-/** What the measurements of agents act on: a model server, a worker, two API processes, and students who may ask an agent. */
+/** The scene of the agent measurements: a model server, a worker, two API processes, and students who may ask an agent. */
 import { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
@@ -10,10 +10,10 @@ import { migrate } from '../../commands/migrate.ts';
 import { onFreshStack } from '../support.ts';
 import { modelServerAt, type ModelServer } from './model-server.ts';
 
-/** The cheapest: many questions at once must not use a club's budget up. */
+/** The cheapest model, so that many questions do not use up a club's budget. */
 const model = 'claude-haiku-5-5';
 
-/** Asking takes a student of an agent's club; a rate limit counts each student by themselves. */
+/** A student of an agent's club; the rate limit counts each student separately. */
 export interface BenchStudent {
   readonly clubId: Id;
   readonly publicId: string;
@@ -24,7 +24,7 @@ export interface Scene {
   readonly server: ModelServer;
   /** Addresses of the API processes. */
   readonly apis: readonly string[];
-  /** Process ids by what they are, for what they cost. */
+  /** Process ids by role, to measure the cost of each. */
   readonly processes: { readonly apis: readonly number[]; readonly worker: number; readonly model: number };
   readonly students: readonly BenchStudent[];
 }
@@ -56,7 +56,7 @@ export async function onAgentScene(measure: (scene: Scene) => Promise<void>): Pr
   });
 }
 
-/** Each in its turn. */
+/** The items in rotation. */
 export function pick<T>(list: readonly T[], index: number): T {
   return list[index % list.length] as T;
 }

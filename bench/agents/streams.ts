@@ -1,4 +1,7 @@
-/** So many streams at once: how their deltas come beside as many of the bare SDK, what the processes take meanwhile, and what was lost. */
+/**
+ * Many simultaneous streams: the delay of their deltas compared with equally many of the bare SDK, the cost of the processes, and lost
+ * deltas.
+ */
 import Anthropic from '@anthropic-ai/sdk';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progress, report } from '../support.ts';
@@ -8,14 +11,14 @@ import { beside, compare } from './figures.ts';
 import { pick, type Scene } from './scene.ts';
 
 const counts = [1, 50, 200];
-/** Of each answer: 50 deltas a second. */
+/** The length of each delta; 50 deltas a second. */
 const characters = 24;
 const delayMs = 20;
-/** Students do not ask all in one moment: 20 a second. */
+/** Students do not all ask at the same moment: 20 a second. */
 const startEveryMs = 50;
-/** While all streams are under way. */
+/** The seconds of cost measurement while all streams run. */
 const costSeconds = 4;
-/** Beyond the starts: for those that begin late, and for the costs. */
+/** Time beyond the starts: for late beginnings, and for the cost measurement. */
 const togetherMs = 8_000;
 
 /** @param request to the model, as the product makes it */
@@ -33,7 +36,7 @@ async function measureCount(scene: Scene, request: Anthropic.MessageStreamParams
   await server.obey({ recite, delayMs });
   const bareReceived = await startAll(
     count,
-    (_, begun) => askBare(client, request, begun),
+    (_, onBegin) => askBare(client, request, onBegin),
     async () => {},
   );
   const bare = compare(bareReceived, await server.requests());
@@ -43,7 +46,7 @@ async function measureCount(scene: Scene, request: Anthropic.MessageStreamParams
   let costs: Costs | undefined;
   const received = await startAll(
     count,
-    (index, begun) => askProduct(pick(apis, index), pick(students, index), begun),
+    (index, onBegin) => askProduct(pick(apis, index), pick(students, index), onBegin),
     async () => void (costs = await watchCosts(processes)),
   );
   const ours = compare(received, await server.requests());
@@ -62,22 +65,22 @@ async function measureCount(scene: Scene, request: Anthropic.MessageStreamParams
   await untilIdle(processes.worker);
 }
 
-/** Starts them one after the other. @param together is called once every one of them has begun */
+/** Starts the streams one after the other. @param together called when all have begun */
 async function startAll(
   count: number,
-  start: (index: number, begun: () => void) => Promise<StreamedAnswer>,
+  start: (index: number, onBegin: () => void) => Promise<StreamedAnswer>,
   together: () => Promise<void>,
 ): Promise<StreamedAnswer[]> {
   let waiting = count;
   const allBegun = Promise.withResolvers<void>();
-  const begun = () => {
+  const onBegin = () => {
     waiting -= 1;
     if (waiting === 0) allBegun.resolve();
   };
   const started: Promise<StreamedAnswer>[] = [];
   for (let index = 0; index < count; index += 1) {
     if (index > 0) await sleep(startEveryMs);
-    const one = start(index, begun);
+    const one = start(index, onBegin);
     one.catch(() => {}); // awaited below
     started.push(one);
   }

@@ -1,4 +1,4 @@
-/** Operation 9, the lists of runs, a run's path and the counts of steps: at a million runs of an automation, and at a thousand. */
+/** Operation 9, the lists of runs, a run's path and the counts of steps, with a million runs of an automation and with a thousand. */
 import { readConfig } from '../../config.ts';
 import { readAutomation } from '../../domain/automations/records.ts';
 import { listRuns, readCounts, readRun } from '../../domain/automations/runs.ts';
@@ -12,7 +12,7 @@ import { onFreshStack, progress, quantile, report } from '../support.ts';
 import { clubOf, publish } from './scene.ts';
 
 const sizes = { short: 1_000, long: 1_000_000 };
-/** Each has some runs of the long automation, as where `reentry` is `always`. */
+/** Each has several runs of the long automation, as with `reentry` `always`. */
 const students = 50_000;
 const samples = 200;
 
@@ -68,14 +68,14 @@ export async function measureReads(): Promise<void> {
   });
 }
 
-/** Most have completed; some of each other status. @returns one of them */
+/** Most runs have completed; some have each other status. @returns one of them */
 async function loadRuns(
   { source }: Database,
   { clubId, automationId, studentIds }: { clubId: Id; automationId: Id; studentIds: readonly Id[] },
   count: number,
 ): Promise<Pick<Seeded, 'runId' | 'studentId'>> {
   const atOnce = 25_000;
-  for (let left = count; left > 0; left -= atOnce) {
+  for (let remaining = count; remaining > 0; remaining -= atOnce) {
     await source.query(
       `WITH entered AS (
          INSERT INTO automation_runs (id, club_id, automation_id, version_id, student_id, status, exit_reason, error_code, cause_id, reentry, cursor,
@@ -91,9 +91,9 @@ async function loadRuns(
        INSERT INTO automation_run_steps (id, run_id, version_id, step_id, entered_at, left_at, outcome)
        SELECT gen_random_uuid(), id, version_id, 'wait', entered_at, CASE WHEN status = 'completed' THEN entered_at END, CASE WHEN status = 'completed' THEN 'time_over' END
          FROM entered`,
-      [clubId, automationId, studentIds, studentIds.length, Math.min(left, atOnce), left],
+      [clubId, automationId, studentIds, studentIds.length, Math.min(remaining, atOnce), remaining],
     );
-    if (left % 250_000 === 0) progress(`${left} runs are left to be loaded`);
+    if (remaining % 250_000 === 0) progress(`${remaining} runs are left to be loaded`);
   }
   const [run] = await source.query<Pick<Seeded, 'runId' | 'studentId'>[]>(
     `SELECT id AS "runId", student_id AS "studentId" FROM automation_runs WHERE automation_id = $1 ORDER BY entered_at LIMIT 1`,
@@ -103,7 +103,7 @@ async function loadRuns(
   return run;
 }
 
-/** Both sizes take turns, so that whatever else the machine does falls on both. */
+/** Both sizes alternate, so that other load on the machine affects both. */
 async function compare(db: Database, figure: string, read: Read, short: Seeded, long: Seeded): Promise<void> {
   const took = { short: [] as number[], long: [] as number[] };
   for (let sample = 0; sample < samples; sample++) {

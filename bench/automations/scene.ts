@@ -17,13 +17,13 @@ export interface AutomationClub {
 
 export interface Published {
   automationId: Id;
-  /** Who gets it, enters. */
+  /** A student who gets this tag enters. */
   tagId: Id;
 }
 
 type Deps = { db: Database; vault: Vault };
 
-/** A club with so many confirmed students, and no rate for its mails. */
+/** A club with this many confirmed students, and no rate limit for its mails. */
 export async function clubOf({ db }: Deps, students: number): Promise<AutomationClub> {
   const clubId = await clubWithoutRate(db);
   await haveStudents(db.source, clubId, students);
@@ -42,7 +42,7 @@ export async function addTag(source: DataSource, clubId: Id): Promise<Id> {
   return id;
 }
 
-/** Publishes an automation that a tag starts, as often as it comes. */
+/** Publishes an automation that a tag starts, as often as a student gets the tag. */
 export async function publish(deps: Deps, clubId: Id, steps: readonly Step[]): Promise<Published> {
   const tagId = await addTag(deps.db.source, clubId);
   const now = new Date();
@@ -59,13 +59,13 @@ export async function publish(deps: Deps, clubId: Id, steps: readonly Step[]): P
     record.id,
     '*',
     now,
-  ); // it has no images
+  ); // no mail has images
   return { automationId: record.id, tagId };
 }
 
 const atOnce = 500;
 
-/** Tells of these students that they got the tag; the fact is what starts and wakes runs. */
+/** Records facts that these students got the tag; the facts start and wake runs. */
 export async function tellTagged(db: Database, { clubId, studentIds }: AutomationClub, tagId: Id): Promise<void> {
   for (let from = 0; from < studentIds.length; from += atOnce) {
     const page = studentIds.slice(from, from + atOnce);
@@ -84,9 +84,9 @@ export async function tellTagged(db: Database, { clubId, studentIds }: Automatio
 }
 
 /**
- * Waits until so many runs of these automations are as `where` says.
+ * Waits until this many runs of these automations match `where`.
  * @param where SQL over `automation_runs`
- * @param unpaced whether no run waits for the pace of bulk meanwhile
+ * @param unpaced whether no run may wait for the rate limit of bulk meanwhile
  */
 export async function untilRuns(
   { source }: Database,

@@ -1,4 +1,4 @@
-/** Runs and steps a second, from committed facts to ended runs, beside the bare engine with as many empty activities. */
+/** Runs and steps a second, from committed facts to ended runs, compared with the bare engine with equally many empty activities. */
 import type { Step } from '../../domain/automations/definition.policy.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { progress, reportBeside, type Round } from '../support.ts';
@@ -8,7 +8,7 @@ import { addTag, clubOf, publish, tellTagged, untilRuns, type AutomationClub, ty
 
 const rounds = 3;
 const clubs = 10;
-/** Runs of a round, all clubs together. */
+/** Runs of a round, for all clubs together. */
 const [shortRuns, longRuns] = [500, 100];
 const stepsOfLong = 12;
 

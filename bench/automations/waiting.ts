@@ -1,4 +1,4 @@
-/** What 20,000 runs that wait cost a worker; and how soon 5,000 are out of their waits, and what that does to others. */
+/** The worker's cost of 20,000 waiting runs; how soon 5,000 runs end their waits, and how that affects other clubs. */
 import { askForCodes, type Mailbox } from '../codes.ts';
 import { median, progress, quantile, report } from '../support.ts';
 import { measureDelays, times } from '../webhooks/pace.ts';
@@ -8,29 +8,29 @@ import { addTag, clubOf, publish, tellTagged, untilRuns, type AutomationClub, ty
 import type { Id } from '../../platform/core/ids.ts';
 
 const aClub = 5_000;
-/** Clubs of so many, where the worker's cost is measured. */
+/** The clubs of the cost measurement. */
 const clubsOfAll = 4;
 const warmUp = 400;
 const costSeconds = 20;
-/** At 5 a second, far slower than it has been. */
+/** The limit at 5 a second, far slower than measured. */
 const limitMs = 60_000 + (clubsOfAll * aClub * 1_000) / 5;
 const healthyEveryMs = 200;
 const healthyFacts = 100;
 
 interface Waiting extends Published {
   club: AutomationClub;
-  /** Who gets it, has waited enough. */
+  /** A student who gets this tag ends the wait. */
   endTag: Id;
 }
 
-/** @param wanted whether the cost of all, the end of the waits of one club, or both are measured */
+/** @param wanted whether to measure the cost of all, the end of one club's waits, or both */
 export async function measureWaiting(
   scene: Scene,
   { arrivals }: Pick<Mailbox, 'arrivals'>,
   wanted: { cost: boolean; burst: boolean },
 ): Promise<void> {
   const { db, vault, worker } = scene;
-  await waits(scene, warmUp); // the worker's memory has grown to what it takes while it works
+  await waits(scene, warmUp); // the worker's memory grows to its working size
   await untilIdle(worker.pid);
   const before = await watchCost(worker.pid, costSeconds);
   const all: Waiting[] = [];
@@ -50,7 +50,7 @@ export async function measureWaiting(
   if (wanted.burst && first) await measureBurst(scene, first, { db, vault, arrivals });
 }
 
-/** A club whose students wait for a tag, each in a run. */
+/** A club whose students each wait for a tag in a run. */
 async function waits({ db, vault }: Scene, students: number): Promise<Waiting> {
   const club = await clubOf({ db, vault }, students);
   const endTag = await addTag(db.source, club.clubId);

@@ -1,4 +1,6 @@
-/** Notices of a mail provider: events a second that the API notes, in requests of 1,000, beside bare updates of the same rows. */
+/**
+ * Notices of a mail provider: events a second that the API records, in requests of 1,000, compared with bare updates of the same rows.
+ */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { createDataSource } from '../../entities/data-source.ts';
@@ -11,7 +13,7 @@ import { clubWithoutRate, draft, haveStudents } from './scene.ts';
 const token = 'a-token-of-the-operator';
 const mails = 20_000;
 const perRequest = 1_000;
-/** Requests under way at a time. */
+/** Parallel requests. */
 const senders = 4;
 const rounds = 5;
 
@@ -42,7 +44,7 @@ export async function measureEvents(): Promise<void> {
   });
 }
 
-/** @returns the ids of the mails of a campaign that went out to all */
+/** @returns the ids of the mails of a campaign to all students */
 async function sentMails(db: Database, clubId: Id): Promise<Id[]> {
   await haveStudents(db.source, clubId, mails);
   const campaignId = await draft({ db, clubId });
@@ -56,7 +58,7 @@ async function sentMails(db: Database, clubId: Id): Promise<Id[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Of each mail that it was delivered; of some that they bounced, softly or not, or were called spam. */
+/** One delivery for each mail; for some also a bounce, soft or hard, or a spam complaint. */
 function eventsOf(ids: readonly Id[]): ToldEvent[] {
   const at = new Date().toISOString();
   return ids.flatMap((id, place) => {
@@ -77,17 +79,17 @@ async function eachOf(
   requests: readonly ToldEvent[][],
   send: (events: ToldEvent[]) => Promise<unknown>,
 ): Promise<void> {
-  const left = [...requests];
+  const remaining = [...requests];
   const oneAfterAnother = async () => {
-    for (let next = left.shift(); next; next = left.shift()) await send(next);
+    for (let next = remaining.shift(); next; next = remaining.shift()) await send(next);
   };
   await Promise.all(Array.from({ length: senders }, oneAfterAnother));
 }
 
 async function timed(work: () => Promise<void>): Promise<number> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   await work();
-  return performance.now() - begun;
+  return performance.now() - startedAt;
 }
 
 const rateOf = (requests: readonly ToldEvent[][], tookMs: number): number =>
@@ -103,7 +105,7 @@ async function post(url: string, events: readonly ToldEvent[]): Promise<void> {
   if (answer.status !== 202) throw new Error(`Events were answered ${answer.status}.`);
 }
 
-/** The least that noting needs: one statement a request that writes a time into each row. */
+/** The minimum of recording: one statement for each request, which writes a time into each row. */
 async function updateBare(source: DataSource, events: readonly ToldEvent[]): Promise<void> {
   await source.query(
     `UPDATE mails SET machine_opened_at = event.at FROM unnest($1::uuid[], $2::timestamptz[]) AS event (id, at) WHERE mails.id = event.id`,

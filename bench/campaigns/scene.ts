@@ -1,4 +1,4 @@
-/** What the measurements of campaigns act on: a worker, a mail server that takes everything, and a club that may send without a rate. */
+/** The scene of the campaign measurements: a worker, a mail server that accepts everything, and a club without a rate limit. */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { freePorts, host } from '../../dev/ports.ts';
@@ -17,21 +17,21 @@ import { onMailbox } from '../codes.ts';
 import { onFreshStack, waitUntil } from '../support.ts';
 import type { SinkState } from './sink.ts';
 
-/** As many as the worker has for campaigns. */
+/** The same number as the worker has for campaigns. */
 export { campaignConnections as connections } from '../../platform/infra/smtp-hand-over.ts';
 
 export interface Scene {
   db: Database;
   vault: Vault;
   env: Readonly<Record<string, string>>;
-  /** Its process id. */
+  /** The worker's process id. */
   worker: number;
-  /** Of the mail server. */
+  /** The address of the mail server. */
   smtpUrl: string;
   state: () => Promise<SinkState>;
   forget: () => Promise<unknown>;
   clubId: Id;
-  /** By recipient: when a transactional mail arrived, by `performance.now()`. */
+  /** By recipient: the arrival of a transactional mail, by `performance.now()`. */
   codes: ReadonlyMap<string, number>;
 }
 
@@ -66,7 +66,7 @@ export async function onCampaignScene(measure: (scene: Scene) => Promise<void>):
   );
 }
 
-/** Its rate is beyond what anybody measures here. */
+/** Its limit is higher than any measured rate. */
 export async function clubWithoutRate(db: Database): Promise<Id> {
   const [owner] = await addClub(db.source, 1);
   const clubId = owner?.clubId ?? '';
@@ -79,22 +79,22 @@ export async function clubWithoutRate(db: Database): Promise<Id> {
   return clubId;
 }
 
-/** Makes the club have so many confirmed students, and no other. */
+/** Gives the club exactly this many confirmed students. */
 export async function haveStudents(source: DataSource, clubId: Id, count: number): Promise<void> {
   await source.query(`DELETE FROM campaigns WHERE club_id = $1`, [clubId]);
   await source.query(`DELETE FROM students WHERE club_id = $1`, [clubId]);
   const atOnce = 20_000;
-  for (let left = count; left > 0; left -= atOnce)
+  for (let remaining = count; remaining > 0; remaining -= atOnce)
     await source.query(
-      // With keys, as the product writes them: else the worker fills them in meanwhile.
+      // With keys, as the product writes them; otherwise the worker would add them during the measurement.
       `INSERT INTO students (id, club_id, name, email, email_key, verified_at, created_at)
        SELECT id, $1, 'Maria Silva', id || '@example.com', sha256(id::text::bytea), now(), now() FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $2::int)) AS one`,
-      [clubId, Math.min(left, atOnce)],
+      [clubId, Math.min(remaining, atOnce)],
     );
   await source.query('VACUUM ANALYZE students, mails, list_tallies, list_tally_changes');
 }
 
-/** What most campaigns are made of. */
+/** The usual content of a campaign. */
 const content = {
   subject: 'The spring regatta, {{student_first_name|there}}',
   preheader: 'Boats, knots and a race',
@@ -108,7 +108,7 @@ const content = {
   ],
 };
 
-/** @returns a draft to everybody in the club */
+/** @returns a draft to all students of the club */
 export async function draft({ db, clubId }: Pick<Scene, 'db' | 'clubId'>): Promise<Id> {
   return (await createCampaign({ db }, clubId, { name: 'Regatta', content }, new Date())).id;
 }
@@ -123,5 +123,5 @@ export async function untilEnded({ db, clubId }: Scene, campaignId: Id, timeoutM
   await waitUntil('the campaign ends', isEnded, { timeoutMs, everyMs: 100 });
 }
 
-/** @returns the mails taken a second, from the first to the last */
+/** @returns the accepted mails a second, from the first to the last */
 export const rateOf = ({ taken, firstAt, lastAt }: SinkState): number => ((taken - 1) / (lastAt - firstAt)) * 1_000;

@@ -1,6 +1,7 @@
 /**
- * A mail server that takes everything at once and keeps nothing, as a process of its own, so that what it costs falls on ours and on
- * the bare loop alike. SINK_PORT: /readyz, and /state with how many it took, and when the first and the last; SINK_SMTP_PORT.
+ * A mail server that immediately accepts everything and stores nothing. It is a separate process, so that its cost affects the product
+ * and the bare loop equally. SINK_PORT: /readyz, and /state with the number of mails, and the times of the first and the last;
+ * SINK_SMTP_PORT.
  */
 import { createServer } from 'node:http';
 import { SMTPServer } from 'smtp-server';
@@ -19,16 +20,16 @@ const smtp = new SMTPServer({
   authOptional: true,
   disabledCommands: ['STARTTLS'],
   disableReverseLookup: true,
-  onData(stream, _session, done) {
+  onData(stream, _session, callback) {
     stream.resume();
     stream.on('end', () => {
       const now = Date.now();
       state = { taken: state.taken + 1, firstAt: state.firstAt || now, lastAt: now };
-      done();
+      callback();
     });
   },
 });
-smtp.on('error', () => undefined); // a sender that goes away
+smtp.on('error', () => undefined); // a sender disconnects
 smtp.listen(Number(process.env['SINK_SMTP_PORT']), host);
 
 createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** The least that a download of an archive can be in Node: as many objects as are asked for, piped from the store into one answer. */
+/** The minimal download of an archive in Node: the requested objects, piped from the store into one answer. */
 import { createServer } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';

@@ -1,4 +1,4 @@
-/** The bare loop of a webhook queue, in a process like our worker's: claim rows of one table, post each, record those that ended. */
+/** The bare loop of a webhook queue, in a process like our worker's: claim rows of one table, post each, record the ended ones. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import pg from 'pg';
@@ -46,7 +46,7 @@ interface Message {
   secret: string;
 }
 
-/** Commits so many messages to these addresses, and then posts them all. @returns messages a second, without their commit */
+/** Commits this many messages to these addresses, and then posts them all. @returns messages a second, without the commit */
 async function runAll(count: number, urls: readonly string[]): Promise<number> {
   await fill(count, urls);
   const started = performance.now();
@@ -77,7 +77,7 @@ async function runAll(count: number, urls: readonly string[]): Promise<number> {
   return (count * 1_000) / (performance.now() - started);
 }
 
-/** Each has the body of an event of ours: the caller has had one delivered before. */
+/** Each message has the body of a real event: the caller has delivered one before. */
 async function fill(count: number, urls: readonly string[]): Promise<void> {
   await pool.query(`TRUNCATE bare_messages`);
   const { rowCount } = await pool.query(
@@ -108,7 +108,7 @@ async function postOne({ id, url, body, secret }: Message): Promise<number> {
   return responseStatus;
 }
 
-/** One write for those that ended during the last one. */
+/** One write for all posts that ended during the last write. */
 const record = gathered<{ id: string; status: number }, undefined>(async (ended) => {
   await pool.query({
     name: 'record',

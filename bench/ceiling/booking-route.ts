@@ -1,4 +1,4 @@
-/** The least that booking a session over HTTP can be: Koa, the body, and the row in a transaction of its own on a bare pool. */
+/** The minimal booking of a session over HTTP: Koa, the body, and the row in its own transaction on a bare pool. */
 import { json } from 'node:stream/consumers';
 import Koa from 'koa';
 import pg from 'pg';

@@ -1,4 +1,4 @@
-/** The least that POST /webhooks/{platform}/{token} can be: Koa, the body's bytes, and the row of the notice on a bare pool. */
+/** The minimal POST /webhooks/{platform}/{token}: Koa, the body's bytes, and the row of the notice on a bare pool. */
 import Koa from 'koa';
 import pg from 'pg';
 import { readConfig } from '../../config.ts';

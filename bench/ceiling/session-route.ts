@@ -1,4 +1,4 @@
-/** The least that GET /v1/auth/session can be: Koa, one route, one query a request, prepared, on a bare pool, and JSON. */
+/** The minimal GET /v1/auth/session: Koa, one route, one prepared query for each request on a bare pool, and JSON. */
 import Koa from 'koa';
 import pg from 'pg';
 import { readConfig } from '../../config.ts';

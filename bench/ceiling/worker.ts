@@ -1,4 +1,7 @@
-/** The bare engine, in a process like our worker's: eager starts on the worker's own connection, as many at a time as the relay has. */
+/**
+ * The bare engine, in a process like our worker's: eager starts on the worker's own connection, as many at the same time as the relay
+ * makes.
+ */
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@temporalio/client';
@@ -32,16 +35,16 @@ createServer((request, response) => {
 }).listen(Number(port), '127.0.0.1');
 
 /**
- * Starts so many workflows, a bounded number at a time, and waits for the last result.
+ * Starts this many workflows, a bounded number at the same time, and waits for the last result.
  * @param steps ordinary activities of each; 0 for one local activity
  * @returns workflows a second
  */
 async function runAll(count: number, steps: number): Promise<number> {
   const started = performance.now();
-  let left = count;
+  let remaining = count;
   const runOneAfterAnother = async () => {
-    while (left > 0) {
-      left--;
+    while (remaining > 0) {
+      remaining--;
       const options = { workflowId: `ceiling/${crypto.randomUUID()}`, taskQueue: 'ceiling', requestEagerStart: true };
       await (steps > 0
         ? workflow.execute('bareSteps', { ...options, args: [steps] })

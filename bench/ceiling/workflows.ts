@@ -1,6 +1,6 @@
 /**
- * The least that durable work can be: a delivery is one workflow with one local activity, a run of an automation one with an ordinary
- * activity for each step. None of them does anything.
+ * The minimal durable work: a delivery is one workflow with one local activity; a run of an automation is one with an ordinary activity
+ * for each step. The activities are empty.
  */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 
@@ -12,5 +12,5 @@ export async function bareDelivery(): Promise<void> {
 }
 
 export async function bareSteps(steps: number): Promise<void> {
-  for (let taken = 0; taken < steps; taken++) await step();
+  for (let steppedCount = 0; steppedCount < steps; steppedCount++) await step();
 }

@@ -1,4 +1,4 @@
-/** A session inserted with nothing around it: the ceiling of a booking. */
+/** A bare insert of a session: the ceiling of a booking. */
 import type { Pool } from 'pg';
 import { newId, type Id } from '../../platform/core/ids.ts';
 
@@ -12,7 +12,7 @@ export interface SessionRow {
   endsAt: string;
 }
 
-/** In a transaction of its own, with the columns that a booking writes. */
+/** In its own transaction, with the columns that a booking writes. */
 export async function insertAlone(pool: Pool, row: SessionRow): Promise<void> {
   const client = await pool.connect();
   try {

@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- community bookings`: free slots of many mentors booked through the API, beside bare inserts of the same rows into
- * the same table, under the same constraints and with the same indexes, one insert a transaction and as many at a time, and
- * beside a bare route that makes the same insert (MENT-6). Neither side meets a conflict: what is measured is the way of a booking that succeeds.
+ * `npm run bench -- community bookings`: free slots of many mentors, booked through the API (MENT-6). It compares them with bare inserts
+ * of the same rows into the same table with the same constraints and indexes, one insert for each transaction and equally many in
+ * parallel. It also compares them with a bare route that makes the same insert. Neither side meets a conflict, so only successful
+ * bookings are measured.
  */
 import autocannon from 'autocannon';
 import pg from 'pg';
@@ -17,17 +18,17 @@ import { onFreshStack, progress, reportBeside, type Round } from '../support.ts'
 
 const rounds = 5;
 const secondsARound = 4;
-/** Bookings under way: enough to keep a process busy, few enough that none waits long. */
+/** Parallel bookings: enough to keep a process busy, few enough that none waits long. */
 const connections = 16;
-/** Of each side: the API's, and those of the bare inserts. */
+/** Mentors of each side: the API's and the bare inserts'. */
 const mentors = 100;
-/** A student books 30 times an hour at most. No multiple of the mentors, so that each student comes to all of them. */
+/** A student may book 30 times an hour. Not a multiple of the mentors, so that each student meets all of them. */
 const students = 2_001;
 const minutes = 15;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** One booking: the nth of a side. Sixteen at a time are of as many mentors and students. */
+/** One booking: the nth of a side. Sixteen parallel bookings have different mentors and students. */
 interface Booking {
   mentor: number;
   student: number;
@@ -58,7 +59,7 @@ export async function measureBookings(): Promise<void> {
     const routed = () => postedPerSecond(bareRoute, () => ({ path: '/', body: nextRow() }));
     progress('warming up');
     for (const warmUp of [booked, inserted, routed]) await warmUp();
-    await source.query('ANALYZE'); // as autovacuum leaves tables that are in use
+    await source.query('ANALYZE'); // as autovacuum leaves tables in use
     const besideInserts: Round[] = [];
     const besideRoute: Round[] = [];
     for (let round = 1; round <= rounds; round++) {
@@ -74,7 +75,7 @@ export async function measureBookings(): Promise<void> {
   });
 }
 
-/** Slots of tomorrow and later: first that of each mentor, then the next one of each. */
+/** Slots from tomorrow on: first one of each mentor, then the next one of each. */
 function* bookingsInOrder(): Generator<Booking, never> {
   const first = Math.ceil((Date.now() + dayMs) / dayMs) * dayMs;
   for (let nth = 0; ; nth++)
@@ -85,7 +86,7 @@ function* bookingsInOrder(): Generator<Booking, never> {
     };
 }
 
-/** @throws Error if any answer is not 201: a refusal would be quick, and count as speed */
+/** @throws Error if any answer is not 201, because a refusal would be quick and count as speed */
 async function postedPerSecond(
   port: number,
   next: () => { path: string; token?: string; body: object },
@@ -110,15 +111,15 @@ async function postedPerSecond(
 }
 
 async function insertedPerSecond(pool: pg.Pool, next: () => SessionRow): Promise<number> {
-  const begun = performance.now();
-  const until = begun + secondsARound * 1_000;
+  const startedAt = performance.now();
+  const until = startedAt + secondsARound * 1_000;
   let inserted = 0;
   await Promise.all(
     Array.from({ length: connections }, async () => {
       for (; performance.now() < until; inserted++) await insertAlone(pool, next());
     }),
   );
-  return (inserted * 1_000) / (performance.now() - begun);
+  return (inserted * 1_000) / (performance.now() - startedAt);
 }
 
 function rowOf(side: Side, { mentor, student, startsAt }: Booking): SessionRow {
@@ -146,7 +147,7 @@ interface Side {
   tokens: readonly string[];
 }
 
-/** Mentors of all hours, each with a mentorship `hour-<n>-<side>`, and students with sessions. */
+/** Mentors who are free at all hours, each with a mentorship `hour-<n>-<side>`, and students with sessions. */
 async function addMentorships(source: DataSource, clubId: Id, side: string): Promise<Side> {
   const ids = (length: number) => Array.from({ length }, () => newId());
   const [mentorIds, mentorshipIds, studentIds] = [ids(mentors), ids(mentors), ids(students)];

@@ -1,6 +1,6 @@
 /**
- * Daily mails of spaces, a thousand and ten thousand, through a worker to a mail server that takes everything: from the schedule's work to
- * the end of the digest. The time of a mail must not grow with their number.
+ * A thousand and ten thousand daily mails of spaces, through a worker to a mail server that accepts everything: from the schedule's work
+ * to the end of the digest. The time for each mail must not grow with their number.
  */
 import { beginDigests } from '../../domain/community/digests/beginning.ts';
 import { SpaceDigest } from '../../entities/community/space-digest.ts';
@@ -28,7 +28,7 @@ export async function measureDigests(): Promise<void> {
   });
 }
 
-/** @returns how long it took, in milliseconds */
+/** @returns the duration in milliseconds */
 async function oneDigest({ db, state, forget }: Scene, students: number): Promise<number> {
   const clubId = await clubWithoutRate(db);
   await haveStudents(db.source, clubId, students);
@@ -46,7 +46,7 @@ async function oneDigest({ db, state, forget }: Scene, students: number): Promis
   return took;
 }
 
-/** A zone in which it is about noon: its digest may begin, and its date is not over while it is measured. */
+/** A zone at about noon: its digest may begin, and its date does not end during the measurement. */
 function zoneAtNoon(now: Date): string {
   const hour = now.getUTCHours();
   return hour <= 12 ? `Etc/GMT-${12 - hour}` : `Etc/GMT+${hour - 12}`;

@@ -1,6 +1,6 @@
 /**
- * What students and administrators read in the community, at 1,000 and at 1,000,000 posts, comments, reactions, memberships and acts of
- * moderation of one club. All posts stand in one space, all comments below one post, and a third of both is the reader's own.
+ * Reads of students and administrators in the community, with 1,000 and with 1,000,000 posts, comments, reactions, memberships and acts
+ * of moderation of one club. All posts are in one space, all comments are below one post, and a third of both is the reader's own.
  */
 import pg from 'pg';
 import { readConfig } from '../../config.ts';
@@ -25,7 +25,7 @@ const publicId = 'busy';
 interface Club {
   clubId: Id;
   administratorId: Id;
-  /** One that everybody has joined, with all posts. */
+  /** A space with all posts, which every student has joined. */
   spaceId: Id;
   readerId: Id;
 }
@@ -61,11 +61,11 @@ const readsWith = (storage: ObjectStore): Readonly<Record<string, Read<Club>>> =
     ),
 });
 
-/** Of an hour ago, in which the last 360 posts stand. */
+/** The window of the last hour, which contains the last 360 posts. */
 const window = (clubId: Id) => ({ id: `${clubId}/2026-01-01`, clubId, takesUntil: new Date() });
 
 export async function measureLists(): Promise<void> {
-  // Never asked: no space has a cover, and no post a file.
+  // Never called: no space has a cover, and no post a file.
   const storage = createObjectStore(
     readConfig({
       DATABASE_URL: 'postgres://nobody',
@@ -94,7 +94,7 @@ const tables = [
   'list_tallies',
 ] as const;
 
-/** Indexes are filled as they stand: a load takes some minutes. */
+/** Indexes stay during the load, which takes some minutes. */
 async function load(_db: Database, url: string, records: number): Promise<Club> {
   const clubId = newId();
   const administratorId = newId();
@@ -104,7 +104,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
   await client.connect();
   const run = (statement: string, ...values: unknown[]) => client.query(statement, values);
   try {
-    // Neither foreign keys nor tallies for each row: tallies are written as they would be.
+    // Without foreign keys and tally triggers: the load writes the tallies itself.
     await run(`SET session_replication_role = replica`);
     await run(`INSERT INTO clubs (id, name, slug, created_at) VALUES ($1, 'Club', 'club', now())`, clubId);
     await run(
@@ -129,7 +129,8 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
       clubId,
       students,
     );
-    // Ten seconds apart, the newest now; one of three is the reader's; one of some fifty of the others hidden, one of a hundred deleted.
+    // Ten seconds apart, the newest now. A third is the reader's; of the others about one in fifty is hidden, and one in a hundred
+    // deleted.
     await run(
       `INSERT INTO community_posts (id, club_id, space_id, public_id, student_id, title, body, state, hidden_at, created_at)
        SELECT gen_random_uuid(), $1, $2, CASE WHEN n = 7 THEN '${publicId}' ELSE 'post-' || n END,
@@ -184,7 +185,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
        UNION ALL SELECT club_id, 'reports_open', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_reports WHERE settled_at IS NULL GROUP BY 1
        UNION ALL SELECT club_id, 'moderations', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_moderations GROUP BY 1`,
     );
-    // As autovacuum leaves them.
+    // As autovacuum leaves the tables.
     await run(`VACUUM ANALYZE ${tables.join(', ')}`);
     await run(`CHECKPOINT`);
   } finally {

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- community zip`: an archive of 5 GB over the listener of files, beside bare streams of the same objects from the
- * same store, and beside a process that does nothing but pipe them; and the memory of the API meanwhile (REPO-6). The objects are
- * one, which ten rows name: the store's cache serves all.
+ * `npm run bench -- community zip`: an archive of 5 GB over the file listener, compared with bare streams of the same objects from the
+ * same store, and with a process that only pipes them; and the API's memory meanwhile (REPO-6). Ten rows name one object, so the store's
+ * cache serves all.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -58,7 +58,7 @@ export async function measureZip(): Promise<void> {
       });
     const download = (from: string) =>
       rateOf(async () => {
-        const [answer] = (await once(get(from), 'response')) as [IncomingMessage]; // what the store's client reads by too
+        const [answer] = (await once(get(from), 'response')) as [IncomingMessage]; // the store's client also reads this way
         if (answer.statusCode !== 200) throw new Error(`The archive was answered ${answer.statusCode}.`);
         let bytes = 0;
         for await (const piece of answer) bytes += (piece as Buffer).length;
@@ -98,10 +98,10 @@ export async function measureZip(): Promise<void> {
 const piece = Buffer.alloc(megabyte, 'knot card ');
 
 function* pieces(): Generator<Buffer> {
-  for (let left = fileBytes; left > 0; left -= piece.length) yield piece;
+  for (let remaining = fileBytes; remaining > 0; remaining -= piece.length) yield piece;
 }
 
-/** A student with access to a repository of ten files, which are all this object. */
+/** A student with access to a repository of ten files, which all are this object. */
 async function addReader(
   source: DataSource,
   clubId: string,
@@ -141,11 +141,11 @@ async function addReader(
   return { repositoryId, studentId };
 }
 
-/** @param work returns how many bytes came @returns megabytes a second */
+/** @param work returns the number of received bytes @returns megabytes a second */
 async function rateOf(work: () => Promise<number>): Promise<number> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const bytes = await work();
-  return bytes / megabyte / ((performance.now() - begun) / 1_000);
+  return bytes / megabyte / ((performance.now() - startedAt) / 1_000);
 }
 
 async function residentBytes(pid: number | undefined): Promise<number> {

@@ -1,4 +1,6 @@
-/** The gold set: small files of every kind, and what a person reads on each. See test/domain/knowledge/extraction/gold/README.md. */
+/**
+ * The gold set: small files of every kind, and the text that a person reads in each. See test/domain/knowledge/extraction/gold/README.md.
+ */
 import { readFile, readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { SourceWarningCode } from '../../entities/knowledge/values.ts';
@@ -9,9 +11,9 @@ export type GoldKind = (typeof goldKinds)[number];
 /** A paragraph, a heading, a row of a table (cells between ` | `), or an item of a list with its number. */
 export interface GoldBlock {
   text: string;
-  /** It may be read before or after other blocks: a footnote, a box beside the text. */
+  /** The block may be read before or after other blocks: a footnote, a box beside the text. */
   anywhere?: true;
-  /** No reader can know these words without recognizing letters in pictures. This warning must come instead. */
+  /** Only a reader that recognizes letters in pictures can know these words. Otherwise this warning must come. */
   unreadable?: SourceWarningCode;
   /** The page or slide of an unreadable block, from 1. */
   page?: number;
@@ -31,24 +33,24 @@ export interface Gold {
   says: string | null;
   language: string;
   writer: string;
-  /** The script that makes the file. */
+  /** The script that creates the file. */
   made: string;
-  /** The difficulties that it shows. */
+  /** The difficulties that the file tests. */
   covers: readonly string[];
-  /** What a person reads, in reading order. Empty if the file must be refused. */
+  /** The text that a person reads, in reading order. Empty if the file must be refused. */
   text: readonly GoldBlock[];
-  /** Words that must stand together, above all numbers with raised or lowered signs. */
+  /** Words that must stay together, mostly numbers with superscripts or subscripts. */
   numbers: readonly string[];
   cells: readonly GoldCell[];
-  /** Headers and merged cells, which a reader may say again for each row or passage. */
+  /** Headers and merged cells, which a reader may repeat for each row or passage. */
   repeatable: readonly string[];
-  /** Words that the file holds and a person does not see. Whether they are read is not decided: they count neither way. */
+  /** Words in the file that a person does not see. Reading them counts neither for nor against the reader. */
   hidden: readonly string[];
   /** Words that must not be read. */
   absent: readonly string[];
-  /** For words of the text, other spellings of the same that count as right. */
+  /** Other spellings of words in the text that count as right. */
   same: Readonly<Record<string, readonly string[]>>;
-  /** The codes of which one must refuse the file; none if it must be read. */
+  /** The codes of which one must refuse the file; empty if it must be read. */
   refused: readonly string[];
 }
 
@@ -72,7 +74,7 @@ export async function readGoldFile({ file }: Gold): Promise<Uint8Array<ArrayBuff
   return new Uint8Array(await readFile(new URL(`files/${file}`, folder)));
 }
 
-/** The faults of each file that are known today, in the words of `judge`. */
+/** The known faults of each file, in the words of `judge`. */
 export type KnownFaults = Readonly<Record<string, readonly string[]>>;
 
 export const knownFaultsFile = fileURLToPath(new URL('known-faults.json', folder));

@@ -1,9 +1,9 @@
-/** Judges what a reader made of a file by its gold: pure, so the figures can be read off its tests. */
+/** Compares a reader's result for a file with its gold text. The code is pure, so its tests explain the figures. */
 import type { SourceWarning } from '../../entities/knowledge/values.ts';
 import type { Gold, GoldBlock, GoldCell } from './gold.ts';
 import { canonical, tokensOf } from './tokens.ts';
 
-/** What came of a file: its passages and warnings, or the code that refuses it. */
+/** The result for a file: its passages and warnings, or the code that refuses it. */
 export type Reading =
   | {
       result: 'read';
@@ -12,7 +12,7 @@ export type Reading =
     }
   | { result: 'unreadable'; code: string };
 
-/** So many are right, of so many. */
+/** How many are right, of how many. */
 export interface Share {
   right: number;
   of: number;
@@ -20,27 +20,29 @@ export interface Share {
 
 export interface Judgement {
   /**
-   * Words of the gold text that are read, of those and all others that are read or missing: one wrong word in place of
-   * another counts twice. Each word counts as often as it stands there. Words that no reader can know are left out; hidden
-   * words, and headers that are said again, are not extra.
+   * Words of the gold text that were read, as a share of the gold words and all extra words. A wrong word in place of another counts
+   * twice. Each word counts as often as it occurs. Unreadable words are left out; hidden words and repeated headers are not extra.
    */
   words: Share;
-  /** Words that follow one another as in the gold text (their longest common subsequence), of its words that are read. Blocks `anywhere` are left out. */
+  /**
+   * Words in the order of the gold text (their longest common subsequence), as a share of its words that were read. Blocks `anywhere` are
+   * left out.
+   */
   order: Share;
-  /** Numbers whose words stand side by side, of all numbers of the gold. */
+  /** Numbers whose words are adjacent, as a share of all numbers of the gold. */
   numbers: Share;
   /**
-   * Values that stand with the header of their own column in the text of one passage, of all cells of the gold. Either a line
-   * above has the header at the same place among its bars, or the value is written `header: value`. An empty cell keeps its place.
+   * Values that have the header of their own column in the text of one passage, as a share of all cells of the gold. Either a line above
+   * has the header at the same position between its bars, or the value is written `header: value`. An empty cell keeps its position.
    */
   cells: Share;
-  /** Warnings and refusals that are due and came, of those that are due. */
+  /** Warnings and refusals that were due and came, as a share of those due. */
   warned: Share;
-  /** Words of the gold text that are missing, while no warning is about their page. A refused file is not silent. */
+  /** Missing words of the gold text without a warning about their page. A refused file is not silent. */
   lostSilently: number;
-  /** Texts that are read and must not be. */
+  /** Texts that must not be read, but were. */
   shownWrongly: number;
-  /** Each fault in a line of its own, in the order of the gold; the same for the same text. */
+  /** Each fault in its own line, in the order of the gold; always equal for the same text. */
   faults: string[];
 }
 
@@ -55,7 +57,7 @@ export function judge(gold: Gold, reading: Reading): Judgement {
   const unwarned = unknowable.filter(({ unreadable, page }) => !isWarned(warnings, page, unreadable));
   const wrongNumbers = gold.numbers.filter((number) => !hasRun(read, tokensOf(number, gold.same)));
   const wrongCells = gold.cells.filter((cell) => !passages.some((passage) => hasCell(passage.text, cell)));
-  const shown = gold.absent.filter((words) => hasRun(read, tokensOf(words, gold.same)));
+  const wrongTexts = gold.absent.filter((words) => hasRun(read, tokensOf(words, gold.same)));
   const judgement: Judgement = {
     words: compared.words,
     order: compared.order,
@@ -63,12 +65,14 @@ export function judge(gold: Gold, reading: Reading): Judgement {
     cells: shareOf(gold.cells, wrongCells),
     warned: shareOf(unknowable, unwarned),
     lostSilently: 0,
-    shownWrongly: shown.length,
+    shownWrongly: wrongTexts.length,
     faults: [],
   };
   if (reading.result === 'unreadable') return { ...judgement, faults: [`refused as ${reading.code}`] };
-  const lost = compared.missing.filter(({ block }) => !isWarned(warnings, block.page)).map(({ words }) => words.length);
-  judgement.lostSilently = sum([...lost, ...unwarned.map((block) => tokensOf(block.text, gold.same).length)]);
+  const missingCount = compared.missing
+    .filter(({ block }) => !isWarned(warnings, block.page))
+    .map(({ words }) => words.length);
+  judgement.lostSilently = sum([...missingCount, ...unwarned.map((block) => tokensOf(block.text, gold.same).length)]);
   judgement.faults = [
     ...missingFaults(compared.missing, gold),
     ...(compared.extra.length > 0 ? [`extra: ${shortened(compared.extra.join(' '))}`] : []),
@@ -78,7 +82,7 @@ export function judge(gold: Gold, reading: Reading): Judgement {
     ...unwarned.map(
       ({ unreadable = '', page }) => `not warned: ${unreadable}${page === undefined ? '' : ` on page ${page}`}`,
     ),
-    ...shown.map((words) => `shown: ${words}`),
+    ...wrongTexts.map((words) => `shown: ${words}`),
   ];
   return judgement;
 }
@@ -100,7 +104,7 @@ function judgeRefusal({ refused }: Gold, reading: Reading): Judgement {
   };
 }
 
-/** Headings and texts in reading order. A path of headings is said where it changes. */
+/** Headings and texts in reading order. A path of headings is repeated when it changes. */
 function textOf(passages: readonly { headings: readonly string[]; text: string }[]): string {
   const parts: string[] = [];
   let path: readonly string[] = [];
@@ -123,7 +127,7 @@ interface Compared {
   order: Share;
   missing: Missing[];
   extra: string[];
-  /** Words that are read in another place. */
+  /** Words that were read at another position. */
   moved: string[];
 }
 
@@ -158,9 +162,9 @@ function compareWords(gold: Gold, read: readonly string[]): Compared {
   const repeatable = new Set(gold.repeatable.flatMap((words) => tokensOf(words, gold.same)));
   const extra = rest.words().filter((word) => !repeatable.has(word));
   const all = sum(readable.map(({ words }) => words.length));
-  const lost = sum([...missing.values()].map((words) => words.length));
+  const missingCount = sum([...missing.values()].map((words) => words.length));
   return {
-    words: { right: all - lost, of: all + extra.length },
+    words: { right: all - missingCount, of: all + extra.length },
     order: { right: pairs.length, of: pairs.length + moved.length },
     missing: readable.flatMap(({ block }) => (missing.has(block) ? [{ block, words: missing.get(block) ?? [] }] : [])),
     extra,
@@ -168,7 +172,7 @@ function compareWords(gold: Gold, read: readonly string[]): Compared {
   };
 }
 
-/** Words, each as often as it was put in. */
+/** A multiset of words. */
 class Bag {
   readonly #counts = new Map<string, number>();
 
@@ -176,7 +180,7 @@ class Bag {
     for (const word of words) this.#counts.set(word, (this.#counts.get(word) ?? 0) + 1);
   }
 
-  /** @returns whether it was there */
+  /** @returns whether it was in the bag */
   take(word: string): boolean {
     const count = this.#counts.get(word) ?? 0;
     if (count > 0) this.#counts.set(word, count - 1);
@@ -188,7 +192,7 @@ class Bag {
   }
 }
 
-/** @returns the pairs of places of a longest common subsequence; time and memory grow with the product of the lengths */
+/** @returns the pairs of positions of a longest common subsequence; time and memory grow with the product of the lengths */
 function commonSubsequence(one: readonly string[], other: readonly string[]): [number, number][] {
   const width = other.length + 1;
   const lengths = new Uint16Array((one.length + 1) * width);
@@ -231,8 +235,8 @@ const normalized = (text: string) => canonical(text).replaceAll('\\|', '|').repl
 const isEmptyCell = (cell: string | undefined) => cell === undefined || ['', '-', '–', '—'].includes(cell);
 
 /**
- * @param page where words are missing; undefined if the file has no pages
- * @param code the warning that is due; undefined for any that tells of a loss
+ * @param page with missing words; undefined if the file has no pages
+ * @param code the warning that is due; undefined for any warning of a loss
  */
 function isWarned(warnings: readonly SourceWarning[], page: number | undefined, code?: string): boolean {
   return warnings.some(
@@ -242,13 +246,13 @@ function isWarned(warnings: readonly SourceWarning[], page: number | undefined, 
   );
 }
 
-/** Of a file that is lost as a whole, the first blocks tell enough. */
+/** For a file that is lost completely, the first blocks are enough. */
 const mostMissing = 12;
 
 function missingFaults(missing: readonly Missing[], gold: Gold): string[] {
-  const told = missing.slice(0, mostMissing).map(({ block, words }) => missingFault(block, words, gold));
-  const further = missing.length - told.length;
-  return further > 0 ? [...told, `missing: words of ${further} further blocks`] : told;
+  const shownMissing = missing.slice(0, mostMissing).map(({ block, words }) => missingFault(block, words, gold));
+  const further = missing.length - shownMissing.length;
+  return further > 0 ? [...shownMissing, `missing: words of ${further} further blocks`] : shownMissing;
 }
 
 function missingFault({ text }: GoldBlock, words: readonly string[], { same }: Gold): string {

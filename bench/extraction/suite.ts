@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- extraction [kind …]`: how rightly the files of the gold set are read. A line for each kind and one for all, then
- * each fault, by file. The shares are those of `Judgement`, over all words, numbers and cells of the files.
+ * `npm run bench -- extraction [kind …]`: how well the files of the gold set are read. It prints a line for each kind and one for all,
+ * then each fault, by file. The shares are those of `Judgement`, over all words, numbers and cells of the files.
  */
 import { extract } from '../../domain/knowledge/extraction/extraction.ts';
 import type { Source } from '../../domain/knowledge/extraction/extraction-thread.ts';
@@ -10,8 +10,8 @@ import { judge, type Judgement, type Reading, type Share } from './judge.ts';
 
 export const extractionMeasurements: readonly string[] = goldKinds;
 
-export async function benchExtraction(wanted: readonly string[]): Promise<void> {
-  const set = (await readGoldSet()).filter(({ kind }) => wanted.includes(kind));
+export async function benchExtraction(selection: readonly string[]): Promise<void> {
+  const set = (await readGoldSet()).filter(({ kind }) => selection.includes(kind));
   const judged: { gold: Gold; judgement: Judgement }[] = [];
   for (const gold of set) judged.push({ gold, judgement: judge(gold, await readGold(gold)) });
   for (const kind of goldKinds) {
@@ -42,7 +42,7 @@ export async function readGold(gold: Gold): Promise<Reading> {
   return extract(source, { onPage: () => {}, signal: new AbortController().signal });
 }
 
-/** @param name of the files @returns the line of their figures */
+/** The line of figures of some files. @param name their kind */
 export function figuresOf(name: string, judgements: readonly Judgement[]): string {
   const text = (key: string, value: number | undefined) =>
     isShare(key) ? (value?.toFixed(2) ?? 'none') : String(value);

@@ -1,26 +1,26 @@
-/** The words of a text as the gold set compares them. */
+/** Splits a text into words as the gold set compares them. */
 
 const unseen = /[\u00AD\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF\uFFF9-\uFFFB]/gu;
 const raised = /[\u00B2\u00B3\u00B9\u2070-\u207F]+/g;
 const lowered = /[\u2080-\u209C]+/g;
-/** A blank beside one of these signs is a matter of taste: `E = mc²` is `E=mc²`. */
+/** A blank beside one of these signs does not matter: `E = mc²` equals `E=mc²`. */
 const signs = /[ ]*([=+×÷·≤≥≈±])[ ]*/g;
 
-/** Letters of scripts that put no blank between words. */
+/** Letters of scripts without blanks between words. */
 const unspaced = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}ー々';
 const unspacedMarks = '、。「」『』，：；！？（）・';
 const gap = new RegExp(`(?<=[${unspaced}${unspacedMarks}]) +(?=[${unspaced}${unspacedMarks}])`, 'gu');
 const pieces = new RegExp(`[${unspaced}]\\p{M}*|[^${unspaced}${unspacedMarks}]+`, 'gu');
 
-/** The word that a blank is between two letters of a script that puts no blank between words. */
+/** The token of a blank between two letters of such a script. */
 const blank = '␣';
 
-/** Punctuation, bullets and the bars between cells: they are no part of a word at its ends. */
+/** Punctuation, bullets and the bars between cells do not belong to a word at its ends. */
 const ends = '.,;:!?…()[]{}"\'“”‘’«»„|•◦▪‣●○■□☐☑☒–—·*،؛؟।';
 
 /**
- * The text in one spelling. White space is a blank or a line feed; raised and lowered signs are `10^3` and `H_2O`, whether they
- * were written so, as `10³`, or as `10^{3}` and `10^(3)`. Marks without width are gone, but not the joiners U+200C and U+200D.
+ * The text in one spelling. White space is a blank or a line feed. Superscripts and subscripts are `10^3` and `H_2O`, also if they were
+ * written as `10³`, `10^{3}` or `10^(3)`. Marks without width are removed, except the joiners U+200C and U+200D.
  */
 export function canonical(text: string): string {
   return text
@@ -41,8 +41,8 @@ export function canonical(text: string): string {
 
 /**
  * @param same other spellings of words, each of which becomes its key
- * @returns the words: what stands between blanks, without punctuation at its ends. In scripts without blanks each letter is
- * a word, and so is a blank between two of them
+ * @returns the words between blanks, without punctuation at their ends. In scripts without blanks each letter is a word, and so is a
+ * blank between two letters.
  */
 export function tokensOf(text: string, same: Readonly<Record<string, readonly string[]>> = {}): string[] {
   let spelled = canonical(text);

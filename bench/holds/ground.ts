@@ -1,4 +1,4 @@
-/** The ground of the measurement: a club on a stack of its own, whose API runs in another process and says how long it held its thread. */
+/** The stack of the measurement: a club whose API runs in another process and reports how long it blocked its thread. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -17,15 +17,15 @@ import { testDatabase } from '../../test/toolkit/stack/database.ts';
 
 export interface Measured {
   status: number;
-  /** The longest hold of the API's thread while it answered. */
+  /** The longest block of the API's thread during the answer. */
   holdMs: number;
-  /** Of the answer's body. */
+  /** The size of the answer's body. */
   bytes: number;
   isFile: boolean;
 }
 
 export interface HeldGround extends FuzzGround {
-  /** What the last call took; undefined if it failed. */
+  /** The measurement of the last call; undefined if it failed. */
   last(): Measured | undefined;
 }
 
@@ -74,7 +74,7 @@ export async function openHeldGround(): Promise<HeldGround> {
     last: () => last,
     async call(method, to, options) {
       last = undefined;
-      await source.query('DELETE FROM rate_limit_counters'); // no limit is what is measured
+      await source.query('DELETE FROM rate_limit_counters'); // the measurement must not meet a limit
       await fetch(holds, { method: 'POST' }).then((answer) => answer.arrayBuffer());
       const answer = await callAt(`http://127.0.0.1:${ports.api}`, method, to, options);
       const { longestMs } = (await (await fetch(holds)).json()) as { longestMs: number };

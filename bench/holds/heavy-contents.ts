@@ -1,13 +1,13 @@
-/** Contents that bounds allow and that generated bodies do not have: those that cost most to read. */
+/** Contents that bounds allow and that generated bodies do not have: the most expensive ones to read. */
 import type { DataSource } from 'typeorm';
 import type { OperationId } from '../../contract/contract.ts';
 import type { World } from '../../test/proofs/fuzz/world/world.ts';
 
 interface HeavyContent {
   name: string;
-  /** Gives it to a record of the scene. */
+  /** Writes the content into a record of the scene. */
   write(source: DataSource, world: World): Promise<unknown>;
-  /** What reads the record. */
+  /** The operations that read the record. */
   operations: readonly OperationId[];
 }
 
@@ -56,7 +56,7 @@ const campaign = (name: string, content: object): HeavyContent => ({
 const automation = (name: string, content: object): HeavyContent => ({
   name: `an automation of ${name}`,
   write: (source, { valueOf }) =>
-    // The copies of versions have taken the next numbers.
+    // The copies of versions use the next numbers.
     source.query(
       `UPDATE automations SET draft = jsonb_set(draft, '{steps}', $2::jsonb), version_count = 1000 WHERE id = $1`,
       [valueOf('own.workflow'), JSON.stringify([{ id: 'mail', kind: 'send_email', email: content }])],

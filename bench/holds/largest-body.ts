@@ -1,9 +1,9 @@
-/** Makes a request's body as large as its schema and the bound of bodies allow. */
+/** Extends a request's body as far as its schema and the limit of bodies allow. */
 import { isObject, type JsonObject } from '../../contract/openapi.ts';
 import { propertiesOf, schemaAt } from '../../test/proofs/fuzz/requests/values.ts';
 import { isRecord, type Json } from '../../test/proofs/fuzz/requests/step.ts';
 
-/** Of JSON; the rest of the default `BODY_LIMIT_BYTES` is for names and brackets. */
+/** In JSON; the rest of the default `BODY_LIMIT_BYTES` is for names and brackets. */
 const mostBytes = 900_000;
 /** The items of a list without a bound. */
 const manyItems = 1_000;
@@ -14,13 +14,13 @@ interface Room {
   bytes: number;
 }
 
-/** @param filler texts are lengthened by repeating it @returns the value with its texts and lists at their bounds, as far as there is room */
+/** @param filler lengthens texts by repetition @returns the value with its texts and lists at their bounds, as far as the limit allows */
 export function largestBody(schema: JsonObject, value: Json, filler: string): Json {
   return grown(schema, value, filler, { bytes: mostBytes });
 }
 
-function grown(given: JsonObject, value: Json, filler: string, room: Room): Json {
-  const schema = chosen(schemaAt(given), value);
+function grown(unresolved: JsonObject, value: Json, filler: string, room: Room): Json {
+  const schema = chosen(schemaAt(unresolved), value);
   if (typeof value === 'string') return longText(schema, value, filler, room);
   if (Array.isArray(value)) return longList(schema, value as readonly Json[], filler, room);
   if (!isRecord(value)) return value;
@@ -33,7 +33,7 @@ function grown(given: JsonObject, value: Json, filler: string, room: Room): Json
   );
 }
 
-/** Of alternatives, the one whose kind the value has. */
+/** Chooses the alternative with the value's kind. */
 function chosen(schema: JsonObject, value: Json): JsonObject {
   const { oneOf } = schema;
   if (!Array.isArray(oneOf)) return schema;

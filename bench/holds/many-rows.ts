@@ -1,4 +1,4 @@
-/** Gives a club so many records of each kind that every list has a full page of its largest ones. */
+/** Gives a club many records of each kind, so that every list has a full page of its largest records. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../platform/core/ids.ts';
 
@@ -19,7 +19,9 @@ const longestTexts: readonly (readonly [table: string, column: string, character
   ['mentorship_sessions', 'agenda', 2_000],
 ];
 
-/** Gives the records of a club their longest texts, of characters of four bytes. @returns the columns that cannot be filled, with the reason */
+/**
+ * Gives the records of a club their longest texts, of four-byte characters. @returns the columns that cannot be filled, with the reason
+ */
 export async function lengthenTexts(source: DataSource, clubId: Id): Promise<string[]> {
   const failed: string[] = [];
   for (const [table, column, characters] of longestTexts)
@@ -35,14 +37,14 @@ export async function lengthenTexts(source: DataSource, clubId: Id): Promise<str
 
 /** More than a page. */
 const copies = 120;
-/** Tables of the engine and of sessions: no operation lists them. */
+/** Tables of the engine and of sessions, which no operation lists. */
 const unlisted = /^(facts|wakes|.*_sessions|pending_|rate_|vault_|one_time_|transactional_|.*_tallies|.*_months|clubs)/;
 
 interface Column {
   name: string;
   type: string;
   isUnique: boolean;
-  /** Names a row of another table, or nothing. */
+  /** The column refers to another table, or is empty. */
   mayNameNothing: boolean;
   isGenerated: boolean;
 }
@@ -55,11 +57,11 @@ export async function multiplyRows(source: DataSource, clubId: Id): Promise<stri
   const failed: string[] = [];
   for (const table of await tablesOfClubs(source)) {
     const columns = await columnsOf(source, table);
-    const given = columns.filter(({ isGenerated }) => !isGenerated);
-    const values = given.map((column) => (column.isUnique ? fresh(column) : `largest."${column.name}"`));
+    const plainColumns = columns.filter(({ isGenerated }) => !isGenerated);
+    const values = plainColumns.map((column) => (column.isUnique ? fresh(column) : `largest."${column.name}"`));
     try {
       await source.query(
-        `INSERT INTO "${table}" (${given.map(({ name }) => `"${name}"`).join(', ')})
+        `INSERT INTO "${table}" (${plainColumns.map(({ name }) => `"${name}"`).join(', ')})
          SELECT ${values.join(', ')}
            FROM (SELECT * FROM "${table}" AS each WHERE club_id = $1 ORDER BY length(each::text) DESC LIMIT 1) AS largest,
                 generate_series(1, ${copies}) AS copy`,

@@ -1,4 +1,4 @@
-/** Loaded into the API's process before it starts: tells the benchmark how long the process held its thread. */
+/** Loaded into the API's process before it starts: reports how long the process blocked its thread. */
 import { createServer } from 'node:http';
 import { watchHolds } from '../../test/toolkit/drive/loop-holds.ts';
 

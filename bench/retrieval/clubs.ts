@@ -15,7 +15,7 @@ export interface BenchClub {
   passages: number;
 }
 
-/** @returns a club with an agent that answers from these documents, each a PDF of the library that was read and cut */
+/** @returns a club with an agent that answers from these documents, each a PDF of the library that was read and split */
 export async function indexClub(
   source: DataSource,
   language: CorpusLanguage,
@@ -91,8 +91,8 @@ export async function addPassages(
 const usualFileLength = 100;
 
 /**
- * A club of the size with copies of another's passages, in files of a hundred unless told, and its words as upkeep would leave them. Triggers
- * are off: a copy has the words of its original.
+ * A club with this many copies of another club's passages, by default in files of a hundred, and its words as upkeep would leave them.
+ * Triggers are off: a copy has the words of its original.
  */
 export async function copyClub(
   source: DataSource,

@@ -1,6 +1,6 @@
 /**
- * A corpus: documents of pages in Markdown, a folder for each language, and the PDFs that a club would upload. See
- * {@link readCorpus}, {@link pdfOf}, {@link readQuestions}, and {@link standsOn}, which says whether a citation stands on a page.
+ * A corpus: documents with pages in Markdown, one folder for each language, and the PDFs that a club would upload. See {@link
+ * readCorpus}, {@link pdfOf}, {@link readQuestions}, and {@link standsOn}, which says whether a citation is on a page.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -23,7 +23,7 @@ export interface CorpusBlock {
 
 export interface CorpusDocument {
   language: CorpusLanguage;
-  /** As questions name it. */
+  /** The name that questions use. */
   name: string;
   title: string;
   /** Page 1 is the first. */
@@ -34,7 +34,7 @@ export interface GoldQuestion {
   id: string;
   language: CorpusLanguage;
   document: string;
-  /** Any of them answers it. */
+  /** Each of these pages answers it. */
   pages: number[];
   tags: string[];
   question: string;
@@ -75,7 +75,7 @@ function blocksOf(page: string): CorpusBlock[] {
   });
 }
 
-/** Points. As high as the longest page needs, so that a page of the document is a page of the file. */
+/** In points. High enough for the longest page, so that a page of the document is a page of the file. */
 const paper = { width: 595, height: 1_400, margin: 50 };
 const sizes = { title: 24, heading: [20, 16, 13], text: 10 };
 
@@ -88,7 +88,7 @@ export async function pdfOf(document: CorpusDocument): Promise<Buffer> {
   });
   const bytes = buffer(pdf);
   for (const name of ['DejaVuSerif-Bold', 'DejaVuSerif']) pdf.registerFont(name, path.join(fonts, `${name}.ttf`));
-  let pages = 1; // it begins with one
+  let pages = 1; // a PDF begins with one page
   pdf.on('pageAdded', () => pages++);
   for (const [place, blocks] of document.pages.entries()) {
     if (place > 0) pdf.addPage();
@@ -106,7 +106,7 @@ function draw(pdf: PDFKit.PDFDocument, { kind, level = 1, text }: CorpusBlock): 
   pdf.text(kind === 'item' ? `• ${text}` : text, { paragraphGap: kind === 'item' ? 0 : 6 });
 }
 
-/** @param page from 1 @returns whether a text occurs on a page, but for white space, hyphens (lines end with them) and the marks of its lists */
+/** @param page from 1 @returns whether a page contains a text, ignoring white space, hyphens (which end lines) and list markers */
 export function standsOn(document: CorpusDocument, page: number, text: string): boolean {
   const plain = (words: string) => words.normalize('NFKC').replace(/[\s•-]+/g, '');
   const blocks = document.pages[page - 1] ?? [];

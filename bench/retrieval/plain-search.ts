@@ -1,4 +1,4 @@
-/** What Postgres offers out of the box: a web search, all of whose words must be there, ranked by ts_rank. */
+/** Postgres's own search: a web search that needs all its words, ranked by ts_rank. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../platform/core/ids.ts';
 import type { GoldQuestion } from './corpus.ts';

@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- retrieval scripts`: whether the passage that answers a question is among the first eight, in scripts that plain
- * Postgres does not take apart. The material and its questions were written for this project, before the search was tuned; every other
- * question of each language was not looked at while tuning.
+ * Postgres does not segment. The material and its questions were written for this project before the search was tuned. Every other
+ * question of each language was held out during tuning.
  */
 import { readFile } from 'node:fs/promises';
 import type { DataSource } from 'typeorm';
@@ -22,16 +22,19 @@ const languages = {
 } as const;
 type ScriptLanguage = keyof typeof languages;
 
-/** How many passages are looked at. */
+/** How many passages count. */
 const shown = 8;
 
 interface ScriptQuestion {
-  /** The heading of the section that answers it. */
+  /** The heading of the section with the answer. */
   section: string;
   question: string;
 }
 
-/** One line a language: Recall@8 of all questions and of those held out. The club is in English: nobody names the language of material. */
+/**
+ * One line for each language: Recall@8 of all questions and of the held-out ones. The club is in English, because material names no
+ * language.
+ */
 export async function measureScripts(source: DataSource): Promise<void> {
   for (const [language, name] of Object.entries(languages)) {
     const club = await indexScript(source, language as ScriptLanguage);
@@ -54,7 +57,7 @@ const placeOf = (name: string) => new URL(`scripts/${name}`, import.meta.url);
 const recall = (places: readonly number[], most: number) =>
   places.filter((place) => place > 0 && place <= most).length / places.length;
 
-/** A club with an agent whose material are the documents of a language. */
+/** A club with an agent whose material is the documents of a language. */
 async function indexScript(source: DataSource, language: ScriptLanguage): Promise<BenchClub> {
   const club = await emptyClub(source, 'en');
   const markdown = await readFile(placeOf(`${language}.md`), 'utf8');
@@ -68,7 +71,7 @@ async function indexScript(source: DataSource, language: ScriptLanguage): Promis
   return club;
 }
 
-/** @returns the place of the section that answers each question, from 1, 0 for none; and how long each search took, in ms */
+/** @returns the position of the section that answers each question, from 1, 0 for none; and the duration of each search, in ms */
 async function ask(source: DataSource, { clubId, agentId }: BenchClub, questions: readonly ScriptQuestion[]) {
   const places: number[] = [];
   const took: number[] = [];
@@ -77,7 +80,7 @@ async function ask(source: DataSource, { clubId, agentId }: BenchClub, questions
     const found = await retrieve(new Queries(source.manager), { clubId, agentId, question, limit: shown });
     took.push(performance.now() - started);
     const place = found.findIndex(({ headings }) => headings.includes(section)) + 1;
-    // What is held out stays unseen.
+    // Held-out questions are not printed.
     if (place === 0 && nth % 2 === 0) progress(`not found: ${question}`);
     places.push(place);
   }

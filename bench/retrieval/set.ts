@@ -1,6 +1,6 @@
 /**
- * What the bench indexes and asks: the two handbooks with their questions; or, where these cannot be had, the smaller
- * handbook of a school that does not exist, written for this project.
+ * The material and questions of the bench: the two handbooks with their questions. If these are unavailable, it is the smaller handbook
+ * of a fictitious school, written for this project.
  */
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '../../config.ts';
@@ -14,7 +14,7 @@ export interface RetrievalSet {
 
 const placeOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-/** @param report is told what happens, and which set it is */
+/** @param report receives progress, and the name of the chosen set */
 export async function chooseSet(env: Environment, report: (line: string) => void): Promise<RetrievalSet> {
   try {
     const documents = await readCorpus(await obtainHandbooks(env, report));

@@ -1,7 +1,11 @@
 /**
- * `npm run bench -- retrieval`. `quality`: whether the page that answers a question is among the first eight passages, beside
- * Postgres's own `websearch_to_tsquery` over the same passages. `scripts`: the same in six languages of other scripts. `citations`: whether what answers cite stands on its page. `size`: what a search costs at 5,000 and 50,000 passages of a club,
- * without and beside a million of other clubs. `removal`: what taking a file of 20,000 passages away costs.
+ * `npm run bench -- retrieval`:
+ * - `quality`: whether the page that answers a question is among the first eight passages, compared with Postgres's own
+ * `websearch_to_tsquery` over the same passages.
+ * - `scripts`: the same in six languages of other scripts.
+ * - `citations`: whether the citations of answers are on their page.
+ * - `size`: the cost of a search with 5,000 and 50,000 passages of a club, without and with a million passages of other clubs.
+ * - `removal`: the cost of removing a file of 20,000 passages.
  */
 import { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
@@ -23,29 +27,29 @@ import { chooseSet, type RetrievalSet } from './set.ts';
 
 export const retrievalMeasurements = ['quality', 'scripts', 'citations', 'size', 'removal'];
 
-/** How many passages are looked at. */
-const shown = 8;
-/** Times that each question is asked, to time it. */
+/** How many passages count. */
+const mostPassages = 8;
+/** The number of times that each question is asked to time it. */
 const repetitions = 5;
 
 const sizes = { small: 5_000, large: 50_000 };
 const others = { clubs: 200, passages: 5_000 };
 
-/** @param wanted the names of those to run, of `retrievalMeasurements` */
-export async function benchRetrieval(wanted: readonly string[]): Promise<void> {
-  const ofHandbooks = wanted.filter((name) => name !== 'scripts');
+/** @param selection the names of the measurements to run, from `retrievalMeasurements` */
+export async function benchRetrieval(selection: readonly string[]): Promise<void> {
+  const ofHandbooks = selection.filter((name) => name !== 'scripts');
   const set = ofHandbooks.length > 0 ? await chooseSet(process.env, progress) : undefined;
   await onFreshStack(['postgres'], async ({ env }) => {
     const source = await createDataSource(readConfig(env).database, 'club-bench', { patient: true }).initialize();
     try {
       await migrate(source);
-      if (wanted.includes('scripts')) await measureScripts(source);
+      if (selection.includes('scripts')) await measureScripts(source);
       if (!set) return;
       const clubs = await indexCorpus(source, set);
-      if (wanted.includes('quality')) await measureQuality(source, clubs, set);
-      if (wanted.includes('citations')) await measureCitations(source, clubs, set);
-      if (wanted.includes('size')) await measureSize(source, clubs, set);
-      if (wanted.includes('removal')) await measureRemoval(source, clubs);
+      if (selection.includes('quality')) await measureQuality(source, clubs, set);
+      if (selection.includes('citations')) await measureCitations(source, clubs, set);
+      if (selection.includes('size')) await measureSize(source, clubs, set);
+      if (selection.includes('removal')) await measureRemoval(source, clubs);
     } finally {
       await source.destroy();
     }
@@ -72,7 +76,7 @@ async function rollUpAll(source: DataSource): Promise<void> {
   while ((await rollUpWords(new Database(source, { notify() {} }), 10_000)) > 0);
 }
 
-/** Which place the gold page has, from 1; 0 for none. */
+/** The position of the gold page, from 1; 0 for none. */
 interface Place {
   ours: number;
   plain: number;
@@ -90,9 +94,9 @@ async function measureQuality(source: DataSource, clubs: Clubs, { documents, que
       clubId,
       agentId,
       question: question.question,
-      limit: shown,
+      limit: mostPassages,
     });
-    const plain = await searchPlainly(source, clubId, question, shown);
+    const plain = await searchPlainly(source, clubId, question, mostPassages);
     const place = { ours: ours.findIndex(isGold) + 1, plain: plain.findIndex(isGold) + 1 };
     if (place.ours === 0) progress(`not found: ${question.id} ${question.question}`);
     for (const group of groupsOf(question)) groups.set(group, [...(groups.get(group) ?? []), place]);
@@ -104,7 +108,7 @@ async function measureQuality(source: DataSource, clubs: Clubs, { documents, que
   }
 }
 
-/** Ranking was tuned on every other question of each language, and on those alone. */
+/** Ranking was tuned only on every other question of each language. */
 function groupsOf({ id, language, tags }: GoldQuestion): string[] {
   const half = Number(id.slice(-2)) % 2 === 0 ? 'tuned on' : 'held out';
   return ['all', half, language, ...tags.map((tag) => `${language} ${tag}`)];
@@ -114,7 +118,7 @@ function reportPlaces(group: string, places: readonly Place[]): void {
   const recall = (side: keyof Place) => places.filter((place) => place[side] > 0).length / places.length;
   const reciprocal = (side: keyof Place) =>
     places.reduce((sum, place) => sum + (place[side] > 0 ? 1 / place[side] : 0), 0) / places.length;
-  report(`retrieval, ${group} (${places.length}): Recall@${shown}`, {
+  report(`retrieval, ${group} (${places.length}): Recall@${mostPassages}`, {
     value: recall('ours'),
     websearch: recall('plain'),
   });
@@ -132,7 +136,7 @@ async function timesOf(
   for (let nth = -1; nth < repetitions; nth++) {
     for (const { question } of own) {
       const started = performance.now();
-      await retrieve(new Queries(source.manager), { clubId, agentId, question, limit: shown });
+      await retrieve(new Queries(source.manager), { clubId, agentId, question, limit: mostPassages });
       if (nth >= 0) took.push(performance.now() - started);
     }
   }
@@ -141,7 +145,7 @@ async function timesOf(
 
 const percentiles = (took: readonly number[]) => ({ p50: quantile(took, 0.5), p95: quantile(took, 0.95) });
 
-/** What asks for much: only words that everything has, and more of them than a person would write. */
+/** Expensive questions: only very common words, and more of them than a person would write. */
 const heavy = {
   common: 'system files and user packages with the configuration of a network',
   long: 'How do I configure the network, the packages, the users and the files of a system with a server? '.repeat(80),
@@ -167,15 +171,17 @@ async function measureSize(source: DataSource, clubs: Clubs, { questions }: Retr
       ratio: p95 / before,
     });
     for (const [what, question] of Object.entries(heavy)) {
-      const asked = Array.from({ length: 20 }, () => ({ language: 'en', question }) as GoldQuestion);
-      report(`    a question of ${what} words, ms`, percentiles(await timesOf(source, club, asked, 'en')));
+      const heavyQuestions = Array.from({ length: 20 }, () => ({ language: 'en', question }) as GoldQuestion);
+      report(`    a question of ${what} words, ms`, percentiles(await timesOf(source, club, heavyQuestions, 'en')));
     }
-    const request = { clubId: club.clubId, agentId: club.agentId, question: heavy.common, limit: shown };
+    const request = { clubId: club.clubId, agentId: club.agentId, question: heavy.common, limit: mostPassages };
     process.stdout.write(`    ${(await indexesOf(source, (tx) => retrieve(tx, request))).join(', ')}\n`);
   }
 }
 
-/** A file of so many passages leaves the index: what its administrator waits for, and when nothing is left of it. */
+/**
+ * Removes a file of this many passages from the index: the time that its administrator waits, and the time until nothing is left of it.
+ */
 async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
   const passages = 20_000;
   const { clubId, agentId } = await copyClub(source, 'en', clubs.en, passages, passages);
@@ -183,7 +189,7 @@ async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
   const db = new Database(source, { notify() {} });
   const [file] = await source.query<{ id: string }[]>(`SELECT id FROM agent_sources WHERE club_id = $1`, [clubId]);
   const nothing = { course_ids: [], lesson_ids: [], media_ids: [] };
-  const begun = performance.now();
+  const startedAt = performance.now();
   await setMaterial({ db }, clubId, agentId, nothing, new Date());
   const answered = performance.now();
   const deps: IndexingDeps = {
@@ -201,12 +207,12 @@ async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
   const { done } = await indexSource(deps, file?.id ?? '', Date.now(), watcher);
   if (!done) throw new Error('The source is not removed.');
   report(`removal of a source of ${passages} passages, ms`, {
-    value: answered - begun,
-    'until its rows are gone': performance.now() - begun,
+    value: answered - startedAt,
+    'until its rows are gone': performance.now() - startedAt,
   });
 }
 
-/** A million passages of other clubs; the index is built after them, as a restored backup would. */
+/** A million passages of other clubs. The index is built after them, as when a backup is restored. */
 async function addOthers(source: DataSource, clubs: Clubs): Promise<void> {
   const started = performance.now();
   const [index] = await source.query<{ definition: string }[]>(

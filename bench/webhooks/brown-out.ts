@@ -1,4 +1,4 @@
-/** What receivers and operators notice of a second that is added to every statement of the worker (ENG-18). */
+/** The effect on receivers and operators when every statement of the worker takes a second longer (ENG-18). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progress, quantile, report, waitUntil } from '../support.ts';
 import type { DelayLine } from './delay-line.ts';
@@ -7,7 +7,7 @@ import { commitFact, type Scene } from './scene.ts';
 const addedMs = 1_000;
 const clubs = 20;
 const facts = 200;
-/** How long each receiver takes: what is under way must be recorded all the same. */
+/** The time of each receiver's answer: attempts in progress must be recorded nevertheless. */
 const answerMs = 500;
 const limitMs = 600_000;
 
@@ -31,13 +31,13 @@ export async function measureBrownOut({ db, worker, addReceiver, addClubs }: Sce
     while (!over) {
       asked += 1;
       ready += (await fetch(`http://127.0.0.1:${worker.port}/readyz`)).ok ? 1 : 0;
-      const begun = performance.now();
+      const startedAt = performance.now();
       await (await fetch(`http://127.0.0.1:${worker.port}/metrics`)).text();
-      scrapes.push(performance.now() - begun);
+      scrapes.push(performance.now() - startedAt);
       await sleep(1_000);
     }
   })();
-  const begun = performance.now();
+  const startedAt = performance.now();
   await Promise.all(Array.from({ length: facts }, (_, at) => commitFact(db, added[at % clubs] as (typeof added)[0])));
   const succeeded = async () => {
     const [row] = await db.source.query<{ count: number }[]>(
@@ -51,7 +51,7 @@ export async function measureBrownOut({ db, worker, addReceiver, addClubs }: Sce
     everyMs: 500,
     progressSoFar: async () => `${await succeeded()} are`,
   });
-  const tookS = (performance.now() - begun) / 1_000;
+  const tookS = (performance.now() - startedAt) / 1_000;
   over = true;
   await watching;
   line.delayMs = 0;

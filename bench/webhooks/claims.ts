@@ -1,4 +1,4 @@
-/** What a relay's claim costs, whoever waits: 10 clubs or 5,000, with a short backlog or a million facts. */
+/** The cost of a relay's claim: with 10 clubs or 5,000, with a short backlog or a million facts. */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
 import { claimFacts, removeFacts } from '../../platform/engine/facts.ts';
@@ -16,7 +16,7 @@ const queues = [
 /** Facts of a claim. */
 const room = 16;
 const rounds = 5;
-/** Claims of a round, each beside the bare statement. */
+/** Claims of a round, each followed by the bare statement. */
 const claims = 50;
 const warmUps = 20;
 
@@ -56,7 +56,7 @@ async function fill(source: DataSource, clubs: number, factsOfEach: number): Pro
   await source.query(`VACUUM ANALYZE facts`);
 }
 
-/** Leases as many rows whose keys are known. */
+/** Leases equally many rows with known keys. */
 const leaseKnown = prepared(
   'bench_lease_known',
   `UPDATE facts SET lease_until = clock_timestamp() + interval '30 s'
@@ -64,7 +64,7 @@ const leaseKnown = prepared(
    RETURNING facts.id, facts.club_id, type, student_id, subject_id, details, occurred_at, priority`,
 );
 
-/** Each claim takes facts away, so that it has the queue of a relay that works. */
+/** Each claim removes facts, so that the queue is that of a working relay. */
 async function measure(source: DataSource, words: string): Promise<void> {
   const turn = turnFromAnywhere();
   const measured: Round[] = [];

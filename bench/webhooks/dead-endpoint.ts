@@ -1,15 +1,15 @@
-/** An endpoint that is dead until its deliveries wait for the circuit breaker, and what opens it again. */
+/** An endpoint that fails until its deliveries wait for the circuit breaker, and the reset of the breaker. */
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { sendTest } from '../../domain/webhooks/events/test-event.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Scene } from './scene.ts';
 
-/** An attempt is made at once; this leaves room for a slow machine. */
+/** An attempt is made immediately; this is enough for a slow machine. */
 const attemptLimitMs = 20_000;
-/** By then the breaker must have been armed: it takes five failures. */
+/** By then the breaker must be open: it takes five failures. */
 const maxFacts = 20;
 
-/** Commits facts, one after another, until the failures of their attempts have armed the breaker. */
+/** Commits facts one after another until the failed attempts have opened the breaker. */
 export async function throttle(db: Database, club: BenchClub): Promise<void> {
   for (let facts = 1; facts <= maxFacts; facts++) {
     await commitFact(db, club);
@@ -38,8 +38,8 @@ async function breakerOf(
 }
 
 /**
- * Waits until all that was committed for the endpoint has been fanned out, and each delivery that is due has parked.
- * @returns how many have
+ * Waits until all committed facts of the endpoint have been fanned out, and each due delivery has parked.
+ * @returns the number of parked deliveries
  */
 export async function untilParked(
   { source }: Database,
@@ -66,7 +66,7 @@ export async function untilParked(
   return now.parked;
 }
 
-/** What an administrator does once the receiver works again: a test, which waits for no breaker, and whose success resets it. */
+/** An administrator's action when the receiver works again: a test, which ignores the breaker, and whose success resets it. */
 export async function sendTestTo({ db, vault }: Scene, { clubId, endpointId }: BenchClub): Promise<void> {
   await sendTest({ db, vault }, clubId, endpointId, new Date());
 }

@@ -1,11 +1,11 @@
-/** A line to Postgres whose answers come late: so much is added to every statement that waits for the one before. */
+/** A proxy to Postgres that delays answers: it adds the delay to every statement that waits for the previous one. */
 import { once } from 'node:events';
 import net from 'node:net';
 
 export interface DelayLine {
   /** For DATABASE_URL. */
   url: string;
-  /** Added from now on, in milliseconds. */
+  /** The added milliseconds, from now on. */
   delayMs: number;
   stop(): void;
 }
@@ -35,7 +35,7 @@ export async function startDelayLine(url: string): Promise<DelayLine> {
       socket.setNoDelay(true);
     }
     near.pipe(far);
-    // Timers of one length end in their order, so the bytes do too, but for the moment in which the length changes.
+    // Timers with one delay end in order, so the bytes do too, except when the delay changes.
     far.on('data', (bytes) => setTimeout(() => near.destroyed || near.write(bytes), line.delayMs));
   });
   server.listen(0, '127.0.0.1');

@@ -1,4 +1,4 @@
-/** The direct lane where receivers refuse, where a transaction pins old rows, and where the history is long. */
+/** The direct lane with refusing receivers, with a transaction that pins old rows, and with a long history. */
 import pg from 'pg';
 import { withoutLimits } from '../../entities/data-source.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -9,13 +9,13 @@ import { untilIdle } from './process-cost.ts';
 import { commitTogether, deliverBacklog, limitFor, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const warmUpShare = 1 / 4;
-/** One message of so many is refused at its first attempt. */
+/** One of this many messages is refused at its first attempt. */
 const refusedOneIn = [100, 10] as const;
-/** How long a transaction pins old rows before it is measured beside. Shorter for a first look. */
+/** How many seconds a transaction pins old rows before the measurement. Fewer for a quick run. */
 const snapshotSeconds = Number(process.env['DIRECT_SNAPSHOT_SECONDS'] ?? 60);
 const history = { short: 10_000, long: Number(process.env['DIRECT_HISTORY'] ?? 5_000_000) };
 
-/** A backlog at receivers that refuse some messages: a refused one is handed to a run, and its endpoint has to succeed first. */
+/** A backlog at receivers that refuse some messages. A refused message is handed to a run, and its endpoint must succeed first. */
 export async function measureRefused(scene: Scene): Promise<void> {
   const { db, worker, clear } = scene;
   for (const oneIn of refusedOneIn) {
@@ -43,7 +43,7 @@ export async function measureRefused(scene: Scene): Promise<void> {
   }
 }
 
-/** Receivers that refuse every so-many-th message once. */
+/** Receivers that refuse one in this many messages once. */
 async function addRefusing(
   scene: Scene,
   oneIn: number,
@@ -67,7 +67,7 @@ async function addRefusing(
   return { seeded, arrived: () => messages.size, refused: () => refused };
 }
 
-/** @returns first attempts that are recorded, accepted or not, a second from the commit of all facts on */
+/** @returns recorded first attempts a second, accepted or not, from the commit of all facts */
 async function firstAttemptsOf(
   db: Database,
   seeded: readonly BenchClub[],
@@ -100,7 +100,7 @@ async function firstAttemptsBy(port: number): Promise<{ direct: number; workflow
   return { direct: of('direct'), workflow: of('workflow') };
 }
 
-/** A backlog, before and after a transaction has pinned old rows for a minute in which the lane was busy. */
+/** A backlog, before and after a transaction has pinned old rows for a minute of load. */
 export async function measureBesideSnapshot(scene: Scene): Promise<void> {
   const backlog = await aBacklog(scene);
   const without = await backlog('without a snapshot', rounds);
@@ -118,7 +118,7 @@ export async function measureBesideSnapshot(scene: Scene): Promise<void> {
   }
 }
 
-/** A backlog beside a short and a long history of another club, in the same tables. */
+/** A backlog, with a short and with a long history of another club in the same tables. */
 export async function measureWithHistory(scene: Scene): Promise<void> {
   const { db, databaseUrl, worker, addClubs } = scene;
   const [owner] = await addClubs(['https://history.invalid/']);
@@ -139,7 +139,7 @@ export async function measureWithHistory(scene: Scene): Promise<void> {
   });
 }
 
-/** @returns runs so many rounds of a backlog, and gives the median of their deliveries a second */
+/** @returns a function that runs rounds of a backlog, and returns the median of their deliveries a second */
 async function aBacklog(scene: Scene): Promise<(what: string, count: number) => Promise<number>> {
   const { db, worker } = scene;
   const { urls, arrivals } = await addListeners(scene);

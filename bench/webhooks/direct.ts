@@ -1,4 +1,7 @@
-/** First attempts that the worker makes straight from Postgres: a backlog beside a bare loop, and facts that arrive at a pace. */
+/**
+ * First attempts that the worker makes directly from Postgres: a backlog compared with a bare loop, and facts that arrive at a steady
+ * rate.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
@@ -17,17 +20,17 @@ import {
 } from './scene.ts';
 
 export const rounds = 5;
-/** Facts of a round: some seconds of work, so that start and end weigh little. Fewer for a first look. */
+/** Facts of a round: some seconds of work, so that start and end have little weight. Fewer for a quick run. */
 export const factsARound = Number(process.env['DIRECT_FACTS'] ?? 8_000);
 const warmUpShare = 1 / 4;
-/** So that neither a host's places (HOOK-17) and kept connections nor an endpoint's places (HOOK-16) are the limit. */
+/** Enough that neither a host's slots (HOOK-17), kept connections, nor an endpoint's slots (HOOK-16) are the limit. */
 export const listeners = 8;
 const clubsOfAListener = 5;
-/** Facts a second that arrive: nearly idle, busy, and more than the lane may carry. */
+/** Arriving facts a second: nearly idle, busy, and more than the lane may handle. */
 const paces = [5, 400, 800] as const;
 const paceSeconds = Number(process.env['DIRECT_SECONDS'] ?? 20);
 
-/** From the commit of all facts of a round to all recorded 2xx, beside as many messages of the bare loop. */
+/** From the commit of all facts of a round to all recorded 2xx, compared with equally many messages of the bare loop. */
 export async function measureBacklog(scene: Scene): Promise<void> {
   const { db, worker, launch } = scene;
   const [{ urls, arrivals }, ofBare] = [await addListeners(scene), await addListeners(scene)];
@@ -45,7 +48,7 @@ export async function measureBacklog(scene: Scene): Promise<void> {
   await ours(factsARound * warmUpShare);
   await bare(factsARound * warmUpShare);
   const measured: Round[] = [];
-  // In turns, so that a slow spell of the machine falls on both.
+  // Alternately, so that a slow phase of the machine affects both.
   for (let round = 1; round <= rounds; round++) {
     await untilIdle(worker.pid);
     const figures = {
@@ -59,7 +62,7 @@ export async function measureBacklog(scene: Scene): Promise<void> {
   reportBeside('direct/s', measured);
 }
 
-/** Facts at each pace: how many are recorded a second, and how long they take from commit to arrival. */
+/** Facts at each rate: how many are recorded a second, and their time from commit to arrival. */
 export async function measureArriving(scene: Scene): Promise<void> {
   const { db, worker } = scene;
   const { urls, arrivals } = await addListeners(scene);
@@ -95,8 +98,8 @@ export const addClubsAt = ({ addClubs }: Scene, urls: readonly string[]): Promis
   addClubs(Array.from({ length: clubsOfAListener }, () => urls).flat());
 
 /**
- * Commits what is due at this pace, as often as a commit allows: a slow commit makes the next one larger, not the pace lower.
- * @returns by event: when it was committed, by `performance.now()`
+ * Commits due facts at this rate, as often as a commit allows. A slow commit makes the next one larger, and does not lower the rate.
+ * @returns by event: the time of its commit, by `performance.now()`
  */
 async function commitAtPace(
   db: Database,

@@ -1,18 +1,18 @@
-/** What one club notices while another has committed thousands of facts at once. */
+/** The effect on one club while another has committed thousands of facts together. */
 import { laneSettings, progress, quantile, report } from '../support.ts';
 import { measureDelays, times } from './pace.ts';
 import { commitFacts, withCost, type BenchClub, type Scene } from './scene.ts';
 
-/** Fewer for a first look; too few leave no time to measure in. */
+/** Fewer for a quick run; too few leave no time to measure. */
 const factsAtOnce = Number(process.env['FAIRNESS_FACTS'] ?? 5_000);
-/** The backlog must be gone by then: at 10 deliveries a second. */
+/** The limit for the backlog, at 10 deliveries a second. */
 const backlogLimitMs = 100 * factsAtOnce;
-/** The direct lane is through in seconds, so there the other club commits more often. */
+/** The direct lane needs only seconds, so there the other club commits more often. */
 const otherEveryMs = laneSettings()['WEBHOOK_FIRST_ATTEMPT'] === 'direct' ? 50 : 200;
 const factsAlone = 100;
-/** Fewer say nothing about a p95. */
+/** The fewest facts for a meaningful p95. */
 const leastFacts = 40;
-/** Of the other club's p95, in milliseconds. */
+/** The target of the other club's p95, in milliseconds. */
 const aim = 2_000;
 
 export async function measureFairness(scene: Scene): Promise<void> {

@@ -1,4 +1,4 @@
-/** Fills the history of one endpoint with as many deliveries as wanted, in the state that retention keeps it in. */
+/** Fills the history of one endpoint with this many deliveries, in the state in which retention leaves it. */
 import pg from 'pg';
 import { withoutLimits } from '../../entities/data-source.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -12,30 +12,29 @@ export interface History {
   clubId: Id;
   endpointId: Id;
   deliveries: number;
-  /** Of these, the newest are still pending, and due. */
+  /** The number of the newest deliveries that are still pending, and due. */
   pending: number;
-  /** When the newest was created; the oldest was 90 days earlier. */
+  /** The creation of the newest; the oldest was 90 days earlier. */
   end: Date;
 }
 
 const tables = ['webhook_events', 'webhook_deliveries', 'webhook_attempts', 'webhook_bodies'] as const;
-/** A statement: a transition table of so many rows still fits. */
+/** Rows of a statement, whose transition table still fits. */
 const chunk = 250_000;
 const historySeconds = retentionRules.historyMs / 1_000;
 
-/** Ids in the order of creation, as ours are, each in the partition of its time. */
+/** Ids in the order of creation, like the product's, each in the partition of its time. */
 const idOf = (kind: 1 | 2, n: string) =>
   `(lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), 12, '0') || '700${kind}8000' || lpad(to_hex(${n}), 12, '0'))::uuid`;
 const studentOf = (n: string) => `('01900003-0000-7000-8000-' || lpad(to_hex(${n} % 1000), 12, '0'))::uuid`;
 
 /**
- * Replaces what there was. Most deliveries succeeded, 2 of 100 failed, 1 of 100 was canceled; one type is common, one
- * rare. Bodies and attempts are there for the last 30 days only. Indexes are built after the rows: inserting into them
- * would take three times as long.
- * @returns the ids of the pending ones
+ * Replaces the old history. Most deliveries succeeded, 2 of 100 failed, 1 of 100 was canceled; one type is common, one rare. Only the
+ * last 30 days have bodies and attempts. Indexes are built after the rows, because inserting into them would take three times as long.
+ * @returns the ids of the pending deliveries
  */
 export async function loadHistory(db: Database, databaseUrl: string, history: History): Promise<Id[]> {
-  // A connection of its own: those of the product end a statement that takes long, and whoever is silent for long.
+  // Its own connection: those of the product end long statements and long silences.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
@@ -50,9 +49,9 @@ export async function loadHistory(db: Database, databaseUrl: string, history: Hi
     }
     for (const index of indexes) await client.query(index);
     while ((await rollUpTallies(db, chunk)) > 0);
-    // As autovacuum leaves them.
+    // As autovacuum leaves the tables.
     await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
-    await client.query(`CHECKPOINT`); // what the load left to be written is not to be charged to what comes after
+    await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
     const { rows } = await client.query<{ id: Id }>(
       `SELECT id FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending'`,
       [history.endpointId],
@@ -63,7 +62,7 @@ export async function loadHistory(db: Database, databaseUrl: string, history: Hi
   }
 }
 
-/** @returns the statements that build them again */
+/** @returns the statements that create the indexes again */
 async function dropIndexes(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string; definition: string }>(
     `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index
@@ -71,13 +70,13 @@ async function dropIndexes(client: pg.Client): Promise<string[]> {
     [tables],
   );
   for (const { name } of rows) await client.query(`DROP INDEX ${name}`);
-  // The indexes of partitions are part of those of their table.
+  // The indexes of partitions belong to the indexes of their table.
   return rows.map(({ definition }) => definition.replace(' ON ONLY ', ' ON '));
 }
 
 async function loadChunk(client: pg.Client, history: History, from: number, to: number): Promise<void> {
   const { clubId, endpointId, deliveries, pending, end } = history;
-  // Spread evenly, so that each hour has its share; the mixed bits keep type, status and time apart from one another.
+  // Spread evenly, so that each hour has its share; the mixed bits make type, status and time independent.
   const rows = `
     SELECT n, $1::uuid AS club_id, $2::uuid AS endpoint_id,
            date_trunc('milliseconds', $3::timestamptz - make_interval(secs => ${historySeconds}::float8 * (${deliveries} - n) / ${deliveries})) AS created_at,

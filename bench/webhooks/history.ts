@@ -1,4 +1,4 @@
-/** What a long history costs: lists, claims and retention at 10,000 and at 5,000,000 deliveries of one endpoint, in one table. */
+/** The cost of a long history: lists, claims and retention with 10,000 and with 5,000,000 deliveries of one endpoint, in one table. */
 import { readConfig } from '../../config.ts';
 import { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -13,11 +13,11 @@ import { median, onFreshStack, progress, quantile, report, type Bench } from '..
 
 const sizes = { short: 10_000, long: 5_000_000 };
 const samples = { list: 200, claim: 200, retention: 50 };
-/** Parts of a measurement, one after another. */
+/** Consecutive phases of a measurement. */
 const spells = 5;
-/** Before anything is measured: connections opened, pages in memory, as in a service that runs. */
+/** Before the measurement: connections are opened and pages loaded, as in a running service. */
 const warmUps = 20;
-/** Deliveries whose 30 or 90 days run out between two rounds of retention: as many in a short history as in a long one. */
+/** Deliveries whose 30 or 90 days end between two rounds of retention: equally many in a short and in a long history. */
 const dueARound = 50;
 
 /** Milliseconds. */
@@ -76,7 +76,7 @@ async function measureAt(db: Database, history: History, pending: readonly Id[])
   return figures;
 }
 
-/** A list each: the first page, whole, by status, by type, by both, between two times that are no whole hours. */
+/** One list each: the first page, whole, by status, by type, by both, and between two times that are not whole hours. */
 const filters: Readonly<Record<string, (history: History) => Partial<DeliveryFilter>>> = {
   list: () => ({}),
   'list by status': () => ({ status: 'failed' }),
@@ -94,12 +94,12 @@ async function list({ source }: Database, history: History, filter: Partial<Deli
   await listDeliveries(new Queries(source.manager), history.clubId, history.endpointId, page, history.end);
 }
 
-/** @throws Error if there was nothing to claim: that would be quick, and count as speed */
+/** @throws Error if there was nothing to claim, because that would be quick and count as speed */
 async function claim({ source }: Database, id: string, now: Date): Promise<void> {
   if ((await claimAttempt(source, id, now.getTime())) === undefined) throw new Error(`${id} could not be claimed`);
 }
 
-/** @param work told which time it is, from 0, the warming up included */
+/** @param work receives its number, from 0, including the warm-up */
 async function p95(count: number, work: (nth: number) => Promise<void>): Promise<number> {
   const warming = Math.min(warmUps, Math.ceil(count / 10));
   const took: number[] = [];
@@ -108,7 +108,7 @@ async function p95(count: number, work: (nth: number) => Promise<void>): Promise
     await work(nth);
     if (nth >= warming) took.push(performance.now() - started);
   }
-  // The median of the p95 of each spell, so that one in which the machine was busy with something else does not decide.
+  // The median of the phases' p95, so that one phase with other load does not decide.
   const length = took.length / spells;
   return median(
     Array.from({ length: spells }, (_, spell) => quantile(took.slice(spell * length, (spell + 1) * length), 0.95)),

@@ -1,16 +1,16 @@
-/** What a healthy endpoint notices of sixty receivers that hang until the attempt's time is over. */
+/** The effect on a healthy endpoint of sixty receivers that hang until the attempt's time limit. */
 import { median, progress, quantile, report } from '../support.ts';
 import { measureDelays, steadily, times } from './pace.ts';
 import { commitFact, withCost, type BenchClub, type Scene } from './scene.ts';
 
 const receivers = 60;
-/** How often each of their endpoints gets a fact: three attempts of each hang at any time, as long as none is held back. */
+/** The interval of facts for each of their endpoints: three attempts of each hang at any time, as long as none is held back. */
 const hungEveryMs = 5_000;
 const healthyEveryMs = 200;
 const factsAlone = 100;
-/** 45 seconds: the first that hang run into their limit after 15, and are tried again. */
+/** 45 seconds: the first hanging attempts time out after 15 s, and are tried again. */
 const factsBeside = 225;
-/** Of the healthy endpoint's p50, as a multiple of its p50 alone. */
+/** The target of the healthy endpoint's p50, as a multiple of its p50 without hanging receivers. */
 const aim = 2;
 
 export async function measureHung(scene: Scene): Promise<void> {

@@ -1,14 +1,14 @@
-/** Facts at a steady pace, and how long each takes from its commit to its arrival. */
+/** Facts at a steady rate, and the time of each from its commit to its arrival. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { waitUntil } from '../support.ts';
 import { commitFact, type BenchClub, type Listener } from './scene.ts';
 
-/** What has not arrived so long after the last commit does not count as slow: the run is wrong. */
+/** A fact that has not arrived this long after the last commit is not slow: the run is invalid. */
 const arrivalLimitMs = 60_000;
 
-/** Calls `act` with 0, 1, 2 …, every so many milliseconds (later where it takes longer), as long as `goOn` says so. */
+/** Calls `act` with 0, 1, 2 …, at this interval in milliseconds (later if it takes longer), as long as `goOn` returns true. */
 export async function steadily(
   everyMs: number,
   act: (index: number) => Promise<unknown>,
@@ -22,9 +22,9 @@ export async function steadily(
 }
 
 /**
- * Commits facts of these clubs in turn, at a pace, as long as `goOn` says so, and waits for all of them.
+ * Commits facts of these clubs in rotation at a steady rate, as long as `goOn` returns true, and waits for all of them.
  * @returns the milliseconds from each fact's commit to its arrival at the listener
- * @throws Error when one does not arrive
+ * @throws Error if one does not arrive
  */
 export async function measureDelays(
   db: Database,
@@ -43,9 +43,9 @@ export async function measureDelays(
 
 /**
  * Waits until all facts have arrived.
- * @param committed by event: when, by `performance.now()`
+ * @param committed by event: the commit, by `performance.now()`
  * @returns the milliseconds from each fact's commit to its arrival at the listener
- * @throws Error when one does not arrive
+ * @throws Error if one does not arrive
  */
 export async function delaysOf(
   db: Database,
@@ -61,7 +61,7 @@ export async function delaysOf(
   return [...committed].map(([id, at]) => (arrivals.get(id) ?? Number.NaN) - at);
 }
 
-/** @returns what became of the attempts at these events, for the message of a run that went wrong */
+/** @returns the outcomes of the attempts for these events, for the message of a failed run */
 async function attemptsAt({ source }: Database, events: readonly Id[]): Promise<string> {
   const rows = await source.query<{ outcome: string | null; count: number }[]>(
     `SELECT attempt.outcome, count(*)::int AS count
@@ -72,7 +72,7 @@ async function attemptsAt({ source }: Database, events: readonly Id[]): Promise<
   return rows.map(({ outcome, count }) => `${outcome ?? 'under way'} ${count}`).join(', ') || 'none';
 }
 
-/** A `goOn` for so many. */
+/** A `goOn` for this many calls. */
 export const times =
   (count: number) =>
   (index: number): boolean =>

@@ -1,20 +1,20 @@
-/** What ten thousand deliveries that wait for a dead endpoint cost, and how soon they are out once it is alive again. */
+/** The cost of ten thousand deliveries that wait for a dead endpoint, and how soon they are sent when it works again. */
 import { median, progress, report, waitUntil } from '../support.ts';
 import { sendTestTo, throttle, untilParked } from './dead-endpoint.ts';
 import { measureDelays, times } from './pace.ts';
 import { untilIdle, watchCost, type ProcessCost } from './process-cost.ts';
 import { commitFacts, deliver, withCost, type BenchClub, type Listener, type Scene } from './scene.ts';
 
-/** Fewer for a first look. */
+/** Fewer for a quick run. */
 const parked = Number(process.env['PARKED'] ?? 10_000);
-/** For parking them, and for releasing them: at 15 a second, far slower than either has been. */
+/** The limit for parking and for releasing them, at 15 a second, far slower than measured. */
 const limitMs = 60_000 + (parked * 1_000) / 15;
-/** So that the worker's memory has grown to what it takes while it works, before it is measured with nothing parked. */
+/** Brings the worker's memory to its working size before the measurement without parked deliveries. */
 const warmUpFacts = 500;
 const costSeconds = 15;
 const healthyEveryMs = 200;
 const healthyFacts = 100;
-/** Of the healthy endpoint's p50, as a multiple of its p50 alone. */
+/** The target of the healthy endpoint's p50, as a multiple of its p50 without parked deliveries. */
 const aim = 1.5;
 
 export async function measureParked(scene: Scene): Promise<void> {
@@ -78,7 +78,7 @@ export async function measureParked(scene: Scene): Promise<void> {
   report(`${title}: released in s`, { value: releasedIn, 'deliveries/s': parked / releasedIn });
 }
 
-/** What the worker costs with nothing to do, and then how soon a healthy endpoint hears of its facts. */
+/** The worker's cost when idle, and then the delay of a healthy endpoint's facts. */
 async function observe(
   { db, worker }: Scene,
   listener: Listener,

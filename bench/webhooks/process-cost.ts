@@ -1,12 +1,12 @@
-/** What a process takes of the machine, as Linux counts it. */
+/** The resources of a process, as Linux counts them. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitUntil } from '../support.ts';
 
-/** USER_HZ: how finely Linux tells processes the time that they have taken, on every architecture that Node runs on. */
+/** USER_HZ: the resolution of process times in Linux, on every architecture that Node supports. */
 const ticksASecond = 100;
 
-/** A process that takes less than this, in milliseconds a second, has nothing to do. */
+/** A process below this, in milliseconds a second, is idle. */
 const idleCpu = 50;
 const settleSeconds = 2;
 const settleLimitMs = 120_000;
@@ -17,7 +17,7 @@ export interface ProcessCost {
   cpu: number;
 }
 
-/** Watches a process for so many seconds. @returns its resident memory at the end, and its CPU meanwhile */
+/** Watches a process for this many seconds. @returns its resident memory at the end, and its CPU meanwhile */
 export async function watchCost(pid: number, seconds: number): Promise<ProcessCost> {
   const [before, started] = [await cpuMs(pid), performance.now()];
   await sleep(seconds * 1_000);
@@ -25,7 +25,7 @@ export async function watchCost(pid: number, seconds: number): Promise<ProcessCo
   return { memoryMb: await residentMb(pid), cpu };
 }
 
-/** Waits until the process has nothing to do for two seconds. @throws Error when it does not come to rest */
+/** Waits until the process is idle for two seconds. @throws Error if it does not become idle */
 export async function untilIdle(pid: number): Promise<void> {
   let cpu = Number.NaN;
   const isIdle = async () => {
@@ -38,7 +38,7 @@ export async function untilIdle(pid: number): Promise<void> {
   });
 }
 
-/** A process of which the CPU is wanted; with its children where each connection has one, as in Postgres. */
+/** A process whose CPU is measured, with its children if each connection has one, as in Postgres. */
 export interface Watched {
   pid: number;
   withChildren?: boolean;
@@ -60,15 +60,15 @@ export async function cpuDuring<Result>(
 async function cpuOf({ pid, withChildren = false }: Watched): Promise<number> {
   if (!withChildren) return cpuMs(pid);
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
-  // A child may end while we look.
+  // A child may end during the reading.
   const times = await Promise.all(children.map((child) => cpuMs(Number(child)).catch(() => 0)));
   return times.reduce((sum, ms) => sum + ms, await cpuMs(pid, { endedChildren: true }));
 }
 
-/** User and system time since its start (proc_pid_stat(5), fields 14 and 15; 16 and 17 of its children that have ended). */
+/** User and system time since its start (proc_pid_stat(5), fields 14 and 15; 16 and 17 for its ended children). */
 async function cpuMs(pid: number, { endedChildren = false } = {}): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The second field, the name, may hold spaces: count from behind its bracket, where the third begins.
+  // The second field, the name, may contain spaces: fields are counted after its bracket, where the third begins.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const ticks = fields.slice(11, endedChildren ? 15 : 13).reduce((sum, field) => sum + Number(field), 0);
   return (ticks * 1_000) / ticksASecond;

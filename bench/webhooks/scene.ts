@@ -1,4 +1,4 @@
-/** What the webhook measurements act on: clubs with an endpoint each, receivers that listen, and facts that are committed. */
+/** The scene of the webhook measurements: clubs with an endpoint each, receivers that listen, and facts that are committed. */
 import type { DataSource } from 'typeorm';
 import { readConfig, type Config } from '../../config.ts';
 import type { Child } from '../../dev/children.ts';
@@ -24,7 +24,7 @@ export interface BenchClub {
 
 export interface Listener {
   url: string;
-  /** By event: when it first arrived, by `performance.now()`. */
+  /** By event: its first arrival, by `performance.now()`. */
   arrivals: ReadonlyMap<Id, number>;
 }
 
@@ -33,16 +33,16 @@ export interface Scene {
   databaseUrl: string;
   vault: Vault;
   worker: { pid: number; port: number };
-  /** Of the parts of the stack. */
+  /** The process ids of the parts of the stack. */
   pids: Stack['pids'];
   launch: Bench['launch'];
   /** A receiver on this machine. @returns its address */
   addReceiver(respond: NonNullable<ReceiverOptions['respond']>): Promise<{ url: string }>;
-  /** A receiver that accepts everything at once and notes when it came. @param arrivals shared with other listeners */
+  /** A receiver that immediately accepts everything and records the arrivals. @param arrivals shared with other listeners */
   addListener(arrivals?: Map<Id, number>): Promise<Listener>;
   /** A club with its endpoint for each of these addresses. */
   addClubs(urls: readonly string[]): Promise<BenchClub[]>;
-  /** Removes every club and receiver, so that one measurement leaves nothing to the next. */
+  /** Removes every club and receiver, so that measurements do not affect each other. */
   clear(): Promise<void>;
 }
 
@@ -110,7 +110,7 @@ async function setScene(
       return added;
     },
     async clear() {
-      // The receivers first: what hangs fails at once, and none of it is under way any more when the rows go.
+      // The receivers first: hanging attempts fail immediately, and none is in progress when the rows are removed.
       await Promise.all(stops.splice(0).map((stop) => stop()));
       const ids = clubs.splice(0).map(({ clubId }) => clubId);
       const nothingIsUnderWay = async () => (await countUnderWay(source)) === 0;
@@ -166,7 +166,7 @@ export async function commitFact(db: Database, club: BenchClub): Promise<Id> {
   return id;
 }
 
-/** Commits so many facts of the club at once, in one transaction. @returns the ids of their events */
+/** Commits this many facts of the club in one transaction. @returns the ids of their events */
 export async function commitFacts(db: Database, { clubId, studentId }: BenchClub, count: number): Promise<Id[]> {
   return db.transaction(async (tx) => {
     const ids: Id[] = [];
@@ -177,7 +177,7 @@ export async function commitFacts(db: Database, { clubId, studentId }: BenchClub
   });
 }
 
-/** Commits so many facts, each in its own transaction and all under way together, and waits until each has its recorded 2xx. */
+/** Commits this many facts, each in its own transaction and all in parallel, and waits until each has its recorded 2xx. */
 export async function deliver(db: Database, clubs: readonly BenchClub[], count: number): Promise<void> {
   const before = await countSucceeded(db, clubs);
   await Promise.all(
@@ -204,7 +204,7 @@ export async function countSucceeded({ source }: Database, clubs: readonly Bench
 }
 
 /**
- * Commits so many facts, and waits until each has its recorded 2xx.
+ * Commits this many facts, and waits until each has its recorded 2xx.
  * @param arrivals of all receivers
  * @returns deliveries a second from the commit on
  */
@@ -220,14 +220,14 @@ export async function deliverBacklog(
   const timeoutMs = limitFor(count);
   const arrived = () => arrivals.size - arrivedBefore;
   const progressSoFar = () => `${arrived()} have arrived`;
-  // Counting rows takes from the machine that is measured, so they are not counted before all have arrived.
+  // Counting rows costs CPU of the measured machine, so they are counted only after all have arrived.
   await waitUntil(`${count} facts arrive`, () => arrived() >= count, { timeoutMs, progressSoFar });
   const areRecorded = async () => (await countSucceeded(db, clubs)) - before >= count;
   await waitUntil(`${count} deliveries are recorded`, areRecorded, { timeoutMs, progressSoFar });
   return (count * 1_000) / (performance.now() - started);
 }
 
-/** Commits so many facts in one transaction, of the clubs in turn. @param from the club whose turn is first */
+/** Commits this many facts in one transaction, of the clubs in rotation. @param from the club that comes first */
 export async function commitTogether(
   db: Database,
   seeded: readonly BenchClub[],
@@ -243,8 +243,8 @@ export async function commitTogether(
 }
 
 /**
- * Says what a delivery took meanwhile: of the CPU by process, and of the WAL.
- * @param counted how many deliveries there were, or what tells so by the result
+ * Prints the cost of a delivery during `work`: CPU by process, and WAL.
+ * @param counted the number of deliveries, or a function that gets it from the result
  * @returns the result of `work`
  */
 export async function withCost<Result>(
@@ -275,5 +275,5 @@ async function walBytes({ source }: Database): Promise<number> {
   return row?.bytes ?? 0;
 }
 
-/** How long so many deliveries may take, in milliseconds. */
+/** The time limit for this many deliveries, in milliseconds. */
 export const limitFor = (count: number): number => 60_000 + 100 * count;

@@ -1,4 +1,4 @@
-/** The webhook measurements, in the order in which they run: each leaves a clean scene to the next. */
+/** The webhook measurements, in the order in which they run. Each leaves a clean scene to the next. */
 import { progress } from '../support.ts';
 import { measureBrownOut } from './brown-out.ts';
 import { benchClaims } from './claims.ts';
@@ -22,13 +22,13 @@ const measurements: Readonly<Record<string, (scene: Scene) => Promise<void>>> = 
   parked: measureParked,
 };
 
-/** Needs Postgres alone, and a database of its own: five million rows leave no clean scene. */
+/** Needs only Postgres, and its own database: five million rows leave no clean scene. */
 const history = 'history';
 
-/** The same, of a million facts. */
+/** Like the history, with a million facts. */
 const claims = 'claims';
 
-/** Needs a worker whose line to Postgres can be slow. */
+/** Needs a worker whose connection to Postgres can be slowed down. */
 const brownOut = 'brown-out';
 
 /** Each needs a worker that makes first attempts itself. */
@@ -40,34 +40,34 @@ const direct: Readonly<Record<string, readonly ((scene: Scene) => Promise<void>)
 };
 
 export const webhookMeasurements = [...Object.keys(measurements), history, claims, brownOut, ...Object.keys(direct)];
-/** Minutes, or a table of millions. */
+/** They take minutes, or need a table of millions. */
 export const longWebhookMeasurements = ['direct-snapshot', 'direct-history'];
 
 const warmUpFacts = 200;
 
-/** @param wanted the names of those to run, of `webhookMeasurements` */
-export async function benchWebhooks(wanted: readonly string[]): Promise<void> {
-  if (wanted.some((name) => Object.hasOwn(measurements, name))) await benchOnScene(wanted);
-  if (wanted.includes(history)) {
+/** @param selection the names of the measurements to run, from `webhookMeasurements` */
+export async function benchWebhooks(selection: readonly string[]): Promise<void> {
+  if (selection.some((name) => Object.hasOwn(measurements, name))) await benchOnScene(selection);
+  if (selection.includes(history)) {
     progress(history);
     await benchHistory();
   }
-  if (wanted.includes(claims)) {
+  if (selection.includes(claims)) {
     progress(claims);
     await benchClaims();
   }
-  if (wanted.includes(brownOut)) {
+  if (selection.includes(brownOut)) {
     progress(brownOut);
     await benchBrownOut();
   }
   for (const [name, ofName] of Object.entries(direct)) {
-    if (!wanted.includes(name)) continue;
+    if (!selection.includes(name)) continue;
     progress(name);
     await benchDirect(ofName);
   }
 }
 
-/** On a scene of its own, with a worker of the direct lane. */
+/** On its own scene, with a worker of the direct lane. */
 async function benchDirect(inTurn: readonly ((scene: Scene) => Promise<void>)[]): Promise<void> {
   const throughLane = async () => ({ WEBHOOK_FIRST_ATTEMPT: 'direct' });
   await onWebhookScene(async (scene) => {
@@ -90,16 +90,16 @@ async function benchBrownOut(): Promise<void> {
     await warmUp(scene);
     await measureBrownOut(scene, line);
     await scene.clear();
-    // The worker ends over a line that still carries.
+    // The worker ends while its connection still works.
   }, throughLine).finally(() => line?.stop());
 }
 
-async function benchOnScene(wanted: readonly string[]): Promise<void> {
+async function benchOnScene(selection: readonly string[]): Promise<void> {
   await onWebhookScene(async (scene) => {
     progress('warming up');
     await warmUp(scene);
     for (const [name, measure] of Object.entries(measurements)) {
-      if (!wanted.includes(name)) continue;
+      if (!selection.includes(name)) continue;
       await untilIdle(scene.worker.pid);
       progress(name);
       await measure(scene);

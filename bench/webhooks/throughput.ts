@@ -1,9 +1,9 @@
-/** Deliveries a second, from committed facts to recorded 2xx, beside the bare engine. */
+/** Deliveries a second, from committed facts to recorded 2xx, compared with the bare engine. */
 import { progress, reportBeside, type Round } from '../support.ts';
 import { deliverBacklog, withCost, type Scene } from './scene.ts';
 
 const rounds = 5;
-/** Facts committed in a round, spread over so many clubs: long enough that start and end weigh little. */
+/** Facts of a round, spread over several clubs: enough that start and end have little weight. */
 const factsARound = 1_000;
 const clubs = 10;
 const warmUpFacts = 200;
@@ -19,7 +19,7 @@ export async function measureThroughput(scene: Scene): Promise<void> {
   await ours(warmUpFacts);
   await bareEngine(port, warmUpFacts);
   const measured: Round[] = [];
-  // In turns, so that a slow spell of the machine falls on both.
+  // Alternately, so that a slow phase of the machine affects both.
   for (let round = 1; round <= rounds; round++) {
     const figures = {
       ours: await withCost(scene, 'worker', worker.pid, factsARound, () => ours(factsARound)),

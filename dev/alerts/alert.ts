@@ -1,20 +1,20 @@
-/** What an alert is, and the PromQL that several have in common. */
+/** The type of an alert, and PromQL that several alerts share. */
 
 export interface Alert {
-  /** It is true for as long as `lasting` before the alert fires. */
+  /** The alert fires after this is true for as long as `lasting`. */
   readonly expr: string;
   /** In Prometheus's notation: `5m`. */
   readonly lasting: string;
-  /** `critical`: somebody must look now, as what clubs or students wait for stands still. `warning`: within the day. */
+  /** `critical`: an operator must act now, because clubs or students are blocked. `warning`: within the day. */
   readonly severity: 'critical' | 'warning';
   /** One sentence, in Prometheus's template language. */
   readonly summary: string;
 }
 
 /**
- * A counter with labels is not there before it first counts, so that `increase` misses its first step: it counts whole where its
- * process was there before it. After a gap in the scrapes, or in a process that is new, `increase` alone tells.
- * @param counter a selector @param by labels to keep @returns how much it grew within the window, in all processes together
+ * The growth of a counter. A labelled counter does not exist before its first count, so `increase` misses its first step. If its process
+ * existed before the counter, the whole count is used. After a gap in the scrapes, or in a new process, only `increase` is used.
+ * @param counter a selector @param by labels to keep @returns the growth within the window, in all processes together
  */
 export function growth(counter: string, window: string, by: readonly string[] = []): string {
   const began = `(${counter} unless ${counter} offset ${window}) and on (job, instance) up offset ${window}`;
@@ -22,9 +22,9 @@ export function growth(counter: string, window: string, by: readonly string[] = 
 }
 
 /**
- * @param counter a metric's name @param bad matchers of what must be rare, such as `status="failed"`
- * @param atLeast so many of them within the window: a few of few say nothing
- * @returns true where their share of all is above `share`
+ * @param counter a metric's name @param bad matchers of the bad outcome, such as `status="failed"`
+ * @param atLeast the fewest bad outcomes within the window, because a share of few events means nothing
+ * @returns true if their share is above `share`
  */
 export function badShare(
   counter: string,

@@ -1,21 +1,21 @@
-/** Reads PromQL as far as a check of names needs: which series an expression asks for, by which labels. */
+/** Reads PromQL as far as a check of names needs: the series and labels that an expression uses. */
 
 export interface Asked {
   /** The metric. */
   readonly name: string;
   /** Labels of its matchers. */
   readonly labels: readonly string[];
-  /** What stands before it, to judge how it is aggregated. */
+  /** The text before it, which shows how it is aggregated. */
   readonly before: string;
 }
 
 const keywords = new Set(['and', 'or', 'unless', 'bool', 'offset', 'inf', 'nan']);
-/** `by (a, b)`, `on ()`, `group_left (a)`: labels, no series. */
+/** `by (a, b)`, `on ()`, `group_left (a)`: these contain labels, not series. */
 const labelLists = /\b(by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)/g;
 
 /** @returns each use of a series, in the order of the text */
 export function seriesIn(expr: string): Asked[] {
-  const asked: Asked[] = [];
+  const series: Asked[] = [];
   const plain = expr.replace(labelLists, (list) => ' '.repeat(list.length));
   const texts = /"(?:[^"\\]|\\.)*"/g;
   const outside = plain.replace(texts, (text) => `"${'_'.repeat(text.length - 2)}"`);
@@ -23,9 +23,9 @@ export function seriesIn(expr: string): Asked[] {
     const [, name = '', matchers = ''] = match;
     if (keywords.has(name.toLowerCase()) || isInBraces(outside, match.index)) continue;
     const labels = [...matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label);
-    asked.push({ name, labels, before: expr.slice(0, match.index) });
+    series.push({ name, labels, before: expr.slice(0, match.index) });
   }
-  return asked;
+  return series;
 }
 
 /** @returns the labels that the expression groups or matches by */
@@ -33,7 +33,7 @@ export function groupingLabelsIn(expr: string): string[] {
   return [...expr.matchAll(labelLists)].flatMap(([, , list = '']) => list.match(/\w+/g) ?? []);
 }
 
-/** Matchers, ranges such as `[5m]`, and texts. */
+/** Whether the position is in matchers, in a range such as `[5m]`, or in a text. */
 function isInBraces(expr: string, at: number): boolean {
   const before = expr.slice(0, at);
   const open = (start: string, end: string) => before.lastIndexOf(start) > before.lastIndexOf(end);

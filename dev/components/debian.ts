@@ -1,4 +1,4 @@
-/** Programs of another Debian release than the machine's, with their libraries, separate from all installed packages. */
+/** Programs of another Debian release than the machine's, with their libraries, separate from installed programs. */
 import { chmod, glob, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from '../commands.ts';
@@ -8,9 +8,9 @@ import type { Source } from './catalogue.ts';
 interface DebianProgram {
   /** Such as `trixie`. */
   readonly suite: string;
-  /** The program's own package, and those of its libraries. */
+  /** The program's own package, and the packages of its libraries. */
   readonly packages: readonly string[];
-  /** Where the program lies in its package. */
+  /** The path of the program in its package. */
   readonly file: string;
   readonly executable: string;
 }
@@ -18,8 +18,8 @@ interface DebianProgram {
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /**
- * A source that fetches packages by apt, with lists of its own, and unpacks them beside the executable, a script that starts the program
- * by the loader of its own release. Nothing is installed.
+ * A source that downloads packages by apt, with its own package lists, and unpacks them beside the executable. The executable is a script
+ * that starts the program by the loader of its own release. Nothing is installed on the system.
  */
 export function debianProgram({ suite, packages, file, executable }: DebianProgram): Source {
   return {

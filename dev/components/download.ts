@@ -1,4 +1,4 @@
-/** Official downloads: fetched with a short connect timeout, checked against the publisher's checksum where there is one. */
+/** Official downloads, with a short connect timeout, checked against the publisher's checksum if there is one. */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import type { Source } from './catalogue.ts';
 export interface Download {
   /** Address of a .tar.gz. */
   readonly url: string;
-  /** Address of a list with a line for each file, where the publisher has one: `<sha256>  <file name>`, or longer. */
+  /** Address of a list with one line for each file, if the publisher has one: `<sha256>  <file name>`, or longer. */
   readonly checksums?: string;
 }
 
@@ -27,12 +27,12 @@ const stallTimeoutMs = 30_000;
 const progressEveryBytes = 20_000_000;
 const maxRedirects = 5;
 /**
- * Bytes that may wait in memory; more than any file. undici 7 ends the process when a server closes the connection while the
- * response is paused (https://github.com/nodejs/undici/issues/5360), so the response is never paused.
+ * The bytes that may wait in memory; more than any file. undici 7 ends the process when a server closes the connection while the response
+ * is paused (https://github.com/nodejs/undici/issues/5360), so the response is never paused.
  */
 const bufferBytes = 1_000_000_000;
 
-/** A source that downloads an archive and takes one executable out of it; honours HTTPS_PROXY and NO_PROXY. */
+/** A source that downloads an archive and extracts one executable; honours HTTPS_PROXY and NO_PROXY. */
 export function downloadArchive(archive: Archive): Source {
   return {
     title: archive.url,
@@ -43,7 +43,7 @@ export function downloadArchive(archive: Archive): Source {
   };
 }
 
-/** Downloads an archive into a directory and unpacks it there. @throws Error when its checksum is another */
+/** Downloads an archive into a directory and unpacks it there. @throws Error if its checksum is wrong */
 export async function unpackDownload(
   { url, checksums }: Download,
   directory: string,
@@ -79,21 +79,21 @@ async function publishedChecksum(checksums: string, url: string): Promise<string
   return found.toLowerCase();
 }
 
-/** Saves what is at the address; honours HTTPS_PROXY and NO_PROXY. @returns its SHA-256, in hexadecimal */
+/** Saves the content of an address; honours HTTPS_PROXY and NO_PROXY. @returns its SHA-256, in hexadecimal */
 export async function saveDownload(url: string, file: string, report: (line: string) => void): Promise<string> {
   const { body, headers } = await get(url);
   const total = Number(headers['content-length'] ?? 0);
   const hash = createHash('sha256');
   let received = 0;
   const counted = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
+    transform(chunk: Buffer, _encoding, callback) {
       hash.update(chunk);
       const before = received;
       received += chunk.length;
       if (Math.floor(before / progressEveryBytes) !== Math.floor(received / progressEveryBytes)) {
         report(`  ${megabytes(received)}${total > 0 ? ` of ${megabytes(total)}` : ''}`);
       }
-      done(null, chunk);
+      callback(null, chunk);
     },
   });
   await pipeline(body, counted, createWriteStream(file));
@@ -105,7 +105,7 @@ async function get(url: string): Promise<Dispatcher.ResponseData> {
     connect: { timeout: connectTimeoutMs },
     headersTimeout: headersTimeoutMs,
     bodyTimeout: stallTimeoutMs,
-    // One request each: nothing is kept open that would hold the process.
+    // One request for each connection: no open connection keeps the process running.
     pipelining: 0,
   }).compose(interceptors.redirect({ maxRedirections: maxRedirects }));
   const response = await request(url, { dispatcher, highWaterMark: bufferBytes });

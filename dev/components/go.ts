@@ -6,15 +6,15 @@ import type { Source } from './catalogue.ts';
 import { findOnPath, versionFlaw } from './version.ts';
 
 export interface GoModule {
-  /** What `go install` takes: package@version. */
+  /** The argument of `go install`: package@version. */
   readonly module: string;
-  /** What it is called here; Go calls it by the last part of its package. */
+  /** The name here; Go uses the last part of its package. */
   readonly executable: string;
-  /** Told before it begins, for it can be long. */
+  /** The expected duration, which is shown before it begins, because it can be long. */
   readonly duration: string;
 }
 
-/** From 1.21 on Go fetches the newer Go that a module asks for. */
+/** Go 1.21 and later download the newer Go that a module needs. */
 const goFlaw = versionFlaw({ pattern: /\bgo(\d+\.\d+)|^$/, oldest: '1.21', args: ['version'] });
 
 /** A source that runs `go install`; Go checks the module against its checksum database. */
@@ -26,12 +26,12 @@ export function goInstall({ module, executable, duration }: GoModule): Source {
       const go = await findOnPath('go', goFlaw);
       report(`  building ${executable} from source with Go: ${duration}`);
       await runCommand(go, ['install', module], {
-        // A GOOS or GOARCH that somebody set for another purpose must not decide what runs here.
+        // A GOOS or GOARCH that the user set for another purpose must not apply here.
         env: { GOBIN: directory, GOOS: '', GOARCH: '' },
         stillRunning: (seconds) => report(`  still building ${executable} (${seconds} s)`),
       });
-      const built = path.posix.basename(module.split('@')[0] ?? '');
-      if (built !== executable) await rename(path.join(directory, built), path.join(directory, executable));
+      const builtName = path.posix.basename(module.split('@')[0] ?? '');
+      if (builtName !== executable) await rename(path.join(directory, builtName), path.join(directory, executable));
     },
   };
 }

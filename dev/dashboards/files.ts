@@ -1,4 +1,4 @@
-/** deploy/grafana/: a dashboard for each group of panels, as Grafana imports and provisions them. */
+/** Generates deploy/grafana/: a dashboard for each group of panels, in a form that Grafana can import and provision. */
 import {
   TooltipDisplayMode,
   VizLegendOptionsBuilder,
@@ -9,10 +9,10 @@ import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
 import { PanelBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
 import { boards, type Panel } from './panels.ts';
 
-/** Grafana asks which of its data sources it is; dashboards name none, so that any installation can import them. */
+/** A variable that Grafana resolves: dashboards name no data source, so that any installation can import them. */
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 
-/** Of 24 columns. */
+/** In columns, of 24. */
 const width = 8;
 const height = 8;
 

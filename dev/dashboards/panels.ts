@@ -1,8 +1,8 @@
-/** What the dashboards show, as data: every metric of the service is in one of them. */
+/** The content of the dashboards, as data. Every metric of the service is in one of them. */
 
 export interface Panel {
   readonly title: string;
-  /** Of Grafana: `s`, `short`, `ops`. */
+  /** A unit of Grafana: `s`, `short`, `ops`. */
   readonly unit: string;
   /** PromQL, and the name of its lines. */
   readonly queries: readonly (readonly [expr: string, legend: string])[];
@@ -13,7 +13,7 @@ interface Board {
   readonly panels: readonly Panel[];
 }
 
-/** A minute's pace of a counter, in all processes together. */
+/** The increase of a counter in a minute, in all processes together. */
 const pace = (counter: string, by: string): readonly [string, string] => [
   `sum by (${by}) (rate(${counter}[$__rate_interval])) * 60`,
   by
@@ -23,8 +23,8 @@ const pace = (counter: string, by: string): readonly [string, string] => [
 ];
 const perMinute = 'short';
 
-/** Of the gauges that every worker reads from Postgres. */
-const told = (gauge: string, by?: string): readonly [string, string] =>
+/** A gauge that every worker reads from Postgres. */
+const newestGauge = (gauge: string, by?: string): readonly [string, string] =>
   by === undefined ? [`max(${gauge})`, gauge] : [`max by (${by}) (${gauge})`, `{{${by}}}`];
 
 const quantiles = (histogram: string): Panel['queries'] =>
@@ -42,27 +42,35 @@ export const boards: Readonly<Record<string, Board>> = {
         unit: 'short',
         queries: [['sum by (job) (up{job=~"club-learning-.+"})', '{{job}}']],
       },
-      { title: 'Age of the oldest fact', unit: 's', queries: [told('facts_lag_seconds')] },
-      { title: 'Facts and wakes that wait', unit: 'short', queries: [told('facts_waiting'), told('wakes_waiting')] },
+      { title: 'Age of the oldest fact', unit: 's', queries: [newestGauge('facts_lag_seconds')] },
+      {
+        title: 'Facts and wakes that wait',
+        unit: 'short',
+        queries: [newestGauge('facts_waiting'), newestGauge('wakes_waiting')],
+      },
       { title: 'Facts and wakes sent, a minute', unit: perMinute, queries: [pace('relay_sent_total', 'kind')] },
       {
         title: 'Facts and wakes not carried on, a minute',
         unit: perMinute,
         queries: [pace('relay_errors_total', 'kind')],
       },
-      { title: 'Facts and wakes that fail', unit: 'short', queries: [told('relay_failing', 'kind')] },
-      { title: 'For how long facts and wakes fail', unit: 's', queries: [told('relay_failing_age_seconds', 'kind')] },
-      { title: 'Rows that are due', unit: 'short', queries: [told('workflow_rows_due', 'workflow')] },
+      { title: 'Facts and wakes that fail', unit: 'short', queries: [newestGauge('relay_failing', 'kind')] },
+      {
+        title: 'For how long facts and wakes fail',
+        unit: 's',
+        queries: [newestGauge('relay_failing_age_seconds', 'kind')],
+      },
+      { title: 'Rows that are due', unit: 'short', queries: [newestGauge('workflow_rows_due', 'workflow')] },
       {
         title: 'For how long the oldest is due',
         unit: 's',
-        queries: [told('workflow_rows_due_age_seconds', 'workflow')],
+        queries: [newestGauge('workflow_rows_due_age_seconds', 'workflow')],
       },
-      { title: 'Rows whose steps fail', unit: 'short', queries: [told('workflow_rows_failing', 'workflow')] },
+      { title: 'Rows whose steps fail', unit: 'short', queries: [newestGauge('workflow_rows_failing', 'workflow')] },
       {
         title: 'For how long steps of a row fail',
         unit: 's',
-        queries: [told('workflow_rows_failing_age_seconds', 'workflow')],
+        queries: [newestGauge('workflow_rows_failing_age_seconds', 'workflow')],
       },
       {
         title: 'Steps that failed, a minute',
@@ -73,11 +81,11 @@ export const boards: Readonly<Record<string, Board>> = {
         title: 'Sweeper: age of its round, runs woken',
         unit: 'short',
         queries: [
-          told('sweeper_round_age_seconds'),
+          newestGauge('sweeper_round_age_seconds'),
           ['sum(increase(sweeper_rescued_total[$__rate_interval]))', 'woken'],
         ],
       },
-      { title: 'Age of the oldest snapshot', unit: 's', queries: [told('postgres_oldest_snapshot_seconds')] },
+      { title: 'Age of the oldest snapshot', unit: 's', queries: [newestGauge('postgres_oldest_snapshot_seconds')] },
       { title: 'Clocks ahead of Postgres', unit: 's', queries: [['clock_offset_seconds', '{{job}} {{instance}}']] },
     ],
   },
@@ -93,9 +101,9 @@ export const boards: Readonly<Record<string, Board>> = {
       {
         title: 'Deliveries',
         unit: 'short',
-        queries: [told('webhook_deliveries_pending'), told('webhook_deliveries_parked')],
+        queries: [newestGauge('webhook_deliveries_pending'), newestGauge('webhook_deliveries_parked')],
       },
-      { title: 'Throttled endpoints', unit: 'short', queries: [told('webhook_endpoints_throttled')] },
+      { title: 'Throttled endpoints', unit: 'short', queries: [newestGauge('webhook_endpoints_throttled')] },
       {
         title: 'First attempts by lane, a minute',
         unit: perMinute,
@@ -111,7 +119,7 @@ export const boards: Readonly<Record<string, Board>> = {
       },
       { title: 'Facts fanned out together', unit: 'short', queries: quantiles('webhook_facts_together') },
       { title: 'Attempts recorded together', unit: 'short', queries: quantiles('webhook_records_together') },
-      { title: 'Rows without a partition', unit: 'short', queries: [told('webhook_default_partition_rows')] },
+      { title: 'Rows without a partition', unit: 'short', queries: [newestGauge('webhook_default_partition_rows')] },
     ],
   },
   mails: {
@@ -125,7 +133,11 @@ export const boards: Readonly<Record<string, Board>> = {
       {
         title: 'Runs of automations',
         unit: 'short',
-        queries: [told('automation_runs_active'), told('automation_runs_held'), told('automation_gates_open')],
+        queries: [
+          newestGauge('automation_runs_active'),
+          newestGauge('automation_runs_held'),
+          newestGauge('automation_gates_open'),
+        ],
       },
       { title: 'Steps of automations, a minute', unit: perMinute, queries: [pace('automation_steps_total', 'kind')] },
       {

@@ -1,4 +1,4 @@
-/** The events of an answer in the order and the shape of the service's stream (the provider's documentation: Streaming). */
+/** The events of an answer in the order and the form of the service's stream (the provider's documentation: Streaming). */
 import type { AnswerBlock, Cited } from './librarian.ts';
 import { searchResultsOf, type ModelRequest } from './request.ts';
 import type { Script, ScriptedCitation, StopReason } from './script.ts';
@@ -6,9 +6,9 @@ import { bytesAToken, type PromptUse } from './usage.ts';
 
 export interface StreamEvent {
   readonly name: string;
-  /** As it is sent: an event line, a data line, an empty line. */
+  /** The bytes of the event: an event line, a data line, an empty line. */
   readonly text: string;
-  /** Of a text delta, its text. */
+  /** The text of a text delta. */
   readonly delta?: string;
 }
 
@@ -21,7 +21,7 @@ export function eventOf(data: { readonly type: string }, delta?: string): Stream
 }
 
 /**
- * @param id of the message @param answer its text blocks; cut where `max_tokens` is reached
+ * @param id of the message @param answer its text blocks; cut when `max_tokens` is reached
  * @returns every event from message_start to message_stop
  */
 export function eventsOf(
@@ -53,7 +53,7 @@ export function eventsOf(
 
 type Data = { readonly type: string };
 
-/** What a model that thinks sends first: it shows its thoughts to nobody, and signs them. They count as output. */
+/** The first events of a model that thinks. Its thoughts are hidden and signed, and count as output. */
 const thinking = [
   eventOf({
     type: 'content_block_start',
@@ -115,7 +115,7 @@ function citationOf(request: ModelRequest, cited: Cited | ScriptedCitation) {
   };
 }
 
-/** Cuts an answer where its size cap is reached: between two deltas, and with what is cited only where its text is whole. */
+/** Cuts an answer at its token limit: between two deltas, and with citations only if their text is complete. */
 function withinCap(answer: NonNullable<Script['blocks']>, cap: number) {
   const blocks: { deltas: string[]; citations: readonly ScriptedCitation[] }[] = [];
   let tokens = 0;

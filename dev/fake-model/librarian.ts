@@ -1,12 +1,12 @@
 /**
- * What the fake model answers by itself, as a librarian would who has read nothing but the search results: the sentences that
- * share most words with the question, each cited; and that it does not know where nothing fits. Rare words weigh more.
+ * The default answers of the fake model, like a librarian who has read only the search results. It cites the sentences that share most
+ * words with the question, and says that it does not know if nothing fits. Rare words have more weight.
  */
 import { questionOf, searchResultsOf, type ModelRequest } from './request.ts';
 
 /** One text block of an answer. */
 export interface AnswerBlock {
-  /** As the deltas of the stream; joined, the text. */
+  /** The deltas of the stream; joined, they are the text. */
   readonly deltas: readonly string[];
   readonly citations: readonly Cited[];
 }
@@ -27,10 +27,10 @@ interface Sentence extends Cited {
 export const nothingFits = 'I could not find anything about this in the material that I was given.';
 
 const maxCited = 3;
-/** Words are compared by their beginning, without a last s: plurals and endings differ after it. */
+/** Words are compared by their beginning without a last s, because plurals and endings differ after it. */
 const comparedLetters = 6;
 const shortestWord = 4;
-/** Words of questions, not of what they ask about. */
+/** Words that form questions and do not name their subject. */
 const askingWords = new Set(
   'about does from have here into long many much must shall should that their them then there these they this what when where which whom whose will with would your como deve devem esse essa este esta isso isto mais muito onde para pela pelo porque qual quais quando quanto quantos quem sobre tenho'.split(
     ' ',
@@ -40,32 +40,32 @@ const askingWords = new Set(
 /** @returns the blocks of the answer, in order */
 export function answerOf(request: ModelRequest): AnswerBlock[] {
   const images = request.messages.at(-1)?.content.filter(({ type }) => type === 'image').length ?? 0;
-  const seen =
+  const imageNote =
     images > 0 ? [textBlock(`(With your question came ${images === 1 ? 'an image' : `${images} images`}.)\n\n`)] : [];
   const found = bestSentences(request);
-  if (found.length === 0) return [...seen, textBlock(nothingFits)];
+  if (found.length === 0) return [...imageNote, textBlock(nothingFits)];
   const points = found.flatMap(({ title, text, result, start, end }) => [
     textBlock(`- **${title}**: `),
     { ...textBlock(text.trim()), citations: citationsAreOn(request) ? [{ result, start, end }] : [] },
     textBlock('\n'),
   ]);
-  return [...seen, textBlock('This is what the material says:\n\n'), ...points];
+  return [...imageNote, textBlock('This is what the material says:\n\n'), ...points];
 }
 
 function bestSentences(request: ModelRequest): Sentence[] {
-  const wanted = wordsOf(questionOf(request));
+  const questionWords = wordsOf(questionOf(request));
   const sentences = searchResultsOf(request).flatMap(({ title, content }, result) =>
     content.map(({ text }, start): Sentence => ({ title, text, result, start, end: start + 1, words: wordsOf(text) })),
   );
   const weights = new Map(
-    [...wanted].map((word) => {
+    [...questionWords].map((word) => {
       const holding = sentences.filter(({ words }) => words.has(word)).length;
       return [word, Math.log(1 + sentences.length / Math.max(1, holding))];
     }),
   );
-  const shared = ({ words }: Sentence) => [...wanted].filter((word) => words.has(word));
+  const shared = ({ words }: Sentence) => [...questionWords].filter((word) => words.has(word));
   const scoreOf = (sentence: Sentence) => shared(sentence).reduce((sum, word) => sum + (weights.get(word) ?? 0), 0);
-  const enough = Math.min(2, wanted.size);
+  const enough = Math.min(2, questionWords.size);
   const scored = sentences
     .filter((sentence) => enough > 0 && shared(sentence).length >= enough)
     .map((sentence) => ({ sentence, score: scoreOf(sentence) }))
@@ -75,7 +75,7 @@ function bestSentences(request: ModelRequest): Sentence[] {
   return joinNeighbours(chosen.map(({ sentence }) => sentence));
 }
 
-/** Sentences that follow each other in one search result become one range, so that some citations span several blocks. */
+/** Joins adjacent sentences of one search result into one range, so that some citations span several blocks. */
 function joinNeighbours(chosen: readonly Sentence[]): Sentence[] {
   const joined: Sentence[] = [];
   for (const sentence of chosen) {
@@ -96,12 +96,12 @@ function citationsAreOn(request: ModelRequest): boolean {
   return searchResultsOf(request).some(({ citations }) => citations?.enabled);
 }
 
-/** A block without a citation; a delta is about three words, as the service's are. */
+/** A block without a citation; a delta is about three words, as in the real service. */
 function textBlock(text: string): AnswerBlock {
   return { deltas: text.match(/(?:\S+\s*|\s+){1,3}/g) ?? [text], citations: [] };
 }
 
-/** Its words without case, accents and endings. */
+/** The words without case, accents and endings. */
 function wordsOf(text: string): Set<string> {
   const words =
     text

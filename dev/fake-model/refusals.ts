@@ -1,6 +1,6 @@
-/** How the model's service refuses, before a stream has begun and within one: its statuses and the types of its errors. */
+/** The refusals of the model's service before and within a stream: its statuses and error types. */
 
-/** The type of the error that each status carries (the provider's documentation: Errors). */
+/** The error type of each status (the provider's documentation: Errors). */
 export const errorTypes = {
   400: 'invalid_request_error',
   401: 'authentication_error',
@@ -14,7 +14,7 @@ export const errorTypes = {
 
 export type RefusalStatus = keyof typeof errorTypes;
 
-/** Thrown where a request is not as the service wants it. */
+/** The request is not valid for the service. */
 export class Refusal extends Error {
   readonly status: RefusalStatus;
 
@@ -25,7 +25,7 @@ export class Refusal extends Error {
   }
 }
 
-/** @returns the body of an error, of a response as of an `error` event */
+/** @returns the body of an error response or of an `error` event */
 export function errorBody(type: string, message: string, requestId: string) {
   return { type: 'error', error: { type, message }, request_id: requestId };
 }

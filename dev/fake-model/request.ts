@@ -1,11 +1,11 @@
 /**
- * A request of the Messages API, checked as the service checks it in what matters to this product. Stricter than the service in
- * one thing: it would join turns of one role that follow each other, and this refuses them.
+ * A request of the Messages API, with the service's checks that matter to this product. It is stricter in one point: the service joins
+ * consecutive turns of one role, and this refuses them.
  */
 import { isPriced } from '../../domain/agents/prompt/prices.policy.ts';
 import { Refusal } from './refusals.ts';
 
-/** Marks the end of a prefix that is kept in the cache. */
+/** Marks the end of a prefix that the cache stores. */
 export interface CacheControl {
   readonly type: 'ephemeral';
   readonly ttl?: '5m' | '1h';
@@ -48,15 +48,15 @@ const thinkingTypes = { adaptive: true, enabled: true, between_tools: false, dis
 const maxBreakpoints = 4;
 
 /**
- * @param body the JSON of the request, whatever it is
- * @returns it, with every text as a block
- * @throws Refusal 400 naming the field, or 404 for a model that there is not
+ * @param body the JSON of the request, unchecked
+ * @returns the request, with every text as a block
+ * @throws Refusal 400 that names the field, or 404 for an unknown model
  */
 export function readRequest(body: unknown): ModelRequest {
   const { model, max_tokens: maxTokens, messages, system, stream, thinking } = fields(body, 'The body');
   if (typeof model !== 'string' || model === '') throw invalid('model: Field required');
   if (!Number.isInteger(maxTokens) || Number(maxTokens) < 1) throw invalid('max_tokens: must be a whole number from 1');
-  if (stream !== true) throw invalid('stream: must be true, this server speaks nothing but streams');
+  if (stream !== true) throw invalid('stream: must be true, because this server only streams');
   if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages: at least one message is required');
   if (!isPriced(model)) throw new Refusal(404, `model: ${model}`);
   const request: ModelRequest = {
@@ -83,7 +83,7 @@ export function searchResultsOf({ messages }: ModelRequest): SearchResult[] {
   return messages.flatMap(({ content }) => content.filter((block) => block.type === 'search_result'));
 }
 
-/** The words of the last turn, without its search results. */
+/** The text of the last turn, without its search results. */
 export function questionOf({ messages }: ModelRequest): string {
   const last = messages.at(-1)?.content ?? [];
   return last
@@ -118,42 +118,42 @@ function blocksOf(content: unknown, at: string, allowed: readonly Block['type'][
 }
 
 function readBlock(block: unknown, at: string, allowed: readonly Block['type'][]): Block {
-  const given = fields(block, at);
-  const type = allowed.find((known) => known === given['type']);
+  const blockFields = fields(block, at);
+  const type = allowed.find((known) => known === blockFields['type']);
   if (type === undefined) throw invalid(`${at}.type: must be one of ${allowed.join(', ')}`);
-  checkCacheControl(given['cache_control'], at);
-  if (type === 'text') return readText(given, at);
-  return type === 'image' ? readImage(given, at) : readSearchResult(given, at);
+  checkCacheControl(blockFields['cache_control'], at);
+  if (type === 'text') return readText(blockFields, at);
+  return type === 'image' ? readImage(blockFields, at) : readSearchResult(blockFields, at);
 }
 
-function readText(given: Fields, at: string): TextBlock {
-  const { text } = given;
+function readText(blockFields: Fields, at: string): TextBlock {
+  const { text } = blockFields;
   if (typeof text !== 'string') throw invalid(`${at}.text: Field required`);
   if (text === '') throw invalid(`${at}: text content blocks must be non-empty`);
   if (text.trim() === '') throw invalid(`${at}: text content blocks must contain non-whitespace text`);
-  return given as unknown as TextBlock;
+  return blockFields as unknown as TextBlock;
 }
 
-function readImage(given: Fields, at: string): ImageBlock {
-  const { type, media_type: mediaType, data } = fields(given['source'], `${at}.source`);
+function readImage(blockFields: Fields, at: string): ImageBlock {
+  const { type, media_type: mediaType, data } = fields(blockFields['source'], `${at}.source`);
   if (type !== 'base64') throw invalid(`${at}.source.type: must be "base64"`);
   if (typeof mediaType !== 'string' || !imageTypes.includes(mediaType))
     throw invalid(`${at}.source.media_type: must be one of ${imageTypes.join(', ')}`);
   if (typeof data !== 'string' || data === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(data) || data.length % 4 !== 0)
     throw invalid(`${at}.source.data: must be base64`);
-  return given as unknown as ImageBlock;
+  return blockFields as unknown as ImageBlock;
 }
 
-function readSearchResult(given: Fields, at: string): SearchResult {
-  const { source, title, content } = given;
+function readSearchResult(blockFields: Fields, at: string): SearchResult {
+  const { source, title, content } = blockFields;
   if (typeof source !== 'string' || source === '') throw invalid(`${at}.source: Field required`);
   if (typeof title !== 'string' || title === '') throw invalid(`${at}.title: Field required`);
   if (!Array.isArray(content) || content.length === 0) throw invalid(`${at}.content: at least one text block`);
   content.forEach((block: unknown, index) => readBlock(block, `${at}.content.${index}`, ['text']));
-  return given as unknown as SearchResult;
+  return blockFields as unknown as SearchResult;
 }
 
-/** Citations are on for all search results of a request or for none (the provider's documentation: Search results). */
+/** Citations are enabled for all search results of a request or for none (the provider's documentation: Search results). */
 function checkCitations(request: ModelRequest): void {
   const ways = new Set(searchResultsOf(request).map(({ citations }) => citations?.enabled === true));
   if (ways.size > 1) throw invalid('citations: must be enabled on all search results or on none');

@@ -1,12 +1,12 @@
 /**
- * What a test tells the fake model to do with a request; plain data, so that another process can tell it too. Events are counted
- * as they are sent: 1 is message_start, 2 the first content_block_start, 3 a ping, 4 the first delta; a model that thinks sends
- * four more after the first.
+ * Instructions of a test for the fake model's answer to a request. They are plain data, so that another process can send them too. Events
+ * are counted as they are sent: 1 is message_start, 2 the first content_block_start, 3 a ping, 4 the first delta. A model that thinks
+ * sends four more after the first.
  */
 import type { RefusalStatus } from './refusals.ts';
 import type { ModelRequest } from './request.ts';
 
-/** @param question the words of the last turn @returns what to do with a request; undefined leaves it to the queue */
+/** @param question the text of the last turn @returns the script for a request; undefined uses the queue */
 export type Rule = (request: ModelRequest, question: string) => Script | undefined;
 
 export type StopReason =
@@ -18,7 +18,7 @@ export type StopReason =
   | 'refusal'
   | 'model_context_window_exceeded';
 
-/** Where a citation points; what is left out is taken from the request, and what is given is sent however wrong it is. */
+/** The target of a citation. Missing values come from the request; given values are sent even if they are wrong. */
 export interface ScriptedCitation {
   readonly result: number;
   readonly start: number;
@@ -28,44 +28,44 @@ export interface ScriptedCitation {
 }
 
 export interface Script {
-  /** Refused with this status before a stream begins. */
+  /** Refuses with this status before a stream begins. */
   readonly refuse?: RefusalStatus;
-  /** With it, what the header `retry-after` says, in seconds. */
+  /** Adds the header `retry-after`, in seconds. */
   readonly retryAfterS?: number;
-  /** Nothing comes, not even a status. */
+  /** Sends nothing, not even a status. */
   readonly neverAnswer?: boolean;
-  /** The connection is cut instead of an answer. */
+  /** Cuts the connection instead of an answer. */
   readonly drop?: boolean;
 
-  /** The deltas of the only text block, instead of what the librarian says; halves of characters and empty ones are sent as they are. */
+  /** The deltas of the only text block, instead of the librarian's; half characters and empty deltas are sent unchanged. */
   readonly answer?: readonly string[];
-  /** The same for an answer of several text blocks. */
+  /** Like `answer`, for several text blocks. */
   readonly blocks?: readonly { readonly deltas: readonly string[]; readonly citations?: readonly ScriptedCitation[] }[];
-  /** So many deltas of so many characters, other ones for each request; for load. */
+  /** Sends this many deltas with this many characters, different for each request; for load. */
   readonly recite?: { readonly deltas: number; readonly characters: number };
   readonly stopReason?: StopReason;
 
-  /** Before the status and the first event. */
+  /** The pause before the status and the first event. */
   readonly beginAfterMs?: number;
-  /** Between two deltas; 0 sends all that there is at once. */
+  /** The pause between two deltas; 0 sends everything immediately. */
   readonly delayMs?: number;
-  /** Sends the bytes of the stream in pieces of this size, so that events and characters come in parts. */
+  /** Sends the stream in pieces of this many bytes, so that events and characters arrive divided. */
   readonly bytesAPiece?: number;
 
-  /** The connection is cut after so many events; 0: after the status. */
+  /** Cuts the connection after this many events; 0: after the status. */
   readonly cutAfter?: number;
-  /** With it, half of the next event goes out before the cut. */
+  /** Also sends half of the next event before the cut. */
   readonly cutInside?: boolean;
-  /** The response ends in order after so many events, as though it were whole. */
+  /** Ends the response normally after this many events, as if it were complete. */
   readonly endAfter?: number;
-  /** Nothing more comes after so many events, and the connection stays open. */
+  /** Sends nothing more after this many events, and keeps the connection open. */
   readonly silentAfter?: number;
-  /** While it is silent, a ping comes this often. */
+  /** The interval of pings during the silence. */
   readonly pingEveryMs?: number;
-  /** The end of the response comes so much later than its last event. */
+  /** The delay between the last event and the end of the response. */
   readonly endsAfterMs?: number;
-  /** After so many events comes an `error` event, and the end. */
+  /** Sends an `error` event after this many events, and ends. */
   readonly errorAfter?: number;
-  /** The type of that error; `overloaded_error` when absent. */
+  /** The type of that error; `overloaded_error` if absent. */
   readonly errorType?: string;
 }

@@ -1,33 +1,33 @@
-/** What the fake model remembers of a request. */
+/** The fake model's record of a request. */
 import type { StreamEvent } from './events.ts';
 
 export type Outcome =
-  /** Still under way, or silent. */
+  /** In progress, or silent. */
   | 'open'
   | 'answered'
   | 'refused'
-  /** Ended before its time, by a script. */
+  /** A script ended it early. */
   | 'cut'
   | 'closed_by_client';
 
 export class SeenRequest {
   /** 1 for the first. */
   readonly number: number;
-  /** As in the header `request-id`. */
+  /** The value of the header `request-id`. */
   readonly id: string;
   /** By name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The JSON of the body; its text where it is none. */
+  /** The JSON of the body; its text if it is not JSON. */
   readonly body: unknown;
   readonly receivedAt = new Date();
   outcome: Outcome = 'open';
-  /** How many events were sent. */
+  /** The number of events that were sent. */
   events = 0;
   /** The text that was sent. */
   text = '';
-  /** When each text delta was sent, in milliseconds of the machine's steady clock ({@link steadyMs}). */
+  /** The time of each text delta, in milliseconds of the machine's steady clock ({@link steadyMs}). */
   readonly deltasAt: number[] = [];
-  /** The characters (UTF-16 units) of the text up to the end of each delta. */
+  /** The number of characters (UTF-16 units) up to the end of each delta. */
   readonly deltaEnds: number[] = [];
 
   constructor(number: number, id: string, headers: Readonly<Record<string, string>>, body: unknown) {
@@ -46,7 +46,7 @@ export class SeenRequest {
   }
 }
 
-/** Milliseconds of a clock that every process of the machine shares and nobody sets. */
+/** Milliseconds of a clock that all processes of the machine share and that no process sets. */
 export function steadyMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -1,4 +1,4 @@
-/** Sends the events of an answer as its script says: in time, in pieces, cut, silent, or with an error in between. */
+/** Sends the events of an answer as its script says: with pauses, in pieces, cut, silent, or with an error. */
 import type { ServerResponse } from 'node:http';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { eventOf, ping, type StreamEvent } from './events.ts';
@@ -7,7 +7,7 @@ import type { Script } from './script.ts';
 import type { SeenRequest } from './seen.ts';
 
 /**
- * @param script what happens to the stream @param seen is told what was sent
+ * @param script the instructions for the stream @param seen records the events that were sent
  * @returns once the stream has ended, or the client has closed it
  */
 export async function sendEvents(
@@ -21,7 +21,7 @@ export async function sendEvents(
   let deltas = 0;
   for (const event of events.slice(0, stop.after)) {
     if (event.delta !== undefined) {
-      // From the beginning on, not from delta to delta: a late timer must not slow the whole stream down.
+      // Measured from the beginning, not from delta to delta, so that a late timer does not slow the whole stream down.
       await pause(begunAt + deltas * (script.delayMs ?? 0));
       deltas += 1;
     }
@@ -34,7 +34,7 @@ export async function sendEvents(
   if (stop.how === 'cut') {
     const next = script.cutInside ? events[stop.after]?.text : undefined;
     if (next !== undefined) response.write(next.slice(0, next.length / 2));
-    // Once what was written has gone out.
+    // After the written data has been sent.
     response.socket?.destroySoon();
     return;
   }
@@ -57,8 +57,8 @@ function whereItStops({ cutAfter, endAfter, silentAfter, errorAfter }: Script, c
 }
 
 async function pause(until: number): Promise<void> {
-  const left = until - performance.now();
-  await (left > 0 ? sleep(left) : turn());
+  const remaining = until - performance.now();
+  await (remaining > 0 ? sleep(remaining) : turn());
 }
 
 async function write(response: ServerResponse, text: string, bytesAPiece: number | undefined): Promise<void> {

@@ -1,8 +1,8 @@
 /**
- * What a request is said to have used. A token stands for four bytes of text, which is about what English takes; an image for
- * 1,600 tokens, the most that the service counts for one of usual size; each message for three more. The cache is kept as the
- * service keeps it: a prefix that ends at a block with `cache_control`, at least 1,024 tokens long, for five minutes (or an
- * hour) since it was last read; a breakpoint finds what was kept at itself or at one of the twenty blocks before it.
+ * The token counts of a request. Four bytes of text count as one token, which is about right for English. An image counts as 1,600
+ * tokens, the most that the service counts for an image of usual size. Each message adds three. The cache works like the service's: it
+ * stores a prefix that ends at a block with `cache_control` and has at least 1,024 tokens, for five minutes (or an hour) since the last
+ * read. A breakpoint finds the stored prefix at itself or at one of the twenty blocks before it.
  */
 import { createHash } from 'node:crypto';
 import { everyBlock, type Block, type ModelRequest } from './request.ts';
@@ -17,7 +17,7 @@ const lookBack = 20;
 const contextWindow = 200_000;
 
 export interface PromptUse {
-  /** Neither read from the cache nor written into it. */
+  /** Neither read from the cache nor written to it. */
   readonly input: number;
   readonly cacheWrite: number;
   readonly cacheRead: number;
@@ -28,11 +28,11 @@ function tokensOf(text: string): number {
 }
 
 export class PromptCache {
-  /** By the hash of a prefix, until when it is kept. */
+  /** The end of the storage of each prefix, by its hash. */
   readonly #kept = new Map<string, { until: number; lifeMs: number }>();
 
   /**
-   * Counts a prompt, reads what the cache has of it, and keeps what its breakpoints ask for.
+   * Counts a prompt, reads its cached prefix, and stores the prefixes that its breakpoints mark.
    * @param now milliseconds since the epoch
    * @throws Refusal 400 for a prompt that is longer than the context window
    */
@@ -56,7 +56,7 @@ export class PromptCache {
     this.#kept.clear();
   }
 
-  /** @returns how many tokens are kept of the prefix that ends at this block or a few before it */
+  /** @returns the number of cached tokens of the prefix that ends at this block or a few before it */
   #find(prefixes: readonly Prefix[], index: number, now: number): number {
     const near = prefixes.slice(Math.max(0, index - lookBack), index + 1).toReversed();
     const found = near.find(({ hash }) => (this.#kept.get(hash)?.until ?? 0) > now);
@@ -70,7 +70,7 @@ interface Prefix {
   readonly index: number;
   readonly block: Block;
   readonly hash: string;
-  /** Of the prompt up to the end of the block. */
+  /** The tokens of the prompt up to the end of the block. */
   readonly tokens: number;
 }
 

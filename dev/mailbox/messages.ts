@@ -1,11 +1,11 @@
-/** Where the mailbox keeps messages: one source file each, and a log with a JSON line for each. */
+/** The store of the mailbox: one source file for each message, and a log with a JSON line for each. */
 import { EventEmitter } from 'node:events';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import PostalMime from 'postal-mime';
 
-/** Who the sender named to the SMTP server; what the message's headers say can differ. */
+/** The sender and the recipients of the SMTP conversation; the headers of the message can differ. */
 export interface Envelope {
   readonly from: string;
   readonly to: readonly string[];
@@ -16,26 +16,26 @@ export interface Summary {
   readonly id: string;
   /** ISO 8601, UTC. */
   readonly received_at: string;
-  /** The envelope's. */
+  /** The sender of the envelope. */
   readonly from: string;
   readonly to: readonly string[];
   readonly subject: string;
   /** The Message-ID header, with its angle brackets. */
   readonly message_id: string;
-  /** Of the whole source, in bytes. */
+  /** The size of the whole source, in bytes. */
   readonly size: number;
 }
 
 export interface Message extends Summary {
   readonly text: string;
-  /** Absent when the message has only text. */
+  /** Absent if the message has only text. */
   readonly html?: string;
-  /** By name in lower case; the last one where a header stands several times. */
+  /** By name in lower case; the last value if a header occurs several times. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface MessageFilter {
-  /** Only messages to this address, whatever its case. */
+  /** Only messages to this address, without regard to case. */
   readonly to?: string;
 }
 
@@ -53,14 +53,14 @@ export class MessageStore {
     this.logFile = logFile;
   }
 
-  /** Opens the directory, with the messages that are in it already. */
+  /** Opens the directory with its existing messages. */
   static async open(directory: string): Promise<MessageStore> {
     await mkdir(path.join(directory, 'sources'), { recursive: true });
     const logFile = path.join(directory, 'messages.jsonl');
     return new MessageStore(directory, readLog(logFile), logFile);
   }
 
-  /** Keeps a message; it is on the disk when this resolves. */
+  /** Stores a message; it is on the disk when this resolves. */
   async add(envelope: Envelope, source: Buffer): Promise<void> {
     const mail = await PostalMime.parse(source);
     const summary: Summary = {
@@ -90,7 +90,7 @@ export class MessageStore {
     return this.#summaries.find((summary) => summary.id === id);
   }
 
-  /** @throws Error when there is no message with this id */
+  /** @throws Error if there is no message with this id */
   async read(id: string): Promise<Message> {
     const summary = this.find(id);
     if (summary === undefined) throw new Error(`There is no message ${id}.`);
@@ -103,7 +103,7 @@ export class MessageStore {
     };
   }
 
-  /** The message as it came, headers and all. */
+  /** The unchanged source of the message, with all headers. */
   source(id: string): Promise<Buffer> {
     return readFile(this.#sourceFile(id));
   }

@@ -1,4 +1,4 @@
-/** The mailbox in a browser, and as JSON. A message can hold anything: its HTML is shown only inside a sandbox. */
+/** The mailbox in a browser, and as JSON. A message can contain anything, so its HTML is shown only inside a sandbox. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Message, MessageStore, Summary } from './messages.ts';
 
@@ -75,7 +75,7 @@ function messagePage(message: Message): string {
   );
 }
 
-/** The policy holds even when somebody opens this address outside of the frame. */
+/** The policy also applies if a person opens this address outside the frame. */
 function sendMessageHtml(response: ServerResponse, message: Message): void {
   response.setHeader(
     'Content-Security-Policy',
@@ -120,7 +120,7 @@ function time(iso: string): string {
   return `<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
 
-/** Escaped text in which addresses can be followed. */
+/** Escaped text with clickable addresses. */
 function linked(text: string): string {
   return text
     .split(/(https?:\/\/[^\s<>"']+)/)

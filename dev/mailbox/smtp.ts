@@ -1,33 +1,33 @@
-/** The mailbox's SMTP side: takes every message, unless a fault was ordered. */
+/** The mailbox's SMTP side: accepts every message, unless a fault is queued. */
 import type { Socket } from 'node:net';
 import { SMTPServer, type SMTPServerSession } from 'smtp-server';
 import type { Envelope } from './messages.ts';
 
-/** What goes wrong, and where in the conversation. */
+/** The kind of a fault, and its point in the conversation. */
 export type Fault = (
   | {
       /** `message`: after the final dot, when the sender cannot know the outcome if the connection is cut. */
       readonly at: 'connect' | 'mail' | 'rcpt' | 'message';
-      /** An SMTP status such as 451 or 550, or the connection is cut without an answer. */
+      /** An SMTP status such as 451 or 550; with `drop` the connection is cut without an answer. */
       readonly reply: number | 'drop';
     }
-  /** While the message is on its way, before the final dot. */
+  /** During the message, before the final dot. */
   | { readonly at: 'data'; readonly reply: 'drop' }
 ) & {
-  /** How often; once when absent. */
+  /** How many times; once if absent. */
   readonly times?: number;
-  /** Only for this recipient; not for `connect` and `mail`, which come before it is known. */
+  /** Only for this recipient; not for `connect` and `mail`, which come before the recipient is known. */
   readonly to?: string;
-  /** With `message`: the message is kept all the same, and only its sender does not learn of it. */
+  /** With `message`: the message is stored nevertheless, and only its sender does not learn that. */
   readonly kept?: boolean;
 };
 
-/** The server, not yet listening, and the queue of faults that it works off. */
+/** The server, not yet listening, and its queue of faults. */
 export function mailboxSmtp(accept: (envelope: Envelope, source: Buffer) => Promise<void>) {
   const faults: (Fault & { times: number })[] = [];
   const sockets = new Map<number, Socket>();
 
-  /** The first fault that fits, used up once. */
+  /** Takes the first matching fault, and counts one use of it. */
   const take = (at: Fault['at'], recipients: readonly string[] = []): Fault | undefined => {
     const index = faults.findIndex(
       (fault) => fault.at === at && (fault.to === undefined || recipients.some((to) => sameAddress(to, fault.to))),
@@ -37,10 +37,10 @@ export function mailboxSmtp(accept: (envelope: Envelope, source: Buffer) => Prom
     return fault;
   };
   const drop = (session: SMTPServerSession) => void sockets.get(session.remotePort)?.destroy();
-  const answer = (fault: Fault | undefined, session: SMTPServerSession, done: (error?: Error | null) => void) => {
-    if (fault === undefined) done();
+  const answer = (fault: Fault | undefined, session: SMTPServerSession, callback: (error?: Error | null) => void) => {
+    if (fault === undefined) callback();
     else if (fault.reply === 'drop') drop(session);
-    else done(refusal(fault.reply));
+    else callback(refusal(fault.reply));
   };
 
   const server = new SMTPServer({
@@ -48,11 +48,11 @@ export function mailboxSmtp(accept: (envelope: Envelope, source: Buffer) => Prom
     allowInsecureAuth: true,
     disabledCommands: ['STARTTLS'],
     disableReverseLookup: true,
-    onAuth: (_auth, _session, done) => done(null, { user: 'anybody' }),
-    onConnect: (session, done) => answer(take('connect'), session, done),
-    onMailFrom: (_address, session, done) => answer(take('mail'), session, done),
-    onRcptTo: (recipient, session, done) => answer(take('rcpt', [recipient.address]), session, done),
-    onData(stream, session, done) {
+    onAuth: (_auth, _session, callback) => callback(null, { user: 'anybody' }),
+    onConnect: (session, callback) => answer(take('connect'), session, callback),
+    onMailFrom: (_address, session, callback) => answer(take('mail'), session, callback),
+    onRcptTo: (recipient, session, callback) => answer(take('rcpt', [recipient.address]), session, callback),
+    onData(stream, session, callback) {
       const envelope = {
         from: session.envelope.mailFrom === false ? '' : session.envelope.mailFrom.address,
         to: session.envelope.rcptTo.map(({ address }) => address),
@@ -62,9 +62,9 @@ export function mailboxSmtp(accept: (envelope: Envelope, source: Buffer) => Prom
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         const fault = take('message', envelope.to);
-        const kept =
+        const storing =
           fault === undefined || fault.kept === true ? accept(envelope, Buffer.concat(chunks)) : Promise.resolve();
-        kept.then(() => answer(fault, session, done), done);
+        storing.then(() => answer(fault, session, callback), callback);
       });
     },
   });
@@ -77,7 +77,7 @@ export function mailboxSmtp(accept: (envelope: Envelope, source: Buffer) => Prom
   return {
     server,
     faults,
-    /** Takes no more connections, and cuts those that senders keep in their pools. */
+    /** Accepts no more connections, and cuts the connections in the senders' pools. */
     stop: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -87,7 +87,7 @@ export function mailboxSmtp(accept: (envelope: Envelope, source: Buffer) => Prom
 }
 
 function refusal(status: number): Error {
-  return Object.assign(new Error('Refused, because a fault was ordered'), { responseCode: status });
+  return Object.assign(new Error('Refused, because a fault is queued'), { responseCode: status });
 }
 
 function sameAddress(one: string, other: string | undefined): boolean {

@@ -1,4 +1,6 @@
-/** The regular expressions that meet text from outside: those of the product's code, and those that Ajv makes of the contract. */
+/**
+ * Finds the regular expressions that read text from outside: those in the product's code, and those that Ajv compiles from the contract.
+ */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
@@ -6,11 +8,11 @@ import ts from 'typescript';
 export interface Pattern {
   source: string;
   flags: string;
-  /** Where it stands, such as `api/app.ts:12`. */
+  /** The location, such as `api/app.ts:12`. */
   place: string;
 }
 
-/** A pattern that is put together when the program runs: nobody can tell before how long it takes. */
+/** A pattern that is built at run time, so its cost cannot be judged in advance. */
 export interface MadePattern {
   place: string;
   code: string;
@@ -49,7 +51,7 @@ function partsOf(literal: string): Pick<Pattern, 'source' | 'flags'> {
 
 type Constants = ReadonlyMap<string, ts.Expression>;
 
-/** @returns what the constants of a file are set to, outside of its functions */
+/** @returns the values of a file's constants outside its functions */
 function constantsOf(file: ts.SourceFile): Constants {
   const declarations = file.statements
     .filter((statement) => ts.isVariableStatement(statement))
@@ -61,7 +63,7 @@ function constantsOf(file: ts.SourceFile): Constants {
   );
 }
 
-/** @returns the string that is written there, with the texts of constants of the file; undefined for what only a run can tell */
+/** @returns the string of the expression, with constants of the file inserted; undefined if it depends on the run */
 function textOf(node: ts.Expression, constants: Constants): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isIdentifier(node)) {
@@ -93,7 +95,7 @@ function joinedTextOf({ expression, arguments: given }: ts.CallExpression, const
 /** Ajv compiles them with this flag. */
 const flagsOfAjv = 'u';
 
-/** @param document the contract as it was bundled @returns the patterns that it holds values against, and the names of its formats */
+/** @param document the bundled contract @returns its patterns, and the names of its formats */
 export function patternsOfContract(document: unknown): { patterns: Pattern[]; formats: Set<string> } {
   const patterns = new Map<string, Pattern>();
   const formats = new Set<string>();
@@ -111,12 +113,12 @@ export function patternsOfContract(document: unknown): { patterns: Pattern[]; fo
   return { patterns: [...patterns.values()], formats };
 }
 
-/** @returns the patterns of ajv-formats by which it judges these formats, and those that several of its formats share */
+/** @returns the patterns of ajv-formats for these formats, and the patterns that several of its formats share */
 export function patternsOfFormats(formats: ReadonlySet<string>): Pattern[] {
   const file = 'node_modules/ajv-formats/dist/formats.js';
   const text = readFileSync(new URL(import.meta.resolve('ajv-formats/dist/formats.js')), 'utf8');
   const lines = text.split('\n');
-  /** A format has a line of its own in the table. */
+  /** A format has its own line in the table. */
   const isOfAnotherFormat = ({ place }: Pattern) => {
     const line = lines[Number(place.split(':')[1]) - 1] ?? '';
     const name = /^ {4}"?([\w-]+)"?: /.exec(line)?.[1];

@@ -1,12 +1,12 @@
-/** Whether a regular expression takes no longer than in proportion to the text, by recheck. */
+/** Decides by recheck whether a regular expression takes linear time at most. */
 import type { Pattern } from './collect.ts';
 
-/** A machine may be busy: recheck decides most patterns in milliseconds, the slowest in some seconds. */
+/** The machine may be busy: recheck decides most patterns in milliseconds, the slowest in some seconds. */
 const timeoutMs = 120_000;
 
-/** @returns why the pattern may not stay; undefined for one that is linear in the length of every text */
+/** @returns why the pattern may not stay; undefined for a pattern that is linear in the length of every text */
 export async function faultOf({ source, flags }: Pick<Pattern, 'source' | 'flags'>): Promise<string | undefined> {
-  process.env['RECHECK_BACKEND'] = 'pure'; // the same on every platform, without a program of its own
+  process.env['RECHECK_BACKEND'] = 'pure'; // works equally on every platform, without an external program
   const { checkSync } = await import('recheck');
   const result = checkSync(source, flags, { timeout: timeoutMs, randomSeed: 1 });
   if (result.status === 'safe') return undefined;

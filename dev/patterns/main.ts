@@ -1,7 +1,7 @@
 /**
- * `npm run patterns` judges the regular expressions that are new since the last time, and notes those that are linear in
- * verdicts.json. With `--check`, as in `npm run check`, it fails if one has not been judged; with `--all` it judges all again,
- * which takes some minutes.
+ * `npm run patterns` judges the regular expressions that are new since the last run, and stores the linear ones in verdicts.json. With
+ * `--check`, as in `npm run check`, it fails if a pattern has not been judged. With `--all` it judges all patterns again, which takes
+ * some minutes.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { projectDirectory } from '../project.ts';
@@ -14,7 +14,7 @@ const verdictsFile = new URL('verdicts.json', import.meta.url);
 
 interface Verdicts {
   checker: string;
-  /** Patterns that are linear, as they are written in code. */
+  /** Linear patterns, as they are written in code. */
   linear: string[];
 }
 
@@ -49,7 +49,7 @@ async function main(options: readonly string[]): Promise<void> {
   if (faults.length > 0) process.exitCode = 1;
 }
 
-/** @returns nothing if another version of the checker judged them */
+/** @returns an empty list if another version of the checker judged them */
 function linearBefore(checker: string): string[] {
   if (!existsSync(verdictsFile)) return [];
   const verdicts = JSON.parse(readFileSync(verdictsFile, 'utf8')) as Verdicts;

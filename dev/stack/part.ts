@@ -1,20 +1,20 @@
-/** What the parts of the development stack have in common. */
+/** Shared types of the parts of the development stack. */
 import type { Child } from '../children.ts';
 import type { PortName } from '../ports.ts';
 
 export interface PartContext {
   /** The part's own directory; it exists. */
   readonly directory: string;
-  /** Where its output goes. */
+  /** The file of its output. */
   readonly logFile: string;
-  /** For people's data, which survive a power cut, or for tests, which do not need them to. */
+  /** For people, whose data survive a power cut; false for tests, which do not need that. */
   readonly durable: boolean;
-  /** Whether its data go with its directory. */
+  /** Whether its data are removed with its directory. */
   readonly temporary: boolean;
   readonly report: (line: string) => void;
 }
 
-/** A part that runs: how to reach it, as configuration, and its process if it has one of its own. */
+/** A running part: its configuration for clients, and its process if it has its own. */
 export interface Part {
   readonly environment: Readonly<Record<string, string>>;
   readonly child?: Child;
@@ -24,8 +24,8 @@ export interface Part {
 export type PartName = 'temporal' | 'postgres' | 'storage' | 'mailbox';
 
 /**
- * The parts. When the environment has the first of the variables, somebody else runs that part: it is not started, and
- * all its variables are passed on as they are.
+ * The parts. If the environment has the first of the variables, another system runs that part: it is not started, and all its variables
+ * are passed on unchanged.
  */
 export const parts: Readonly<
   Record<PartName, { title: string; ports: readonly PortName[]; variables: readonly [string, ...string[]] }>
@@ -47,5 +47,5 @@ export const parts: Readonly<
   mailbox: { title: 'Mailbox', ports: ['smtp', 'mailbox'], variables: ['SMTP_URL', 'MAILBOX_URL'] },
 };
 
-/** How long a part may take from its start until it answers. */
+/** The time that a part may take from its start until it answers. */
 export const startTimeoutMs = 60_000;

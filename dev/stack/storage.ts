@@ -1,4 +1,4 @@
-/** The S3 server, with a private bucket and one that anybody may read. */
+/** The S3 server, with a private bucket and a public one. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { CreateBucketCommand, PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
@@ -14,7 +14,7 @@ const accessKeyId = 'club-learning';
 const buckets = { private: 'club-private', public: 'club-public' };
 const healthPath = '/health';
 
-/** Reading without a signature, and nothing else: listing stays closed. */
+/** Allows reading without a signature, but not listing. */
 const readableByAnybody = {
   Version: '2012-10-17',
   Statement: [
@@ -26,9 +26,9 @@ const readableByAnybody = {
 export async function startStorage(secretAccessKey: string, port: number, context: PartContext): Promise<Part> {
   const command = await locate(components.versitygw, { report: context.report });
   const objects = path.join(context.directory, 'objects');
-  // Beside the objects, not in extended attributes, which not every file system has.
+  // Metadata in files beside the objects, not in extended attributes, which not every file system has.
   const metadata = path.join(context.directory, 'metadata');
-  // Buckets may have versioning turned on; ours have not.
+  // Buckets may have versioning turned on; ours do not.
   const versions = path.join(context.directory, 'versions');
   await Promise.all([objects, metadata, versions].map((directory) => mkdir(directory, { recursive: true })));
 
@@ -48,7 +48,7 @@ export async function startStorage(secretAccessKey: string, port: number, contex
       versions,
       objects,
     ],
-    // Not as arguments: those are to be seen in the list of processes.
+    // Not as arguments, because the process list shows arguments.
     env: { ...process.env, ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey, VGW_REGION: region },
     logFile: context.logFile,
   });
@@ -84,7 +84,7 @@ async function createBuckets(endpoint: string, secretAccessKey: string): Promise
   try {
     for (const Bucket of Object.values(buckets)) {
       await client.send(new CreateBucketCommand({ Bucket })).catch((error: unknown) => {
-        // It is there from the run before.
+        // The bucket exists since an earlier run.
         if (!(error instanceof Error && error.name.startsWith('BucketAlready'))) throw error;
       });
     }

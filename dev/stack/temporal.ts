@@ -16,25 +16,25 @@ export interface TemporalPorts {
   readonly temporalUi?: number;
 }
 
-/** How long closed workflows can be read. */
+/** The time for which closed workflows stay readable. */
 const retention = '3 days';
 
 const dynamicConfig = {
-  // Without it a club's task waits behind every task that another club has queued before it (ENG-9). It
-  // brings the task matcher that it needs (matching.useNewMatcher) with it: measured on server 1.29.1.
+  // Without it a club's task waits behind all earlier tasks of another club (ENG-9). It also enables the task matcher that it needs
+  // (matching.useNewMatcher): measured on server 1.29.1.
   'matching.enableFairness': true,
-  // The four limits protect shared clusters. Here one machine talks to itself, and a refused call is only retried later.
+  // The four limits protect shared clusters. Here one machine calls itself, and a refused call would only be retried later.
   'frontend.rps': 20_000,
   'frontend.namespaceRPS': 20_000,
   'history.rps': 20_000,
   'matching.rps': 20_000,
 };
 
-// Three times as fast as the defaults, which wait for the disk at every transition. A power cut can lose the last of
-// them; the sweeper starts again what Temporal has forgotten (ENG-5).
+// Three times as fast as the defaults, which wait for the disk at every transition. A power cut can lose the last transitions; the
+// sweeper restarts the workflows that Temporal has lost (ENG-5).
 const sqlitePragmas = { journal_mode: 'wal', synchronous: 'off' };
 
-/** Starts the server; its data stay in the part's directory. @param namespaces the first is that of the environment */
+/** Starts the server; its data stay in the part's directory. @param namespaces the first is the environment's namespace */
 export async function startTemporal(
   namespaces: readonly [string, ...string[]],
   ports: TemporalPorts,
@@ -75,7 +75,7 @@ export async function startTemporal(
   };
 }
 
-/** Sets the retention of the namespaces: the server's command line has no word for it. */
+/** Sets the retention of the namespaces, because the server's command line has no option for it. */
 async function keepClosedWorkflows(address: string, namespaces: readonly string[]): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: '2s' });
   try {

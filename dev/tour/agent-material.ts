@@ -1,4 +1,4 @@
-/** An agent comes into being: a PDF in the club's library and a lesson, both indexed, and a delivery that opens it to a student. */
+/** Creates an agent from a PDF in the club's library and a lesson. Both are indexed, and a delivery opens the agent to a student. */
 import { Problem } from '../problem.ts';
 import { harbourHandbook } from './handbook.ts';
 import { requireOk, until, type Asker, type Club, type Scene } from './scene.ts';
@@ -48,7 +48,7 @@ export async function agentWithMaterial(scene: Scene, club: Club, { studentId }:
   return agent.public_id;
 }
 
-/** Reserves, uploads and completes. @returns the id of the file @throws Problem where it does not become ready */
+/** Reserves, uploads and completes. @returns the id of the file @throws Problem if it does not become ready */
 async function uploadHandbook(scene: Scene, { clubId, token }: Club): Promise<string> {
   const { say, tell, words } = scene;
   const file = await harbourHandbook();
@@ -78,7 +78,7 @@ async function uploadHandbook(scene: Scene, { clubId, token }: Club): Promise<st
   return media.id;
 }
 
-/** A published lesson of a published course. @returns its id */
+/** Writes a published lesson of a published course. @returns its id */
 async function writeLesson(scene: Scene, { clubId, token }: Club): Promise<string> {
   const administrator = scene.client(token);
   const course = requireOk(
@@ -112,7 +112,7 @@ async function writeLesson(scene: Scene, { clubId, token }: Club): Promise<strin
   return lesson.id;
 }
 
-/** Waits until every source of the agent is indexed, and tells each change. @throws Problem where one fails */
+/** Waits until every source of the agent is indexed, and prints each change. @throws Problem if one fails */
 async function untilIndexed(scene: Scene, { clubId, token }: Club, agentId: string): Promise<void> {
   const { tell } = scene;
   const quiet = scene.quietClient(token);

@@ -1,4 +1,4 @@
-/** A student asks an agent about a PDF of the club, loses the connection in the middle, takes the answer up again, and sees the page that it cites. */
+/** A student asks an agent about a PDF of the club, loses the connection during the answer, continues it, and sees the cited page. */
 import { randomUUID } from 'node:crypto';
 import type { components } from '../../contract/generated/types.ts';
 import { charactersOf } from '../../domain/agents/answers/delta-text.policy.ts';
@@ -10,10 +10,10 @@ import { requireOk, runPage, type Asker, type Club, type Scene } from './scene.t
 
 type Message = components['schemas']['AgentMessage'];
 
-/** After so many characters the student's connection is closed. */
+/** After this many characters the student's connection is closed. */
 const closesAfter = 60;
 
-/** @returns what to look at closer; undefined, having said why, where no model is configured */
+/** @returns links to look closer; undefined, after a message, if no model is configured */
 export async function agentAnswers(
   scene: Scene,
   club: Club,
@@ -38,7 +38,7 @@ export async function agentAnswers(
 
 type Accepted = components['schemas']['AgentStreamAccepted']['data'];
 
-/** Asks, and closes the connection in the middle of the answer. @returns what had come by then */
+/** Asks, and closes the connection during the answer. @returns the received text */
 async function askAndLeave(
   scene: Scene,
   { clubId }: Club,
@@ -73,7 +73,7 @@ async function askAndLeave(
   return { accepted, text };
 }
 
-/** Takes the answer up again behind what has come. @returns it, once it has ended */
+/** Continues the answer after the received text. @returns the rest, once the answer has ended */
 async function comeBack(
   scene: Scene,
   { clubId }: Club,
@@ -117,14 +117,14 @@ function tellAnswer({ tell }: Scene, { status, content, citations }: Message): v
     throw new Problem(`The answer does not cite page ${answeringPage} of the handbook.`);
 }
 
-/** Tells a piece of the answer as it arrives. @returns its text */
+/** Prints a piece of the answer as it arrives. @returns its text */
 function tellDelta({ say }: Scene, data: unknown): string {
   const { text } = data as { text: string };
   say(`   │ ${text.replaceAll('\n', '⏎')}`);
   return text;
 }
 
-/** @throws Problem with the error's code and message when the call was refused */
+/** @throws Problem with the error's code and message if the call was refused */
 function streamOf(
   body: ReadableStream<Uint8Array> | null | undefined,
   error: { error: { code: string; message?: string } } | undefined,
@@ -133,7 +133,7 @@ function streamOf(
   return requireOk({ ...(body && { data: body }), ...(error && { error }), response });
 }
 
-/** A line to paste that asks once more. */
+/** A command line that asks again. */
 function curlLine({ environment }: Scene, { clubId }: Club, { token }: Asker, publicId: string): string {
   const body = `"{\\"id\\":\\"$(node -p 'crypto.randomUUID()')\\",\\"content\\":\\"${question}\\"}"`;
   return (

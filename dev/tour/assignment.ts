@@ -1,10 +1,13 @@
-/** A student hands in a picture for an assignment that shows one; it is returned with a comment, sent again, and approved. */
+/**
+ * A student hands in a picture for an assignment that shows one. The owner returns it with a comment; the student sends it again; the
+ * owner approves it.
+ */
 import { Problem } from '../problem.ts';
 import { handoutIsPublished, picture } from './handout.ts';
 import { requireOk, until, type Club, type Scene } from './scene.ts';
 import { sendAndComplete } from './upload.ts';
 
-/** @param student a session of theirs, the address of their mails, and the lesson that they take */
+/** @param student a session of the student, the address of their mails, and their lesson */
 export async function workIsReturnedAndApproved(
   scene: Scene,
   { clubId, token }: Club,

@@ -1,14 +1,14 @@
-/** An automation is published, and one student goes through it: an e-mail, a wait, and a tag that webhooks tell of. */
+/** An automation is published, and one student runs through it: an e-mail, a wait, and a tag that causes webhooks. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Message } from '../mailbox.ts';
 import { Problem } from '../problem.ts';
 import { requireOk, runPage, tellAttempt, until, type Club, type Scene } from './scene.ts';
 
-/** The wait of the tour; nobody watches it in real time. */
+/** The wait of the tour, which is shortened. */
 const waitHours = 3;
 const longestWaitSeconds = 15;
 
-/** @returns what to look at closer */
+/** @returns links to look closer */
 export async function automationRuns(
   scene: Scene,
   { clubId, token }: Club,
@@ -85,7 +85,7 @@ export async function automationRuns(
   const runId = requireOk(
     await quiet.GET('/v1/clubs/{clubId}/workflows/{workflowId}/runs', { params: { path: ofAutomation } }),
   ).data[0]?.id;
-  if (runId === undefined) throw new Problem('Nobody entered the automation.');
+  if (runId === undefined) throw new Problem('No student entered the automation.');
   const read = async () =>
     requireOk(
       await quiet.GET('/v1/clubs/{clubId}/workflows/{workflowId}/runs/{runId}', {

@@ -1,4 +1,4 @@
-/** An endpoint that fails five times in a row is throttled; once an attempt is accepted, what had to wait goes out. */
+/** An endpoint that fails five times in a row is throttled. After one accepted attempt, the waiting deliveries are sent. */
 import { Problem } from '../problem.ts';
 import { deliveriesPath, endpointPath, requireOk, runPage, until, type Club, type Scene } from './scene.ts';
 

@@ -1,9 +1,9 @@
-/** A campaign goes to the club's students, says what became of each, and one of them leaves in one click. */
+/** A campaign is mailed to the club's students and reports the outcome of each. One of them unsubscribes in one click. */
 import type { Message } from '../mailbox.ts';
 import { Problem } from '../problem.ts';
 import { requireOk, runPage, until, type Club, type Scene } from './scene.ts';
 
-/** @returns what to look at closer */
+/** @returns links to look closer */
 export async function campaignIsMailed(
   scene: Scene,
   { clubId, token }: Club,
@@ -62,14 +62,14 @@ export async function campaignIsMailed(
   ).data;
   const [first] = deliveries;
   if (first === undefined || deliveries.some(({ status }) => status !== 'sent'))
-    throw new Problem('The campaign was not sent to everybody.');
+    throw new Problem('The campaign was not sent to every student.');
   for (const { student_name: name, student_email: email, status } of deliveries)
     say(`   ${name} <${email}>: ${status}`);
   const mail = await mailbox.waitFor(first.student_email);
   show(mailbox.linkTo(mail), 'mail_arrived', { subject: mail.subject });
 
   const wayOut = /^<(.*)>$/.exec(mail.headers['list-unsubscribe'] ?? '')?.[1];
-  if (wayOut === undefined) throw new Problem('The mail has no way out.');
+  if (wayOut === undefined) throw new Problem('The mail has no unsubscribe link.');
   begin(13, 'campaign.unsubscribes', { name: first.student_name });
   const left = await fetch(wayOut, { method: 'POST', body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) });
   say(`   POST …/classroom/mail/unsubscribe/… → ${left.status}`);

@@ -1,4 +1,4 @@
-/** The handbook that the agent of the tour answers from: a PDF of four pages, each about one thing. */
+/** The handbook for the agent of the tour: a PDF of four pages, each about one subject. */
 import PDFDocument from 'pdfkit';
 import { buffer } from 'node:stream/consumers';
 
@@ -21,7 +21,7 @@ const pages = [
   },
 ] as const;
 
-/** What the student asks, and the page that answers it. */
+/** The student's question, and the page that answers it. */
 export const question = 'How thick must the mooring lines of a boat of twelve metres be?';
 export const answeringPage = 3;
 

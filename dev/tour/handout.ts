@@ -1,4 +1,4 @@
-/** A picture goes into the library, is replaced by a better one, and is published: anybody can open it then, by an address that stays. */
+/** A picture goes into the library, is replaced by a better one, and is published. Then everyone can open it at a permanent address. */
 import { Problem } from '../problem.ts';
 import { requireOk, until, type Club, type Scene } from './scene.ts';
 import { uploadToLibrary } from './upload.ts';

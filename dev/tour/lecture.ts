@@ -1,10 +1,13 @@
-/** The video of a lecture goes into the library in pieces: its line is cut, it goes on where it stood, a lesson shows it, and it is replaced. */
+/**
+ * The video of a lecture is uploaded in pieces. Its connection is cut, the upload continues, a lesson shows the video, and it is
+ * replaced.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output } from 'mediabunny';
 import { Problem } from '../problem.ts';
 import { requireOk, until, type Club, type Scene } from './scene.ts';
 
-/** A picture of VP9, of 160 × 90 pixels. */
+/** A VP9 picture of 160 × 90 pixels. */
 const picture = Buffer.from(
   [
     'gkmDQgAJ8AWWADgkHBhCAALAf5HjOP+/23bOHfCD330WkXUPg/0eq3f6/2P6H9/8Aeoq+kdB19I7R17QAAB46/+3wsAdF5PqvGvRFTWP',
@@ -48,14 +51,14 @@ export async function lectureIsUploaded(scene: Scene, club: Club, lessonId: stri
     const { data, error } = await quiet.POST('/v1/clubs/{clubId}/media/{mediaId}/replace', { params, body });
     if (error && error.error.code !== 'media_mismatch')
       throw new Problem(`The video was not replaced: ${error.error.code}.`);
-    if (error) await sleep(500); // one of them is being made smaller
+    if (error) await sleep(500); // one of them is being processed
     return data?.data;
   });
   if (seconds !== 7) throw new Problem('The lesson does not show the second take.');
   scene.tell('lecture.replaced', { title: places[0]?.title ?? '', seconds });
 }
 
-/** Half of it, and the rest with another token. @returns the file's id once it is ready */
+/** Uploads half of it, and the rest with another token. @returns the file's id once it is ready */
 async function uploadInPieces(scene: Scene, { clubId, token }: Club, name: string, video: Buffer): Promise<string> {
   const administrator = scene.client(token);
   const { data: file, upload } = requireOk(
@@ -87,7 +90,7 @@ async function uploadInPieces(scene: Scene, { clubId, token }: Club, name: strin
   };
   await send(upload.headers, 0, Math.floor(video.length / 2));
 
-  // As after a cut, in another browser: the file's id is all that is left.
+  // As after a cut, in another browser that knows only the file's id.
   const { upload: renewed } = requireOk(
     await administrator.POST('/v1/clubs/{clubId}/media/{mediaId}/upload', { params }),
   );

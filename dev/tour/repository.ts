@@ -1,4 +1,4 @@
-/** A folder of files that a sale opens, and its archive as the buyer downloads it over a line that is cut. */
+/** A folder of files that a sale opens. The buyer downloads its archive over a connection that is cut. */
 import { Problem } from '../problem.ts';
 import { picture } from './handout.ts';
 import { requireOk, type Club, type Scene } from './scene.ts';
@@ -42,7 +42,7 @@ export async function folderIsFilled(scene: Scene, club: Club): Promise<Folder> 
   return { repositoryId: repository.id, publicId: repository.public_id };
 }
 
-/** @param club with a session of the student @throws Problem where the two parts are not the archive */
+/** @param club with a session of the student @throws Problem if the two parts are not the archive */
 export async function archiveIsDownloaded(
   scene: Scene,
   { clubId, token }: Club,
@@ -69,12 +69,12 @@ export async function archiveIsDownloaded(
   if (rest.status !== 206 || !isWhole) throw new Problem('The two parts are not the archive of the repository.');
 }
 
-/** Reads some of it, and leaves the rest. @throws Problem where it is too short to be cut */
+/** Reads a part of it, and leaves the rest. @throws Problem if it is too short to be cut */
 async function firstPartOf({ body }: Response): Promise<Buffer> {
   let read = Buffer.alloc(0);
   for await (const part of body ?? []) {
     read = Buffer.concat([read, part]);
     if (read.length > logbook.length / 4) return read;
   }
-  throw new Problem('The archive has come before its line was cut.');
+  throw new Problem('The archive arrived before its connection was cut.');
 }

@@ -1,4 +1,4 @@
-/** A sale on a platform becomes a student with access, who completes the course and gets a certificate that anybody can verify. */
+/** A sale on a platform gives a student access. The student completes the course and gets a certificate that everyone can verify. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Problem } from '../problem.ts';
 import { isSignedWith } from '../receiver.ts';
@@ -16,7 +16,7 @@ const events = [
   'certificate.issued',
 ] as const;
 
-/** @returns what to look at closer, and who has bought */
+/** @returns links to look closer, and the buyer */
 export async function fromSaleToCertificate(
   scene: Scene,
   { clubId, token }: Club,
@@ -143,7 +143,7 @@ export async function fromSaleToCertificate(
   if (verdict.data.state !== 'valid') throw new Problem('The certificate does not verify.');
   const received = await until('The events of the sale', async () => {
     const requests = receiver.requests.filter(({ path }) => path === '/hooks/sale');
-    return requests.length > events.length ? requests : undefined; // of two lessons, one more than there are types
+    return requests.length > events.length ? requests : undefined; // the course has two lessons, so there is one event more than there are types
   });
   for (const request of received) {
     if (!isSignedWith(registered.secret, request)) throw new Problem('A signature does not verify.');

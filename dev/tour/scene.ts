@@ -1,4 +1,4 @@
-/** What the scenes of the tour share: whom it is about, the ways to call, to wait and to tell. */
+/** Shared by the scenes of the tour: the club, and the functions to call, to wait and to print. */
 import { defaultLanguage, type OfferedLanguage } from '../../domain/language/languages.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
@@ -12,25 +12,25 @@ import { tourWordsIn, type TourKey, type TourWords, type ValuesOf } from './word
 export type Say = (line: string) => void;
 
 export interface Scene {
-  /** Of the club, its people, and the narration. */
+  /** The language of the club, its people, and the narration. */
   readonly language: OfferedLanguage;
   readonly words: TourWords;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Prints a line as it is: requests, answers, and other words that no language changes. */
+  /** Prints a line unchanged: requests, answers, and other texts that are not translated. */
   readonly say: Say;
   /** Prints the title of a section. */
   readonly begin: <Key extends TourKey>(number: number, key: Key, ...values: ValuesOf<Key>) => void;
   /** Prints a sentence. */
   readonly tell: <Key extends TourKey>(key: Key, ...values: ValuesOf<Key>) => void;
-  /** Prints a sentence, and behind a colon what it is about, such as a link, unchanged so that it can be copied. */
+  /** Prints a sentence, a colon, and a detail such as a link, unchanged so that it can be copied. */
   readonly show: <Key extends TourKey>(detail: string, key: Key, ...values: ValuesOf<Key>) => void;
-  /** Ours for the tour: `/hooks/club` refuses its first request, `/hooks/shaky` as long as `isBroken`. */
+  /** The receiver of the tour: `/hooks/club` refuses its first request, `/hooks/shaky` every request while `isBroken`. */
   readonly receiver: Receiver;
   isBroken: boolean;
   readonly mailbox: Mailbox;
-  /** Tells each call. */
+  /** A client that prints each call. */
   client(token?: string): ContractClient;
-  /** Says nothing. */
+  /** A client that prints nothing. */
   quietClient(token?: string): ContractClient;
 }
 
@@ -46,7 +46,7 @@ export interface Asker {
   readonly token: string;
 }
 
-/** How long the tour waits for a mail, for an attempt, or for the API to show what has happened. */
+/** The time for which the tour waits for a mail, for an attempt, or for a change in the API. */
 export const patienceMs = 20_000;
 
 export function setScene(
@@ -78,7 +78,7 @@ export function runPage({ environment }: Scene, type: WorkflowType, subjectId: s
   return `${environment['TEMPORAL_UI_URL']}/namespaces/${environment['TEMPORAL_NAMESPACE']}/workflows/${workflow}`;
 }
 
-/** @param secrets all of them must verify the signature @throws Problem where one does not */
+/** @param secrets all of them must verify the signature @throws Problem if one does not */
 export function tellAttempt(
   { say, tell, words }: Scene,
   request: ReceivedRequest | undefined,
@@ -99,17 +99,17 @@ export function tellAttempt(
 
 interface Mailbox {
   linkTo(message: Message): string;
-  /** @param isMeant judges the subject of a mail; any mail is meant if absent */
+  /** @param isMeant selects a mail by its subject; any mail matches if absent */
   waitFor(to: string, isMeant?: (subject: string) => boolean): Promise<Message>;
-  /** @returns the mail as it came, with its attachments */
+  /** @returns the source of the mail, with its attachments */
   sourceOf(message: Message): Promise<string>;
 }
 
-/** The mailbox, over its JSON. @throws Problem when it is somebody else's SMTP server, and its mail cannot be read */
+/** The mailbox, over its JSON. @throws Problem if another SMTP server is used, whose mail cannot be read */
 function mailboxAt(url: string | undefined): Mailbox {
   if (url === undefined) {
     throw new Problem(
-      'It reads mail from the mailbox, but SMTP_URL replaced that. If yours speaks the same JSON, set MAILBOX_URL.',
+      'The tour reads mail from the mailbox, but SMTP_URL replaces it. If your server offers the same JSON, set MAILBOX_URL.',
     );
   }
   const get = async <T>(path: string) => ((await (await fetch(`${url}${path}`)).json()) as { data: T }).data;
@@ -131,7 +131,10 @@ export function tokenIn(message: Message): string {
   return decodeURIComponent(token);
 }
 
-/** A fetch that tells each request and how it was answered. Told to slow down, as after several starts within a minute, it does. */
+/**
+ * A fetch that prints each request and its answer. It waits if the rate limit asks for it, for example after several starts within a
+ * minute.
+ */
 function announced(say: Say, words: TourWords): (request: Request) => Promise<Response> {
   return async (request) => {
     for (;;) {
@@ -145,7 +148,7 @@ function announced(say: Say, words: TourWords): (request: Request) => Promise<Re
   };
 }
 
-/** @throws Problem with the error's code and message when the call was refused */
+/** @throws Problem with the error's code and message if the call was refused */
 export function requireOk<T>(result: {
   data?: T;
   error?: { error: { code: string; message?: string } };
@@ -158,7 +161,7 @@ export function requireOk<T>(result: {
   );
 }
 
-/** Looks every 100 ms until there is something. */
+/** Tries every 100 ms until there is a result. */
 export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
   const deadline = Date.now() + patienceMs;
   for (;;) {

@@ -1,4 +1,7 @@
-/** A student signs up, and becomes a signed HTTPS delivery that is refused, waits in a durable timer, is tried again and is accepted. */
+/**
+ * A student signs up. The sign-up becomes a signed HTTPS delivery that is refused, waits in a durable timer, is tried again and is
+ * accepted.
+ */
 import { randomBytes } from 'node:crypto';
 import { defaultLanguage } from '../../domain/language/languages.ts';
 import type { Message } from '../mailbox.ts';
@@ -15,7 +18,7 @@ import {
   type Scene,
 } from './scene.ts';
 
-/** @returns the club, a student of it, and what to look at closer */
+/** @returns the club, a student of it, and links to look closer */
 export async function fromSignUpToDelivery(
   scene: Scene,
 ): Promise<{ club: Club; studentId: string; studentToken: string; studentMail: Message; run: string }> {

@@ -1,4 +1,4 @@
-/** Files of the tour on their way into a club: reserved, put to their signed address, completed. */
+/** Uploads files of the tour to a club: reserves them, sends them to their signed address, and completes them. */
 import { Problem } from '../problem.ts';
 import { requireOk, until, type Club, type Scene } from './scene.ts';
 
@@ -13,7 +13,7 @@ interface Reservation {
   upload: { url: string; headers: Record<string, string> };
 }
 
-/** @param club with a session of an administrator @returns the id of a file of the library that is ready */
+/** @param club with a session of an administrator @returns the id of a ready file of the library */
 export async function uploadToLibrary(scene: Scene, club: Club, { name, mime, bytes }: TourFile): Promise<string> {
   const body = { file_name: name, mime, size_bytes: bytes.length };
   const params = { path: { clubId: club.clubId } };
@@ -24,7 +24,7 @@ export async function uploadToLibrary(scene: Scene, club: Club, { name, mime, by
 /**
  * @param club with the session that has reserved the file
  * @returns the file's id, once it is ready
- * @throws Problem where it fails
+ * @throws Problem if it fails
  */
 export async function sendAndComplete(
   scene: Scene,

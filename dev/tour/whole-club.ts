@@ -1,6 +1,6 @@
 /**
- * A whole club: one sale opens a folder of files and a private space. The student downloads the folder, talks with the club's owner, books
- * an hour with her, and gets the entry for the calendar.
+ * A whole club: one sale opens a folder of files and a private space. The student downloads the folder, talks with the club's owner,
+ * books an hour with her, and gets the calendar entry.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Message } from '../mailbox.ts';
@@ -11,16 +11,16 @@ import { wordingIn } from '../../domain/language/wording.ts';
 import { requireOk, runPage, until, type Club, type Scene } from './scene.ts';
 import { sendAndComplete } from './upload.ts';
 
-/** A student who has bought before, and the shop that sold. */
+/** A student with an earlier purchase, and the shop that sold it. */
 export interface Buyer {
   readonly token: string;
   readonly name: string;
   readonly email: string;
-  /** Of the shop's notices. */
+  /** The address of the shop's notices. */
   readonly shop: string;
 }
 
-/** @param from the number of the first section @returns what to look at closer */
+/** @param from the number of the first section @returns links to look closer */
 export async function wholeClubIsOpened(
   scene: Scene,
   club: Club,
@@ -53,7 +53,7 @@ async function spaceIsOpened(scene: Scene, { clubId, token }: Club): Promise<str
   return requireOk(space).data.id;
 }
 
-/** @throws Problem where the sale does not open both */
+/** @throws Problem if the sale does not open both */
 async function bothAreSold(
   scene: Scene,
   { clubId, token }: Club,
@@ -103,7 +103,7 @@ async function bothAreSold(
   scene.tell('club.access', { name: buyer.name, files, space: space.name });
 }
 
-/** @throws Problem where the post does not show its author, or the answer is not the owner's */
+/** @throws Problem if the post does not show its author, or the answer is not the owner's */
 async function studentIsAnswered(scene: Scene, club: Club, student: Club, spaceId: string): Promise<void> {
   const { tell, show } = scene;
   const { clubId } = club;
@@ -135,7 +135,7 @@ async function studentIsAnswered(scene: Scene, club: Club, student: Club, spaceI
   if (answer?.author?.kind !== 'administrator') throw new Problem('The answer of the owner is not there.');
 }
 
-/** @throws Problem where the confirmation has no entry for the calendar */
+/** @throws Problem if the confirmation has no calendar entry */
 async function hourIsBooked(
   scene: Scene,
   { clubId, token }: Club,

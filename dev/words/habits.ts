@@ -1,10 +1,10 @@
-/** Habits of writing that make a sentence hard for a reader whose first language is not English, each with what to write instead. */
+/** Habits of writing that make a sentence hard for a reader whose first language is not English, each with advice. */
 
 export interface Habit {
   name: string;
   find(text: string): Iterable<Match>;
   advice: string;
-  /** The texts that it is looked for in. */
+  /** The kind of text in which the habit is searched. */
   in: 'prose' | 'error' | 'code';
 }
 

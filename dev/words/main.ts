@@ -1,7 +1,7 @@
 /**
- * `npm run words` counts the habits of writing that habits.ts lists, and lowers the allowances in allowances.json to what is left.
- * With paths of files or folders it lists each place instead. With `--check`, as in `npm run check`, it fails if a file has more
- * than its allowance, or fewer than that: an allowance can only shrink, and a new file has none.
+ * `npm run words` counts the habits of habits.ts, and lowers the allowances in allowances.json to the counts. With paths of files or
+ * folders it lists each occurrence instead. With `--check`, as in `npm run check`, it fails if the count of a file differs from its
+ * allowance. An allowance can only shrink, and a new file has none.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,8 +14,8 @@ const allowancesFile = new URL('allowances.json', import.meta.url);
 type Allowances = Record<string, number>;
 
 /**
- * Files that a program wrote, the published texts of the contract, past entries of the changelog, texts in other languages or of a
- * corpus, and the examples of these habits.
+ * Generated files, the published texts of the contract, old entries of the changelog, texts in other languages or of a corpus, and the
+ * examples of these habits.
  */
 const exempt =
   /^(?:contract\/|docs\/reference\/(?:imports|bounds|configuration|error-codes|metrics|workflows|automations)\.md$|domain\/language\/catalogues\/|domain\/learning\/certificates\/letters\/printed-code-points|dev\/words\/|test\/dev\/words|test\/releases\/recorded|test\/replay\/histories|bench\/retrieval\/(?:material|questions|scripts)|entities\/migrations\/|CHANGELOG\.md$)/;

@@ -1,4 +1,4 @@
-/** The places of a file where a habit of writing occurs. */
+/** Finds the occurrences of the habits in a file. */
 import { habits, type Habit } from './habits.ts';
 import { codeOf, proseOf, type Text } from './texts.ts';
 
@@ -6,7 +6,7 @@ export interface Place {
   /** From 1. */
   line: number;
   habit: Habit;
-  /** The found words with some text before and after them. */
+  /** The matched words with some text before and after them. */
   excerpt: string;
 }
 

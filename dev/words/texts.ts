@@ -1,4 +1,7 @@
-/** The sentences of a file that people read: comments, test titles, error messages and other text in code, and paragraphs of pages. */
+/**
+ * Extracts the sentences of a file that people read: comments, test titles, error messages and other text in code, and paragraphs of
+ * pages.
+ */
 import ts from 'typescript';
 
 export interface Text {
@@ -10,7 +13,7 @@ export interface Text {
   isError?: boolean;
 }
 
-/** @param file its path from the project's directory @returns its prose; nothing for a kind of file that has none */
+/** @param file its path from the project's directory @returns its prose; an empty list for other kinds of files */
 export function proseOf(file: string, source: string): Text[] {
   if (/\.(?:ts|mjs|js)$/.test(file)) return proseOfCode(source);
   if (file.endsWith('.md')) return proseOfPage(source);
@@ -18,9 +21,9 @@ export function proseOf(file: string, source: string): Text[] {
   return [];
 }
 
-/** @returns the lines of code with comments and strings left out */
+/** @returns the lines of code without comments and strings */
 export function codeOf(source: string): Text[] {
-  const blank = Array.from({ length: source.length }, (_, index) => source.charAt(index)); // by UTF-16 code units, as the ranges
+  const blank = Array.from({ length: source.length }, (_, index) => source.charAt(index)); // by UTF-16 code units, like the ranges
   for (const { from, to } of [...commentsOf(source), ...stringsOf(source)])
     for (let index = from; index < to; index++) if (blank[index] !== '\n') blank[index] = ' ';
   return blank
@@ -54,7 +57,7 @@ function proseOfCode(source: string): Text[] {
   return [...comments, ...strings].toSorted((a, b) => a.line - b.line);
 }
 
-const isSentence = (text: string): boolean => /[A-Za-z]+ [a-z]+ [a-z]+/.test(text) && !text.includes('[--'); // a usage line is none
+const isSentence = (text: string): boolean => /[A-Za-z]+ [a-z]+ [a-z]+/.test(text) && !text.includes('[--'); // a usage line is not a sentence
 const isStatement = (text: string): boolean =>
   /\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH|CREATE|ALTER|WHERE|JOIN)\b/.test(text);
 
@@ -64,7 +67,7 @@ const commentsOfStatement = (text: string, line: number): Text[] =>
     return comment === undefined ? [] : [{ line: line + index, text: comment }];
   });
 
-/** Consecutive lines make one text; an empty line, or one that begins with a tag, begins another. */
+/** Consecutive lines form one text; an empty line or a tag begins another. */
 function paragraphs(lines: readonly string[], firstLine: number): Text[] {
   const texts: Text[] = [];
   let current: Text | undefined;
@@ -84,7 +87,7 @@ function paragraphs(lines: readonly string[], firstLine: number): Text[] {
   return texts;
 }
 
-/** A page's paragraphs, list items and cells; code, addresses and names in backticks are left out. */
+/** The paragraphs, list items and cells of a page, without code, addresses and names in backticks. */
 function proseOfPage(source: string): Text[] {
   const texts: Text[] = [];
   let isCode = false;
@@ -165,7 +168,7 @@ function stringsOf(source: string): Range[] {
   const parsed = ts.createSourceFile('file.ts', source, ts.ScriptTarget.Latest, false);
   const visit = (node: ts.Node): void => {
     if (ts.isTemplateExpression(node)) {
-      // As one text: what stands between the fixed parts is seen as an ellipsis.
+      // One text; an ellipsis replaces the expressions between the fixed parts.
       ranges.push({ from: node.getStart(parsed) + 1, to: node.end - 1 });
       return;
     }
@@ -178,7 +181,7 @@ function stringsOf(source: string): Range[] {
   parsedStrings.set(source, ranges);
   return ranges;
 }
-/** The last file only: it is asked for twice. */
+/** Caches only the last file, which is read twice. */
 const parsedStrings = new Map<string, Range[]>();
 
 function lineStarts(source: string): number[] {

@@ -1,24 +1,24 @@
 /** Calendar entries that mails carry, as iCalendar (RFC 5545, RFC 5546). */
 
 export interface CalendarEvent {
-  /** Puts the entry into a calendar, or changes it there; or takes it out. */
+  /** REQUEST adds the entry to a calendar or changes it there; CANCEL removes it. */
   method: 'REQUEST' | 'CANCEL';
-  /** The same for every version of the entry. */
+  /** Every version of an entry has this id. */
   id: string;
   /** A later version has a higher one. */
   sequence: number;
   startsAt: Date;
   endsAt: Date;
   summary: string;
-  /** Where it takes place; absent where that is not said. */
+  /** The location of the event; absent if the event has none. */
   location?: string;
-  /** When this version was made. */
+  /** The time when this version was created. */
   stamp: Date;
 }
 
 /**
- * @param organizer the address that the mail comes from
- * @param attendee the address that it goes to
+ * @param organizer the sender's address of the mail
+ * @param attendee the recipient's address of the mail
  * @returns the text of an .ics file, with lines of at most 75 bytes
  */
 export function icalendarOf(event: CalendarEvent, organizer: string, attendee: string): string {
@@ -56,7 +56,7 @@ const escaped = (text: string) =>
 
 const longestLine = 75;
 
-/** Breaks a line between characters; each further line begins with a blank. */
+/** Breaks a line between characters; each continuation line begins with a blank. */
 function folded(line: string): string {
   const lines = [''];
   let bytes = 0;

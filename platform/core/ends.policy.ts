@@ -1,13 +1,15 @@
-/** Taking characters off the ends of a text in one pass. A pattern such as `/-+$/` looks at the rest of each run again and again. */
+/**
+ * Removes characters from the ends of a text in one pass. A pattern such as `/-+$/` reads each run of such characters again and again.
+ */
 
-/** @param characters each of one code unit @returns the text without those of them that it ends with */
+/** @param characters each of one code unit @returns the text without any of these characters at its end */
 export function withoutEnd(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1;
   return text.slice(0, end);
 }
 
-/** @param characters each of one code unit @returns the text without those of them that it begins or ends with */
+/** @param characters each of one code unit @returns the text without any of these characters at its beginning or its end */
 export function withoutEnds(text: string, characters: string): string {
   let start = 0;
   while (start < text.length && characters.includes(text.charAt(start))) start += 1;

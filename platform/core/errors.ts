@@ -1,4 +1,4 @@
-/** The one error type: a `code` of the contract, the status it goes with, and a message for people. */
+/** The one error type. An error has a `code` of the contract, the status of that code, and a message for people. */
 import { errorStatus, type ErrorCode } from './error-codes.ts';
 
 /** Details of an error besides its code and message. */
@@ -10,8 +10,8 @@ export interface ErrorHeaders {
 }
 
 /**
- * Something the caller asked for cannot be done. Thrown anywhere in the domain, turned into the envelope by the error
- * mapper of the API (ERR-1). The message may name fields of the request, never another person's data.
+ * A request of the caller cannot be fulfilled. The domain throws it anywhere; the error mapper of the API turns it into the envelope
+ * (ERR-1). The message may name fields of the request, never another person's data.
  */
 export class DomainError extends Error {
   readonly code: ErrorCode;
@@ -27,7 +27,7 @@ export class DomainError extends Error {
   }
 }
 
-/** 404 for a resource that does not exist in the caller's club; ids of other clubs answer the same. */
+/** @returns a 404 for a resource that does not exist in the caller's club; ids of other clubs get the same answer */
 export function notFound(what: string): DomainError {
   return new DomainError('not_found', `There is no such ${what} in this club.`);
 }

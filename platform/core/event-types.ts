@@ -22,5 +22,5 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** What a delivery may carry: a fact, or the test message, which no fact causes. */
+/** The event type of a delivery: the type of a fact, or the test message, which has no fact. */
 export type DeliveredEventType = EventType | 'webhook.test';

@@ -1,4 +1,4 @@
-/** Many askers, few calls: what is asked while one call is under way goes into the next one. */
+/** Batches single requests: requests that arrive during one call go into the next call. */
 
 interface Asked<Item, Result> {
   item: Item;
@@ -7,23 +7,23 @@ interface Asked<Item, Result> {
 }
 
 export interface GatheringOptions {
-  /** Items in one call, at most: the others go into the next. No bound if absent. */
+  /** The most items of one call; further items go into the next call. No limit if absent. */
   most?: number;
   /**
-   * Calls under way together, at most; 1 if absent. With more, a call that lasts longer than `holdsOthersMs` no longer
-   * holds the next one: a connection that stands still without an error then delays its own askers alone.
+   * The most calls in progress at the same time; 1 if absent. With more, a call that lasts longer than `holdsOthersMs` no longer holds
+   * the next call. A connection that hangs without an error then delays only its own callers.
    */
   atOnce?: number;
-  /** How long the next call waits for the one under way; {@link usuallyHoldsMs} if absent. */
+  /** How many milliseconds the next call waits for the current one; {@link usuallyHoldsMs} if absent. */
   holdsOthersMs?: number;
 }
 
-/** In milliseconds: far longer than a call takes that gets on. */
+/** In milliseconds: far longer than a healthy call takes. */
 export const usuallyHoldsMs = 100;
 
 /**
- * @param work one call for all items that were asked for since the last one; it gives their results in the same order
- * @returns asks for one item, and rejects as its call does
+ * @param work one call for all items that were requested since the last call; it returns their results in the same order
+ * @returns a function that requests one item, and rejects if its call rejects
  */
 export function gathered<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
@@ -31,7 +31,7 @@ export function gathered<Item, Result>(
 ): (item: Item) => Promise<Result> {
   let waiting: Asked<Item, Result>[] = [];
   let underWay = 0;
-  /** The call that the next one waits for. */
+  /** The next call waits for this call. */
   let holder: symbol | undefined;
   const mayBegin = () => holder === undefined && underWay < atOnce;
   const begin = () => {
@@ -61,7 +61,7 @@ export function gathered<Item, Result>(
   return (item) =>
     new Promise<Result>((resolve, reject) => {
       waiting.push({ item, resolve, reject });
-      // Not at once: those who ask in the same turn go together.
+      // Not synchronously, so that requests of the same event-loop tick share one call.
       if (waiting.length === 1 && mayBegin()) setImmediate(begin);
     });
 }

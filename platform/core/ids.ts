@@ -1,42 +1,45 @@
-/** Ids: UUID version 7, whose order is the order of creation, so that indexes stay dense. */
+/** Ids: UUID version 7. Their order is the order of creation, so indexes stay dense. */
 import { randomInt } from 'node:crypto';
 import { v7 } from 'uuid';
 
 export type Id = string;
 
-/** A clock that goes back by more was wrong before: ids follow it, for rows are kept and found by the time of their id. */
+/**
+ * If the clock goes back by more than this, it was wrong before. Then ids follow the new time, because queries find rows by the time of
+ * their id.
+ */
 const backAtMostMs = 10_000;
 let newestMs = -Infinity;
 let sequence = 0;
 
-/** @returns an id that comes after all that this process has made, unless the clock has gone back by more than ten seconds */
+/** @returns an id that comes after all ids of this process, unless the clock has gone back by more than ten seconds */
 export function newId(): Id {
   const now = Date.now();
   if (now > newestMs || newestMs - now > backAtMostMs) {
     newestMs = now;
-    sequence = randomInt(2 ** 31); // half of its bits, so that it does not run over within a millisecond
+    sequence = randomInt(2 ** 31); // half of the bits, so that the sequence does not overflow within a millisecond
   } else sequence++;
   return v7({ msecs: newestMs, seq: sequence });
 }
 
-/** @returns an id as it would have been made at that time, in ms since 1970 */
+/** @returns a random id of that time, in ms since 1970 */
 export const idOfTime = (atMs: number): Id => v7({ msecs: atMs });
 
-/** @returns the next in the order of ids */
+/** @returns the next id in the order of ids */
 export function idAfter(id: Id): Id {
   const next = (BigInt(`0x${id.replaceAll('-', '')}`) + 1n).toString(16).padStart(32, '0');
   return [next.slice(0, 8), next.slice(8, 12), next.slice(12, 16), next.slice(16, 20), next.slice(20)].join('-');
 }
 
-/** In place of a club's id, for rows that belong to no club: before all others. */
+/** The club id of rows that belong to no club. It sorts before every other id. */
 export const noClub: Id = '00000000-0000-0000-0000-000000000000';
 export const highestId: Id = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** @returns the least id of that time and later, in ms since 1970: a bound, and nobody's id */
+/** @returns the lowest id of that time, in ms since 1970: a bound for queries, which no record has */
 export function leastIdOf(atMs: number): Id {
   const time = Math.max(0, atMs).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
 }
 
-/** @returns when an id was made, in ms since 1970 */
+/** @returns when an id was created, in ms since 1970 */
 export const timeOfId = (id: Id): number => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);

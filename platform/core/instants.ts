@@ -2,8 +2,8 @@
 import { DomainError } from './errors.ts';
 
 /**
- * @param text a date-time that the contract has let pass: its year is bounded there
- * @param field where it stands in the request, for the message
+ * @param text a date-time that has passed the contract's check, which also bounds the year
+ * @param field the name of the field in the request, for the message
  * @throws DomainError invalid_request for a day that the month lacks
  */
 export function instantOf(text: string, field: string): Date {
@@ -13,12 +13,12 @@ export function instantOf(text: string, field: string): Date {
   return instant;
 }
 
-/** The same for one that may be absent. */
+/** Reads a time that may be absent; see {@link instantOf}. */
 export function optionalInstant(text: string | undefined, field: string): Date | undefined {
   return text === undefined ? undefined : instantOf(text, field);
 }
 
-/** A change of a time that may be absent. @returns undefined where the time stays, null where the empty text removes it */
+/** Reads a change of a time that may be absent. @returns undefined if the time stays, null if an empty text removes it */
 export function changedInstant(text: string | undefined, field: string): Date | null | undefined {
   return text === '' ? null : optionalInstant(text, field);
 }

@@ -1,7 +1,10 @@
-/** Times that other systems write, by ISO 8601: a day of the calendar and a time of the day, with or without an offset. */
+/** ISO 8601 times of other systems: a calendar day and a time of day, with or without an offset. */
 import { Temporal } from 'temporal-polyfill';
 
-/** Basic or extended form, a small `t` or `z` or a blank between the parts, a decimal point or comma, seconds or none. */
+/**
+ * Accepts the basic and the extended form, a small `t` or `z`, a blank between the parts, a decimal point or comma, and times without
+ * seconds.
+ */
 const shape = new RegExp(
   [
     String.raw`^(?<year>\d{4})(?<dash>-?)(?<month>\d\d)\k<dash>(?<day>\d\d)[Tt ]`,
@@ -12,13 +15,13 @@ const shape = new RegExp(
 
 /**
  * @param zone the offset of a time that states none, such as `-03:00`
- * @returns Unix milliseconds; NaN for what is no time, and for a day or a time of the day that does not exist
+ * @returns Unix milliseconds; NaN for a text that is no time, and for a day or a time of day that does not exist
  */
 export function isoMoment(text: string, zone = 'Z'): number {
   const parts = shape.exec(text)?.groups;
   if (!parts) return Number.NaN;
   const number = (name: string) => Number(parts[name] ?? 0);
-  // The end of a day may be written as 24:00.
+  // ISO 8601 allows 24:00 for the end of a day.
   const isMidnight =
     number('hour') === 24 && number('minute') === 0 && number('second') === 0 && number('fraction') === 0;
   const offset = offsetOf(parts['zone'] ?? zone);
@@ -41,14 +44,14 @@ export function isoMoment(text: string, zone = 'Z'): number {
   }
 }
 
-/** A fraction counts in the smallest unit that is written. */
+/** A fraction refers to the smallest unit that is written. */
 function fractionOf({ fraction, second, minute }: Record<string, string | undefined>): number {
   if (fraction === undefined) return 0;
   const unit = second !== undefined ? 1_000 : minute !== undefined ? 60_000 : 3_600_000;
   return Math.floor(Number(`0.${fraction}`) * unit + 1e-6);
 }
 
-/** @returns milliseconds that the offset is ahead of UTC; NaN for more than a day has */
+/** @returns the milliseconds by which the offset is ahead of UTC; NaN if it is longer than a day */
 function offsetOf(zone: string): number {
   if (/^z$/i.test(zone)) return 0;
   const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(3).replace(':', '') || 0)];

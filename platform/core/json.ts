@@ -1,23 +1,22 @@
 /**
- * Reads JSON from outside. Nothing else in the service parses foreign JSON, so every reader of the same bytes sees the same
- * value (REC-9).
+ * Reads JSON from outside. No other code of the service parses foreign JSON, so all readers of the same bytes get the same value (REC-9).
  */
 import { DomainError } from './errors.ts';
 
-/** What a document may hold, counted before it is parsed. */
+/** The limits of a document, which are checked before it is parsed. */
 export interface JsonBounds {
-  /** Objects and arrays within each other. */
+  /** The most levels of nested objects and arrays. */
   depth: number;
-  /** Values in all objects and arrays together. */
+  /** The most values in all objects and arrays together. */
   values: number;
 }
 
-/** Of requests, and of whatever has no narrower bound. */
+/** The limits of requests, and the default limits of any other JSON. */
 export const jsonBounds: JsonBounds = { depth: 64, values: 20_000 };
-/** Of notices, which anybody may post. The largest that we describe has 1,000 events of five fields. */
+/** The limits of notices, which any client may post. The largest notice that we describe has 1,000 events of five fields. */
 export const noticeBounds: JsonBounds = { depth: 64, values: 10_000 };
 
-/** The input is no JSON that we read. The message never quotes the input. */
+/** The input is not JSON that this service accepts. The message never quotes the input. */
 export class UnreadableJson extends DomainError {
   constructor(message: string) {
     super('malformed_request', message);
@@ -25,12 +24,12 @@ export class UnreadableJson extends DomainError {
   }
 }
 
-// Fatal: bytes that are no UTF-8 are refused, not replaced. It also takes one byte-order mark away.
+// `fatal`: the decoder refuses bytes that are not UTF-8 instead of replacing them. It also removes one byte-order mark.
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * A byte-order mark of UTF-8 is ignored (RFC 8259, 8.1), and UTF-16 is refused like all that is no UTF-8. Of two properties of
- * one name the last one counts.
+ * Reads JSON in UTF-8. A byte-order mark is ignored (RFC 8259, 8.1); UTF-16 is refused. If two properties have one name, the last one
+ * counts.
  * @param source bytes in UTF-8, or text
  * @returns the value; numbers beyond the range of a double are infinite
  * @throws UnreadableJson
@@ -45,7 +44,7 @@ export function readJson(source: Uint8Array | string, bounds = jsonBounds): unkn
   }
 }
 
-/** @returns the text without its byte-order mark @throws UnreadableJson for bytes that are no UTF-8 */
+/** @returns the text without its byte-order mark @throws UnreadableJson for bytes that are not UTF-8 */
 function readJsonText(source: Uint8Array | string): string {
   if (typeof source === 'string') return source.startsWith('\uFEFF') ? source.slice(1) : source;
   try {
@@ -59,8 +58,8 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * One pass, which ends at the first excess. It agrees with the parser on what is inside of a string up to the first mistake,
- * where the parser stops.
+ * One pass, which ends at the first excess. Up to the first syntax error, where the parser stops, it finds the same strings as the
+ * parser.
  */
 function requireWithinBounds(text: string, bounds: JsonBounds): void {
   let depth = 0;
@@ -81,7 +80,7 @@ function requireWithinBounds(text: string, bounds: JsonBounds): void {
   }
 }
 
-/** @param start of its opening quote @returns where its closing quote is, or the end of a text that breaks off */
+/** @param start the index of the opening quote @returns the index of the closing quote, or the end of a text without one */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length) {

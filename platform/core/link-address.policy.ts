@@ -1,30 +1,31 @@
 /**
- * Where a link of untrusted Markdown may lead (DEC-148): `http`, `https`, `mailto`, a file of the library, or a place of the same site.
+ * The addresses that a link of untrusted Markdown may have (DEC-148): `http`, `https`, `mailto`, a file of the library, or a page of the
+ * same site.
  *
- * The address is judged as it is typed, before a renderer decodes entities, escapes and percent signs. It must begin with one of the
- * known beginnings letter by letter, so no spelling of another scheme gets through.
+ * The address is judged as it is typed, before a renderer decodes entities, escapes and percent signs. It must begin literally with one
+ * of the known beginnings, so no other spelling of a scheme passes.
  */
 
 export type Judgement = 'good' | 'bad' | 'undecided';
 
-/** White space and marks of quotes before an address; more of it makes the address bad. */
+/** The most white space and quote markers before an address. More of them makes the address bad. */
 const longestGap = 60;
-/** The part of an address before its first slash; a longer one is bad unless it is a mail address. */
+/** The longest part of an address before its first slash. An address with a longer part is bad, except for a mail address. */
 const longestBeginning = 120;
 
-/** Gap, the beginning, and the two characters after it. Blanks belong to an address in angle brackets. */
+/** The gap, the beginning, and the two characters after it. An address in angle brackets may contain blanks. */
 const shape = /^([\s>]*)(?:<([^\n)/?#<>]*)|([^\s)/?#<>]*))([^]{0,2})/;
 const mediaAddress = /^media:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Without a colon, and without a character that a renderer could decode into one. */
+/** A relative address has no colon, and no character that a renderer could decode into a colon. */
 const relativeBeginning = /^[\p{L}\p{M}\p{N}_.~!$'*+,;=@( -]*$/u;
-/** After a slash that begins the address: never another slash, in no spelling. */
+/** The text after a slash that begins the address must not be a second slash, in any spelling. */
 const afterSlash = /^\/(?:$|[\p{L}\p{N}\p{Extended_Pictographic}_.~!$'*+,;=@?#)> \n-])/u;
 
 /**
  * @param text the Markdown so far
- * @param start the place after `](` or `]:`
- * @param isEnd whether no more text comes
- * @param mayNameMedia whether `media:<id>` is an address
+ * @param start the index after `](` or `]:`
+ * @param isEnd whether the text is complete
+ * @param mayNameMedia whether `media:<id>` is an allowed address
  * @returns undecided if more text is needed
  */
 export function judgeAddress(text: string, start: number, isEnd: boolean, mayNameMedia: boolean): Judgement {
@@ -40,7 +41,7 @@ export function judgeAddress(text: string, start: number, isEnd: boolean, mayNam
   }
   if (beginning.length > longestBeginning) return 'bad';
   if (/^https?:$/i.test(beginning)) return next === '//' ? 'good' : 'bad';
-  // Such a bracket is written as text, because it could begin a tag.
+  // The bracket becomes text, because it could begin a tag.
   if (next.startsWith('<') || (bracketed !== undefined && /^[a-z/!?]/i.test(bracketed + next))) return 'bad';
   if (mediaAddress.test(beginning)) return mayNameMedia ? 'good' : 'bad';
   if (beginning === '' && next.startsWith('/')) return afterSlash.test(next) ? 'good' : 'bad';

@@ -1,11 +1,11 @@
-/** Times of a club's day and month, by the rules of its time zone as Node has them (DEC-154). */
+/** The days and months of a club in its time zone, by the time zone rules of Node (DEC-154). */
 import { Temporal } from 'temporal-polyfill';
 import { zoneHere } from './time-zones.ts';
 
 /**
  * @param local such as `2026-03-02T09:00`
  * @param zone an IANA name
- * @returns the instant; the first of two where clocks were set back, undefined where they were set forward over it
+ * @returns the instant. If clocks go back and show the time twice, the first one; undefined if clocks go forward and skip it
  */
 export function instantOf(local: string, zone: string): Date | undefined {
   const plain = Temporal.PlainDateTime.from(local);
@@ -13,18 +13,18 @@ export function instantOf(local: string, zone: string): Date | undefined {
   return zoned.toPlainDateTime().equals(plain) ? new Date(zoned.epochMilliseconds) : undefined;
 }
 
-/** A part of the day, in minutes; over midnight where `to` is before `from`, all of it where they are the same. */
+/** A part of the day, in minutes. It spans midnight if `to` is before `from`, and the whole day if both are equal. */
 export interface DayWindow {
   from: number;
   to: number;
 }
 
-/** How many days are searched for an opening: a window can lie in the hour that a change of clocks skips. */
+/** The number of days that are searched for an opening. A window can lie in the hour that a clock change skips. */
 const daysSearched = 3;
 
 /**
- * @returns now if the window is open, else the first instant at which it opens: after the gap if clocks are set forward over its
- *   beginning, and also at the second of two such times
+ * @returns now if the window is open, else the first instant at which it opens. If clocks skip its beginning, that is the instant after
+ * the gap. If clocks show its beginning twice, it also opens at the second time.
  */
 export function nextOpening(window: DayWindow, zone: string, now: Date): Date {
   if (isOpen(window, zone, now)) return now;
@@ -41,15 +41,15 @@ export function nextOpening(window: DayWindow, zone: string, now: Date): Date {
   );
 }
 
-/** Whether the clock of the zone shows a time within the window. */
+/** Whether the local time of the zone lies within the window. */
 function isOpen({ from, to }: DayWindow, zone: string, at: Date): boolean {
   const { hour, minute } = localAt(zone, at);
-  const shown = hour * 60 + minute;
+  const minuteShown = hour * 60 + minute;
   if (from === to) return true;
-  return from < to ? shown >= from && shown < to : shown >= from || shown < to;
+  return from < to ? minuteShown >= from && minuteShown < to : minuteShown >= from || minuteShown < to;
 }
 
-/** @returns what the clock of the zone shows */
+/** @returns the local time of the zone */
 export const localAt = (zone: string, at: Date): Temporal.ZonedDateTime =>
   Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(zoneHere(zone));
 
@@ -60,8 +60,8 @@ const timeOf = (minute: number): Temporal.PlainTime =>
 /**
  * @param minute of the day
  * @param days whole days to skip first
- * @returns the next instant with that local time that is not past. Where clocks are set forward over it, the first instant
- *   after the gap; where they are set back over it, the first of two
+ * @returns the next instant, not in the past, with that local time. If clocks skip that time, the first instant after the gap; if they
+ * show it twice, the first one
  */
 export function nextMinuteOfDay(minute: number, days: number, zone: string, now: Date): Date {
   const today = localAt(zone, now).toPlainDate();
@@ -75,7 +75,7 @@ export function nextMinuteOfDay(minute: number, days: number, zone: string, now:
 export interface LocalDate {
   /** Such as `2026-03-29`. */
   date: string;
-  /** The first instant at which the clock shows the minute that was asked for, or a later one. */
+  /** The first instant at which the clock shows the requested minute or a later one. */
   at: Date;
   /** The beginning of the next date. */
   endsAt: Date;
@@ -83,7 +83,7 @@ export interface LocalDate {
 
 /**
  * @param minute of the day
- * @returns the date that it is in the zone now; its times are right where clocks are set over the minute or over midnight
+ * @returns the current date of the zone; its times are correct even if a clock change skips or repeats the minute or midnight
  */
 export function localDateOf(minute: number, zone: string, now: Date): LocalDate {
   const today = localAt(zone, now).toPlainDate();
@@ -104,11 +104,11 @@ export interface LocalMonth {
   endsAt: Date;
 }
 
-/** @returns the month that it is in the zone now. Each instant is in one month, also if clocks are set over its beginning. */
+/** @returns the current month of the zone. Each instant belongs to one month, even if a clock change skips or repeats its beginning. */
 export function localMonthOf(zone: string, now: Date): LocalMonth {
   const first = localAt(zone, now).toPlainDate().with({ day: 1 });
   const month = monthFrom(first, zone);
-  // Clocks that are set back over midnight show the last day of the month before once more.
+  // Clocks that go back over midnight show the last day of the previous month again.
   return now < month.endsAt ? month : monthFrom(first.add({ months: 1 }), zone);
 }
 
@@ -119,8 +119,8 @@ function monthFrom(first: Temporal.PlainDate, zone: string): LocalMonth {
 
 /**
  * @param local such as `2026-03-29T02:30`
- * @returns the first instant at which the clock of the zone shows that time or a later one: after a gap that it is in, and the
- *   first of two
+ * @returns the first instant at which the clock of the zone shows that time or a later one: the end of a gap that contains it, and the
+ * first of two
  */
 export function firstInstantAt(local: Temporal.PlainDateTime, zone: string): Date {
   const zoned = local.toZonedDateTime(zoneHere(zone), { disambiguation: 'earlier' });

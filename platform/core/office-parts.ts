@@ -1,22 +1,22 @@
-/** Which part of an Office Open XML file is its main one: its relationships say so, or its types of contents, whatever its name. */
+/** Finds the main part of an Office Open XML file. Its relationships or its content types say which part it is, whatever its name. */
 import { childrenOf, MalformedXml, parseXml, type XmlElement } from './xml.ts';
 
-/** Every such file has it. */
+/** Every Office Open XML file has this part. */
 export const contentTypesPart = '[Content_Types].xml';
 export const packageRelations = '_rels/.rels';
 
 export interface Relation {
   id: string;
-  /** The last word of its type: `officeDocument`, `styles`, `slide`. The words before it differ between editions of the standard. */
+  /** The last word of the type: `officeDocument`, `styles`, `slide`. The words before it differ between editions of the standard. */
   type: string;
   /** The name of the part in the archive. */
   target: string;
 }
 
 /**
- * @param root of a part of relationships
- * @param folder where the part stands that has them: empty, or with a slash at its end
- * @returns those to other parts of the file
+ * @param root of a relationships part
+ * @param folder the folder of the part that owns the relationships: empty, or with a slash at its end
+ * @returns the relationships to other parts of the file
  */
 export function relationsIn(root: XmlElement | undefined, folder: string): Relation[] {
   return [...childrenOf(root, 'Relationship')]
@@ -28,7 +28,7 @@ export function relationsIn(root: XmlElement | undefined, folder: string): Relat
     }));
 }
 
-/** A target is a path from the folder or from the archive's root. What leads elsewhere is a name that the archive lacks. */
+/** A target is a path from the folder or from the archive's root. A path that leads elsewhere becomes a name that the archive lacks. */
 function nameOf(target: string, folder: string): string {
   const path = URL.parse(target, `file:///${folder}`)?.pathname.slice(1) ?? target;
   try {
@@ -40,12 +40,12 @@ function nameOf(target: string, folder: string): string {
 
 export interface MainPart {
   name: string;
-  /** What the types of contents say of it, in lower case; empty where they say nothing. */
+  /** The content type of the part, in lower case; empty if the file states none. */
   contentType: string;
 }
 
 /**
- * @param parts the two parts that say which one it is, as far as they are there; what of them is malformed says nothing
+ * @param parts the two parts that can name the main part, if the file has them; malformed content in them is ignored
  * @param has whether the archive has a part of this name
  */
 export function mainPartOf(
@@ -61,7 +61,7 @@ export function mainPartOf(
   return { name, contentType: types.byName.get(name.toLowerCase()) ?? types.byExtension.get(extension) ?? '' };
 }
 
-/** All in lower case: names and types are the same in any. */
+/** Everything is in lower case, because names and types do not depend on case. */
 function contentTypesIn(root: XmlElement | undefined) {
   const typesOf = (element: string, key: (attributes: XmlElement['attributes']) => string) =>
     new Map(

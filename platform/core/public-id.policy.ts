@@ -1,17 +1,17 @@
-/** How a course, a lesson or an agent gets a `public_id` that nobody chose: made from its title. */
+/** The `public_id` of a course, a lesson or an agent whose author chose none. It is derived from the title. */
 
 /** Kinds of records with a `public_id`. */
 export type PublicKind = 'course' | 'lesson' | 'agent' | 'repository' | 'space' | 'mentorship';
 
-/** 32 characters, without the longest ending that keeps it apart from others. */
+/** A `public_id` has 32 characters at most; this leaves room for the longest suffix. */
 const longest = 24;
-/** Endings that are counted; after these they are drawn. */
+/** The number of suffixes that are counted; later suffixes are random. */
 const counted = 5;
 
 /**
- * The ids to try, one after another: the words of the title, the same with a number, and then with a drawn ending for ever.
- * @param kind stands in for a title without Latin letters and digits
- * @param draw gives up to seven letters and digits
+ * Yields the ids to try in order: the words of the title, the words with a number, and then the words with random suffixes without end.
+ * @param kind replaces a title without Latin letters and digits
+ * @param draw returns up to seven random letters and digits
  */
 export function* publicIdsFrom(title: string, kind: PublicKind, draw: () => string): Generator<string, never> {
   const words = title

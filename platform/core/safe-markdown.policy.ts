@@ -1,28 +1,32 @@
 /**
- * Markdown that nobody has to trust: what a model wrote from material of others (DEC-55), and what members write (DEC-148). An image
- * becomes a link, raw HTML becomes text, and so does a link that leads elsewhere than to a web or mail address. Code that every
- * renderer reads as code stays as it is.
+ * Makes untrusted Markdown safe: the text that a model writes from other people's material (DEC-55), and the text of members (DEC-148).
+ * An image becomes a link. Raw HTML becomes text, and so does a link to anything but a web or mail address. Code that every renderer
+ * reads as code stays unchanged.
  *
- * The decision about a character depends on the text alone, never on how a stream cuts it: what needs more text is held back.
+ * The decision about a character depends on the text alone, never on the chunks of a stream. Text that cannot be decided yet is held
+ * back.
  */
 import { withoutEnd } from './ends.policy.ts';
 import { judgeAddress, type Judgement } from './link-address.policy.ts';
 
 export interface MarkdownStripper {
-  /** @returns what of the text so far is decided; may be empty */
+  /** @returns the newly decided part of the text; may be empty */
   push(chunk: string): string;
-  /** The text is over. @returns what was held back */
+  /** Ends the text. @returns the part that was held back */
   end(): string;
-  /** Whether a link so far, `[…](…)`, had an address that it may not have. */
+  /** Whether a link so far, `[…](…)`, had an address that is not allowed. */
   cutsLinks(): boolean;
 }
 
 export interface StripperOptions {
-  /** The images that stay images: none, files of the club's library (`media:<id>`), or these and pictures of the web. Others than none need the whole text in one chunk. */
+  /**
+   * The images that stay images: none, files of the club's library (`media:<id>`), or library files and pictures of the web. `library`
+   * and `web` need the whole text in one chunk.
+   */
   images?: 'none' | 'library' | 'web';
 }
 
-/** A piece that is decided: how many characters of the input it takes, and what is written for it. */
+/** A decided piece: the length of the input that it covers, and its output text. */
 interface Taken {
   length: number;
   text: string;
@@ -35,39 +39,39 @@ interface Fence {
   column: number;
 }
 
-/** Code fences as they begin lines: behind markers of lists and quotes, too. */
+/** Code fences at the beginning of a line, also behind list and quote markers. */
 const fenceAnywhere = /^([\s>*+\-\d.)]*)(`{3,}|~{3,})/;
 const maybeFence = /^[\s>*+\-\d.)]*[`~]{0,2}$/;
 const fenceOfDocument = /^(?:`{3,}[^`]*|~{3,}[^`~]*)$/;
-/** A word with one of these may be an address, of which a backtick can be a part. */
+/** A word with one of these characters may be an address, and an address may contain a backtick. */
 const ofAddress = /[:./@<\\]/;
 const special = /[!<`\]\n\\]/g;
-/** An image whose address follows its words directly. Any other form of an image becomes a link. */
+/** An image whose address directly follows its text. Any other form of an image becomes a link. */
 const keptImages = {
   none: undefined,
   library: /^!\[[^[\]`<\\\n]{0,500}\]\(media:[0-9a-f-]{36}[)\s]/i,
   web: /^!\[[^[\]`<\\\n]{0,500}\]\((?:media:[0-9a-f-]{36}|https?:\/\/[^\s()<>`\\]{1,2000})[)\s]/i,
 };
-/** More than any of `keptImages` is long. */
+/** Longer than any match of `keptImages`. */
 const longestImage = 2_600;
 
 /**
- * Where renderers could disagree on what is code, nothing counts as code: `doubt` lasts to the end of the text, `paragraphDoubt` to
- * the next blank line. What does not count as code is changed, also where a renderer then shows it as code.
+ * If renderers could disagree about what is code, nothing counts as code: `doubt` lasts to the end of the text, `paragraphDoubt` to the
+ * next blank line. Text that does not count as code is changed, even if a renderer then shows it as code.
  */
 export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}): MarkdownStripper {
   let rest = '';
   let endsInReturn = false;
   let isLineStart = true;
-  /** Whether the word so far may be an address. A backtick behind it is then no code span. */
+  /** Whether the word so far may be an address. A backtick after it does not begin a code span then. */
   let mayBeAddress = false;
-  /** The end of the line that was looked for last, so that a long line is searched once. */
+  /** The end of the line that was searched last, so that a long line is searched only once. */
   let lineEnd: number | undefined;
   let fence: Fence | undefined;
   let nested: Fence | undefined;
   let doubt = false;
   let paragraphDoubt = false;
-  /** The paragraph may define the address of a label: some renderers take the next line for it, whatever it is. */
+  /** Whether the paragraph may define the address of a label. Some renderers take the next line, whatever it is, as that address. */
   let definesLabel = false;
   let hasCutLink = false;
 
@@ -77,8 +81,8 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
       const begins = isLineStart;
       const taken = begins ? lineStart(at, isEnd) : inline(at, isEnd);
       if (taken === undecided) break;
-      if (taken.length === 0 && begins === isLineStart) throw new Error('Something is taken, or a line has begun'); // or this never ends
-      // Stryker disable next-line AssignmentOperator: going back never ends
+      if (taken.length === 0 && begins === isLineStart) throw new Error('Something is taken, or a line has begun'); // otherwise the loop never ends
+      // Stryker disable next-line AssignmentOperator: the loop never ends if the index goes back
       at += taken.length;
       out += taken.text;
     }
@@ -87,7 +91,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     return out;
   }
 
-  /** Decides what a line is. Takes blank lines, fences and lines of code as a whole, and nothing of any other line. */
+  /** Classifies a line. It consumes blank lines, fences and lines of code as a whole, and nothing of any other line. */
   function lineStart(at: number, isEnd: boolean): Taken | undefined {
     const end = rest.indexOf('\n', at);
     const isWhole = end !== -1 || isEnd;
@@ -110,7 +114,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     return { length: 0, text: '' };
   }
 
-  /** A line of code: it may be the end of the code. */
+  /** Reads a line of code, which may end the code. */
   function readFenced({ mark }: Fence, read: string): void {
     if (closesFence(read, mark)) {
       fence = undefined;
@@ -122,7 +126,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     }
   }
 
-  /** A line that begins like a fence, outside of a fence of the document. */
+  /** Reads a line that looks like a fence outside any fence of the document. */
   function readFence(read: string, before: string, mark: string): void {
     if (definesLabel) doubt = true;
     else if (nested) {
@@ -135,7 +139,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
       } else doubt ||= mark.startsWith('~');
     } else if (/[>\t]/.test(before)) doubt = true;
     else nested = { mark, column: before.length };
-    paragraphDoubt = true; // the mark is no code span
+    paragraphDoubt = true; // the fence mark does not begin a code span
   }
 
   function inline(at: number, isEnd: boolean): Taken | undefined {
@@ -152,7 +156,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     mayBeAddress = (wordStart === 0 && mayBeAddress) || ofAddress.test(piece.slice(wordStart));
   }
 
-  /** One of the characters that mean something. */
+  /** Decides about one character with a special meaning. */
   function decideMark(at: number, isEnd: boolean): Taken | undefined {
     const character = rest.charAt(at);
     if (character === '\n') {
@@ -169,14 +173,14 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
       paragraphDoubt ||= following === '`';
       return { length: 2, text: character + following };
     }
-    return { length: 1, text: following === '<' ? '' : character }; // the next one is written as text
+    return { length: 1, text: following === '<' ? '' : character }; // the next character becomes text
   }
 
   function isKeptImage(at: number): boolean {
     return keptImages[images]?.test(rest.slice(at, at + longestImage)) ?? false;
   }
 
-  /** After it, an address or a label may follow. A bad address is cut off: its bracket or colon is written as text. */
+  /** An address or a label may follow the bracket. If the address is bad, the bracket or colon is written as text. */
   function closingBracket(at: number, following: string, isEnd: boolean): Taken | undefined {
     const leadsSomewhere = following === '(' || following === ':';
     const judgement: Judgement = leadsSomewhere ? judgeAddress(rest, at + 2, isEnd, images !== 'none') : 'good';
@@ -188,18 +192,18 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     return { length: 2, text: following === '(' ? ']&#40;' : ']&#58;' };
   }
 
-  /** Whatever could begin a tag, a comment or a declaration is written as text; `<https://…>` is an address. */
+  /** Anything that could begin a tag, a comment or a declaration becomes text; `<https://…>` is an address. */
   function angle(at: number, following: string, isEnd: boolean): Taken | undefined {
     if (!/[a-z/!?]/i.test(following)) return { length: 1, text: '<' };
     const begins = rest.slice(at + 1, at + 9).toLowerCase();
     const addresses = ['https://', 'http://'];
     if (!isEnd && begins.length < 8 && addresses.some((address) => address.startsWith(begins))) return undecided;
     if (!addresses.some((address) => begins.startsWith(address))) return { length: 1, text: '&lt;' };
-    paragraphDoubt = true; // it may hold a backtick
+    paragraphDoubt = true; // the address may contain a backtick
     return { length: 1, text: '<' };
   }
 
-  /** A code span that opens and closes on one line stays as it is; any other backticks leave the paragraph in doubt. */
+  /** A code span that opens and closes on one line stays unchanged. Any other backticks leave the paragraph in doubt. */
   function backticks(at: number, isEnd: boolean): Taken | undefined {
     if (lineEnd === undefined || (lineEnd !== -1 && lineEnd < at)) lineEnd = rest.indexOf('\n', at);
     const read = rest.slice(at, lineEnd === -1 ? undefined : lineEnd);
@@ -212,7 +216,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
         if (spanEnd === read.length && !isWhole) return undecided;
         if (index === 0 || closing.length !== opening.length) continue;
         const span = read.slice(0, spanEnd);
-        if (span.includes('|')) break; // a table divides its cells before it looks for code
+        if (span.includes('|')) break; // renderers divide the cells of a table before they look for code
         return { length: spanEnd, text: span };
       }
       if (!isWhole) return undecided;
@@ -221,7 +225,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
     return { length: opening.length, text: opening };
   }
 
-  /** Line ends in one form. */
+  /** Converts all line ends to one form. */
   function normalized(chunk: string): string {
     const text = endsInReturn && chunk.startsWith('\n') ? chunk.slice(1) : chunk;
     if (chunk !== '') endsInReturn = chunk.endsWith('\r');
@@ -240,7 +244,7 @@ export function createMarkdownStripper({ images = 'none' }: StripperOptions = {}
 
 const indentOf = (read: string): number => read.length - read.trimStart().length;
 
-/** Whether a line ends the code: after three spaces at most, the mark or more of the same characters, and then only spaces. */
+/** Whether a line ends the code: at most three spaces, then the fence mark or more of its characters, and then only spaces. */
 export function closesFence(read: string, mark: string): boolean {
   const [indent = ''] = /^ {0,3}/.exec(read) ?? [];
   const fence = withoutEnd(read.slice(indent.length), ' ');

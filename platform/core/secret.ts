@@ -1,4 +1,4 @@
-/** A value that must never be printed: every way of turning it into text gives `[secret]`. */
+/** A value that must never be printed. Every conversion to text returns `[secret]`. */
 export class Secret<T = string> {
   readonly #value: T;
   constructor(value: T) {

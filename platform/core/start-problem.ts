@@ -1,7 +1,7 @@
-/** The process cannot start, for a reason that its operator can remove: the message says how. */
+/** The process cannot start for a reason that its operator can remove. The message says how. */
 export class StartProblem extends Error {}
 
-/** Several reasons at once. `problems` holds one sentence or more for each. */
+/** Several reasons together. `problems` holds one or more sentences for each. */
 export class StartProblems extends StartProblem {
   readonly problems: readonly string[];
 

@@ -1,4 +1,4 @@
-/** Whether Postgres can store it as text. It cannot store a NUL character or half of a surrogate pair. */
+/** Whether Postgres can store the text. It cannot store a NUL character or half of a surrogate pair. */
 export function isStorableText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }

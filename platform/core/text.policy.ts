@@ -1,46 +1,45 @@
-/** How text that people typed is brought into one form. */
+/** Normalizes text that people typed. */
 
 /** E-mail addresses are compared without regard to case and to how accents are composed. */
 export function foldEmail(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();
 }
 
-/** Names keep their letters; surrounding and doubled white space goes. */
+/** Removes surrounding white space and joins doubled white space. Names keep their letters. */
 export function tidyName(name: string): string {
   return name.normalize('NFC').trim().replace(/\s+/g, ' ');
 }
 
 /**
- * A character that people see. Blanks, control, format and combining characters, fillers and the blank of Braille are none of them
- * by themselves.
+ * A visible character. Blanks, control, format and combining characters, fillers and the blank of Braille are not visible by themselves.
  */
 export const visibleCharacter = /[^\s\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** Whether a text has something that can be seen. */
+/** Whether a text has a visible character. */
 export function hasVisible(text: string): boolean {
   return visibleCharacter.test(text);
 }
 
-/** Marks that NFKC would turn into letters, as in "N.º": no mail program takes them for a part of an address. */
+/** Marks that NFKC would turn into letters, as in "N.º". No mail program reads them as part of an address. */
 const marksBehindLetters = /[ºª™℠]/gu;
 /**
- * What mail programs may turn into a link: a scheme, `www.`, four numbers, or a full stop between a letter and two letters or more, because
- * any word may be a domain. A single letter is none, so initials such as "J.R.R." are names.
+ * Text that mail programs may turn into a link: a scheme, `www.`, four numbers, or a full stop between a letter and two or more letters,
+ * because any word may be a domain. A single letter is not enough, so initials such as "J.R.R." are allowed in names.
  */
 const webAddress = new RegExp(
   String.raw`[a-z][0-9+.-]*://|\bwww\.|\d{1,3}(?:\.\d{1,3}){3}|[\p{L}\p{M}\p{N}\p{S}_-][.\u3002]\p{L}\p{M}*[\p{L}\p{N}-]`,
   'iu',
 );
 
-/** Whether a text holds something that a mail program may show as a link, in any spelling that NFKC makes plain. */
+/** Whether a text contains something that a mail program may show as a link, also in a spelling that NFKC normalizes. */
 export function holdsWebAddress(text: string): boolean {
   const plain = text.replace(marksBehindLetters, '').normalize('NFKC');
   return webAddress.test(plain.replace(/\p{Default_Ignorable_Code_Point}/gu, ''));
 }
 
-/** Scripts in which U+200C and U+200D between two letters change how these are written. */
+/** Scripts in which U+200C and U+200D between two letters change the shape of the letters. */
 const joiningScripts = String.raw`\p{Script=Arab}\p{Script=Syrc}\p{Script=Nkoo}\p{Script=Mong}\p{Script=Deva}\p{Script=Beng}\p{Script=Guru}\p{Script=Gujr}\p{Script=Orya}\p{Script=Taml}\p{Script=Telu}\p{Script=Knda}\p{Script=Mlym}\p{Script=Sinh}\p{Script=Khmr}\p{Script=Mymr}\p{Script=Tibt}`;
-/** Format characters that belong to what people see: joiners of these scripts and of emoji, and the flags of regions. */
+/** Format characters that affect the visible text: joiners of these scripts and of emoji, and the flags of regions. */
 const meantFormat = new RegExp(
   String.raw`[\u200c\u200d](?<=[${joiningScripts}]\p{M}*[\u200c\u200d])(?=[${joiningScripts}])|(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})|(?<=\u{1f3f4})[\u{e0020}-\u{e007e}]{1,6}\u{e007f}`,
   'gu',
@@ -49,9 +48,9 @@ const endsInJoiningLetter = new RegExp(String.raw`[${joiningScripts}]\p{M}{0,8}$
 const beginsWithJoiningLetter = new RegExp(String.raw`^[${joiningScripts}]`, 'u');
 
 /**
- * Whether U+200C or U+200D between these texts changes how a word is written: before another letter of a script that uses it, or
- * behind a mark such as a virama.
- * @param before at least ten characters, or all there are
+ * Whether U+200C or U+200D between these texts changes the shape of a word: before another letter of a script that uses it, or after a
+ * mark such as a virama.
+ * @param before at least ten characters, or the whole text before it
  */
 export function joinsLetters(before: string, after: string): boolean {
   return endsInJoiningLetter.test(before) && (beginsWithJoiningLetter.test(after) || /\p{M}$/u.test(before));
@@ -59,7 +58,7 @@ export function joinsLetters(before: string, after: string): boolean {
 
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u2800]/u;
 
-/** Whether a text holds control or format characters, or fillers: they hide what a text says, or turn its direction. */
+/** Whether a text contains control characters, format characters or fillers. They hide the text or change its direction. */
 export function holdsUnseenCharacters(text: string): boolean {
   return unseen.test(text.replace(meantFormat, ''));
 }
@@ -69,7 +68,9 @@ export function likePattern(search: string): string {
   return `%${search.replace(/[\\%_]/g, (character) => `\\${character}`)}%`;
 }
 
-/** @returns the pattern of LIKE that finds a search in addresses, which were folded by {@link foldEmail}; full-width letters are plain ones */
+/**
+ * @returns the LIKE pattern that finds a search in addresses that {@link foldEmail} has folded; full-width letters become plain letters
+ */
 export function emailPattern(search: string): string {
   return likePattern(foldEmail(search.normalize('NFKC')));
 }

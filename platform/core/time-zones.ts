@@ -1,4 +1,4 @@
-/** Names of time zones: Node alone decides which there are, and what their clocks show (DEC-154). */
+/** Names of time zones. Node alone decides which zones exist and what their clocks show (DEC-154). */
 
 const known = new Map<string, boolean>();
 
@@ -11,7 +11,7 @@ export function isKnownHere(zone: string): boolean {
   return answer;
 }
 
-/** More than there are zones; names that callers make up are not remembered for ever. */
+/** More than the number of zones. The limit keeps invented names of callers from filling the memory. */
 const mostRemembered = 2_000;
 
 function canFormat(timeZone: string): boolean {
@@ -23,26 +23,26 @@ function canFormat(timeZone: string): boolean {
   }
 }
 
-/** A stored zone that this Node does not know: another version accepted it. Its clock shows UTC then, and `doctor` says so. */
+/** A stored zone may be unknown to this Node, because another version accepted it. Its clock shows UTC then, and `doctor` reports it. */
 export function zoneHere(zone: string): string {
   return isKnownHere(zone) ? zone : 'UTC';
 }
 
-/** Names of three letters in the IANA database. ICU knows more, such as `PST`, which are no names of zones there. */
+/** Three-letter names in the IANA database. ICU knows more, such as `PST`, which are not zone names there. */
 const shortNames = new Set(['CET', 'EET', 'EST', 'GMT', 'HST', 'MET', 'MST', 'PRC', 'ROC', 'ROK', 'UCT', 'UTC', 'WET']);
 const canonical = new Map(Intl.supportedValuesOf('timeZone').map((name) => [name.toLowerCase(), name]));
 
-/** @returns whether somebody may choose the name: Node knows it, and it is spelled as the IANA database spells it */
+/** @returns whether a person may choose the name: Node knows it, and its spelling equals the IANA database's */
 export function isZoneName(name: string): boolean {
   const named = canonical.get(name.toLowerCase());
   if (named !== undefined) return named === name;
   if (!isKnownHere(name) || (name.length === 3 && !shortNames.has(name))) return false;
-  // An old name, such as Asia/Kolkata beside ICU's Asia/Calcutta: Node does not tell how it is spelled.
+  // An old name, such as Asia/Kolkata beside ICU's Asia/Calcutta: Node does not say how it is spelled.
   const parts = name.split('/');
   return parts[0] !== 'SystemV' && parts.every((part) => isSpelled(part, parts.length > 1));
 }
 
-/** The longest parts of capitals alone are `GMT`, `NSW` and `UCT`. */
+/** The longest parts in capitals alone are `GMT`, `NSW` and `UCT`. */
 function isSpelled(part: string, isOfPath: boolean): boolean {
   return /^[A-Z]/.test(part) && !(isOfPath && part.length > 3 && /^[A-Z_]+$/.test(part));
 }

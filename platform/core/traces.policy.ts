@@ -1,15 +1,15 @@
-/** What a trace is known by where it goes on: in a row of facts or wakes, in a header of a run, in a request. */
+/** The identity of a trace where it continues: in a row of facts or wakes, in a header of a run, in a request. */
 
 /** The header of runs, signals and activities that has a {@link Cause}. */
 export const traceHeader = 'club-trace';
 
-/** What a step goes on from: a span, as W3C writes one, and when it was, in Unix milliseconds. */
+/** The cause of a step: a span in W3C form, and its time in Unix milliseconds. */
 export interface Cause {
   traceparent: string;
   at: number;
 }
 
-/** A step that comes later than this begins a trace of its own with a link: runs wait for months, and nobody reads such a trace. */
+/** A step that comes later than this begins its own trace with a link. Runs wait for months, and a trace of months is useless. */
 export const longestTraceMs = 10 * 60_000;
 
 /** @param now Unix milliseconds */
@@ -19,14 +19,14 @@ export function isLate({ at }: Cause, now: number): boolean {
 
 const form = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** A span of somewhere else. */
+/** A span of another process. */
 export interface RemoteSpan {
   traceId: string;
   spanId: string;
   isSampled: boolean;
 }
 
-/** @returns what a traceparent says (W3C Trace Context, version 00); undefined for anything else */
+/** @returns the span of a traceparent (W3C Trace Context, version 00); undefined for any other text */
 export function spanOf(traceparent: unknown): RemoteSpan | undefined {
   const [, traceId, spanId, flags] = form.exec(typeof traceparent === 'string' ? traceparent : '') ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
@@ -38,7 +38,7 @@ export function traceparentOf({ traceId, spanId, isSampled }: RemoteSpan): strin
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 }
 
-/** @param value from a header or a row, whoever has written it @returns undefined where it is none */
+/** @param value an untrusted value of a header or a row @returns undefined if it is not a cause */
 export function causeOf(value: unknown): Cause | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { traceparent, at } = value as Partial<Record<keyof Cause, unknown>>;

@@ -1,20 +1,20 @@
-/** Text that members write and others read: nothing of it runs, loads or leads elsewhere in any renderer (DEC-148). */
+/** Makes the text of members safe for readers: nothing in it runs, loads or links elsewhere in any renderer (DEC-148). */
 import { judgeAddress } from './link-address.policy.ts';
 import { createMarkdownStripper } from './safe-markdown.policy.ts';
 
 /**
- * How a text is read, and so what makes it safe:
- * - `markdown`: by a renderer of Markdown. Raw HTML becomes text (`&lt;`), an image that is not of the club's library a link.
- * - `lesson`: the same, and images of the web stay.
- * - `plain`: as it is. A blank keeps apart what would be a tag or an image in Markdown, because `&lt;` would be seen.
- * - `raw`: by no renderer, such as what a model is asked.
+ * How a text is shown, which decides how it is made safe:
+ * - `markdown`: by a Markdown renderer. Raw HTML becomes text (`&lt;`); an image outside the club's library becomes a link.
+ * - `lesson`: like `markdown`, but images of the web stay.
+ * - `plain`: unchanged. A blank separates characters that Markdown would read as a tag or an image, because readers would see `&lt;`.
+ * - `raw`: by no renderer, such as a question to a model.
  */
 export const textKinds = ['markdown', 'lesson', 'plain', 'raw'] as const;
 export type TextKind = (typeof textKinds)[number];
 
 /**
- * @returns the text in the form that is stored; the same for a text that has this form. Undefined for a link `[…](…)` to an address
- *   other than http, https, mailto, a file of the library (`media:<id>`) or a place of the site
+ * @returns the text in its stored form; a text in stored form stays unchanged. Undefined if a link `[…](…)` has an address other than
+ * http, https, mailto, a file of the library (`media:<id>`) or a page of the site
  */
 export function safeText(text: string, kind: TextKind): string | undefined {
   switch (kind) {
@@ -45,7 +45,7 @@ function safePlainText(text: string): string | undefined {
   return hasBadLink ? undefined : untagged(linkless.replace(/!(?=\[)/g, '! '));
 }
 
-/** @returns the text with a blank behind each `<` that could begin a tag, a comment or a declaration */
+/** @returns the text with a blank after each `<` that could begin a tag, a comment or a declaration */
 export function untagged(text: string): string {
   return text.replace(/<(?=[a-z/!?])/gi, '< ');
 }

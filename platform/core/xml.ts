@@ -1,21 +1,21 @@
 /**
- * XML of office files as a tree. Names have the usual prefix of their namespace, whatever prefix the file writes: `w:p`, `a:t`. Of
- * alternative contents (`mc:AlternateContent`) only the one that a current program shows is in the tree. Entities of a document
- * type are not expanded.
+ * Parses the XML of office files into a tree. Names have the usual prefix of their namespace, such as `w:p` or `a:t`, whatever prefix the
+ * file uses. If the file has alternative contents (`mc:AlternateContent`), the tree has only the one that a current program shows.
+ * Entities of a document type are not expanded.
  */
 import { Parser } from 'htmlparser2';
 
 export interface XmlElement {
   name: string;
-  /** By name, with the usual prefix if the file writes one. */
+  /** Attributes by name, with the usual prefix if the file uses a prefix. */
   attributes: Record<string, string>;
   children: (XmlElement | string)[];
 }
 
-/** Thrown for what is not well-formed, and for elements nested deeper than {@link maxDepth}. */
+/** The XML is not well-formed, or its elements are nested deeper than {@link maxDepth}. */
 export class MalformedXml extends Error {}
 
-/** Documents nest some dozens of elements. Readers walk the tree by recursion. */
+/** Documents nest a few dozen elements. Readers walk the tree recursively. */
 const maxDepth = 2_000;
 
 const ooxml = 'http://schemas.openxmlformats.org/';
@@ -60,13 +60,13 @@ function prefixOf(namespace: string): string | undefined {
   return prefixes.get(namespace) ?? (extendedChart.test(namespace) ? 'cx' : undefined);
 }
 
-/** The prefixes that are declared around an element, and the names that were already read there. */
+/** The prefixes that apply to an element, and a cache of the names that were read with them. */
 interface Scope {
   declared: ReadonlyMap<string, string>;
   names: Map<string, string>;
 }
 
-/** @returns the text of a part, by its byte order mark; UTF-8 without one */
+/** @returns the text of a part, decoded by its byte-order mark; UTF-8 without one */
 export function decodeXml(bytes: Uint8Array): string {
   const [first, second] = bytes;
   const encoding =
@@ -77,7 +77,7 @@ export function decodeXml(bytes: Uint8Array): string {
 /** @returns the root @throws MalformedXml */
 export function parseXml(text: string): XmlElement {
   const builder = new TreeBuilder();
-  /** Where the last tag ends that opens an element. */
+  /** The end of the last opening tag. */
   let opened = -1;
   const parser = new Parser(
     {
@@ -86,7 +86,7 @@ export function parseXml(text: string): XmlElement {
         builder.open(name, attributes);
       },
       ontext: (part) => builder.text(part),
-      // The parser closes what the file leaves open. An element without contents is closed by the tag that opens it.
+      // The parser closes elements that the file leaves open. The opening tag of an element without contents also closes it.
       onclosetag: (_, isImplied) => builder.close(!isImplied || parser.endIndex === opened),
     },
     { xmlMode: true, decodeEntities: true },
@@ -101,7 +101,7 @@ class TreeBuilder {
   #root: XmlElement | undefined;
 
   open(raw: string, given: Record<string, string>): void {
-    if (this.#open.length >= maxDepth) throw new MalformedXml('XML is nested too deep');
+    if (this.#open.length >= maxDepth) throw new MalformedXml('The XML is nested too deeply');
     const scope = scopeOf(given, this.#open.at(-1)?.scope);
     const attributes: Record<string, string> = {};
     for (const [name, value] of Object.entries(given))
@@ -117,7 +117,7 @@ class TreeBuilder {
 
   close(isWritten: boolean): void {
     const element = this.#open.pop()?.element;
-    if (!element || !isWritten) throw new MalformedXml('An element of XML has no end');
+    if (!element || !isWritten) throw new MalformedXml('The XML has an element without an end tag');
     const parent = this.#open.at(-1)?.element;
     if (!parent) this.#root ??= element;
     else if (element.name === 'mc:AlternateContent') for (const one of shownOf(element)) parent.children.push(one);
@@ -125,7 +125,7 @@ class TreeBuilder {
   }
 
   root(): XmlElement {
-    if (!this.#root) throw new MalformedXml('XML has no root');
+    if (!this.#root) throw new MalformedXml('The XML has no root element');
     return this.#root;
   }
 }
@@ -138,7 +138,7 @@ function scopeOf(attributes: Record<string, string>, around: Scope | undefined):
   return { declared, names: new Map() };
 }
 
-/** An undeclared prefix is taken for the usual one. */
+/** An undeclared prefix counts as the usual one. */
 function nameIn(scope: Scope, raw: string): string {
   const known = scope.names.get(raw);
   if (known !== undefined) return known;
@@ -157,7 +157,7 @@ function isKnown(requires: string, scope: Scope): boolean {
   });
 }
 
-/** The first choice that readers know; else the fallback, if there is anything in it; else the first choice. */
+/** The first choice that readers know; else the fallback if it is not empty; else the first choice. */
 function shownOf(alternate: XmlElement): (XmlElement | string)[] {
   const choices = [...childrenOf(alternate, 'mc:Choice')];
   const known = choices.find(({ attributes }) => attributes['isKnown'] === 'true');
@@ -166,20 +166,20 @@ function shownOf(alternate: XmlElement): (XmlElement | string)[] {
   return (known ?? (hasContents ? fallback : choices[0]))?.children ?? [];
 }
 
-/** @param name of the children; all elements without it */
+/** @param name of the children; all child elements if absent */
 export function* childrenOf(element: XmlElement | undefined, name?: string): Generator<XmlElement> {
   for (const child of element?.children ?? [])
     if (typeof child !== 'string' && (name === undefined || child.name === name)) yield child;
 }
 
-/** @returns the first child of the name at the end of this path */
+/** @returns the first child with the last name of this path */
 export function childOf(element: XmlElement | undefined, ...path: string[]): XmlElement | undefined {
   let found = element;
   for (const name of path) found = childrenOf(found, name).next().value ?? undefined;
   return found;
 }
 
-/** Elements of these names, in order, at any depth below; none inside another. */
+/** Elements of these names, in order, at any depth. Matches inside a match are left out. */
 export function* descendantsOf(element: XmlElement | undefined, ...names: string[]): Generator<XmlElement> {
   for (const child of childrenOf(element)) {
     if (names.includes(child.name)) yield child;
@@ -187,7 +187,7 @@ export function* descendantsOf(element: XmlElement | undefined, ...names: string
   }
 }
 
-/** @returns the text that stands in the element itself */
+/** @returns the text directly inside the element */
 export function textOf(element: XmlElement | undefined): string {
   return (element?.children ?? []).filter((child) => typeof child === 'string').join('');
 }

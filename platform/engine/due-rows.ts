@@ -5,15 +5,15 @@ import { isFailing } from './faults.ts';
 import { workflowTypeNames, workflowTypes, type WorkflowType } from './workflow-types.ts';
 
 interface DueRows {
-  /** `FROM` without the keyword; the table is `row`. */
+  /** `FROM` without the keyword; the alias of the table is `row`. */
   from: Sql;
-  /** The column with the time. */
+  /** The column with the due time. */
   at: Sql;
-  /** Whether a row counts whose time has come: it wants its run, and no worker has leased it. */
+  /** Whether a due row counts: it needs its run, and no worker has leased it. */
   condition: Sql;
 }
 
-/** @returns one of these for each `due` of the type */
+/** @returns one query part for each `due` of the type */
 export function dueRowsOf(source: DataSource, type: WorkflowType): DueRows[] {
   const { entity, due } = workflowTypes[type];
   const { tableName } = source.getMetadata(entity);
@@ -35,12 +35,12 @@ export function columnOf(source: DataSource, type: WorkflowType, property: strin
   return raw(`row.${column.databaseName}`);
 }
 
-/** Counting goes no further: a count over millions of rows would take longer than the next scrape is away. */
+/** The highest count. Counting millions of rows would take longer than the interval of the scrapes. */
 export const maxCounted = 10_000;
 
 /**
- * @returns a query of the rows that are due now, without those that wait out the pause after a fault: `label` is the workflow
- *   type, `value` how many, up to 10,000 of each query
+ * @returns a query of the rows that are due now, without the rows that wait out the pause after a fault. `label` is the workflow type;
+ * `value` is the number of rows, up to 10,000 for each query
  */
 export function countOfDueRows(source: DataSource): Sql {
   return ofDueRows(source, (due) => ({
@@ -49,7 +49,7 @@ export function countOfDueRows(source: DataSource): Sql {
   }));
 }
 
-/** @returns the same rows: `value` is for how many seconds the oldest is due, 0 for none */
+/** @returns a query over the same rows: `value` is the age of the oldest due row in seconds, 0 if none is due */
 export function ageOfDueRows(source: DataSource): Sql {
   return ofDueRows(source, (due, at) => ({
     each: sql`(SELECT ${at} ${due} ORDER BY ${at} LIMIT 1)`,
@@ -57,7 +57,7 @@ export function ageOfDueRows(source: DataSource): Sql {
   }));
 }
 
-/** @param ask from `FROM … WHERE …` of due rows and the column with their time: what is asked of each kind, and how it is put together */
+/** @param ask builds the select list for one kind of due rows from its `FROM … WHERE …` and its time column, and combines the kinds */
 function ofDueRows(
   source: DataSource,
   ask: (due: Sql, at: Sql) => { each: Sql; together: (each: readonly Sql[]) => Sql },
@@ -65,12 +65,12 @@ function ofDueRows(
   return union(
     workflowTypeNames.map((type) => {
       const failing = isFailing(type, columnOf(source, type, workflowTypes[type].key), sql`clock_timestamp()`);
-      const asked = dueRowsOf(source, type).map(({ at, from, condition }) =>
+      const queries = dueRowsOf(source, type).map(({ at, from, condition }) =>
         ask(sql`FROM ${from} WHERE ${at} < clock_timestamp() AND ${condition} AND NOT ${failing}`, at),
       );
-      const [first] = asked;
-      if (!first) throw new Error('A workflow type has rows that are due');
-      return sql`SELECT ${type}::text AS label, ${first.together(asked.map(({ each }) => each))} AS value`;
+      const [first] = queries;
+      if (!first) throw new Error('No workflow type has rows that become due');
+      return sql`SELECT ${type}::text AS label, ${first.together(queries.map(({ each }) => each))} AS value`;
     }),
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Facts: the outbox of events. A fact is written in the transaction of its cause. Relays claim facts in turns over the clubs, and
- * delete each once its workflows are started (ENG-4, ENG-9).
+ * Facts: the outbox of events. A fact is written in the transaction of its cause. Relays claim facts in rotation over the clubs, and
+ * delete each fact after they have started its workflows (ENG-4, ENG-9).
  */
 import type { DataSource } from 'typeorm';
 import type { FactDetails, Priority } from '../../entities/facts/values.ts';
@@ -17,7 +17,7 @@ export interface NewFact {
   type: EventType;
   /** The student that the fact is about. */
   studentId: Id;
-  /** The record that it is about: the enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
+  /** The record that the fact is about: the enrollment, purchase, subscription, lesson, course, certificate, tag or level. */
   subjectId?: Id;
   details?: FactDetails;
   occurredAt: Date;
@@ -25,7 +25,7 @@ export interface NewFact {
   priority?: Priority;
 }
 
-/** Options of a fact: its urgency, and what its record cannot say. */
+/** Options of a fact: its priority, and details that its record cannot say. */
 export type FactOptions = Pick<NewFact, 'details' | 'priority'>;
 
 /** A recorded fact, as the relay hands it to its consumers. */
@@ -34,24 +34,24 @@ export interface FactToTell {
   clubId: Id;
   type: EventType;
   studentId: Id;
-  /** The record that it is about, besides the student. */
+  /** The record that the fact is about, besides the student. */
   subjectId: Id | null;
   details: FactDetails | null;
   occurredAt: Date;
   /** Normal if absent. */
   priority?: Priority;
-  /** The span that it goes on from; null, or absent, where nothing is traced. */
+  /** The span that caused the fact; null or absent if nothing is traced. */
   traceparent?: string | null;
 }
 
-/** Records that something of the catalogue happened. @returns the id of the event that it becomes */
+/** Records an event of the catalogue. @returns the id of the event */
 export async function recordFact(tx: Transaction, fact: NewFact): Promise<Id> {
   const [id] = await recordFacts(tx, [fact]);
-  if (id === undefined) throw new Error('A fact has an id');
+  if (id === undefined) throw new Error('The new fact got no id');
   return id;
 }
 
-/** Records many at once; relays get them in this order. @returns their ids */
+/** Records many facts together; relays get them in this order. @returns their ids */
 export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): Promise<Id[]> {
   if (facts.length === 0) return [];
   const here = traceparent();
@@ -81,15 +81,15 @@ export interface ClaimedFact extends FactToTell {
   priority: Priority;
 }
 
-/** @returns facts: the most urgent first, in turns over the clubs, of one club the oldest first (ENG-9, ENG-15) */
+/** @returns the claimed facts: the most urgent first, in rotation over the clubs, the oldest first within a club (ENG-9, ENG-15) */
 export async function claimFacts(db: DataSource | Queries, room: Room): Promise<ClaimedFact[]> {
   return claimInTurns(leaseFacts, db, room);
 }
 
-/** What a fact is known by: its key begins with its club, as all that a club has. */
+/** The key of a fact. It begins with the club, like every key of a club's rows. */
 export type FactKey = Pick<FactToTell, 'clubId' | 'id'>;
 
-/** The workflows of these facts are started. */
+/** Removes facts whose workflows are started. */
 export async function removeFacts(on: DataSource | Queries, facts: readonly FactKey[]): Promise<void> {
   await deleteFacts(on, [facts.map(({ clubId }) => clubId), facts.map(({ id }) => id)]);
 }
@@ -101,8 +101,8 @@ const deleteFacts = prepared(
 );
 
 /**
- * Makes a failed fact due again after 5 s. The pause doubles with each further fault of its own, up to 10 minutes. The fact then
- * queues behind the facts that were due before.
+ * Makes a failed fact due again after 5 s. The pause doubles with each further fault of the fact, up to 10 minutes. The fact then queues
+ * behind older due facts.
  */
 export async function deferFact(source: DataSource, { clubId, id }: FactKey, failure: Failure): Promise<void> {
   await new Queries(source.manager).run(deferring(sql`facts`, sql`club_id = ${clubId} AND id = ${id}`, failure));

@@ -1,28 +1,30 @@
-/** Faults of steps: recorded with a growing pause, so that the sweeper does not take a failing row for a late one (ENG-16). */
+/**
+ * Faults of steps. They are recorded with a growing pause, so that the sweeper does not rescue a row whose step keeps failing (ENG-16).
+ */
 import { describeError } from '../infra/describe-error.ts';
 import { isConflict, type Queries } from '../infra/postgres/database.ts';
 import { raw, sql, union, type Sql } from '../infra/postgres/sql.ts';
 import type { Id } from '../core/ids.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type WorkflowType } from './workflow-types.ts';
 
-/** The answer of a step that failed: not done, and tried again at `at`, in Unix milliseconds. */
+/** The answer of a failed step: it runs again at `at`, in Unix milliseconds. */
 export interface FailedStep {
   done: false;
   at: number;
   failing: { faults: number; code: string };
 }
 
-/** The pause after the first fault; it doubles with each further one in a row, up to the longest. */
+/** The pause after the first fault. It doubles with each further fault in a row, up to the longest pause. */
 const firstPauseSeconds = 1;
 const longestPauseSeconds = 600;
-/** Where somebody waits, no pause is longer. */
+/** The longest pause if a person waits for the result. */
 const longestEagerPauseSeconds = 10;
 
 /**
  * Records that the step of a row has failed.
  * @param now Unix milliseconds
- * @returns what the step answers instead
- * @throws Error where it cannot be recorded: Postgres is away
+ * @returns the answer of the step
+ * @throws Error if Postgres is unreachable, so that the fault cannot be recorded
  */
 export async function noteFault(
   db: Queries,
@@ -33,11 +35,11 @@ export async function noteFault(
 ): Promise<FailedStep> {
   const described = describeError(error);
   const code = described.code ?? described.name;
-  // A passing conflict between two transactions: the step has no fault, so its pause does not grow.
+  // A passing conflict between two transactions is not a fault of the step, so the pause does not grow.
   const counts = isConflict(error) ? 0 : 1;
   const at = new Date(now);
   const longest = workflowTypes[type].startsEagerly ? longestEagerPauseSeconds : longestPauseSeconds;
-  // The exponent is bounded: a number beyond any float would be an error.
+  // The exponent is bounded, because a number beyond the float range would be an error.
   const pause = sql`CASE WHEN ${counts}::int = 0 THEN ${firstPauseSeconds}::float8
                          ELSE least(${longest}::float8, ${firstPauseSeconds}::float8 * 2 ^ least(failing.fault_count, 20)) END`;
   const noted = await db.one<{ faults: number; retryAt: Date }>(sql`
@@ -47,20 +49,20 @@ export async function noteFault(
        SET fault_count = failing.fault_count + excluded.fault_count, error_code = excluded.error_code,
            retry_at = ${at}::timestamptz + make_interval(secs => ${pause})
     RETURNING fault_count AS faults, retry_at AS "retryAt"`);
-  if (!noted) throw new Error('A fault that is noted has a row');
+  if (!noted) throw new Error('The recorded fault returned no row');
   return { done: false, at: noted.retryAt.getTime(), failing: { faults: noted.faults, code } };
 }
 
-/** A step that has not failed again so long after the time of its next try counts as repaired. */
+/** A step counts as repaired if it does not fail for so long after the time of its next try. */
 const forgottenAfterMs = 10 * 60_000;
 
-/** Deletes the records of steps that have not failed again, so that a later fault begins with the first pause. */
+/** Deletes the records of repaired steps, so that a later fault begins with the first pause. */
 export async function forgetFaults(db: Queries, now: Date): Promise<void> {
   await db.run(sql`DELETE FROM failing_steps WHERE retry_at < ${new Date(now.getTime() - forgottenAfterMs)}`);
 }
 
 /**
- * The condition that the workflow waits out the pause after a fault, so it is failing, not late.
+ * The condition that the workflow waits out the pause after a fault, so its row is not overdue.
  * @param subject the column that names the run, such as `row.id` @param before the time by which the pause must be over
  */
 export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
@@ -69,10 +71,12 @@ export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
                       WHERE failing.workflow_id = ${workflowId} || ${subject} AND failing.retry_at > ${before})`;
 }
 
-/** A step counts as failing so long after the time of its next try: meanwhile it may wait for the lease of the one before. */
+/**
+ * A step still counts as failed for so long after the time of its next try, because the try may wait for the lease of the previous one.
+ */
 const countedAfter = '2 min';
 
-/** @param aggregate over `failing_steps` @returns a query of it by workflow type, `label`; without the steps that have not failed again */
+/** @param aggregate over `failing_steps` @returns a query of the aggregate by workflow type, `label`, without repaired steps */
 export function failingSteps(aggregate: Sql): Sql {
   return union(
     workflowTypeNames.map(

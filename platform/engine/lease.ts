@@ -1,6 +1,6 @@
 /**
- * Rows that one worker at a time acts on (ENG-2): claim the row, act without a database connection, record only where the claim
- * still holds. Leases go by the clock of the database (ENG-7).
+ * Rows that one worker at a time may act on (ENG-2). The worker claims the row, acts without a database connection, and records the
+ * result only if its claim still holds. Leases use the clock of the database (ENG-7).
  */
 import type { FindOptionsWhere, QueryDeepPartialEntity } from 'typeorm';
 import type { Id } from '../core/ids.ts';
@@ -16,23 +16,23 @@ interface LeasedRow {
 /** @property fence the fencing token: a later claim has a higher one */
 export type Claim = Pick<LeasedRow, 'id' | 'fence'>;
 
-/** Another worker has claimed the row since, or the row has ended: this worker's result must not be recorded. */
+/** Another worker has claimed the row meanwhile, or the row has ended. The result of this worker must not be recorded. */
 export class LeaseLost extends Error {
   override name = 'LeaseLost';
 }
 
 interface LeaseRule<E> {
-  /** The values of a row that is still open. */
+  /** The column values of a row that is still open. */
   open: Partial<E>;
-  /** The column with the time from which it may be claimed. */
+  /** The column with the time from which the row may be claimed. */
   due: keyof E & string;
-  /** Longer than acting may take. */
+  /** The lease in seconds: longer than the action may take. */
   seconds: number;
   /** The column that counts claims. */
   counts?: keyof E & string;
-  /** What else a claim writes. */
+  /** Further values that a claim writes. */
   sets?: Partial<E>;
-  /** The column that a claim sets to its time. */
+  /** The column that gets the time of the claim. */
   stamps?: keyof E & string;
 }
 
@@ -41,10 +41,10 @@ export interface Lease<E> {
    * Claims the row.
    * @param now Unix milliseconds
    * @param select a query over the claimed row, `claimed`
-   * @returns what it selects; undefined where the row is not open, not due, or claimed by another worker
+   * @returns the selected row; undefined if the row is not open, not due, or claimed by another worker
    */
   claim<Row>(db: Queries, id: Id, now: number, select: Sql): Promise<Row | undefined>;
-  /** Writes the outcome and gives the lease back. @throws LeaseLost, having written nothing */
+  /** Writes the outcome and releases the lease. @throws LeaseLost without writing anything */
   record(db: Queries, claim: Claim, outcome: QueryDeepPartialEntity<E>): Promise<void>;
 }
 
@@ -60,25 +60,25 @@ export function defineLease<E extends LeasedRow>(entity: new () => E, rule: Leas
         ...Object.entries(rule.sets ?? {}).map(([property, value]) => sql`${columnOf(property)} = ${value}`),
       ];
       const open = Object.entries(rule.open).map(([property, value]) => sql`${columnOf(property)} = ${value}`);
-      const wanted = all([
+      const condition = all([
         sql`id = ${id}`,
         ...open,
         sql`${columnOf(rule.due)} <= ${at}`,
         sql`(lease_until IS NULL OR lease_until < clock_timestamp())`,
       ]);
       return db.one<Row>(sql`
-        WITH claimed AS (UPDATE ${raw(tableOf(entity))} SET ${list(changes)} WHERE ${wanted} RETURNING *)
+        WITH claimed AS (UPDATE ${raw(tableOf(entity))} SET ${list(changes)} WHERE ${condition} RETURNING *)
         ${select}`);
     },
     async record(db, { id, fence }, outcome) {
-      const held = { ...rule.open, id, fence } as FindOptionsWhere<E>;
-      const { affected } = await db.manager.update(entity, held, { ...outcome, leaseUntil: null });
+      const criteria = { ...rule.open, id, fence } as FindOptionsWhere<E>;
+      const { affected } = await db.manager.update(entity, criteria, { ...outcome, leaseUntil: null });
       if (affected === 0) throw new LeaseLost();
     },
   };
 }
 
-/** A step of a leased row: claim, act, and return the state in Postgres, whichever worker wrote it. */
+/** A step of a leased row: claim, act, and return the state in Postgres, no matter which worker wrote it. */
 export async function runStep<C, Step>(step: {
   claim: () => Promise<C | undefined>;
   /** Does the work and records it. */
@@ -94,55 +94,55 @@ export async function runStep<C, Step>(step: {
   return step.state();
 }
 
-/** @param error of a record whose loss changes nothing @throws any other error */
+/** @param error of a recording whose loss changes nothing @throws any other error */
 export function ignoreLostLease(error: unknown): void {
   if (!(error instanceof LeaseLost)) throw error;
 }
 
 export interface HeldLease {
-  /** Aborts when the lease is lost (`LeaseLost`), or when the process is to stop. */
+  /** Aborts when the lease is lost (`LeaseLost`), or when the process must stop. */
   signal: AbortSignal;
-  /** Stops renewing it. */
+  /** Stops the renewal. */
   release(): void;
 }
 
 interface Holding {
-  /** How long each renewal lasts. */
+  /** The duration of each renewal. */
   seconds: number;
   everyMs: number;
-  /** What else must be true of the row. */
+  /** A further condition on the row. */
   still?: Sql;
-  /** Called at each renewal, also while Postgres is away. */
+  /** Called at each renewal, also while Postgres is unreachable. */
   onRenewal: () => void;
-  /** Aborts when the process is to stop. */
+  /** Aborts when the process must stop. */
   stop: AbortSignal;
 }
 
-/** Renews the lease of work that takes longer than a dead worker's lease may last, until it is released. */
+/** Renews the lease until it is released, for work that lasts longer than the lease of a dead worker should. */
 export function holdLease(
   db: Queries,
   entity: Entity,
   { id, fence }: Claim,
   { seconds, everyMs, still, onRenewal, stop }: Holding,
 ): HeldLease {
-  const lost = new AbortController();
+  const leaseLoss = new AbortController();
   let isRenewing = false;
   const renew = async () => {
     onRenewal();
     if (isRenewing) return;
     isRenewing = true;
     try {
-      // No lease is left once the claim is recorded.
+      // Recording the claim removes the lease.
       const mine = all([sql`id = ${id}`, sql`fence = ${fence}`, sql`lease_until IS NOT NULL`, still]);
       const until = sql`clock_timestamp() + make_interval(secs => ${seconds})`;
       const renewed = await db.run(sql`UPDATE ${raw(tableOf(entity))} SET lease_until = ${until} WHERE ${mine}`);
-      if (renewed === 0) lost.abort(new LeaseLost());
+      if (renewed === 0) leaseLoss.abort(new LeaseLost());
     } catch {
-      // Postgres is away: the record will tell, by the fence, whether somebody else has claimed it meanwhile
+      // Postgres is unreachable: the fence shows at recording whether another worker has claimed the row meanwhile
     } finally {
       isRenewing = false;
     }
   };
   const timer = setInterval(() => void renew(), everyMs);
-  return { signal: AbortSignal.any([lost.signal, stop]), release: () => clearInterval(timer) };
+  return { signal: AbortSignal.any([leaseLoss.signal, stop]), release: () => clearInterval(timer) };
 }

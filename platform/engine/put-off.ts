@@ -1,17 +1,17 @@
-/** Steps that do not begin because their club holds its share of a queue (ENG-20). */
+/** Steps that do not begin because their club has used its share of a queue (ENG-20). */
 import type { Id } from '../core/ids.ts';
 import type { Queries } from '../infra/postgres/database.ts';
 import { columnOf, raw, sql, tableOf } from '../infra/postgres/sql.ts';
 import { workflowTypes, type WorkflowType } from './workflow-types.ts';
 
-/** The answer of a step that did not begin: it is tried again at `at`, in Unix milliseconds. */
+/** The answer of a step that did not begin: it runs again at `at`, in Unix milliseconds. */
 export interface PutOffStep {
   done: false;
   at: number;
   putOff: 'share';
 }
 
-/** Makes a row due later that is due and that no worker has leased, so that the sweeper does not take it for a late one (ENG-5). */
+/** Postpones a due row without a lease, so that the sweeper does not treat it as overdue (ENG-5). */
 export async function putOffRow(db: Queries, type: WorkflowType, subjectId: Id, at: Date): Promise<void> {
   const { entity, key, due } = workflowTypes[type];
   for (const { at: property, leased } of due) {

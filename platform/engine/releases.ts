@@ -1,19 +1,21 @@
 /**
- * Which build is current (ENG-19). The command `promote` writes it, and each claim of a relay reads it: a relay of another build
- * claims nothing. Where no build was ever promoted, as in development, all claim.
+ * Which build is current (ENG-19). The command `promote` writes it, and each claim of a relay reads it. Relays of other builds claim
+ * nothing. If no build was ever promoted, as in development, all relays claim.
  */
 import type { Build } from '../infra/build.ts';
 import type { Queries, Transaction } from '../infra/postgres/database.ts';
 import { sql } from '../infra/postgres/sql.ts';
 
-/** @param buildId SQL of the build id; null in a checkout @returns SQL: whether another build than this one is current */
+/** @param buildId SQL of the build id; null in a checkout @returns SQL: whether another build is current */
 export function anotherIsCurrent(buildId: string): string {
   return `EXISTS (SELECT FROM releases WHERE is_current AND build_id IS DISTINCT FROM ${buildId})`;
 }
 
-/** Makes it the current one. @returns the build that was current before; undefined if none, or the same */
+/**
+ * Makes the build the current one. @returns the build that was current before; undefined if there was none, or if it was the same build
+ */
 export async function makeCurrent(tx: Transaction, build: Build): Promise<Build | undefined> {
-  // One at a time: the index on the current one would refuse the second.
+  // One promotion at a time: the unique index on the current build would refuse a second one.
   await tx.run(sql`LOCK TABLE releases IN SHARE ROW EXCLUSIVE MODE`);
   const before = await tx.one<Build>(
     sql`UPDATE releases SET is_current = false WHERE is_current AND build_id <> ${build.buildId}
@@ -29,16 +31,16 @@ export async function makeCurrent(tx: Transaction, build: Build): Promise<Build 
   return before;
 }
 
-/** Forgets builds that were current once, and are no more. */
+/** Forgets builds that were current once and no longer are. */
 export async function forgetReleases(db: Queries, buildIds: readonly string[]): Promise<void> {
   await db.run(sql`DELETE FROM releases WHERE NOT is_current AND build_id = ANY (${[...buildIds]}::text[])`);
 }
 
 /**
  * @param buildId undefined in a checkout
- * @param since the start of the process: what was promoted before and is current no more has to be promoted again
- * @returns whether it is current, or was since then: what waits for it is carried on, by it or by a later build. A checkout is as good
- *   as promoted while no build is
+ * @param since the start of the process: a build that was promoted earlier and is no longer current must be promoted again
+ * @returns whether the build is current, or was current since then. In both cases this build or a later one carries on the waiting work.
+ * A checkout counts as promoted while no build is.
  */
 export async function isPromoted(db: Queries, buildId: string | undefined, since: Date): Promise<boolean> {
   const row = await db.one<{ promoted: boolean }>(

@@ -9,38 +9,38 @@ import { isFailing } from './faults.ts';
 import { wakeRuns } from './wakes.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type WorkflowType } from './workflow-types.ts';
 
-/** A row that is overdue by this and has no lease has lost its workflow, or the workers are overloaded. */
+/** A row that is overdue by this time and has no lease has lost its workflow, or the workers are overloaded. */
 export const overdueMs = 2 * 60_000;
-/** Rows of each query in a round: after a total loss Temporal gets its runs back in steps. */
+/** The most rows of each query in a round. After a total loss Temporal gets its runs back in steps. */
 const rescuedARound = 500;
 /** All queries of a round together end within the minute that the activity has. */
 const longestQueryMs = 5_000;
-/** Under this name a complete round is noted. */
+/** The name under which a complete round is recorded. */
 const sweepRound = 'sweep';
-/** Rows of a table removed a round. */
+/** The most rows of a table that a round removes. */
 const removedARound = 1_000;
-/** How long the network of a sign-up is kept: as long as a bound of sign-ups looks back (DEC-62). */
+/** The time for which the network address of a sign-up is stored: as long as the limit of sign-ups looks back (DEC-62). */
 const signUpNetworkMs = 3_600_000;
-/** How long a sent mail's row is kept. */
+/** The time for which the row of a mail that was sent is stored. */
 const mailHistoryMs = 30 * 86_400_000;
 
-/** Some kinds of rows could not be read; overdue rows of the others were woken. */
+/** Some kinds of rows could not be read; overdue rows of the other kinds were woken. */
 export class IncompleteRound extends Error {
   override name = 'IncompleteRound';
-  /** How many workflows were woken all the same. */
+  /** The number of workflows that were woken nevertheless. */
   readonly rescued: number;
 
-  /** @param cause of the first kind that failed */
+  /** @param cause the error of the first kind that failed */
   constructor(rescued: number, cause: unknown) {
-    super('The sweeper could not look at every kind of row', { cause });
+    super('The sweeper could not read every kind of row', { cause });
     this.rescued = rescued;
   }
 }
 
 /**
- * Wakes workflows whose rows are overdue, and that do not wait out the pause after a fault. Each kind of row has a transaction of
- * its own, so a kind that is slow or broken delays no other.
- * @returns how many: 0 in normal life, an alert depends on it
+ * Wakes workflows whose rows are overdue and do not wait out the pause after a fault. Each kind of row has its own transaction, so a slow
+ * or broken kind delays no other.
+ * @returns the number of woken workflows: 0 in normal operation; an alert depends on it
  * @throws IncompleteRound
  */
 export async function rescueOverdue(db: Database, now: Date): Promise<number> {
@@ -68,13 +68,13 @@ function rescue(db: Database, { statement }: OverdueQuery, now: Date): Promise<n
   });
 }
 
-/** @param now of the sweep: the workflow's time */
+/** @param now the time of the sweep, from its workflow */
 async function noteRound(db: Queries, now: Date): Promise<void> {
   await db.run(sql`INSERT INTO upkeep_rounds (name, completed_at) VALUES (${sweepRound}, ${now})
      ON CONFLICT (name) DO UPDATE SET completed_at = greatest(upkeep_rounds.completed_at, excluded.completed_at)`);
 }
 
-/** @returns when the last complete round was; undefined before the first */
+/** @returns the time of the last complete round; undefined before the first */
 export async function lastCompleteRound(db: Queries): Promise<Date | undefined> {
   const row = await db.one<{ at: Date }>(sql`SELECT completed_at AS at FROM upkeep_rounds WHERE name = ${sweepRound}`);
   return row?.at;
@@ -85,13 +85,13 @@ interface OverdueQuery {
   statement: Sql;
 }
 
-/** @returns the query of each `due` of each workflow type: rows due before this time that no wake, no lease and no fault covers */
+/** @returns the query of each `due` of each workflow type: rows due before this time without a wake, a lease or a fault */
 export function overdueQueries(source: DataSource, before: Date): OverdueQuery[] {
   return workflowTypeNames.flatMap((workflowType) => {
     const { key, attributes, taskQueue, bulkTaskQueue } = workflowTypes[workflowType];
     const subject = columnOf(source, workflowType, key);
     const hasOwn = source.getMetadata(workflowTypes[workflowType].entity).findColumnWithPropertyName('priority');
-    // Where many rows are overdue at once, new work goes before them (ENG-15). Nobody's mail changes its queue by being late.
+    // If many rows are overdue, new work goes first (ENG-15). An overdue mail stays in its queue.
     const rescued =
       taskQueue === bulkTaskQueue && workflowTypes[workflowType].priority > 0
         ? bulk
@@ -116,9 +116,9 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
   });
 }
 
-/** Expired rows, which nothing needs any more. */
+/** Expired rows, which no part of the program needs any more. */
 const expiredBefore = (before: Date) => sql`expires_at < ${before}`;
-/** Counts of a day that is over, in UTC. */
+/** Counts of a past day, in UTC. */
 const ofADayBefore = (before: Date) => sql`day < (${before}::timestamptz AT TIME ZONE 'UTC')::date`;
 const createdBefore = (before: Date) => sql`created_at < ${before}`;
 const expiries = [
@@ -144,7 +144,7 @@ const expiries = [
   },
 ];
 
-/** Removes expired sessions, tokens, invitations and old mail rows, a batch of each. */
+/** Removes expired sessions, tokens, invitations and old mail rows, one batch of each. */
 export async function removeExpired(db: Queries, now: Date): Promise<void> {
   for (const { table, key, isOver, ageMs } of expiries) {
     const before = new Date(now.getTime() - ageMs);

@@ -1,6 +1,6 @@
 /**
- * How relays claim: rows of facts and of wakes, in turns over the clubs (ENG-9), the most urgent first (ENG-15), from where the last
- * claim left off; and how rows that failed are put off.
+ * How relays claim rows of facts and wakes: in rotation over the clubs (ENG-9), the most urgent first (ENG-15), from the position where
+ * the last claim ended. Also how failed rows are postponed.
  */
 import type { DataSource } from 'typeorm';
 import { bulk, priorities, type Priority } from '../../entities/facts/values.ts';
@@ -10,44 +10,43 @@ import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { highestId, idAfter, idOfTime, noClub, type Id } from '../core/ids.ts';
 import { anotherIsCurrent } from './releases.ts';
 
-/** How long a relay may work on a claimed row. After this another relay may claim the row. */
+/** The time for which a relay may work on a claimed row. After this another relay may claim the row. */
 const leaseSeconds = 30;
-/** The wait after a failure: it doubles with each further one, up to the longest. */
+/** The wait after a failure. It doubles with each further failure, up to the longest wait. */
 const backoff = { seconds: 5, longestSeconds: 600 } as const;
 
-/** What a relay has places for. */
+/** The free capacity of a relay. */
 export interface Room {
-  /** Rows at most. */
+  /** The most rows. */
   limit: number;
-  /** Of these, bulk at most. */
+  /** The most bulk rows among them. */
   bulk: number;
-  /** Rows of one club at most, together with those that this relay has in hand. */
+  /** The most rows of one club, including the rows that this relay is working on. */
   perClub: number;
-  /** Of these, bulk at most. */
+  /** The most bulk rows among them. */
   bulkPerClub: number;
-  /** By club: what this relay has in hand. */
+  /** The rows that this relay is working on, by club. */
   inHand: ReadonlyMap<Id, InHand>;
-  /** Whose turn it is; a claim moves it on. */
+  /** The position in the rotation; a claim advances it. */
   turn: Turn;
-  /** Where a claim begins; it moves it on. Absent: with the first row. */
+  /** The position where a claim begins; a claim advances it. If absent, claims begin with the first row. */
   front?: Front;
-  /** The build that claims; absent in a checkout. While another one is current, there are no rows for it (ENG-19). */
+  /** The build that claims; absent in a checkout. While another build is current, this build gets no rows (ENG-19). */
   buildId?: string | undefined;
 }
 
-/** By priority: the club whose turn was last. */
+/** The club that was served last, by priority. */
 export type Turn = Map<Priority, Id>;
 
 /**
- * Where claims of a relay begin. Rows that are gone stay in the index for as long as a transaction somewhere may still see them, and each
- * claim would read all of them: 50 ms after a minute. So a claim begins shortly before the oldest free row of the last one. What
- * becomes free before that all the same, such as a row whose relay died, or whose transaction was slow, is found by the next look at
- * all rows.
+ * The position where claims of a relay begin. Deleted rows stay in the index while any transaction may still see them. A claim that read
+ * all of them would take 50 ms after a minute. So a claim begins shortly before the oldest free row of the last claim. The next look at
+ * all rows finds rows that become free before that position, such as the row of a dead relay or of a slow transaction.
  */
 export interface Front {
-  /** Rows that were due before are gone, as far as is known; undefined where some may be left. */
+  /** Rows that were due before this time are gone, as far as is known; undefined if some may be left. */
   since: Date | undefined;
-  /** When all rows were looked at last (`performance.now()`), and how long that took (ms). */
+  /** When all rows were read last (`performance.now()`), and how long that took (ms). */
   lookedAt: number;
   tookMs: number;
 }
@@ -56,48 +55,52 @@ export function unknownFront(): Front {
   return { since: undefined, lookedAt: -Infinity, tookMs: 0 };
 }
 
-/** How often all rows are looked at, unless that is slow. */
+/** The interval at which all rows are read, unless reading is slow. */
 const looksEveryMs = 1_000;
-/** A look takes a tenth of the time at most … */
+/** Reading all rows takes at most a tenth of the time … */
 const restForEachMs = 10;
-/** … unless it is slow because it waited: for a connection, or behind a lock. */
+/** … unless it is slow because it waited for a connection or a lock. */
 const longestRestMs = 5_000;
-/** Rows are written with a time, and seen when their transaction has ended. */
+/** A row gets its time when it is written, and becomes visible when its transaction ends. */
 const slowTransactionMs = 250;
 
-/** @returns milliseconds from one look at many rows to the next, where it took so long: until then what it may find waits */
+/**
+ * @returns milliseconds from one look at all rows to the next, if a look took `tookMs`; rows that only such a look finds wait until then
+ */
 export const untilNextLook = (tookMs: number): number =>
   Math.min(longestRestMs, Math.max(looksEveryMs, restForEachMs * tookMs));
 
-/** @returns from when on rows are to be looked at; undefined for all */
+/** @returns the time from which rows are read; undefined for all rows */
 function beginOf({ since, lookedAt, tookMs }: Front): Date | undefined {
   return performance.now() - lookedAt < untilNextLook(tookMs) ? since : undefined;
 }
 
-/** Notes where the next claim begins. @param since where this one did @param oldest of the rows that were free, if that is known */
+/**
+ * Records where the next claim begins. @param since where this claim began @param oldest the due time of the oldest free row, if known
+ */
 function moveOn(front: Front, since: Date | undefined, oldest: Date | null, tookMs: number): void {
   if (since === undefined) Object.assign(front, { since, lookedAt: performance.now(), tookMs } satisfies Front);
-  // While claims are slow, so are transactions.
+  // While claims are slow, transactions are slow too.
   if (oldest) front.since = new Date(oldest.getTime() - Math.max(slowTransactionMs, restForEachMs * tookMs));
 }
 
-/** Clubs of before have ids of before. */
+/** Earlier than every club. */
 const firstClubs = Date.UTC(2025, 0, 1);
 
-/** @returns a turn that begins anywhere: relays that start together, or again and again, do not all begin with the oldest clubs */
+/** @returns a random position: relays that start together, or restart often, do not all begin with the oldest clubs */
 export function turnFromAnywhere(): Turn {
   const somewhen = () => idOfTime(firstClubs + Math.floor(Math.random() * (Date.now() - firstClubs)));
   return new Map(priorities.map((priority) => [priority, somewhen()]));
 }
 
-/** How many rows of a club a relay has in hand. */
+/** The number of rows of a club that a relay is working on. */
 export interface InHand {
   all: number;
-  /** Of these, bulk. */
+  /** The number of bulk rows among them. */
   bulk: number;
 }
 
-/** Tries of a claim while other relays or a long transaction have every candidate. */
+/** The most tries of a claim while other relays or a long transaction have locked every candidate. */
 const maxTries = 6;
 
 export async function claimInTurns<Row>(
@@ -107,7 +110,7 @@ export async function claimInTurns<Row>(
 ): Promise<Row[]> {
   const since = beginOf(front);
   for (let tries = 1; ; tries++) {
-    const begun = performance.now();
+    const startedAt = performance.now();
     const last = priorities.map((priority) => turn.get(priority) ?? noClub);
     const rows = await lease(db, [
       limit,
@@ -120,13 +123,13 @@ export async function claimInTurns<Row>(
       ofBulk.bulkPerClub,
       last.map(idAfter),
       last,
-      // Others may hold all of them for long: each further try looks beyond them.
+      // Others may hold all candidates for long, so each further try looks further.
       limit * candidatesARow * 2 ** (tries - 1),
       buildId ?? null,
       since ?? '-infinity',
     ]);
     const [first] = rows;
-    if (first) moveOn(front, since, first.oldest, performance.now() - begun);
+    if (first) moveOn(front, since, first.oldest, performance.now() - startedAt);
     if (first?.found) {
       for (const { priority, clubId } of rows.toSorted((a, b) => a.step - b.step)) turn.set(priority, clubId);
       return rows.map(
@@ -137,42 +140,45 @@ export async function claimInTurns<Row>(
   }
 }
 
-/** A claimed row, or the only row of an answer without any. */
+/** A claimed row, or the only row of an answer without claimed rows. */
 export type Claimed<Row> = Row & {
   clubId: Id;
   priority: Priority;
-  /** The how many-th it was of its priority as the claim went round. */
+  /** The position of the row in the claim's round, within its priority. */
   step: number;
-  /** Whether it is a claimed row. */
+  /** Whether this is a claimed row. */
   found: boolean;
   /** Whether there were candidates. */
   contended: boolean;
-  /** The earliest `due_at` of the free rows, taken or not; the time of the claim if none is free; null where it did not see all streams. */
+  /**
+   * The earliest `due_at` of the free rows, claimed or not; the time of the claim if none is free; null if the claim did not read all
+   * streams.
+   */
   oldest: Date | null;
 };
 
-/** Why a row failed. A fault of `its own` lengthens its pause; while Temporal is `away`, no row is at fault. */
+/** Why a row failed. A fault of `its own` lengthens its pause; while Temporal is `away`, the row is not at fault. */
 export type Failure = 'its own' | 'away';
 
-/** @returns SQL: makes a failed row due again after a pause */
+/** @returns SQL that makes a failed row due again after a pause */
 export function deferring(table: Sql, row: Sql, failure: Failure): Sql {
   const { seconds, longestSeconds } = backoff;
-  // The exponent is bounded: a number beyond any float would be an error.
+  // The exponent is bounded, because a number beyond the float range would be an error.
   const counted = sql`attempt_count = least(attempt_count + 1, 32767),
            due_at = clock_timestamp() + make_interval(secs => least(${longestSeconds}, ${seconds} * 2 ^ least(attempt_count, 20)))`;
   const uncounted = sql`due_at = clock_timestamp() + make_interval(secs => ${seconds})`;
   return sql`UPDATE ${table} SET lease_until = NULL, ${failure === 'its own' ? counted : uncounted} WHERE ${row}`;
 }
 
-/** Candidates for each wanted row: several relays that claim at the same moment still get their rows. A further try has twice as many. */
+/** Candidates for each wanted row, so that several relays that claim at the same moment still get rows. Each further try doubles them. */
 const candidatesARow = 4;
 /**
- * Rows to read for each candidate. All streams of one priority and of the more urgent ones share that many, so that many clubs with
- * bulk work leave no urgent row of a club unread.
+ * Rows to read for each candidate. All streams of one priority and of the more urgent ones share this number. So many clubs with bulk
+ * work do not hide an urgent row of another club.
  */
 const readACandidate = 2;
 
-/** The streams from the one whose turn it is to the last, and then those before it; the most urgent first. */
+/** The streams from the next position in the rotation to the end, and then the streams before it; the most urgent first. */
 const laps = priorities.flatMap((priority) => {
   const from = `($9::uuid[])[${priority + 1}]`;
   const before = `($10::uuid[])[${priority + 1}]`;
@@ -183,20 +189,22 @@ const laps = priorities.flatMap((priority) => {
 });
 
 /**
- * Leases rows, the most urgent first (ENG-15), and in turns over the clubs (ENG-9). A stream is what a club has of one priority. A
- * claim goes round the streams from the first that the last one did not serve, takes the first row of each, then the second of each …
+ * Leases rows, the most urgent first (ENG-15), and in rotation over the clubs (ENG-9). A stream is the rows of one club with one
+ * priority. A claim goes round the streams, beginning after the stream that the last claim served. It takes the first row of each stream,
+ * then the second of each …
  *
- * A row that failed is due later, so it lies behind the others in the index and is not read until then.
+ * A failed row is due later, so the index has it behind the others, and it is not read until then.
  *
- * The statement skips through the index from stream to stream and stops at enough, and reads a few rows of each: neither many clubs
- * that wait nor a long backlog cost more. It skips rows that other relays or transactions have locked before the limit counts, so
- * they delay no others. It locks in the order of the candidates, one by one, and no more than it may take, unless others hold some.
- * Entries of rows that were due before its front it passes over in the index alone.
+ * The statement skips through the index from stream to stream, stops when it has enough, and reads a few rows of each. So many waiting
+ * clubs or a long backlog do not raise its cost. It skips rows that other relays or transactions have locked, before the limit counts. It
+ * locks the candidates one by one in order, and no more than it may take, unless others hold some. It passes over index entries that were
+ * due before its front without reading the rows.
  *
- * A build claims while it is the current one, or while none is: an eager start runs the first task of its workflow where it was
- * started, whichever version Temporal has as current (ENG-19).
+ * A build claims while it is the current build, or while no build is. The reason: an eager start runs the first task of its workflow in
+ * the starting process, whichever version is current in Temporal (ENG-19).
  *
- * It does not wait for the disk: a lease that a crash of Postgres loses is a row that may be claimed, and carrying it twice is safe.
+ * The statement does not wait for the disk. If a crash of Postgres loses a lease, the row may be claimed again, and processing it twice
+ * is safe.
  */
 export function inTurns(table: 'facts' | 'wakes', key: string, order: string, columns: string): string {
   const ofFront = `${table}.due_at >= $13`;

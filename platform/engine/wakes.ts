@@ -9,7 +9,7 @@ import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { claimInTurns, deferring, inTurns, type Claimed, type Failure, type Room } from './turns.ts';
 import { priorityOf, runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
 
-/** Wakes the workflows of rows that this transaction made due. A wake that is not sent yet is raised, not doubled. */
+/** Wakes the workflows of rows that this transaction made due. If a wake is still unsent, it is raised instead of written twice. */
 export async function wake<T extends WorkflowType>(
   tx: Transaction,
   type: T,
@@ -23,21 +23,21 @@ export async function wake<T extends WorkflowType>(
   );
 }
 
-/** As `wake`, for runs of several types. */
+/** Like `wake`, for runs of several types. */
 export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date): Promise<void> {
   if (runs.length === 0) return;
   await tx.run(insertingWakes(sql`jsonb_array_elements(${wakesOfRuns(runs)}::jsonb) AS one`, sql`${now}`));
   tx.notifyRelay();
 }
 
-/** A run to be woken. A shared writer names the span of each: the active one is that of whoever asked first. */
+/** A run to be woken. A batched writer names the span of each run, because the active span belongs to the first caller of the batch. */
 export interface RunToWake extends Run {
   traceparent?: string | undefined;
 }
 
 /**
- * @param runs go on from their own spans, or else from the active one
- * @returns the wakes as JSON: sorted, so that two transactions that wake the same workflows lock the rows in one order
+ * @param runs continue their own spans, or else the active span
+ * @returns the wakes as JSON, sorted so that two transactions that wake the same workflows lock the rows in one order
  */
 export function wakesOfRuns(runs: readonly RunToWake[]): string {
   const sorted = runs
@@ -55,8 +55,8 @@ export function wakesOfRuns(runs: readonly RunToWake[]): string {
 }
 
 /**
- * The statement of `wakeRuns`, to be a part of one that makes the rows due. Who runs it notifies the relay after its commit.
- * @param rows gives each element of `wakesOfRuns` as `one`
+ * The statement of `wakeRuns`, as a part of a statement that makes the rows due. Its caller notifies the relay after the commit.
+ * @param rows yields each element of `wakesOfRuns` as `one`
  */
 export function insertingWakes(rows: Sql, now: Sql): Sql {
   return sql`INSERT INTO wakes (workflow_id, workflow_type, subject_id, club_id, attributes, recorded_at, priority, traceparent)
@@ -72,16 +72,16 @@ export interface ClaimedWake extends Run {
   clubId: Id;
   workflowId: string;
   seq: string;
-  /** It was raised before it was claimed. */
+  /** Whether the wake was raised before it was claimed. */
   raised: boolean;
   priority: Priority;
-  /** When it was written first; a raised one keeps its time. */
+  /** When the wake was first written; raising it keeps this time. */
   recordedAt: Date;
-  /** The span that it goes on from. */
+  /** The span that caused the wake. */
   traceparent: string | null;
 }
 
-/** @returns wakes: the most urgent first, in turns over the clubs (ENG-9, ENG-15) */
+/** @returns the claimed wakes: the most urgent first, in rotation over the clubs (ENG-9, ENG-15) */
 export async function claimWakes(db: DataSource | Queries, room: Room): Promise<ClaimedWake[]> {
   return claimInTurns(leaseWakes, db, room);
 }
@@ -98,7 +98,7 @@ const leaseWakes = prepared<Claimed<ClaimedWake>>(
   ),
 );
 
-/** Deletes a sent wake. One that was raised meanwhile stays, and can be claimed at once. */
+/** Deletes a wake after it was sent. A wake that was raised meanwhile stays and can be claimed immediately. */
 export async function removeWake(source: DataSource, { clubId, workflowId, seq }: ClaimedWake): Promise<void> {
   const removed = await deleteWake(source, [clubId, workflowId, seq]);
   if (removed.length === 0) await freeWake(source, [clubId, workflowId]);
@@ -110,11 +110,11 @@ const deleteWake = prepared(
 );
 const freeWake = prepared(
   'free_wake',
-  // Free since now: claims may have passed its time already.
+  // The row is free from now on; the front of claims may have passed its old time already.
   `UPDATE wakes SET lease_until = NULL, attempt_count = 0, due_at = clock_timestamp() WHERE club_id = $1 AND workflow_id = $2`,
 );
 
-/** A wake that could not be sent is due again as a fact is (`deferFact`); one that is raised meanwhile is due at once. */
+/** Postpones a wake that could not be sent, as `deferFact` does. A wake that was raised meanwhile is due immediately. */
 export async function deferWake(source: DataSource, claimed: ClaimedWake, failure: Failure): Promise<void> {
   const { clubId, workflowId } = claimed;
   const row = sql`club_id = ${clubId} AND workflow_id = ${workflowId}`;

@@ -1,5 +1,5 @@
 /**
- * Every durable workflow type: one row of this table for each. Workflow client, workers, sweeper, metrics, development server and
+ * Every durable workflow type is one row of this table. The workflow client, workers, sweeper, metrics, development server and
  * docs/reference/workflows.md derive from it (docs/how-to/add-a-workflow.md).
  */
 import { bulk, type Priority } from '../../entities/facts/values.ts';
@@ -44,7 +44,7 @@ export const taskQueues = [
 ] as const;
 export type TaskQueue = (typeof taskQueues)[number];
 
-/** Search attributes of runs. Everyone who opens the Temporal UI sees them: opaque ids and event types only (ENG-12). */
+/** Search attributes of runs. Every user of the Temporal UI sees them, so they hold opaque ids and event types only (ENG-12). */
 export const searchAttributes = [
   'ClubId',
   'EndpointId',
@@ -62,40 +62,40 @@ type PropertyOf<E, Value> = { [K in keyof E]: E[K] extends Value ? K : never }[k
 type TimeColumn<E> = PropertyOf<E, Date | null>;
 type TextColumn<E> = PropertyOf<E, string | null>;
 
-/** Which rows need a running workflow, and since when. Each needs a partial index on `at`. */
+/** Which rows need a running workflow, and since when. Each kind needs a partial index on `at`. */
 interface Due<E> {
   at: TimeColumn<E>;
-  /** SQL over `row` and the joined tables; null where a time in `at` is condition enough. */
+  /** SQL over `row` and the joined tables; null if a time in `at` is the only condition. */
   where: string | null;
   /** SQL between `FROM … row` and `WHERE`. */
   join?: string;
-  /** Rows have a `lease_until`: while it lasts, a worker is at work. */
+  /** Whether rows have a `lease_until`, which marks that a worker is processing the row. */
   leased: E extends { leaseUntil: Date | null } ? boolean : false;
 }
 
 interface Definition<E, K, A> {
-  /** How workflow ids begin: an operator who knows the row's id knows its run. */
+  /** The beginning of the workflow ids. An operator who knows the row's id can find its run. */
   id: string;
-  /** Where runs and their activities go. */
+  /** The task queue of runs and their activities. */
   taskQueue: TaskQueue;
-  /** Where bulk goes; `taskQueue` if absent. */
+  /** The task queue of bulk runs; `taskQueue` if absent. */
   bulkTaskQueue?: TaskQueue;
-  /** How urgent its runs are; normal if absent. An entity with a property `priority` says it for each row. */
+  /** The priority of the runs; normal if absent. An entity with a property `priority` sets it for each row. */
   priority?: Priority;
-  /** The column that names the run and is its argument; `id` if absent. */
+  /** The column that identifies the run and is its argument; `id` if absent. */
   key?: K;
-  /** As how many starts a wake of bulk counts in the pace of the relay; one if absent. */
+  /** How many starts a bulk wake counts as in the relay's rate limit; one if absent. */
   bulkStarts?: number;
-  /** Somebody waits: the first wake of a row starts its run in the worker that carries the wake, if that has room. */
+  /** A person waits. The first wake of a row starts its run in the worker that processes the wake, if that worker has capacity. */
   startsEagerly?: true;
-  /** Columns of the search attributes; no other names. */
+  /** Columns of the search attributes; other names are a type error. */
   attributes: A & Record<Exclude<keyof A, SearchAttribute>, never>;
-  /** What a run is about, for the Temporal UI; names search attributes in braces. */
+  /** The subject of a run, for the Temporal UI. Names in braces are search attributes. */
   summary: string;
   due: readonly [Due<E>, ...Due<E>[]];
 }
 
-/** A row of the table, checked against its entity. The fairness key of every run is the entity's `clubId` (ENG-9). */
+/** A row of the table, type-checked against its entity. The fairness key of every run is the entity's `clubId` (ENG-9). */
 export const row = <
   E extends { clubId: string | null },
   const A extends Partial<Record<SearchAttribute, TextColumn<E>>>,
@@ -121,7 +121,7 @@ export const workflowTypes = {
     taskQueue: 'webhooks',
     attributes: { ClubId: 'clubId', EndpointId: 'endpointId', EventType: 'eventType' },
     summary: '{EventType} to endpoint {EndpointId}',
-    bulkStarts: 1 / 2, // a run that waits is signaled, and takes one step
+    bulkStarts: 1 / 2, // a waiting run gets a signal, and takes one step
     due: [
       {
         at: 'nextAttemptAt',
@@ -198,7 +198,7 @@ export const workflowTypes = {
     summary: 'an answer of agent {AgentId}',
     due: [
       { at: 'looksAt', where: `row.status = 'generating'`, leased: true },
-      // Erasing a conversation ends its answers and leaves the settlement of their cost to their runs.
+      // Erasing a conversation ends its answers. Their runs still settle the cost.
       {
         at: 'completedAt',
         join: 'JOIN agent_charges charge ON charge.answer_id = row.id',
@@ -233,7 +233,7 @@ export const workflowTypes = {
   automationRun: row(AutomationRun, {
     id: 'automation-run',
     taskQueue: 'automations',
-    bulkStarts: 3, // the engine reads its history again, and a run mostly takes two or three steps before it waits again
+    bulkStarts: 3, // the workflow code replays its history, and a run usually takes two or three steps before it waits again
     attributes: { ClubId: 'clubId', AutomationId: 'automationId', AutomationVersion: 'versionId' },
     summary: 'a run of automation {AutomationId}',
     due: [{ at: 'looksAt', where: null, leased: false }],
@@ -313,18 +313,18 @@ type SubjectColumn<T extends WorkflowType> =
   | (typeof workflowTypes)[T]['key']
   | AttributesOf<T>[keyof AttributesOf<T>];
 
-/** The columns of a row that its run needs: to be named, to take its club's turn, and to be found. */
+/** The columns of a row that its run needs: for its id, its fairness key and its search attributes. */
 export type Subject<T extends WorkflowType> = Pick<EntityOf<T>, Extract<SubjectColumn<T>, keyof EntityOf<T>>>;
 
 /** A run to start or to signal. */
 export interface Run {
   workflowType: WorkflowType;
-  /** The row that it is about, by its key column: its only argument. */
+  /** The row of the run, by its key column. It is the only argument of the run. */
   subjectId: string;
-  /** Its fairness key (ENG-9); null where the row belongs to no club. */
+  /** The fairness key of the run (ENG-9); null if the row belongs to no club. */
   clubId: string | null;
   attributes: WorkflowAttributes;
-  /** How urgent it is; as its type says if absent. */
+  /** The priority of the run; the priority of its type if absent. */
   priority?: Priority;
 }
 
@@ -343,23 +343,23 @@ export function runOf<T extends WorkflowType>(workflowType: T, subject: Subject<
   };
 }
 
-/** @returns how urgent a run is */
+/** @returns the priority of a run */
 export function priorityOf({ workflowType, priority }: Pick<Run, 'workflowType' | 'priority'>): Priority {
   return priority ?? workflowTypes[workflowType].priority;
 }
 
-/** @returns where a run goes that is started now */
+/** @returns the task queue of a run that starts now */
 export function taskQueueOf(run: Pick<Run, 'workflowType' | 'priority'>): TaskQueue {
   const { taskQueue, bulkTaskQueue } = workflowTypes[run.workflowType];
   return priorityOf(run) === bulk ? bulkTaskQueue : taskQueue;
 }
 
-/** @returns `webhook-delivery/<id of the delivery>`, `space-digest/<id of the club>/<date>`, and likewise for each type */
+/** @returns `webhook-delivery/<id of the delivery>`, `space-digest/<id of the club>/<date>`, and similar for each type */
 export function workflowIdOf(type: WorkflowType, subjectId: string): string {
   return `${workflowTypes[type].id}/${subjectId}`;
 }
 
-/** @returns the words that the Temporal UI shows for a run */
+/** @returns the summary of a run in the Temporal UI */
 export function summaryOf({ workflowType, attributes }: Pick<Run, 'workflowType' | 'attributes'>): string {
   return workflowTypes[workflowType].summary.replace(/\{(\w+)\}/g, (_, name: SearchAttribute) =>
     String(attributes[name]),

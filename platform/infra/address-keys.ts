@@ -1,10 +1,10 @@
-/** Keyed hashes of e-mail addresses: they compare addresses without storing them, and stay when the master key changes (ADR 40). */
+/** Keyed hashes of e-mail addresses. They compare addresses without storing them, and do not change with the master key (ADR 40). */
 import type { Vault } from './vault.ts';
 
-/** @returns what an address is hashed as */
+/** @returns the input of the keyed hash */
 export const mailAddressLabel = (foldedEmail: string): string => `mail address:${foldedEmail}`;
 
-/** @returns 32 bytes, the same for the same address */
+/** @returns 32 bytes, always equal for the same address */
 export function addressKeyOf(vault: Vault, foldedEmail: string): Buffer {
   return vault.deriveLasting(mailAddressLabel(foldedEmail));
 }

@@ -1,6 +1,6 @@
 /**
- * Programs that read files of strangers: bounded in time, memory and disk, below other work, and ended with all their children. A
- * program that has ended, reached a bound or lost this process leaves nothing running.
+ * Runs programs that read files of strangers. Time, memory and disk are bounded, the priority is low, and all child processes end with
+ * the program. When a program ends, exceeds a bound or loses this process, no process of it keeps running.
  */
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,13 +8,13 @@ import { bytesIn } from './work-directory.ts';
 
 export interface ProgramBounds {
   timeMs: number;
-  /** Of each process: memory that it may write and shares with no other, such as heap, stacks of threads, data of libraries (ADR 57). */
+  /** The private writable memory of each process, such as heap, thread stacks and library data (ADR 57). */
   memoryMb: number;
-  /** Of each file that a process writes. */
+  /** The largest file that a process may write. */
   fileBytes: number;
-  /** Of each process: seconds on a core. It ends a child, too, that has left the group of its parent. */
+  /** CPU seconds of each process. This also ends a child that has left the process group of its parent. */
   cpuSeconds?: number;
-  /** All files below a directory together. They are added up every second. */
+  /** The most bytes of all files below a directory together, summed up every second. */
   directory?: { path: string; bytes: number };
 }
 
@@ -24,17 +24,17 @@ export interface BoundedRun {
   env: NodeJS.ProcessEnv;
   /** Ends the program. */
   signal: AbortSignal;
-  /** Its working directory; ours if absent. */
+  /** The working directory; that of this process if absent. */
   cwd?: string;
-  /** Gets what it writes to its standard output, piece by piece. Without it the output is thrown away, as its error output always is. */
+  /** Receives the standard output piece by piece. Without it the output is discarded; the error output always is. */
   onOutput?: (text: string) => void;
 }
 
 /**
- * Starts the program in a session of its own, within bounds that it inherits. A second process reads our pipe: it ends the whole group
- * when this process closes the pipe, or has ended itself and so cannot. The kernel closes the pipe then. A bound of memory that cannot
- * be set is looser than one that holds already. The shell waits for both, so that no ended process is left over in a container whose
- * first process waits for nobody.
+ * Starts the program in its own process group, with bounds that its children inherit. A second process reads a pipe from us. When this
+ * process closes the pipe, the second process ends the whole group. The kernel closes the pipe if this process has died. A memory bound
+ * that cannot be set is looser than an existing one. The shell waits for both processes, so that no zombie remains in a container whose
+ * first process reaps none.
  */
 const script = `
 ulimit -d "$1" 2>/dev/null
@@ -55,13 +55,13 @@ exit "$code"`;
 /** A shell counts the size of a file in blocks. */
 const blockBytes = 512;
 const everyMs = 1_000;
-/** Between the end of a program and that of its output, or of the last of its children. */
+/** The time between the end of a program and the end of its output, or the end of its last child. */
 const drain = { ms: 1_000, stepMs: 20 } as const;
 
 /**
- * The result does not say why a program failed: an exit code does not tell a bound from a fault of the program.
+ * The result does not say why a program failed, because an exit code does not tell a bound from a fault of the program.
  * @param file an absolute path
- * @returns `failed`: the program ended with another code than 0, or reached a bound
+ * @returns `failed` if the program ended with another code than 0, or exceeded a bound
  * @throws the signal's reason; Error if no process can be started
  */
 export async function runBounded(
@@ -73,8 +73,8 @@ export async function runBounded(
   const limits = [bounds.memoryMb * 1_024, Math.ceil(bounds.fileBytes / blockBytes), Math.ceil(bounds.cpuSeconds ?? 0)];
   const running = spawn('/bin/sh', ['-c', script, 'sh', ...limits.map(String), file, ...args], {
     env,
-    detached: true, // a group of its own, which ends as a whole
-    stdio: ['pipe', onOutput ? 'pipe' : 'ignore', 'ignore'], // what it complains about may quote the file
+    detached: true, // its own process group, which ends as a whole
+    stdio: ['pipe', onOutput ? 'pipe' : 'ignore', 'ignore'], // its error messages may quote the file
     ...(cwd !== undefined && { cwd }),
   });
   const { pid } = running;
@@ -101,34 +101,37 @@ export async function runBounded(
   }
 }
 
-/** @returns its exit code, once its output has been read; null if a signal has ended it */
+/** @returns the exit code, once the output has been read; null if a signal ended the program */
 function endOf(running: ReturnType<typeof spawn>): Promise<number | null> {
   return new Promise((resolve, reject) => {
     running.once('error', reject);
     running.once('close', resolve);
     running.once('exit', () => {
-      // A child in a group of its own may keep the output open.
+      // A child in another process group may keep the output open.
       setTimeout(() => running.stdout?.destroy(), drain.ms).unref();
     });
   });
 }
 
-/** @returns whether there is such a process */
+/** @returns whether the process group exists */
 function signalGroup(pid: number, signal: 'SIGKILL' | 0): boolean {
   try {
     return process.kill(-pid, signal);
   } catch {
-    return false; // all of the group have ended
+    return false; // all processes of the group have ended
   }
 }
 
-/** Ends children that have outlived the program, and waits for their end, so that none writes into a directory that is removed. */
+/**
+ * Ends children that have outlived the program, and waits for their end. Otherwise they could write into a directory that is being
+ * removed.
+ */
 async function endGroup(pid: number): Promise<void> {
   if (!signalGroup(pid, 'SIGKILL')) return;
   for (let waited = 0; waited < drain.ms && signalGroup(pid, 0); waited += drain.stepMs) await sleep(drain.stepMs);
 }
 
-/** @returns ends the watch */
+/** @returns a function that stops the watch */
 function watchSize({ path, bytes }: { path: string; bytes: number }, onExcess: () => void): () => void {
   let isCounting = false;
   const timer = setInterval(() => {
@@ -136,7 +139,7 @@ function watchSize({ path, bytes }: { path: string; bytes: number }, onExcess: (
     isCounting = true;
     bytesIn(path)
       .then((size) => size > bytes && onExcess())
-      .catch(() => undefined) // it goes with its program
+      .catch(() => undefined) // the directory is removed with its program
       .finally(() => (isCounting = false));
   }, everyMs);
   return () => clearInterval(timer);

@@ -1,21 +1,21 @@
-/** Work on bytes from outside, in threads and within bounds: no file may block the process, fill its memory or end it. */
+/** Works on bytes from outside in bounded threads: no file may block the process, fill its memory or crash it. */
 import { MessageChannel, Worker, type Transferable } from 'node:worker_threads';
 import { isBuilt } from '../core/modules.ts';
 import type { Answer, Order, Word } from './thread-work.ts';
 
 export interface ThreadBounds {
-  /** CPU that a piece of work may use. What it costs to start its thread does not count. */
+  /** The CPU milliseconds of a piece of work, without the start of its thread. */
   workMs: number;
   /**
-   * By the clock, without the time in which it waits for answers: work that has not had its CPU by then is no fault of the file. Four times
-   * its CPU if absent.
+   * The wall-clock milliseconds, without the time that it waits for answers. If work has not had its CPU by then, the file is not at
+   * fault. Four times `workMs` if absent.
    */
   clockMs?: number;
   maxHeapMb: number;
   maxBuffersMb: number;
 }
 
-/** Why a thread was ended that exceeded a bound. */
+/** The bound that a thread exceeded. */
 export type BoundReached = 'too_large' | 'took_too_long';
 
 interface Work {
@@ -24,17 +24,17 @@ interface Work {
   transfer?: Transferable[];
   /** Ends the thread. */
   signal: AbortSignal;
-  /** Gets what the work tells. */
+  /** Receives the messages of the work. */
   onTold?: (message: unknown) => void;
-  /** Answers what the work asks; the answer is given away. What it rejects with ends the thread, and `run` throws it. */
+  /** Answers questions of the work; the answer is transferred. If it rejects, the thread ends and `run` throws its error. */
   answer?: (question: unknown) => Promise<Uint8Array<ArrayBuffer>>;
 }
 
 export interface Threads {
   /**
-   * Runs a piece of work until it has ended, in a thread that nothing else uses meanwhile.
-   * @returns what it ended with, or the bound that it exceeded
-   * @throws the signal's reason; whatever `answer` rejects with or the thread threw; Error where the machine was too busy for the thread
+   * Runs a piece of work to its end, in a thread that runs nothing else meanwhile.
+   * @returns the result of the work, or the bound that it exceeded
+   * @throws the signal's reason; the error of `answer` or of the thread; Error if the machine was too busy for the thread
    */
   run<Result extends object>(work: Work): Promise<Result | BoundReached>;
 }
@@ -43,30 +43,30 @@ interface Thread {
   worker: Worker;
   /** Whether its modules are loaded. */
   isReady: boolean;
-  /** How many pieces of work it has done. */
+  /** How many pieces of work the thread has done. */
   done: number;
-  /** Ends it, while it has no work. */
+  /** Ends the thread while it is idle. */
   expiry?: NodeJS.Timeout;
 }
 
-/** With it the modules of a thread are compiled once for all threads: a thread then starts with half of the CPU. */
+/** The loader caches compiled modules for all threads, which halves the CPU of a thread's start. */
 const loader = new URL(isBuilt ? '../start.mjs' : '../load.mjs', import.meta.url).href;
 
-/** How often the memory of a thread is measured, in milliseconds. */
+/** The interval at which the memory of a thread is measured, in milliseconds. */
 const watchMs = 200;
 const clockFactor = 4;
-/** Of the clock, for its modules: far longer than on any machine that gets work done. */
+/** Wall-clock milliseconds to load the modules: far longer than on any machine that makes progress. */
 const startWithinMs = 20_000;
-/** A thread without work is kept for so long: to start another one takes 100 ms of CPU. It never keeps the process alive. */
+/** The time that an idle thread is kept, because starting another one takes 100 ms of CPU. It never keeps the process alive. */
 const keptMs = 60_000;
 
 /**
- * Threads that are started as they are needed, and kept after work that has ended as it should; every other one is ended with its work.
- * @param module what they run: it calls `serveThread`
- * @param options.uses how many pieces of work a thread does, one after another, before another one takes its place
+ * Starts threads on demand, and keeps them after successful work. Any other thread ends with its work.
+ * @param module the module that the threads run: it calls `serveThread`
+ * @param options.uses how many pieces of work a thread does before it is replaced
  */
 export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { uses: number }): Threads {
-  /** The last one is taken first, so that those that are not needed end. */
+  /** A stack: the last thread is used first, so that surplus threads expire. */
   const idle: Thread[] = [];
 
   function keep(thread: Thread): void {
@@ -95,11 +95,11 @@ export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { use
 
   function start(): Thread {
     const worker = new Worker(module, {
-      execArgv: ['--import', loader], // whatever flags this process was started with
+      execArgv: ['--import', loader], // ignores the flags of this process
       resourceLimits: { maxOldGenerationSizeMb: bounds.maxHeapMb, maxYoungGenerationSizeMb: 48, stackSizeMb: 4 },
     });
     const thread: Thread = { worker, isReady: false, done: 0 };
-    worker.on('error', () => {}); // of a thread without work, nobody's
+    worker.on('error', () => {}); // errors of an idle thread have no receiver
     worker.on('exit', () => leave(thread));
     return thread;
   }
@@ -123,7 +123,7 @@ export function createThreads(module: URL, bounds: ThreadBounds, { uses }: { use
   };
 }
 
-/** Of one piece of work. `isSound`: nothing of it goes on in the thread, as far as can be known. */
+/** The end of one piece of work. `isSound`: as far as can be known, no part of it still runs in the thread. */
 type Ending<Result> = { result: Result; isSound: boolean } | BoundReached;
 
 async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): Promise<Ending<Result>> {
@@ -135,12 +135,12 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
   const listening = new AbortController();
   let isOver = false;
   let watch: NodeJS.Timeout | undefined;
-  const ofWorker: [event: 'error' | 'exit' | 'message', listener: (given: never) => void][] = [];
+  const ofWorker: [event: 'error' | 'exit' | 'message', listener: (payload: never) => void][] = [];
   try {
     return await new Promise<Ending<Result>>((resolve, reject) => {
-      const on = (event: 'error' | 'exit' | 'message', listener: (given: never) => void) => {
+      const on = (event: 'error' | 'exit' | 'message', listener: (payload: never) => void) => {
         ofWorker.push([event, listener]);
-        worker.on(event, listener as (given: unknown) => void);
+        worker.on(event, listener as (payload: unknown) => void);
       };
       let beforeMs = 0;
       const measure = async () => (await cpuMs(worker)) - beforeMs;
@@ -152,8 +152,8 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
       let leftMs = startWithinMs;
       let startedAt = 0;
       const endLate = async () => {
-        if (!thread.isReady) return reject(new Error(`The thread has not started within ${startWithinMs} ms`));
-        const used = await measure(); // it answers in the middle of its work, as soon as it has some CPU
+        if (!thread.isReady) return reject(new Error(`The thread did not start within ${startWithinMs} ms`));
+        const used = await measure(); // it answers in the middle of its work, as soon as it gets CPU
         if (used >= workMs) return resolve('took_too_long');
         return reject(new Error(`The thread has had ${Math.round(used)} ms of CPU in ${clockMs} ms`));
       };
@@ -165,18 +165,18 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
         clearTimeout(timers.late);
         leftMs -= performance.now() - startedAt;
       };
-      let asked = 0;
+      let questions = 0;
       const give = async (question: unknown, number: number) => {
-        if (asked++ === 0) pause();
-        if (!answer) throw new Error('The work asks, and nobody answers');
+        if (questions++ === 0) pause();
+        if (!answer) throw new Error('The work asked a question, but no answerer was given');
         const bytes = await answer(question);
         if (isOver) return;
-        if (--asked === 0) start();
+        if (--questions === 0) start();
         ours.postMessage({ number, bytes } satisfies Answer, [bytes.buffer]);
       };
       const end = async (result: Result) => {
         const used = await measure();
-        resolve(used >= workMs ? 'took_too_long' : { result, isSound: asked === 0 });
+        resolve(used >= workMs ? 'took_too_long' : { result, isSound: questions === 0 });
       };
       ours.on('message', (word: Word) => {
         if ('tells' in word) onTold?.(word.tells);
@@ -187,7 +187,7 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
         if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') resolve('too_large');
         else reject(error);
       });
-      on('exit', () => reject(new Error('The thread ended without a word'))); // after a result it changes nothing
+      on('exit', () => reject(new Error('The thread ended without a result'))); // ignored after a result
       const order = async () => {
         beforeMs = await cpuMs(worker);
         if (isOver) return;
@@ -204,11 +204,11 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
           void order();
         });
       start();
-      // Buffers lie beside the heap, where the thread's own limits do not reach.
+      // Buffers lie outside the heap, beyond the thread's own limits.
       watch = setInterval(() => {
         worker.getHeapStatistics().then(
           ({ external_memory: bytes }) => bytes > bounds.maxBuffersMb * 1_048_576 && resolve('too_large'),
-          () => {}, // it has ended
+          () => {}, // the thread has ended
         );
       }, watchMs);
       signal.addEventListener('abort', () => reject(signal.reason as Error), { signal: listening.signal });
@@ -219,12 +219,12 @@ async function runIn<Result>(thread: Thread, bounds: ThreadBounds, work: Work): 
     clearTimeout(timers.limit);
     clearTimeout(timers.late);
     clearInterval(watch);
-    for (const [event, listener] of ofWorker) worker.off(event, listener as (given: unknown) => void);
+    for (const [event, listener] of ofWorker) worker.off(event, listener as (payload: unknown) => void);
     ours.close();
   }
 }
 
-/** @returns what the thread has used since it started, in milliseconds; 0 where it does not run yet, or not any more */
+/** @returns the CPU milliseconds of the thread since its start; 0 if it does not run yet or any more */
 async function cpuMs(worker: Worker): Promise<number> {
   const { user, system } = await worker.cpuUsage().catch(() => ({ user: 0, system: 0 }));
   return (user + system) / 1_000;

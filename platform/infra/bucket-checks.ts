@@ -1,4 +1,4 @@
-/** Whether the buckets take files as browsers send them: seen by sending one. */
+/** Checks with a real upload whether the buckets accept files as browsers send them. */
 import { randomUUID } from 'node:crypto';
 import { describeError } from './describe-error.ts';
 import { createObjectStore, keyPrefix, type ObjectStoreSettings } from './object-store.ts';
@@ -7,8 +7,8 @@ const answerMs = 20_000;
 const type = 'text/plain';
 
 /**
- * Sends a file to each bucket by a signed address, and again, which must be refused; asks as a page of each origin whether it may; and
- * removes the files.
+ * Uploads a file to each bucket by a signed address, and again, which the bucket must refuse. Asks for permission as a page of each
+ * origin would, and removes the files.
  * @returns a sentence for each mistake, which says what to do
  */
 export async function bucketMistakes(settings: ObjectStoreSettings, origins: readonly string[]): Promise<string[]> {
@@ -24,14 +24,14 @@ export async function bucketMistakes(settings: ObjectStoreSettings, origins: rea
       let isRemoved = false;
       try {
         const { url, headers } = await storage.signPut(key, type, 1, 60);
-        const put = async () =>
+        const upload = async () =>
           (await fetch(url, { method: 'PUT', headers, body: 'x', signal: AbortSignal.timeout(answerMs) })).status;
-        const first = await put();
+        const first = await upload();
         if (first !== 200)
           return [
-            `S3 answers ${first} where a file is sent to ${named}: does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?`,
+            `S3 answers ${first} to an upload to ${named}: does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?`,
           ];
-        const second = await put();
+        const second = await upload();
         const refusals = await Promise.all(asking.map((origin) => corsMistakes(url, named, origin)));
         await storage.remove(key);
         isRemoved = true;
@@ -39,7 +39,7 @@ export async function bucketMistakes(settings: ObjectStoreSettings, origins: rea
           ...(second === 412 || second === 409
             ? []
             : [
-                `S3 answers ${second} where a file of ${named} is replaced although If-None-Match forbids it: take a server that keeps to it, or anybody replaces what was inspected.`,
+                `S3 answers ${second} when a file of ${named} is replaced although If-None-Match forbids it. Use a server that obeys this header. Otherwise a member can replace a file after its inspection.`,
               ]),
           ...refusals.flat(),
         ];
@@ -47,7 +47,7 @@ export async function bucketMistakes(settings: ObjectStoreSettings, origins: rea
         const { code, name } = describeError(error);
         return [`S3 cannot be used with ${named} (${code ?? name}): is S3_ENDPOINT right, and is the server up?`];
       } finally {
-        // Also where an answer got lost: the file may be there.
+        // Also if an answer got lost, because the file may exist.
         if (!isRemoved) await storage.remove(key).catch(() => undefined);
       }
     });
@@ -57,7 +57,7 @@ export async function bucketMistakes(settings: ObjectStoreSettings, origins: rea
   }
 }
 
-/** Asks as a browser does before it sends a file. */
+/** Sends the preflight request of a browser. */
 async function corsMistakes(url: string, named: string, origin: string): Promise<string[]> {
   const answer = await fetch(url, {
     method: 'OPTIONS',
@@ -71,6 +71,6 @@ async function corsMistakes(url: string, named: string, origin: string): Promise
   const allowed = answer.headers.get('access-control-allow-origin');
   if (answer.ok && (allowed === origin || allowed === '*')) return [];
   return [
-    `S3 does not let pages of ${origin} send files to ${named}: an API sets that rule at its start: start one first. If its key has no s3:PutBucketCORS, set it by hand (docs/how-to/operate.md, Let browsers upload).`,
+    `S3 does not let pages of ${origin} send files to ${named}: an API process sets this rule when it starts, so start one first. If its key has no s3:PutBucketCORS, set it by hand (docs/how-to/operate.md, Let browsers upload).`,
   ];
 }

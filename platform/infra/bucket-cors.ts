@@ -1,10 +1,10 @@
-/** The CORS rules of a bucket: from which pages browsers may send files to signed addresses, and read what is there (MED-12). */
+/** The CORS rules of a bucket: which pages may upload files to signed addresses in a browser, and read files (MED-12). */
 import { GetBucketCorsCommand, PutBucketCorsCommand, type CORSRule, type S3Client } from '@aws-sdk/client-s3';
 
-/** By it our rule is found again among those of others. */
+/** The id by which our rule is found among others. */
 const ruleId = 'club-learning';
 
-/** What a browser asks for, to send a file. */
+/** The methods and headers that a browser needs for an upload. */
 const needed = { methods: ['PUT', 'GET'], headers: ['content-type', 'if-none-match'] } as const;
 
 const ruleFor = (origins: readonly string[]): CORSRule => ({
@@ -17,11 +17,11 @@ const ruleFor = (origins: readonly string[]): CORSRule => ({
 });
 
 /**
- * Sees to it that pages of these origins may send files. Rules that allow it already stay as they are. Otherwise ours is set in the place of
- * what it was, before those of others. Safe to repeat.
+ * Ensures that pages of these origins may upload files. If the rules allow it already, nothing changes. Otherwise our rule is replaced
+ * and comes first. Safe to repeat.
  * @param origins such as `https://dashboard.example.com`
  * @returns whether the rules have changed
- * @throws the store's error, where the key may not do that, or the store has no such rules
+ * @throws the store's error if the key lacks the permission, or if the store has no CORS rules
  */
 export async function allowOrigins(client: S3Client, Bucket: string, origins: readonly string[]): Promise<boolean> {
   const rules = await rulesOf(client, Bucket);
@@ -52,7 +52,7 @@ function allows(
   );
 }
 
-/** @param allowed with at most one asterisk, which stands for anything */
+/** @param allowed a pattern with at most one asterisk, which matches anything */
 function matches(allowed: string, value: string): boolean {
   const [begin = '', end] = allowed.split('*');
   if (end === undefined) return allowed === value;

@@ -1,11 +1,11 @@
-/** What `npm run build` wrote down of the artifact that runs. */
+/** The record that `npm run build` wrote of the running artifact. */
 import { readFileSync } from 'node:fs';
 import { isBuilt } from '../core/modules.ts';
 
 export interface Build {
-  /** Of package.json. */
+  /** The version in package.json. */
   readonly version: string;
-  /** The same for two builds of one commit, and another one wherever a file or a dependency differs. */
+  /** Two builds of one commit have the same id; it differs if any file or dependency differs. */
   readonly buildId: string;
 }
 

@@ -1,12 +1,15 @@
-/** The parts of an error that may be logged: kind, code and place. Never its message, which can quote a row or a request. */
+/**
+ * The parts of an error that may be logged: kind, code and stack location. The message is never logged, because it can quote a row or a
+ * request.
+ */
 import { QueryFailedError } from 'typeorm';
 
 export interface DescribedError {
   name: string;
-  /** SQLSTATE, a system call's code, a protocol's status, or a code of ours: of the error, or of what caused it. */
+  /** SQLSTATE, the code of a system call, the status of a protocol, or an error code of this program: of the error or of its cause. */
   code?: string;
   constraint?: string;
-  /** Where it arose, innermost first. */
+  /** The stack locations, innermost first. */
   frames: string[];
 }
 
@@ -29,7 +32,7 @@ export function describeError(error: unknown): DescribedError {
   };
 }
 
-/** Follows the chain of causes to the first that has a code. SMTP's reply is a number beside the client's own word. */
+/** Follows the chain of causes to the first error with a code. An SMTP reply is a number beside the client's own code. */
 function codeOf(error: unknown, depth = 0): string | undefined {
   if (typeof error !== 'object' || error === null || depth > 5) return undefined;
   const { code, responseCode, cause } = error as { code?: unknown; responseCode?: unknown; cause?: unknown };
@@ -37,10 +40,13 @@ function codeOf(error: unknown, depth = 0): string | undefined {
   return codes.length > 0 ? codes.join(' ') : codeOf(cause, depth + 1);
 }
 
-/** The last folders of a path say which file it is; the others, where the project lies. */
+/** The last folders of a path identify the file; the folders before them show where the project is installed. */
 const foldersNamed = 3;
 
-/** @param word of a line of a stack @returns it with the end of its path, where it is a place in a file such as `(file:///a/b/c.ts:1:2)` */
+/**
+ * @param word of a line of a stack @returns the word with only the end of its path, if it is a file location such as
+ * `(file:///a/b/c.ts:1:2)`
+ */
 function shortPlace(word: string): string {
   const [, path, place] = /^([^:]*(?::\/\/[^:]*)?)(:\d+:\d+)\)?$/.exec(word) ?? [];
   if (path === undefined || place === undefined || !path.includes('/')) return word;

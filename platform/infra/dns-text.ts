@@ -1,22 +1,22 @@
-/** Asking name servers for texts: what somebody publishes to prove that a domain is theirs. */
+/** Asks name servers for TXT records, which a club publishes to prove that it owns a domain. */
 import { promises as dns } from 'node:dns';
 
 /**
- * Asks for the TXT records of a name, each in one piece.
- * @returns none where the name has none
- * @throws Error where no name server answers: nothing is known then
+ * Asks for the TXT records of a name, each joined into one text.
+ * @returns an empty list if the name has none
+ * @throws Error if no name server answers, because then nothing is known
  */
 export type ResolveText = (name: string) => Promise<readonly string[]>;
 
-/** Name servers that answer at all do so sooner; a caller waits no longer. */
+/** Working name servers answer sooner; a caller waits no longer. */
 const limitMs = 5_000;
-/** What a name server says where there is no such record, or no such name. */
+/** The answers of a name server if the record or the name does not exist. */
 const saysNone: ReadonlySet<unknown> = new Set(['ENODATA', 'ENOTFOUND']);
 
 /** @param servers name servers as `address:port`, instead of the machine's */
 export function textResolver(servers: readonly string[] = []): ResolveText {
   return async (name) => {
-    // One a question, so that giving up ends no other.
+    // One resolver for each question, so that canceling a question ends no other.
     const resolver = new dns.Resolver({ timeout: 1_500, tries: 2 });
     if (servers.length > 0) resolver.setServers(servers);
     const limit = setTimeout(() => resolver.cancel(), limitMs);

@@ -1,6 +1,6 @@
 /**
- * Files in S3: streamed in or uploaded by callers, read in pieces, served by signed address, copied, erased with all versions. The key
- * of a file names its bucket: what begins with `public/` everybody may read, the rest is private (MED-5).
+ * Files in S3. Callers stream or upload them; the service reads parts, signs addresses, copies files, and erases them with all versions.
+ * The key of a file decides its bucket: everyone may read keys that begin with `public/`; the rest is private (MED-5).
  */
 import type { Readable } from 'node:stream';
 import {
@@ -31,29 +31,29 @@ import { completeUpload, joinParts, withTimeToJoin, type Joining } from './part-
 import { sendFile, type SentFile } from './send-file.ts';
 import { createAddressSigner } from './signed-addresses.ts';
 
-/** Bytes of an upload in memory: one part at a time, the smallest that S3 takes. */
+/** The bytes of an upload in memory: one part at a time, the smallest part that S3 accepts. */
 const partBytes = 5 * 1_024 * 1_024;
-/** How long an answer of S3 may take. */
+/** The longest wait for an answer of S3. */
 const answerMs = 20_000;
 
-/** Of a copy, so much in one request, which the store answers in time; and so many requests at once. */
+/** How many bytes of a copy one request copies, so that the store answers in time; and how many such requests run together. */
 const copiedAtOnce = 64 * 1_024 * 1_024;
 const copiesAtOnce = 4;
 
-/** An address that is used immediately is good for so long; the store's clock may be behind. */
+/** The lifetime of an address that is used immediately. The store's clock may be slow. */
 const sendSeconds = 15 * 60;
 
-/** How often a removal is tried while others remove the same file. */
+/** The number of times that a removal is tried while other removals of the same file run. */
 const removalRounds = 5;
 
-/** A signed request: anybody who has it may make it until it expires. */
+/** A signed request. Everyone who has it may make the request until it expires. */
 export interface SignedRequest {
   url: string;
-  /** Names in lower case, each to be sent with this value: they are signed too. */
+  /** Names in lower case. The headers are signed too, so each must be sent with this value. */
   headers: Record<string, string>;
 }
 
-/** What a file says of itself where it is fetched by an address that is not signed. */
+/** The headers that a file gets when it is fetched by an unsigned address. */
 export interface StoredHeaders {
   contentType: string;
   disposition?: string;
@@ -62,79 +62,77 @@ export interface StoredHeaders {
 
 const publicPrefix = 'public/';
 
-/** How the keys of files begin that everybody may read, and of those that only signed addresses open. */
+/** The key prefixes of public files, and of files that only signed addresses open. */
 export const keyPrefix = { public: publicPrefix, private: 'media/' } as const;
 
 export interface ObjectStore {
-  /** Where the API leads on to public files, without a slash at the end. */
+  /** The base address of public files in links of the API, without a slash at the end. */
   linksUrl: string;
   /**
-   * Stores what the stream brings. If it breaks off, nothing is stored, as far as the store can still be reached.
+   * Stores the stream. If the stream breaks off, nothing is stored, as long as the store is reachable.
    * @throws the stream's own error, or the store's
    */
   put(key: string, contentType: string, body: Readable): Promise<void>;
-  /** @returns at most `length` bytes from `offset` on, which must be inside the file; undefined where there is no such file */
+  /** @returns at most `length` bytes from `offset`, which must be inside the file; undefined if the file does not exist */
   read(key: string, offset: number, length: number): Promise<Buffer | undefined>;
   /**
    * @param signal ends the reading
-   * @param part of the file, inside it; all of it unless told
-   * @returns the file's bytes, which throws where the store sends nothing for some time; undefined where there is no such file
+   * @param part a range inside the file; the whole file if absent
+   * @returns the file's bytes, which throw if the store is silent for some time; undefined if the file does not exist
    */
   stream(
     key: string,
     signal: AbortSignal,
     part?: { offset: number; length: number },
   ): Promise<AsyncIterable<Buffer> | undefined>;
-  /** @returns how many bytes the file has; undefined where there is none */
+  /** @returns the size of the file in bytes; undefined if it does not exist */
   size(key: string): Promise<number | undefined>;
   /**
-   * Signs the upload of one file: of this type, of exactly so many bytes, and only while there is none, so that nobody
-   * replaces an inspected file. The store refuses every other request, also the second of two at once.
+   * Signs the upload of one file with this type and exactly this length. It works only while no such file exists, so that an inspected
+   * file cannot be replaced. The store refuses every other request, also the second of two simultaneous ones.
    * @param length in bytes
-   * @param seconds how long the address is good, by the store's clock; what was begun in time may end later
+   * @param seconds the lifetime of the address by the store's clock; an upload that began in time may end later
    */
   signPut(key: string, contentType: string, length: number, seconds: number): Promise<SignedRequest>;
   /**
-   * Stores the body of a request of exactly so many bytes as it comes, and only while there is no such file.
-   * @param signal ends it; nothing is stored then, unless the last byte had been sent
-   * @returns `exists` where a file is there already, whatever was sent
-   * @throws the signal's reason; Error where the body breaks off, or the store does not take it
+   * Streams the body of a request with exactly this length into a file, only while no such file exists.
+   * @param signal cancels it; then nothing is stored, unless the last byte had been sent
+   * @returns `exists` if the file already exists, whatever was sent
+   * @throws the signal's reason; Error if the body breaks off, or the store refuses it
    */
   putOnce(key: string, contentType: string, length: number, body: Readable, signal: AbortSignal): Promise<SentFile>;
   /**
-   * @param answer the headers that the file comes with; absent: as it was stored
-   * @param seconds how long the address is good, by the store's clock; absent: at least 15 minutes, and others may have got the same (MED-6)
-   * @returns an address that the file can be fetched from
+   * @param answer the headers of the response; the stored headers if absent
+   * @param seconds the lifetime of the address by the store's clock; if absent at least 15 minutes, and other callers may have got the
+   * same address (MED-6)
+   * @returns an address from which the file can be fetched
    */
   signGet(key: string, answer?: { disposition: string; contentType: string }, seconds?: number): Promise<string>;
-  /** @returns the address at which everybody finds a public file, for as long as it is there @throws Error for a private one */
+  /** @returns the permanent public address of a file @throws Error for a private file */
   publicAddress(key: string): string;
   /**
-   * Copies a file inside the store, also into the other bucket. Nothing is there until all of it is.
-   * @param headers what the copy says of itself; nothing of the original's stays
-   * @param signal ends the copying; what is left of it is removed with the target
-   * @returns whether there is such a file
+   * Copies a file inside the store, also into the other bucket. The target appears only when it is complete.
+   * @param headers the headers of the copy; none of the original's are kept
+   * @param signal cancels the copy; removing the target also removes its remains
+   * @returns whether the source exists
    */
   copy(from: string, to: string, headers: StoredHeaders, signal: AbortSignal): Promise<boolean>;
-  /** Leaves nothing of the file but its key, under which nobody can put another one (see `signPut`). */
+  /** Empties the file and leaves its key, so that no other file can be uploaded under it (see `signPut`). */
   empty(key: string): Promise<void>;
-  /**
-   * Removes the file with every version that the bucket keeps of it, and what uploads that broke off have left. What is not there is
-   * removed already.
-   */
+  /** Removes the file with every version that the bucket keeps, and the remains of broken uploads. A missing file counts as removed. */
   remove(key: string): Promise<void>;
   /**
-   * Makes the file of a resumable upload whose parts are all there.
+   * Completes the file of a resumable upload whose parts are all stored.
    * @param length of the whole file, in bytes
    */
   joinParts(key: string, multipartId: string, length: number): Promise<Joining>;
-  /** As `remove`, for every file whose key begins so, and every upload there, but those to keep. */
+  /** Removes every file and upload whose key has this prefix, as `remove` does, except the keys to keep. */
   removeUnder(prefix: string, isKept?: (key: string) => boolean): Promise<void>;
-  /** Ends what uploads to this file have begun and not ended. Its last version stays. */
+  /** Aborts unfinished uploads to this file. Its last version stays. */
   endUploads(key: string): Promise<void>;
   /**
-   * Sees to it that pages of these origins may send files to signed addresses of the private bucket.
-   * @returns whether its rules have changed @throws the store's error, also where our key may not set them
+   * Ensures that pages of these origins may upload files to signed addresses of the private bucket.
+   * @returns whether the rules have changed @throws the store's error, also if our key may not set them
    */
   allowOrigins(origins: readonly string[]): Promise<boolean>;
   close(): void;
@@ -147,14 +145,14 @@ export interface ObjectStoreSettings {
   secretAccessKey: Secret;
   privateBucket: string;
   publicBucket: string;
-  /** Where everybody finds the files of the public bucket, without a slash at the end. */
+  /** The public base address of the public bucket, without a slash at the end. */
   publicFilesUrl: string;
   linksUrl: string;
 }
 
 /**
- * @param withinMs how long an answer may take; another one, for tests
- * @returns what a client of the store needs; its connections are shared by all that get the same
+ * @param withinMs the longest wait for an answer; tests use another one
+ * @returns the configuration of a store client; clients with an equal configuration share its connections
  */
 export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs): S3ClientConfig {
   return {
@@ -172,8 +170,8 @@ export function clientConfig(storage: ObjectStoreSettings, withinMs = answerMs):
 }
 
 /**
- * @param options.copiedBytes others, for tests: of a copy, so much in one request
- * @param options.answeredWithinMs another one, for tests: how long an answer may take that does not join parts
+ * @param options.copiedBytes the bytes of a copy in one request; tests use another number
+ * @param options.answeredWithinMs the longest wait for an answer, except for joining parts; tests use another one
  */
 export function createObjectStore(
   storage: ObjectStoreSettings,
@@ -239,7 +237,8 @@ export function createObjectStore(
     },
     signGet: (key, answer, seconds) => signAddress({ bucket: bucketOf(key), key, answer, seconds }),
     publicAddress(key) {
-      if (!key.startsWith(publicPrefix)) throw new Error('A private file has no public address');
+      if (!key.startsWith(publicPrefix))
+        throw new Error('The key of a private file was given where a public file is needed');
       return `${storage.publicFilesUrl}/${key}`;
     },
     async copy(from, to, { contentType, disposition, cacheControl }, abortSignal) {
@@ -292,14 +291,14 @@ export function createObjectStore(
     },
     endUploads: (Key) => abortUploads(client, bucketOf(Key), Key, (key) => key !== Key),
     async allowOrigins(origins) {
-      const own = new S3Client(clientConfig(storage)); // needed once, and what it learns of the store's clock is its own
+      const own = new S3Client(clientConfig(storage)); // used once, and its measured clock difference must not affect others
       return allowOrigins(own, storage.privateBucket, origins).finally(() => own.destroy());
     },
     close: () => client.destroy(),
   };
 }
 
-/** What a copy needs that is too large for one request; a copy that breaks off leaves an upload, which goes with its key. */
+/** Copies a file that is too large for one request. If the copy breaks off, its upload stays until its key is removed. */
 async function copyInParts(
   client: S3Client,
   { from: CopySource, size, copiedBytes }: { from: string; size: number; copiedBytes: number },
@@ -321,15 +320,15 @@ async function copyInParts(
     }
   };
   await Promise.all(Array.from({ length: copiesAtOnce }, (_, first) => copyEach(first))).catch((error: unknown) => {
-    failed.abort(); // the others do not go on by themselves
+    failed.abort(); // the others then stop
     throw error;
   });
   await completeUpload(client, { Bucket, Key, UploadId }, parts, abortSignal);
 }
 
-/** @throws Error where nothing comes for as long as an answer may take */
+/** @throws Error if no bytes come for as long as an answer may take */
 async function* withoutSilence(body: Readable): AsyncGenerator<Buffer> {
-  const silence = setTimeout(() => body.destroy(new Error('The store has fallen silent')), answerMs);
+  const silence = setTimeout(() => body.destroy(new Error('The store sent no bytes in time')), answerMs);
   try {
     for await (const piece of body as AsyncIterable<Buffer>) {
       silence.refresh();
@@ -341,7 +340,7 @@ async function* withoutSilence(body: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-/** Ends uploads of several parts that have begun and not ended. */
+/** Aborts unfinished multipart uploads. */
 async function abortUploads(
   client: S3Client,
   Bucket: string,
@@ -355,7 +354,7 @@ async function abortUploads(
     });
 }
 
-/** @throws the store's error, also where somebody else removes the same file meanwhile */
+/** @throws the store's error, also if another process removes the same file meanwhile */
 async function removeOnce(client: S3Client, Bucket: string, Key: string): Promise<void> {
   await abortUploads(client, Bucket, Key);
   await client.send(new DeleteObjectCommand({ Bucket, Key }));
@@ -363,18 +362,18 @@ async function removeOnce(client: S3Client, Bucket: string, Key: string): Promis
     await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
 }
 
-/** Amazon's S3 accepts the removal of a missing file. Other servers may refuse it while somebody else removes the same file. */
+/** Amazon's S3 accepts the removal of a missing file. Other servers may refuse it while another process removes the same file. */
 function goneMeanwhile(error: unknown): boolean {
   return error instanceof Error && /^NoSuch(Key|Upload|Version)$/.test(error.name);
 }
 
-/** Some stores know no versions at all. @throws any other error */
+/** Some stores have no versions. @throws any other error */
 function noVersions(error: unknown): ListObjectVersionsCommandOutput {
   if (error instanceof Error && error.name === 'NotImplemented') return { $metadata: {} };
   throw error;
 }
 
-/** Versions and delete markers of one file, where versioning is on or was; their names begin with those of other files. */
+/** Yields the versions and delete markers of one file, if versioning is on or was on. The listing by prefix also returns other files. */
 async function* versionsOf(
   client: S3Client,
   Bucket: string,
@@ -385,7 +384,7 @@ async function* versionsOf(
     const page = await client.send(new ListObjectVersionsCommand({ Bucket, Prefix: key, ...next })).catch(noVersions);
     for (const { Key, VersionId, IsLatest } of [...(page.Versions ?? []), ...(page.DeleteMarkers ?? [])])
       if (Key === key && VersionId !== undefined) yield { VersionId, IsLatest };
-    // Keys are sorted: after ours come other files.
+    // Keys are sorted, so other files follow.
     if (!page.IsTruncated || page.NextKeyMarker !== key) return;
     next = {
       KeyMarker: page.NextKeyMarker,

@@ -1,10 +1,10 @@
-/** The program that writes the text of scanned pages into a PDF, such as ocrmypdf: how it is started, and whether it works (DEC-172). */
+/** The program that adds a text layer to scanned pages of a PDF, such as ocrmypdf: how it is started, and how it is checked (DEC-172). */
 import { open, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findProgram, runCommand } from './placeholder-command.ts';
 import { inWorkDirectory } from './work-directory.ts';
 
-/** What stands for each placeholder of the command: paths, languages as tesseract names them, and pages such as `1-3,7`. */
+/** The values of the command's placeholders: paths, languages by tesseract's names, and pages such as `1-3,7`. */
 export interface OcrTask {
   input: string;
   output: string;
@@ -15,11 +15,11 @@ export interface OcrTask {
 export const ocrPlaceholders = ['input', 'output', 'languages', 'pages'] as const satisfies (keyof OcrTask)[];
 
 export interface OcrProgram {
-  /** Whether the command takes pages: else it works on the whole file. */
+  /** Whether the command takes pages; otherwise it processes the whole file. */
   readonly takesPages: boolean;
   /**
-   * @param directory where it works: its files are bounded together, and it has no other for its own
-   * @returns `absent`: there is no such file that may be executed. `failed`: it could not do it, or reached a bound
+   * @param directory its only working directory, whose files are bounded together
+   * @returns `absent` if there is no such executable file. `failed` if the program failed or exceeded a bound
    * @throws the signal's reason
    */
   run(
@@ -27,14 +27,14 @@ export interface OcrProgram {
     options: { directory: string; timeMs: number; signal: AbortSignal },
   ): Promise<'done' | 'failed' | 'absent'>;
   /**
-   * Lets the program read a trial page within its bounds, unless it has with these languages since its file changed.
-   * @param options.anew in any case, as after a failure
+   * Lets the program read a test page within its bounds, unless the unchanged file has already read it with these languages.
+   * @param options.anew always reads it, for example after a failure
    * @returns what is wrong, and what to do; undefined if nothing is
    */
   flawFor(languages: string, options?: { anew: boolean }): Promise<string | undefined>;
 }
 
-/** Its processes work one after another; python, ghostscript and tesseract need 0.2 to 0.5 GB for a page of paper. */
+/** Its processes run one after another. python, ghostscript and tesseract need 0.2 to 0.5 GB for a page of paper. */
 export const ocrBounds = {
   memoryMb: 1_536,
   fileBytes: 512 * 1_024 * 1_024,
@@ -44,11 +44,11 @@ export const ocrBounds = {
 
 /**
  * @param command the program and its arguments, with placeholders
- * @param workDirectory for the trial
+ * @param workDirectory for the test page
  */
 export function ocrProgramAt(command: readonly string[], workDirectory: string): OcrProgram {
   const [executable = '', ...template] = command;
-  /** By languages: the file that has read the trial page. */
+  /** By languages: the identity of the file that has read the test page. */
   const right = new Map<string, string>();
 
   const run: OcrProgram['run'] = (task, { directory, timeMs, signal }) => {
@@ -89,7 +89,7 @@ export function ocrProgramAt(command: readonly string[], workDirectory: string):
   };
 }
 
-/** @returns what changes with the file that it leads to */
+/** @returns a text that changes when the file, or the file behind a link, changes */
 async function identityOf(file: string): Promise<string> {
   const found = await stat(file).catch(() => undefined);
   return [file, found?.dev, found?.ino, found?.size, found?.mtimeMs].join(' ');
@@ -106,7 +106,7 @@ async function isPdf(file: string): Promise<boolean> {
   }
 }
 
-/** A page with a picture of bars, 400 by 200 dots in grey, and no letter. */
+/** A page with a picture of bars, 400 by 200 pixels in grey, and no letters. */
 function trialPdf(): Buffer {
   const [width, height] = [400, 200];
   const dots = Buffer.alloc(width * height, 0xff);

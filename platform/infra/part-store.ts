@@ -1,11 +1,11 @@
 /**
- * Resumable uploads as multipart uploads of S3: the store of @tus/s3-store, with these differences.
- * - What an upload is called is noted by the caller, not in an object `.info`: a note is written once, by the holder of a lock.
- * - All parts but the last have one size, and only parts without a gap before them count, whatever was stored after a gap.
- * - What is smaller than a part is an object of its own, `<key>.part-<n>`, which continues n parts. One that a late request has left
- *   continues nothing, and counts for nothing. It is removed only once a whole part has taken its place: no byte that was
- *   acknowledged is lost with a process.
- * - Bytes pass through two buffers of a part each, and no file.
+ * Resumable uploads as multipart uploads of S3. It extends the store of @tus/s3-store, with these differences:
+ * - The caller stores the id of an upload, not an object `.info`. The id is written once, by the holder of a lock.
+ * - All parts but the last have one size. Only parts without a gap before them count, whatever was stored after a gap.
+ * - A rest smaller than a part is an object of its own, `<key>.part-<n>`, which continues after n parts. A rest that a late request
+ * leaves continues nothing and counts for nothing. A rest is removed only after a whole part has replaced it, so no acknowledged byte is
+ * lost with a process.
+ * - Bytes pass through two buffers of one part each, and no file.
  */
 import type { Readable } from 'node:stream';
 import {
@@ -18,30 +18,30 @@ import {
 import { S3Store, type MetadataValue, type Options } from '@tus/s3-store';
 import { ERRORS, TUS_RESUMABLE, Upload } from '@tus/server';
 
-/** Of all parts but the last: 10 GB are 1,280 parts, and S3 takes 10,000. */
+/** The size of all parts but the last: 10 GB are 1,280 parts, and S3 accepts 10,000. */
 export const partBytes = 8 * 1_024 * 1_024;
 
 /**
- * A store that copies the parts into the file takes half a minute for ten gigabytes; one that says nothing for longer than the listener of
- * files bears (120 s) has failed. Other answers of a store have less.
+ * A store that copies the parts into the file takes half a minute for ten gigabytes. If it is silent for longer than the file listener
+ * waits (120 s), it has failed. Other answers of a store have a shorter limit.
  */
 const joinedWithinMs = 100_000;
 
-/** The keys of what is smaller than a part. */
+/** The key prefix of rests that are smaller than a part. */
 const incompletePrefix = (key: string) => `${key}.part-`;
 
-/** What the caller knows of an upload. */
+/** The caller's record of an upload. */
 export interface UploadRecord {
   key: string;
   /** In bytes. */
   length: number;
-  /** What the store calls it; undefined where it was not begun. */
+  /** The store's id of the upload; undefined if the upload was not begun. */
   multipartId: () => string | undefined;
-  /** Notes what the store calls it. @param multipartId undefined where it is given up @returns false where nobody may do that now */
+  /** Stores the store's id. @param multipartId undefined if the upload is given up @returns false if the record cannot change any more */
   note: (multipartId: string | undefined) => Promise<boolean>;
 }
 
-/** @returns the parts that have none missing before them */
+/** @returns the parts without a missing part before them */
 function withoutGap(parts: readonly Part[], length: number): Part[] {
   const sorted = parts.toSorted((one, other) => (one.PartNumber ?? 0) - (other.PartNumber ?? 0));
   const end = sorted.findIndex(({ PartNumber, Size }, at) => {
@@ -51,10 +51,10 @@ function withoutGap(parts: readonly Part[], length: number): Part[] {
   return end < 0 ? sorted : sorted.slice(0, end);
 }
 
-/** `gone`: there is no such upload any more, because somebody joins its parts now, has joined them, or has erased them. */
+/** `gone`: the upload does not exist any more, because another request is joining its parts, has joined them, or has erased them. */
 export type Joining = 'joined' | 'incomplete' | 'gone';
 
-/** Makes the file of an upload whose parts are all there. */
+/** Completes the file of an upload whose parts are all stored. */
 export async function joinParts(
   client: S3Client,
   place: { Bucket: string; Key: string; UploadId: string },
@@ -79,7 +79,7 @@ export async function joinParts(
   }
 }
 
-/** The end of an upload of several parts, which may take long. @throws the store's error, the signal's reason */
+/** Completes a multipart upload, which may take long. @throws the store's error, the signal's reason */
 export async function completeUpload(
   client: S3Client,
   place: { Bucket: string | undefined; Key: string | undefined; UploadId: string | undefined },
@@ -91,8 +91,8 @@ export async function completeUpload(
 }
 
 /**
- * For lib-storage, which gives each of its requests the time of any answer.
- * @returns the client, with as much time for the end of an upload as `completeUpload` gives
+ * For lib-storage, which gives each of its requests the time of an ordinary answer.
+ * @returns the client, with as much time for the completion of an upload as `completeUpload` gives
  */
 export function withTimeToJoin(client: S3Client): S3Client {
   const send = (command: object, options?: object) => {
@@ -102,10 +102,10 @@ export function withTimeToJoin(client: S3Client): S3Client {
   return Object.assign(Object.create(client) as S3Client, { send });
 }
 
-/** Of one upload, for one request. */
+/** The store for one upload during one request. */
 export class PartStore extends S3Store {
   readonly #record: UploadRecord;
-  /** Parts without a gap, when they were last looked at: what is smaller than a part continues these. */
+  /** The number of parts without a gap at the last listing. A rest continues after these. */
   #whole = 0;
 
   constructor(s3ClientConfig: Options['s3ClientConfig'], record: UploadRecord) {
@@ -114,7 +114,7 @@ export class PartStore extends S3Store {
     this.extensions = ['creation', 'termination'];
   }
 
-  /** A second creation finds the first. */
+  /** A second creation finds the first upload. */
   override async create(upload: Upload): Promise<Upload> {
     return this.#record.multipartId() === undefined ? super.create(upload) : upload;
   }
@@ -134,7 +134,7 @@ export class PartStore extends S3Store {
 
   protected override async retrieveParts(id: string, partNumberMarker?: string): Promise<Part[]> {
     const parts = await super.retrieveParts(id, partNumberMarker);
-    if (partNumberMarker !== undefined) return parts; // a page of several, for the call that began
+    if (partNumberMarker !== undefined) return parts; // a later page; only the first call needs the result
     const whole = withoutGap(parts, this.#record.length);
     this.#whole = whole.length;
     return whole;
@@ -144,12 +144,12 @@ export class PartStore extends S3Store {
     return isIncomplete ? `${incompletePrefix(id)}${this.#whole}` : id;
   }
 
-  /** @returns where the upload stands then @throws what the stream throws, after what has come is stored */
+  /** @returns the new offset of the upload @throws the stream's error, after the received bytes are stored */
   override async write(source: Readable, id: string, offset: number): Promise<number> {
     const metadata = await this.getMetadata(id);
     const { length } = this.#record;
     let number = (await this.retrieveParts(id)).length;
-    const begun = this.partKey(id, true);
+    const restKey = this.partKey(id, true);
     let filled = await this.#readIncomplete(id, number * partBytes, offset);
     const buffers = [filled.buffer, Buffer.allocUnsafe(partBytes)] as const;
     let at = offset;
@@ -158,9 +158,9 @@ export class PartStore extends S3Store {
     try {
       for await (const piece of source as AsyncIterable<Buffer>) {
         for (let from = 0; from < piece.length;) {
-          const taken = piece.copy(filled.buffer, filled.bytes, from, from + partBytes - filled.bytes);
-          [from, at] = [from + taken, at + taken];
-          filled.bytes += taken;
+          const copiedBytes = piece.copy(filled.buffer, filled.bytes, from, from + partBytes - filled.bytes);
+          [from, at] = [from + copiedBytes, at + copiedBytes];
+          filled.bytes += copiedBytes;
           if (filled.bytes < partBytes && at < length) continue;
           await sending;
           sending = this.uploadPart(metadata, filled.buffer.subarray(0, filled.bytes), ++number);
@@ -175,7 +175,7 @@ export class PartStore extends S3Store {
     const isContinued = number > this.#whole;
     this.#whole = number;
     if (filled.bytes > 0 && at > offset) await this.#storeIncomplete(id, filled.buffer.subarray(0, filled.bytes));
-    if (isContinued) await this.client.deleteObject({ Bucket: this.bucket, Key: begun });
+    if (isContinued) await this.client.deleteObject({ Bucket: this.bucket, Key: restKey });
     if (at === length) await this.#join(metadata);
     if (failure !== undefined) throw failure;
     return at;
@@ -187,7 +187,7 @@ export class PartStore extends S3Store {
     for await (const piece of (await this.getIncompletePart(id)) ?? []) {
       bytes += (piece as Buffer).copy(buffer, bytes);
     }
-    if (from + bytes !== offset) throw ERRORS.INVALID_OFFSET; // somebody else has written since it was asked for
+    if (from + bytes !== offset) throw ERRORS.INVALID_OFFSET; // another request has written since the offset was read
     return { buffer, bytes };
   }
 
@@ -200,7 +200,7 @@ export class PartStore extends S3Store {
     await this.client.putObject({ Bucket: this.bucket, Key: this.partKey(id, true), Body });
   }
 
-  /** Gives the upload up. First its name is forgotten: an upload that is not there any more would count as complete. */
+  /** Gives the upload up. First its id is removed, because an upload that the store no longer has would count as complete. */
   override async remove(id: string): Promise<void> {
     const { 'upload-id': UploadId } = await this.getMetadata(id);
     await this.retrieveParts(id);

@@ -3,13 +3,13 @@ import Stripe from 'stripe';
 import type { Secret } from '../core/secret.ts';
 import type { Id } from '../core/ids.ts';
 
-/** How a charge ended. `unknown` is everything after which it may have been made, or may still be. */
+/** How a charge ended. `unknown` covers every outcome after which the charge may exist, or may still come. */
 export type ChargeOutcome =
   | { result: 'paid'; paymentId: string }
   | { result: 'declined' }
   | { result: 'unknown'; code: string };
 
-/** What a charge is for: the processor keeps it with the payment, so that a lost purchase can be written again. */
+/** The purchase of a charge. The processor stores it with the payment, so that a lost purchase can be restored. */
 export interface Bought {
   kind: string;
   quantity: number;
@@ -23,7 +23,7 @@ export interface MadeCharge extends Bought {
   /** In the smallest unit of the currency. */
   amount: number;
   currency: string;
-  /** When it was made, by the processor's clock. */
+  /** The time of the payment by the processor's clock. */
   madeAt: Date;
 }
 
@@ -39,30 +39,30 @@ export interface Charge extends Bought {
 
 export interface PaymentProcessor {
   /**
-   * @returns the payment method of the subscription, or else of the customer; undefined where there is none
+   * @returns the payment method of the subscription, or else of the customer; undefined if there is none
    * @throws Stripe.errors.StripeError
    */
   paymentMethodOf: (customerId: string, subscriptionId: string | null) => Promise<string | undefined>;
-  /** Charges once for each add-on: a repeated call gets the first answer. */
+  /** Charges once for each add-on. A repeated call gets the first answer. */
   charge: (charge: Charge) => Promise<ChargeOutcome>;
   /**
    * Reads all payments of the customer, a few hundred at most, because clocks may differ.
-   * @returns how the charge of an add-on ended, if one was made
+   * @returns the outcome of the charge for an add-on, if there is one
    * @throws Stripe.errors.StripeError
    */
   findCharge: (customerId: string, addOnId: Id) => Promise<ChargeOutcome | undefined>;
   /**
-   * All payments for add-ons that were made since then and are paid, newest first.
+   * Yields all paid payments for add-ons since this time, newest first.
    * @throws Stripe.errors.StripeError
    */
   paidSince: (since: Date) => AsyncIterable<MadeCharge>;
 }
 
-/** How long one call may take: a charge takes a few seconds, and a caller of the API waits for it. */
+/** The time limit of one call. A charge takes a few seconds, and a caller of the API waits for it. */
 const timeoutMs = 10_000;
 
 export interface PaymentSettings {
-  /** Absent where the operator has set no processor up. */
+  /** Absent if the operator has not configured a processor. */
   secretKey: Secret | undefined;
   apiUrl: string;
 }
@@ -78,7 +78,7 @@ function processorAt(secretKey: Secret, url: URL): PaymentProcessor {
     host: url.hostname,
     port: url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : Number(url.port),
     timeout: timeoutMs,
-    maxNetworkRetries: 0, // the caller retries, by its own schedule
+    maxNetworkRetries: 0, // the caller retries on its own schedule
     telemetry: false,
   });
   return {
@@ -152,7 +152,7 @@ function outcomeOf({ id, status }: Stripe.PaymentIntent): ChargeOutcome {
   return result === undefined ? { result: 'unknown', code: 'processing' } : { result };
 }
 
-/** A declined card and an invalid request are answers. After any other error the charge may have been made. */
+/** A declined card and an invalid request are answers. After any other error the charge may exist. */
 function outcomeOfError(error: unknown): ChargeOutcome {
   if (!(error instanceof Stripe.errors.StripeError)) throw error;
   if (error.type === 'StripeCardError' || error.type === 'StripeInvalidRequestError') return { result: 'declined' };

@@ -1,15 +1,15 @@
-/** Programs that a deployment names by a command with placeholders, such as `{input}`: how they are started within bounds. */
+/** Runs programs that a deployment configures by a command with placeholders, such as `{input}`, within bounds. */
 import { runBounded, type ProgramBounds } from './bounded-program.ts';
 import { lookUp } from './programs.ts';
 
 interface CommandRun {
-  /** Where it works, and the only place for its own files: it goes with the work. */
+  /** The working directory, and the only location for files of the program. It is removed after the work. */
   directory: string;
   bounds: ProgramBounds;
   signal: AbortSignal;
 }
 
-/** @returns the file that the command starts; undefined if there is none that may be executed */
+/** @returns the file that the command starts; undefined if it is not an executable file */
 export async function findProgram([executable = '']: readonly string[]): Promise<string | undefined> {
   const [file] = (await lookUp(executable, process.env['PATH'] ?? '')).files;
   return file;
@@ -18,7 +18,7 @@ export async function findProgram([executable = '']: readonly string[]): Promise
 /**
  * @param command the program and its arguments, with placeholders
  * @param values by the names of placeholders
- * @returns `absent`: there is no such file that may be executed. `failed`: it could not do it, or reached a bound
+ * @returns `absent` if there is no such executable file. `failed` if the program failed or exceeded a bound
  * @throws the signal's reason
  */
 export async function runCommand(
@@ -33,7 +33,10 @@ export async function runCommand(
   return runBounded(file, args, { bounds, env: environmentIn(directory), signal, cwd: directory });
 }
 
-/** No secret of ours. Its own files stand in the directory that goes with the work; several threads would only slow other work down. */
+/**
+ * The environment has no secret of this service. Temporary files go into the directory that is removed after the work. Several threads
+ * would only slow other work down.
+ */
 const environmentIn = (directory: string): NodeJS.ProcessEnv => ({
   PATH: process.env['PATH'],
   HOME: directory,
@@ -42,7 +45,7 @@ const environmentIn = (directory: string): NodeJS.ProcessEnv => ({
   OMP_THREAD_LIMIT: '1',
 });
 
-/** Each placeholder once: a value that looks like one stays as it is. */
+/** Replaces each placeholder once; a value that looks like a placeholder stays unchanged. */
 function filled(word: string, values: Readonly<Record<string, string>>): string {
   return word.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
 }

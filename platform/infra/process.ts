@@ -1,4 +1,4 @@
-/** Common to every process: JSON log lines, a graceful stop, and a clear message where it cannot start. */
+/** Shared by every process: JSON log lines, a graceful stop, and a clear message if the process cannot start. */
 import { constants } from 'node:os';
 import { pino, type Logger } from 'pino';
 import type { DataSource } from 'typeorm';
@@ -11,10 +11,10 @@ import { SharedPool } from './postgres/shared-pool.ts';
 import { schemaBehind, unusable } from './postgres/start-checks.ts';
 import { reportLostSpans, stopTracing } from './tracing.ts';
 
-/** @param name of the process, on every line: also on those about its spans, where they are lost */
+/** @param name of the process, on every line, also on lines about lost spans */
 export function createProcessLogger(name: string, level: string): Logger {
   const log = createLogger(name, level);
-  reportLostSpans((lost) => log.warn(lost, 'spans are lost: their receiver does not take them'));
+  reportLostSpans((losses) => log.warn(losses, 'spans are lost: their receiver does not take them'));
   return log;
 }
 
@@ -26,8 +26,8 @@ export function createLogger(name: string, level: string): Logger {
       level,
       redact: ['authorization', 'password', 'token', 'email', '*.authorization', '*.password', '*.token', '*.email'],
     },
-    // Lines are written in blocks: a write for each line costs the API 6 % of its time. A SIGKILL can lose the lines of the
-    // last second; any other exit writes all.
+    // Lines are written in blocks, because a write for each line costs the API 6 % of its time. A SIGKILL can lose the lines of the last
+    // second; any other exit writes all.
     pino.destination({ sync: false, minLength: 4_096, periodicFlush: 1_000 }),
   );
 }
@@ -35,8 +35,8 @@ export function createLogger(name: string, level: string): Logger {
 /**
  * Connects to Postgres.
  * @param name of the process, as Postgres lists it
- * @param options.reserved connections that only records take (ENG-18)
- * @throws StartProblem when it cannot be reached, or its schema is behind the code, or contracted beyond it
+ * @param options.reserved connections that only records may use (ENG-18)
+ * @throws StartProblem if it is unreachable, or its schema is older than the code, or lacks something that the code reads
  */
 export async function openDatabase(
   database: DatabaseSettings,
@@ -63,8 +63,9 @@ export async function openDatabase(
 }
 
 /**
- * Waits for all checks, so that all mistakes are told at once.
- * @throws StartProblems where there are mistakes; what a check throws only where there are none, because they may be why
+ * Waits for all checks, so that all mistakes are reported together.
+ * @throws StartProblems if there are mistakes. An error of a check is thrown only if there are none, because the mistakes may be its
+ * cause.
  */
 export async function throwMistakes(checks: readonly Promise<readonly string[]>[]): Promise<void> {
   const settled = await Promise.allSettled(checks);
@@ -74,8 +75,8 @@ export async function throwMistakes(checks: readonly Promise<readonly string[]>[
 }
 
 /**
- * Starts the process and stops it at SIGTERM or SIGINT, with exit code 0. A second signal ends it at once, and so does one that comes
- * while it starts.
+ * Starts the process and stops it at SIGTERM or SIGINT, with exit code 0. A second signal ends it immediately, and so does a signal
+ * during the start.
  */
 export async function runProcess(start: () => Promise<{ stop: () => Promise<void> }>): Promise<void> {
   let running: { stop: () => Promise<void> } | undefined;
@@ -96,7 +97,7 @@ export async function runProcess(start: () => Promise<{ stop: () => Promise<void
   }
 }
 
-/** Also sends the spans that ended last. */
+/** Also sends the last spans. */
 async function stopTraced(running: { stop: () => Promise<void> }): Promise<void> {
   try {
     await running.stop();
@@ -106,8 +107,8 @@ async function stopTraced(running: { stop: () => Promise<void> }): Promise<void>
 }
 
 /**
- * Runs a command that ends by itself. SIGTERM and SIGINT end it at once: what it has not committed is undone.
- * @param failed begins the message where it throws; the exit code is 1 then
+ * Runs a command that ends by itself. SIGTERM and SIGINT end it immediately; uncommitted work is undone.
+ * @param failed the beginning of the message if the command throws; the exit code is 1 then
  * @param command returns the exit code
  */
 export async function runOnce(failed: string, command: () => Promise<number>): Promise<void> {
@@ -126,7 +127,7 @@ function onEndSignals(listener: (signal: NodeJS.Signals) => void): void {
   process.on('SIGINT', listener);
 }
 
-/** Ends with the exit code that shells give a process which the signal has ended. */
+/** Ends with the exit code that shells report for a process that this signal ended. */
 function endBy(signal: NodeJS.Signals): never {
   process.exit(128 + constants.signals[signal]);
 }

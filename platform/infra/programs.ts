@@ -1,4 +1,4 @@
-/** Programs of this machine: found on the PATH, and looked at within bounds of time and output. */
+/** Finds programs of this machine on the PATH, and runs them within bounds of time and output. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
@@ -11,16 +11,16 @@ export interface Lookup {
   readonly unusable: readonly string[];
 }
 
-/** So long a program may take to say its version: distributions' programs load hundreds of libraries from a cold disk. */
+/** The time that a program may take to print its version. Programs of distributions load hundreds of libraries from a cold disk. */
 export const answerTimeoutMs = 15_000;
 const mostOutputBytes = 4 * 1_048_576;
 const mostWords = 200;
-/** Between the end of a program and that of its output. */
+/** The time between the end of a program and the end of its output. */
 const drainMs = 500;
 
 /**
- * Looks a program up without starting it.
- * @param program a path, or a name that is looked up in the absolute directories of `searchPath`
+ * Finds a program without starting it.
+ * @param program a path, or a name to find in the absolute directories of `searchPath`
  */
 export async function lookUp(program: string, searchPath: string): Promise<Lookup> {
   const directories = new Set(searchPath.split(path.delimiter).filter((directory) => path.isAbsolute(directory)));
@@ -37,7 +37,7 @@ export async function lookUp(program: string, searchPath: string): Promise<Looku
   return { files, unusable };
 }
 
-/** @returns undefined if the file can be executed, `absent` if there is nothing, otherwise why it cannot */
+/** @returns undefined if the file is executable, `absent` if it does not exist, otherwise the reason */
 async function whyNotExecutable(file: string): Promise<string | undefined> {
   try {
     if (!(await stat(file)).isFile()) return 'is no file';
@@ -51,27 +51,27 @@ async function whyNotExecutable(file: string): Promise<string | undefined> {
       () => false,
     );
     if (isLink) return 'is a link that leads to no file';
-    return code === 'ENOENT' || code === 'ENOTDIR' ? 'absent' : `cannot be looked at (${code})`;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? 'absent' : `cannot be read (${code})`;
   }
 }
 
 /**
- * Starts a program and waits for what it says, such as its version. It ends with its children at the bound of time or output.
+ * Starts a program and waits for its output, such as its version. The program and its children end at the bound of time or output.
  * @param program a path, or a name on the PATH
- * @param options.env its whole environment; ours when absent
+ * @param options.env its whole environment; that of this process if absent
  * @returns its standard output, then its standard error
- * @throws Error with a clause that continues the program's name: how it failed, in its own last words
+ * @throws Error with a clause that continues the program's name and quotes the program's last words
  */
 export function askProgram(
   program: string,
   args: readonly string[],
   { timeoutMs = answerTimeoutMs, env }: { timeoutMs?: number; env?: NodeJS.ProcessEnv } = {},
 ): Promise<string> {
-  const asked = args.join(' ');
+  const argumentText = args.join(' ');
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true, // a group of its own: a script's children end with it
+      detached: true, // its own process group, so that a script's children end with it
       ...(env !== undefined && { env }),
     });
     const output = { out: [] as Buffer[], error: [] as Buffer[], bytes: 0 };
@@ -80,7 +80,7 @@ export function askProgram(
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // All of the group have ended.
+        // All processes of the group have ended.
       }
     };
     const fail = (why: string) => {
@@ -89,12 +89,12 @@ export function askProgram(
     };
     const collect = (chunks: Buffer[]) => (chunk: Buffer) => {
       output.bytes += chunk.length;
-      if (output.bytes > mostOutputBytes) fail(`says more than ${mostOutputBytes / 1_048_576} MB to ${asked}`);
+      if (output.bytes > mostOutputBytes) fail(`says more than ${mostOutputBytes / 1_048_576} MB to ${argumentText}`);
       else chunks.push(chunk);
     };
     child.stdout.on('data', collect(output.out));
     child.stderr.on('data', collect(output.error));
-    const limit = setTimeout(() => fail(`does not answer ${asked} within ${timeoutMs / 1_000} s`), timeoutMs);
+    const limit = setTimeout(() => fail(`does not answer ${argumentText} within ${timeoutMs / 1_000} s`), timeoutMs);
     process.once('exit', end);
     const finish = () => {
       clearTimeout(limit);
@@ -109,20 +109,20 @@ export function askProgram(
     });
     child.once('exit', () => {
       end();
-      // What it has left in a group of its own may keep its output open.
+      // A process in another process group may keep the output open.
       setTimeout(() => [child.stdout, child.stderr].forEach((stream) => stream.destroy()), drainMs).unref();
     });
     child.once('close', (code, signal) => {
       finish();
-      const said = Buffer.concat([...output.out, ...output.error]).toString('utf8');
+      const printed = Buffer.concat([...output.out, ...output.error]).toString('utf8');
       if (failure !== undefined) reject(new Error(failure));
-      else if (code !== 0) reject(new Error(`ends with ${signal ?? `exit code ${code}`}: ${lastWords(said)}`));
-      else resolve(said);
+      else if (code !== 0) reject(new Error(`ends with ${signal ?? `exit code ${code}`}: ${lastWords(printed)}`));
+      else resolve(printed);
     });
   });
 }
 
-/** @returns the first words that a program has said, to be quoted */
+/** @returns the first words of a program's output, for a message */
 export function firstWords(output: string): string {
   const line = output.split('\n').find((one) => one.trim() !== '');
   return line === undefined ? 'nothing' : `"${printable(line).slice(0, mostWords)}"`;
@@ -133,5 +133,5 @@ function lastWords(output: string): string {
   return line === undefined ? 'it says nothing' : printable(line).slice(-mostWords);
 }
 
-/** A shell quotes the bytes of a program for another machine. */
+/** A shell prints the bytes of a program for another machine. */
 const printable = (line: string): string => line.replaceAll(/[\p{C}\uFFFD]+/gu, '?').trim();

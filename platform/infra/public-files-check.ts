@@ -1,4 +1,4 @@
-/** Whether everybody reads the files of the public bucket: seen by reading one. */
+/** Checks that everyone can read the files of the public bucket, by reading one. */
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describeError } from './describe-error.ts';
@@ -7,9 +7,9 @@ import { createObjectStore, keyPrefix, type ObjectStoreSettings } from './object
 const answerMs = 20_000;
 
 /**
- * Puts a file into the public bucket, reads it by its public address as anybody would, and removes it.
+ * Puts a file into the public bucket, reads it by its public address without a signature, and removes it.
  * @returns a sentence for each mistake, which says what to do
- * @throws the error of the store where it does not take the file
+ * @throws the error of the store if it refuses the file
  */
 export async function publicFilesMistakes(settings: ObjectStoreSettings): Promise<string[]> {
   const storage = createObjectStore(settings);
@@ -17,19 +17,19 @@ export async function publicFilesMistakes(settings: ObjectStoreSettings): Promis
   const content = randomUUID();
   try {
     await storage.put(key, 'text/plain', Readable.from([Buffer.from(content)]));
-    const said = await answerOf(storage.publicAddress(key), content);
-    return said === undefined
+    const wrongAnswer = await answerOf(storage.publicAddress(key), content);
+    return wrongAnswer === undefined
       ? []
       : [
-          `A file of the bucket ${settings.publicBucket} (S3_PUBLIC_BUCKET) cannot be read by everybody below PUBLIC_FILES_URL (${said}): allow s3:GetObject to everybody by the policy of the bucket, and switch "Block public access" off for it first where the store has that; or let PUBLIC_FILES_URL lead to what may read it (docs/how-to/deploy.md, Buckets).`,
+          `A file of the bucket ${settings.publicBucket} (S3_PUBLIC_BUCKET) is not publicly readable below PUBLIC_FILES_URL (${wrongAnswer}): allow s3:GetObject to everyone in the policy of the bucket. If the store has "Block public access", switch it off for the bucket first. Or let PUBLIC_FILES_URL lead to a server that may read it (docs/how-to/deploy.md, Buckets).`,
         ];
   } finally {
-    await storage.remove(key).catch(() => undefined); // also where the answer got lost: the file may be there
+    await storage.remove(key).catch(() => undefined); // also if the answer got lost, because the file may exist
     storage.close();
   }
 }
 
-/** @returns what comes instead of the file; undefined where it comes */
+/** @returns a description of the wrong answer; undefined if the file comes */
 async function answerOf(address: string, content: string): Promise<string | undefined> {
   try {
     const answer = await fetch(address, { signal: AbortSignal.timeout(answerMs) });

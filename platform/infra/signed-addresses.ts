@@ -1,40 +1,43 @@
 /**
- * Addresses to read files, signed by AWS Signature Version 4 (DEC-92). A page of 500 files has 1,500 of them, so the request is written
- * here and only its signature is the library's: `getSignedUrl` runs the whole middleware of the client for each address.
+ * Signs addresses to read files, by AWS Signature Version 4 (DEC-92). A page of 500 files has 1,500 of them. So the request is built
+ * here, and the library only signs it: `getSignedUrl` would run the client's whole middleware for each address.
  */
 import { LRUCache } from 'lru-cache';
 import { S3RequestPresigner, type S3RequestPresignerOptions } from '@aws-sdk/s3-request-presigner';
 
-/** An address is good for so long when it is handed out (MED-6), */
+/** The remaining lifetime of an address that the API returns (MED-6). */
 const goodMs = 15 * 60_000;
-/** and for so long the same one is: another read costs little, and a browser shows again what it has loaded. */
+/** The time for which the API returns the same address. A repeated read costs little, and a browser can show its cached file. */
 const keptMs = 5 * 60_000;
-/** Only who has asked keeps the file, and no longer than the address is good. */
+/** Only the caller's own cache keeps the file, and no longer than the address is valid. */
 const cacheControl = `private, max-age=${goodMs / 1_000}`;
-/** Each takes some 1.5 KB with what it is kept by. */
+/** Each entry takes about 1.5 KB with its cache key. */
 const keptAtMost = 10_000;
 
-/** What a signed address asks of the store. */
+/** The request of a signed address. */
 export interface SignedRead {
   bucket: string;
   key: string;
-  /** Headers of the answer in place of those that the file was stored with. */
+  /** Headers of the answer that replace the stored headers. */
   answer?: { disposition: string; contentType: string } | undefined;
-  /** For how long the address is good, by the store's clock; absent: at least 15 minutes, and others may have got the same. */
+  /**
+   * The lifetime of the address by the store's clock. If absent, at least 15 minutes, and other callers may have got the same address.
+   */
   seconds?: number | undefined;
 }
 
 /**
  * @param endpoint the store's address; its buckets are paths below it
  * @param access of a client of the store
- * @returns a function that signs the address of a file, whether or not there is one: what `getSignedUrl` gives, byte for byte
+ * @returns a function that signs the address of a file, even if the file does not exist. Its result equals that of `getSignedUrl` byte
+ * for byte.
  */
 export function createAddressSigner(
   endpoint: string,
   access: S3RequestPresignerOptions,
 ): (read: SignedRead) => Promise<string> {
   const presigner = new S3RequestPresigner(access);
-  const kept = new LRUCache<string, string>({
+  const cache = new LRUCache<string, string>({
     max: keptAtMost,
     ttl: keptMs,
     ttlResolution: 0,
@@ -60,15 +63,15 @@ export function createAddressSigner(
   return async (read) => {
     if (read.seconds !== undefined) return sign(read, read.seconds);
     const name = JSON.stringify([read.bucket, read.key, read.answer?.disposition, read.answer?.contentType]);
-    const known = kept.get(name);
+    const known = cache.get(name);
     if (known !== undefined) return known;
     const address = await sign(read, (goodMs + keptMs) / 1_000);
-    kept.set(name, address);
+    cache.set(name, address);
     return address;
   };
 }
 
-/** As signatures have it (RFC 3986): `encodeURIComponent` leaves five characters more. */
+/** Encodes text as signatures require (RFC 3986): `encodeURIComponent` leaves five more characters unchanged. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

@@ -1,4 +1,4 @@
-/** Handing messages over to an SMTP server, with an exact answer of what became of each: for mail that must not go out twice. */
+/** Hands messages over to an SMTP server, and reports the exact outcome of each message. It is for mail that must not be sent twice. */
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { createTransport, type SendMailOptions } from 'nodemailer';
@@ -8,7 +8,7 @@ import type { Secret } from '../core/secret.ts';
 import { smtpTimeLimits } from './smtp.ts';
 
 export interface HandedMessage {
-  /** The address of the sender in the envelope, to which bounces go. */
+  /** The sender's address in the envelope, to which bounces go. */
   envelopeFrom: string;
   from: { name: string; address: string };
   to: string;
@@ -17,55 +17,55 @@ export interface HandedMessage {
   text: string;
   html: string;
   messageId: string;
-  /** Further headers, each on one line: programs that unsubscribe in one click read no folded ones. */
+  /** Further headers, each on one line, because mail programs with one-click unsubscribe read no folded headers. */
   headers: Readonly<Record<string, string>>;
-  /** The key of the sender's domain; without one the message is not signed here. */
+  /** The DKIM key of the sender's domain; without a key the message is not signed here. */
   signWith?: SigningKey;
 }
 
 /** A key for DKIM signatures (RSA). */
 export interface SigningKey {
   domain: string;
-  /** Its name in the domain's DNS. */
+  /** The name of the key in the domain's DNS. */
   selector: string;
   /** In PEM. */
   privateKey: string;
 }
 
-/** What became of a message. */
+/** The outcome of a message. */
 export type HandOver =
-  /** The server has taken it over. */
+  /** The server has accepted the message. */
   | { kind: 'accepted'; reply: string }
-  /** The server has said no: to this message for good (5xx), or for now (4xx, and every refusal before the message was announced). */
+  /** The server has refused the message: permanently (5xx), or for now (4xx, and every refusal before the message was announced). */
   | { kind: 'refused'; permanent: boolean; reply: string }
-  /** It did not reach the server: something failed before its last byte was written. */
+  /** The message did not reach the server: an error came before its last byte was written. */
   | { kind: 'not_sent'; reply: string }
-  /** The connection failed after the last byte and before the answer: nobody knows. */
+  /** The connection failed after the last byte and before the answer, so the outcome is unknown. */
   | { kind: 'unknown' };
 
 export interface SmtpHandOver {
-  /** Connections, and so messages that are handed over at a time. */
+  /** The number of connections, which limits the messages that are handed over at the same time. */
   connections: number;
-  /** Does the work as soon as a connection is idle, and keeps it for that: one `handOver` may be made meanwhile. */
+  /** Runs the work when a connection is idle, and reserves the connection for it. The work may make one `handOver`. */
   onConnection: <T>(work: () => Promise<T>) => Promise<T>;
-  /** As `onConnection`; where no connection becomes idle in time, it does nothing and answers undefined. */
+  /** Like `onConnection`. If no connection becomes idle in time, it does nothing and returns undefined. */
   onConnectionWithin: <T>(limitMs: number, work: () => Promise<T>) => Promise<T | undefined>;
   handOver: (message: HandedMessage) => Promise<HandOver>;
   close(): void;
 }
 
 /**
- * Connections for campaigns, in one process. A server far away takes a tenth of a second for a message: ten of them carry the 100 a
- * second that a club may send. A worker that is killed leaves as many mails unknown at most.
+ * The connections for campaigns in one process. A distant server takes a tenth of a second for a message, so ten connections carry the
+ * 100 mails a second that a club may send. A killed worker leaves at most this many mails with an unknown outcome.
  */
 export const campaignConnections = 10;
 
-/** For a whole message, however slowly the server takes it: shorter than the lease of a mail (90 s). */
+/** The time limit of a whole message, however slow the server is: shorter than the lease of a mail (90 s). */
 const messageLimitMs = 60_000;
-/** A server's answer is kept so long at most. */
+/** The most characters of a server's answer that are kept. */
 const longestReply = 300;
 
-/** @param settings `limit`: ends what is handed over; unless a test does, each message is ended after a minute */
+/** @param settings `limit`: ends a hand-over; except in tests, each message ends after a minute */
 export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSettings): SmtpHandOver {
   const transport = createTransport({
     url: smtpUrl.reveal(),
@@ -74,11 +74,12 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
     maxRequeues: 0,
     ...smtpTimeLimits,
   });
-  // The connection gets the message itself, not a copy that fills up beforehand: so its end tells what was written.
-  transport.use('stream', (mail, done) => {
+  // The connection reads the message itself, not a copy that is buffered in advance. So the end of the message shows that all of it was
+  // written.
+  transport.use('stream', (mail, callback) => {
     const { bytes, onWritten } = mail.data as Message;
     mail.message.createReadStream = () => Readable.from(inPieces(bytes)).once('end', onWritten);
-    done();
+    callback();
   });
   let idle = connections;
   const waiting = new Set<() => void>();
@@ -91,16 +92,16 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
     return new Promise<boolean>((resolve) => {
       const timer = limitMs === undefined ? undefined : setTimeout(() => give(false), limitMs);
       const take = () => give(true);
-      const give = (taken: boolean) => {
+      const give = (isIdle: boolean) => {
         clearTimeout(timer);
         waiting.delete(take);
-        resolve(taken);
+        resolve(isIdle);
       };
       waiting.add(take);
     });
   };
   const giveConnectionOn = () => {
-    const [next] = waiting; // the one that waits the longest
+    const [next] = waiting; // the oldest waiter
     if (next) next();
     else idle += 1;
   };
@@ -125,7 +126,7 @@ export function createSmtpHandOver({ smtpUrl, connections, limit }: HandOverSett
       const onWritten = () => {
         isWritten = true;
       };
-      // Closes the connection, and so cuts the message off: none goes on after it was said not to be sent.
+      // Closes the connection, and so cuts the message off. No message continues after it was reported as not sent.
       const tooLate = new AbortController();
       let timer: NodeJS.Timeout | undefined;
       try {
@@ -164,18 +165,18 @@ interface SmtpError {
   code?: string;
 }
 
-/** Errors of nodemailer with a reply to the envelope or the message. Any other reply is to the connection: greeting, TLS, password. */
+/** Errors of nodemailer with a reply to the envelope or the message. Any other reply concerns the connection: greeting, TLS, password. */
 const aboutMessage: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE']);
 
 interface Message extends SendMailOptions {
   bytes: Buffer;
-  /** Called when the connection has taken all of it, so that its end may be on its way. */
+  /** Called when the connection has read the whole message, so that its last byte may have been sent. */
   onWritten: () => void;
 }
 
 /**
- * Not among them: Message-ID and Date, which some providers write anew. The headers of the way out are: else mailbox providers do
- * not offer it.
+ * Message-ID and Date are not signed, because some providers replace them. The unsubscribe headers are signed; otherwise mailbox
+ * providers do not offer to unsubscribe.
  */
 const signedHeaders = [
   'From',
@@ -191,11 +192,12 @@ const signedHeaders = [
   'Feedback-ID',
 ].join(':');
 
-/** @throws Error where the key cannot sign: a message of the domain must not go out without its signature */
+/** @throws Error if the key cannot sign: a message of the domain must not be sent without its signature */
 async function signed(message: Buffer, { domain, selector, privateKey }: SigningKey): Promise<Buffer> {
   const keys = [{ domainName: domain, keySelector: selector, privateKey }];
   const whole = await buffer(new Dkim({ keys, headerFieldNames: signedHeaders }).sign(message));
-  if (!whole.toString('latin1', 0, 15).startsWith('DKIM-Signature:')) throw new Error('A message was not signed.');
+  if (!whole.toString('latin1', 0, 15).startsWith('DKIM-Signature:'))
+    throw new Error('The message could not be signed.');
   return whole;
 }
 
@@ -228,7 +230,7 @@ function composeUnsigned({
     .build();
 }
 
-/** `prepared`: not folded, and so without a way to begin a header of its own. */
+/** `prepared`: the header is not folded, so its value cannot begin a header of its own. */
 const onOneLine = (value: string) => ({ prepared: true, value: value.replaceAll(/[\r\n]+/g, ' ') });
 
 const pieceBytes = 16_384;
@@ -236,7 +238,7 @@ function* inPieces(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
 }
 
-/** A server's words may repeat whom the message was for. */
+/** A server's reply may repeat the recipient's address. */
 export const withoutAddresses = (reply: string) =>
   reply
     .replaceAll(/\S+/g, (word) => (word.slice(1, -1).includes('@') ? '<address>' : word))

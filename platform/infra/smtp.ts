@@ -1,18 +1,18 @@
-/** Sending over SMTP, on a few connections that stay open. */
+/** Sends mails over SMTP, on a few connections that stay open. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 import { icalendarOf, type CalendarEvent } from '../core/calendar.policy.ts';
 import type { Secret } from '../core/secret.ts';
 import { describeError } from './describe-error.ts';
 
-/** For connecting, the greeting, and each silence on the wire. */
+/** The limits for connecting, for the greeting, and for each silence on the wire. */
 export const smtpTimeLimits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
-/** A cut connection is a failed attempt: the mail's row schedules the next one, not the pool. */
+/** A broken connection is a failed attempt: the mail's row schedules the next one, not the pool. */
 const maxRequeues = 0;
 
-/** Messages that are sent at a time. */
+/** The number of messages that are sent at the same time. */
 export const smtpConnections = 4;
-/** For a whole message, however slowly the server takes it: shorter than the lease of a mail (60 s). */
+/** The time limit of a whole message, however slow the server is: shorter than the lease of a mail (60 s). */
 const messageLimitMs = 45_000;
 
 export interface SmtpSettings {
@@ -26,11 +26,11 @@ export interface SmtpMessage {
   subject: string;
   text: string;
   html: string;
-  /** Becomes the left part of the Message-ID. */
+  /** The local part of the Message-ID. */
   messageKey: string;
-  /** Where answers go; the sender's address if absent. */
+  /** The address for replies; the sender's address if absent. */
   replyTo?: string;
-  /** The entry for the reader's calendar that it carries. */
+  /** The calendar entry in the mail. */
   calendar?: CalendarEvent;
 }
 
@@ -75,7 +75,7 @@ export function createSmtpSender({ smtpUrl, from }: SmtpSettings): SmtpSender {
           tooSlow(),
         ]);
       } catch (error) {
-        // The connection is still busy with the message: a server that goes on like that must not use the pool up.
+        // The connection is still busy with the message. A slow server must not block the whole pool.
         if (error instanceof TooSlow && transport === own) {
           transport = open();
           own.close();
@@ -97,7 +97,7 @@ async function tooSlow(): Promise<never> {
 }
 
 /**
- * Connects, and signs in where the address has a user; sends nothing.
+ * Connects, and signs in if the address has a user; sends nothing.
  * @returns a sentence for a mistake, which says what to do
  */
 export async function smtpMistakes(smtpUrl: Secret, variable: string): Promise<string[]> {
@@ -109,7 +109,7 @@ export async function smtpMistakes(smtpUrl: Secret, variable: string): Promise<s
     const { code, name } = describeError(error);
     return [
       code?.startsWith('EAUTH')
-        ? `The mail server refuses user and password of ${variable} (${code}): give right ones.`
+        ? `The mail server refuses the user and password of ${variable} (${code}): correct them.`
         : `The mail server of ${variable} cannot be used (${code ?? name}): is the address right, and TLS (smtps:// speaks it from the first byte)?`,
     ];
   } finally {

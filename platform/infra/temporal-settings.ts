@@ -1,4 +1,4 @@
-/** How Temporal is reached: by TLS or without, who proves itself by what; and which settings contradict each other. */
+/** How the service reaches Temporal: with or without TLS, and with which credentials. Also finds settings that contradict each other. */
 import type { Secret } from '../core/secret.ts';
 
 export interface TemporalSettings {
@@ -6,12 +6,12 @@ export interface TemporalSettings {
   readonly address: string;
   readonly namespace: string;
   readonly apiKey: Secret | undefined;
-  /** Where the key is read again. */
+  /** The file from which the key is read again. */
   readonly apiKeyFile?: string | undefined;
   readonly tls: TemporalTls;
 }
 
-/** Of a certificate, a key and an authority there is the PEM itself, a file with it, or neither. */
+/** A certificate, a key and an authority are each given as PEM, as a file with PEM, or not at all. */
 export interface TemporalTls {
   readonly isOn: string | undefined;
   readonly clientCertFile: string | undefined;
@@ -20,13 +20,13 @@ export interface TemporalTls {
   readonly clientKey: Secret | undefined;
   readonly authorityFile: string | undefined;
   readonly authority: string | undefined;
-  /** In the server's certificate. */
+  /** The host name in the server's certificate. */
   readonly serverName: string | undefined;
   readonly isUnverified: string | undefined;
 }
 
 /**
- * `@temporalio/envconfig` passes over half a certificate and an unverified host, and sends an API key without TLS.
+ * `@temporalio/envconfig` ignores half a client certificate and an unverified host, and sends an API key without TLS.
  * @returns a sentence for each mistake, by the names of the variables
  */
 export function temporalMistakes({ apiKey, tls }: Pick<TemporalSettings, 'apiKey' | 'tls'>): string[] {
@@ -50,12 +50,12 @@ export function temporalMistakes({ apiKey, tls }: Pick<TemporalSettings, 'apiKey
       `TEMPORAL_TLS_CLIENT_${cert === undefined ? 'KEY' : 'CERT'}_PATH or _DATA is set, but TEMPORAL_TLS_CLIENT_${cert === undefined ? 'CERT' : 'KEY'}_PATH or _DATA is not: a client certificate needs both, set the other one, too`,
     tls.isOn === 'false' &&
       apiKey !== undefined &&
-      'TEMPORAL_API_KEY would be sent for everybody to read, because TEMPORAL_TLS is false: set TEMPORAL_TLS to true, or leave the key out',
+      'TEMPORAL_API_KEY would be sent unencrypted, because TEMPORAL_TLS is false: set TEMPORAL_TLS to true, or leave the key out',
     tls.isOn === 'false' &&
       [cert, key, authority, tls.serverName].some((one) => one !== undefined) &&
       'TEMPORAL_TLS is false, but other variables of TEMPORAL_TLS_ are set: set it to true, or leave them out',
     (tls.isUnverified === 'true' || tls.isUnverified === '1') &&
-      "TEMPORAL_TLS_DISABLE_HOST_VERIFICATION must be false: anybody could pretend to be Temporal. Give the authority of its certificate in TEMPORAL_TLS_SERVER_CA_CERT_PATH, and the certificate's host name in TEMPORAL_TLS_SERVER_NAME",
+      "TEMPORAL_TLS_DISABLE_HOST_VERIFICATION must be false: another server could pretend to be Temporal. Give the authority of its certificate in TEMPORAL_TLS_SERVER_CA_CERT_PATH, and the certificate's host name in TEMPORAL_TLS_SERVER_NAME",
   ];
   return mistakes.filter((mistake) => mistake !== false);
 }

@@ -1,47 +1,50 @@
 /**
- * Spans, as the rest of the service makes them (ADR 42). Tracing is off unless `telemetry.ts` has found an endpoint: then no function
- * here does anything but the work that it is given. Nothing here loads OpenTelemetry.
+ * The tracing interface of the service (ADR 42). Tracing is off unless `telemetry.ts` has found an endpoint. Then the functions here only
+ * run the given work. Nothing here loads OpenTelemetry.
  */
 import type { Cause } from '../core/traces.policy.ts';
 
-/** Ids, codes, names of our own and numbers. A name that `telemetry/allow-list.ts` does not have goes nowhere. */
+/** Ids, codes, names of this program and numbers. Attributes that `telemetry/allow-list.ts` does not list are dropped. */
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
 
 export interface SpanOptions {
-  /** As OpenTelemetry has them; a step within the process if absent. */
+  /** The kind as in OpenTelemetry; a step within the process if absent. */
   kind?: 'producer' | 'consumer';
-  /** What it goes on from; the active span if absent. Too late for its trace (`isLate`), it begins another with a link. */
+  /**
+   * The cause of the span; the active span if absent. If it is too late for its trace (`isLate`), the span begins another trace with a
+   * link.
+   */
   cause?: Cause | undefined;
-  /** Traceparents of further spans that it goes on from. */
+  /** Traceparents of further causes. */
   links?: readonly string[];
   attributes?: SpanAttributes;
 }
 
-/** Spans that their receiver did not take, and the code of the last error: a status of HTTP, or that of a system call. */
+/** Spans that their receiver refused, and the code of the last error: an HTTP status, or the code of a system call. */
 export interface LostSpans {
   spans: number;
   code: string;
 }
 
-/** Says whether the peer of a connection is a proxy of our own. */
+/** Whether the peer of a connection is one of our proxies. */
 export type Trusts = (remoteAddress: string | undefined) => boolean;
 
 export interface Tracer {
-  /** @returns the traceparent of the active span; undefined where none is, or it has ended */
+  /** @returns the traceparent of the active span; undefined if there is none, or it has ended */
   current(): string | undefined;
-  /** @returns the id of the active trace; undefined where none is, or it is not kept: nobody would find it */
+  /** @returns the id of the active trace; undefined if there is none, or if it is not sampled and cannot be found */
   traceId(): string | undefined;
-  /** Runs the work as a span, which is the active one meanwhile. An error makes it a failed one, by its code alone. */
+  /** Runs the work in a new active span. An error marks the span as failed, only by its code. */
   inSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T>;
-  /** The active span has failed, although its work goes on. */
+  /** Marks the active span as failed, although its work continues. */
   fail(error: unknown): void;
-  /** The span of the request gets its route, which is a pattern. */
+  /** Names the request's span by its route, which is a path pattern. */
   nameRequest(route: string): void;
-  /** From now on a traceparent counts that comes from these. */
+  /** From now on, traceparents of these peers count. */
   trust(trusts: Trusts): void;
-  /** From now on losses are told here, once a minute at most. */
+  /** From now on, reports losses to this function, once a minute at most. */
   reportLosses(tell: (lost: LostSpans) => void): void;
-  /** Sends what is left, for some seconds at most. */
+  /** Sends the remaining spans, within a few seconds. */
   stop(): Promise<void>;
 }
 
@@ -54,10 +57,10 @@ export function useTracer(used: Tracer | undefined): void {
 
 export const isTracing = (): boolean => tracer !== undefined;
 
-/** @returns what goes with facts, wakes and starts; undefined while tracing is off, or nothing is traced here */
+/** @returns the traceparent for facts, wakes and starts; undefined while tracing is off, or nothing is traced here */
 export const traceparent = (): string | undefined => tracer?.current();
 
-/** @returns the id of the active trace, if it is kept, for the log */
+/** @returns the id of the active trace, if it is sampled, for the log */
 export const traceId = (): string | undefined => tracer?.traceId();
 
 export function inSpan<T>(name: string, options: SpanOptions, work: () => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 /**
- * Variables of the environment. Each is declared once, by one of the functions here, with its meaning, its bounds and its default; what
- * reads it and what documents it are made of the same declaration.
+ * Environment variables. Each is declared once, by one of the functions here, with its meaning, its bounds and its default. The
+ * configuration and its documentation use the same declaration.
  */
 import { readFileSync } from 'node:fs';
 import { Secret } from '../core/secret.ts';
@@ -9,29 +9,29 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Variable<T> {
   readonly name: string;
-  /** What it is for, in Markdown. */
+  /** The purpose, in Markdown. */
   readonly meaning: string;
-  /** What it may be, in Markdown. */
+  /** The allowed values, in Markdown. */
   readonly kind: string;
-  /** Its default; undefined where there is none. */
+  /** The default; undefined if there is none. */
   readonly fallback: string | undefined;
   readonly isRequired: boolean;
-  /** Its value is printed nowhere, and may stand in a file: see {@link fileOf}. */
+  /** The value is never printed, and may be in a file: see {@link fileOf}. */
   readonly isSecret: boolean;
   /**
-   * @param given as it is set; undefined where it is not, and there is no default
-   * @returns the value, or what is wrong with it, without the value: "must be …"
+   * @param given the set text; undefined if it is not set and there is no default
+   * @returns the value, or the mistake without the value: "must be …"
    */
   readonly parse: (given: string | undefined) => Parsed<T>;
 }
 
-/** Where there is a mistake, `value` is a stand-in, with which reading goes on to the next. */
+/** If there is a mistake, `value` is a stand-in, with which reading continues to the next variable. */
 interface Parsed<T> {
   value: T;
   mistake?: string;
 }
 
-/** Declarations as a tree: what is read of them has its shape. */
+/** Declarations as a tree. The values that are read have the same shape. */
 export type Declarations = { readonly [name: string]: Variable<unknown> | Declarations };
 export type Read<D> = D extends Variable<infer T> ? T : { -readonly [K in keyof D]: Read<D[K]> };
 
@@ -46,7 +46,7 @@ export function variablesIn(declarations: Declarations): Variable<unknown>[] {
 /**
  * Reads the whole tree.
  * @param env an empty string counts as absent
- * @param problems gets a sentence for each mistake. Names only, never a value: a value may be a secret
+ * @param problems receives a sentence for each mistake. It contains names only, because a value may be a secret.
  */
 export function readVariables<const D extends Declarations>(
   declarations: D,
@@ -76,13 +76,13 @@ function readVariable(one: Variable<unknown>, env: Environment, problems: string
   return parse(undefined).value;
 }
 
-/** A secret, from its variable or from its file, and the name of the one that has it. */
+/** A secret, from its variable or from its file, and the name of the variable that was used. */
 function secretIn(name: string, env: Environment): { given: string | undefined; name: string } | { mistake: string } {
   const file = env[fileOf(name)] || undefined;
   if (file === undefined) return { given: env[name] || undefined, name };
   if (env[name]) return { mistake: `${name} and ${fileOf(name)} are both set: set one of them` };
   try {
-    // Editors and `echo` end a file with a new line.
+    // Editors and `echo` end a file with a line break.
     const given = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
     return given === '' ? { mistake: `${fileOf(name)} names a file that is empty` } : { given, name: fileOf(name) };
   } catch (error) {
@@ -92,10 +92,10 @@ function secretIn(name: string, env: Environment): { given: string | undefined; 
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'no code';
 
-/** What the functions below have in common. */
+/** The common part of the functions below. */
 interface Rule<T> {
   kind: string;
-  /** Returned in the place of a text that is missing or wrong. */
+  /** The result for a missing or invalid text. */
   standIn: T;
   /** @param given not empty */
   parse: (given: string) => Parsed<T>;
@@ -114,12 +114,12 @@ function declared<T>(name: string, meaning: string, { kind, standIn, parse, fall
   };
 }
 
-/** @returns the variable, which may be left out: it is undefined then */
+/** @returns the variable as an optional one, which is undefined if it is not set */
 export function optional<T>(of: Variable<T>): Variable<T | undefined> {
   return { ...of, isRequired: false, parse: (given) => (given === undefined ? { value: undefined } : of.parse(given)) };
 }
 
-/** @returns the variable, whose value is never printed, and may stand in a file */
+/** @returns the variable as a secret one, whose value is never printed, and may be in a file */
 export function secret<T>(of: Variable<T>): Variable<Secret<T>> {
   const parse = (given: string | undefined): Parsed<Secret<T>> => {
     const { value, ...mistake } = of.parse(given);
@@ -130,7 +130,7 @@ export function secret<T>(of: Variable<T>): Variable<Secret<T>> {
 
 interface TextOptions {
   readonly default?: string;
-  /** All of the text must match it. */
+  /** The whole text must match it. */
   readonly pattern?: RegExp;
 }
 
@@ -146,7 +146,7 @@ export function text(name: string, meaning: string, options: TextOptions = {}): 
   });
 }
 
-/** An address, or a name that ends before `<`, and an address; nothing behind it, such as a quote that was meant for a shell. */
+/** An address, or a name before `<` and an address. Nothing may follow, such as a quote that was meant for a shell. */
 const senders = /^[^<>]*<[^\s<>@"]+@[^\s<>@"]+>$|^[^\s<>@"]+@[^\s<>@"]+$/;
 
 /** The sender of mails. Without a default it must be set. */
@@ -168,7 +168,7 @@ export function filePath(name: string, meaning: string): Variable<string> {
 }
 
 interface CommandOptions {
-  /** Placeholders that the command must have, and all that it may have. */
+  /** `needs`: placeholders that the command must have. `knows`: all placeholders that it may have. */
   readonly needs: readonly string[];
   readonly knows: readonly string[];
 }
@@ -222,7 +222,7 @@ interface IntegerOptions {
   readonly to: number;
 }
 
-/** A whole number within bounds, which count as within. */
+/** A whole number from the lowest to the highest value, both inclusive. */
 export function integer(name: string, meaning: string, options: IntegerOptions): Variable<number> {
   const { default: fallback, from, to } = options;
   return declared(name, meaning, {
@@ -255,7 +255,7 @@ export function oneOf<T extends string>(
   });
 }
 
-/** Any of these words, separated by commas; none where it is not set. */
+/** Any of these words, separated by commas; empty if it is not set. */
 export function anyOf<T extends string>(name: string, meaning: string, of: readonly T[]): Variable<readonly T[]> {
   const each = `one of ${of.join(', ')}`;
   return {
@@ -266,11 +266,11 @@ export function anyOf<T extends string>(name: string, meaning: string, of: reado
 
 interface ListOptions<T extends string> {
   readonly accepts: ((item: string) => item is T) | ((item: string) => boolean);
-  /** What an item is, such as "a network such as 10.0.0.0/8". */
+  /** The description of an item, such as "a network such as 10.0.0.0/8". */
   readonly each: string;
 }
 
-/** A list, separated by commas; empty where it is not set. */
+/** A list, separated by commas; empty if it is not set. */
 export function list<T extends string = string>(
   name: string,
   meaning: string,
@@ -325,7 +325,7 @@ export function key(name: string, meaning: string, { bytes }: { readonly bytes: 
   });
 }
 
-/** Bytes in base64, several times, separated by commas, and none twice; empty where it is not set. */
+/** Several keys in base64, separated by commas, all different; empty if it is not set. */
 export function keys(
   name: string,
   meaning: string,
@@ -345,7 +345,7 @@ export function keys(
   };
 }
 
-/** Decoding passes over what is no base64: a key that was cut or mistyped must not become another key. */
+/** Decoding ignores characters that are not base64. A key that was cut or mistyped must not become another key. */
 function isKey(given: string, bytes: number): boolean {
   const value = Buffer.from(given, 'base64');
   return value.length === bytes && value.toString('base64') === given;

@@ -1,4 +1,4 @@
-/** The uses of the master keys: they encrypt secrets at rest, and derive one-time tokens, which are stored nowhere (ADR 40). */
+/** The uses of the master keys. They encrypt secrets at rest, and derive one-time tokens, which are stored nowhere (ADR 40). */
 import {
   createCipheriv,
   createDecipheriv,
@@ -14,46 +14,47 @@ import { Secret } from '../core/secret.ts';
 
 const nonceBytes = 12;
 const tagBytes = 16;
-/** The first byte of a sealed value that names its key. Values of releases before it begin with their nonce, which is random. */
+/** The first byte of a sealed value that names its key. Values of earlier releases begin with their random nonce. */
 const namingVersion = 1;
 const keyIdBytes = 4;
-/** Fewer can be guessed; there are no more. */
+/** Shorter MACs can be guessed; the hash has no more bytes. */
 const macBytes = { least: 16, most: 32 };
-/** Bytes at the beginning of a sealed value that say under which key it is: a version and the key's id. */
+/** The bytes at the beginning of a sealed value that name its key: a version and the key's id. */
 export const sealHeaderBytes = 1 + keyIdBytes;
 
 export interface Vault {
-  /** The id of the current key: 4 bytes, which tell nothing of the key itself. */
+  /** The id of the current key: 4 bytes, which reveal nothing of the key itself. */
   readonly keyId: Buffer;
-  /** How values begin that were sealed under each key that is given, the current one first. */
+  /** The beginnings of values that were sealed under each given key, the current key first. */
   readonly headers: readonly [Buffer, ...Buffer[]];
   /** AES-256-GCM; `context` (the row's id) is authenticated, so that a sealed value moved to another row does not open. */
   seal(text: string, context: string): Buffer;
   /**
-   * Opens under the key that the value names, or under each key by trial if it names none.
-   * @throws SealUnreadable if the value was altered, belongs to another context or was sealed under a key that is not given
+   * Opens under the key that the value names, or tries each key if it names none.
+   * @throws SealUnreadable if the value was altered, belongs to another context, or was sealed under a key that is not given
    */
   open(sealed: Buffer, context: string): string;
   /**
    * @param keyId of the key to derive with; the current one if absent
-   * @returns 32 bytes that only the holder of the key can tell from the label: the same for the same label and key
+   * @returns 32 bytes that only the holder of the key can compute from the label: always equal for the same label and key
    * @throws Error if no key with this id is given: ask {@link has} before
    */
   derive(label: string, keyId?: Buffer): Buffer;
-  /** @returns the ids of the keys that are given, the current one first */
+  /** @returns the ids of the given keys, the current one first */
   readonly keyIds: readonly Buffer[];
   /** @returns whether the key is given */
   has(keyId: Buffer): boolean;
   /**
    * @param bytes how many, 16 to 32
-   * @returns the beginning of what the label gives under the current key: what a token proves itself with
+   * @returns the first bytes of the derivation of the label under the current key: the proof of a token
    */
   mac(label: string, bytes: number): Buffer;
   /**
-   * @returns whether `mac` is the beginning of what the label gives under any of the keys, and has 16 to 32 bytes; compared in constant time
+   * @returns whether `mac` is the beginning of the label's derivation under any of the keys, and has 16 to 32 bytes; compared in constant
+   * time
    */
   matches(label: string, mac: Buffer): boolean;
-  /** As `derive`, with a key that stays when the master key changes: for what is stored, and must be found again. */
+  /** Like `derive`, with a key that does not change with the master key: for stored values that must be found again. */
   deriveLasting(label: string): Buffer;
 }
 
@@ -74,23 +75,21 @@ interface Key {
 }
 
 export interface VaultOptions {
-  /** Keys that were current before, or are to be current soon: they open and verify, and never seal. */
+  /** Keys that were current before, or will be current soon: they open and verify, and never seal. */
   former?: readonly Secret<Buffer>[];
   /** The key of `deriveLasting`, 32 bytes; the current master key's own if absent. */
   lasting?: Secret<Buffer>;
-  /**
-   * Sealed values name their key, so releases before ADR 40 cannot open them; if absent, they do when former keys are given.
-   */
+  /** Sealed values name their key, so releases before ADR 40 cannot open them. If absent, values name keys when former keys are given. */
   namesKeys?: boolean;
 }
 
 const keyFor = (masterKey: Secret<Buffer>, use: string, bytes = 32) =>
   Buffer.from(hkdfSync('sha256', masterKey.reveal(), Buffer.alloc(0), use, bytes));
 
-/** @returns the id that values sealed under the master key name: 4 bytes */
+/** @returns the id in values that are sealed under the master key: 4 bytes */
 export const keyIdOf = (masterKey: Secret<Buffer>): Buffer => keyFor(masterKey, 'key id', keyIdBytes);
 
-/** @returns the key that `deriveLasting` takes where this master key was the first of its database: 32 bytes */
+/** @returns the key of `deriveLasting` if this master key was the first of its database: 32 bytes */
 export const firstLastingKey = (masterKey: Secret<Buffer>): Secret<Buffer> => new Secret(keyFor(masterKey, 'derive'));
 
 /** @param masterKey 32 bytes; a key for each use is derived from it */
@@ -100,7 +99,7 @@ export function createVault(
 ): Vault {
   const current = keyOf(masterKey);
   const keys = [current, ...former.map(keyOf)];
-  // As objects: made anew for each call, they cost three times as much as the hash, and a mail has a dozen tokens.
+  // Key objects are created once: creating them for each call costs three times as much as the hash, and a mail has a dozen tokens.
   const lastingKey = createSecretKey(lasting.reveal());
   const withId = (id: Buffer) => keys.find((key) => key.id.equals(id));
 
@@ -118,7 +117,7 @@ export function createVault(
     },
     open(sealed, context) {
       const named = keys.find(({ header }) => sealed.subarray(0, sealHeaderBytes).equals(header));
-      // A nonce may look like a header: only the tag decides, so a value that names a key is tried as one of before, too.
+      // A nonce may look like a header. Only the tag decides, so a value that names a key is also tried as an older value.
       const text = named && opened(sealed, context, named, named.header);
       if (text !== undefined) return text;
       for (const key of keys) {
@@ -158,7 +157,7 @@ const isMacLength = (bytes: number) => bytes >= macBytes.least && bytes <= macBy
 
 const macOf = (key: KeyObject, label: string) => createHmac('sha256', key).update(label).digest();
 
-/** @param header what the value begins with; absent for a value that names no key @returns undefined if it does not open */
+/** @param header the beginning of the value; absent for a value that names no key @returns undefined if it does not open */
 function opened(
   sealed: Buffer,
   context: string,
@@ -174,7 +173,7 @@ function opened(
   try {
     return Buffer.concat([decipher.update(body.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8');
   } catch {
-    return undefined; // Node says no more of it than that it does not open
+    return undefined; // Node reports only that the value does not open
   }
 }
 

@@ -1,12 +1,12 @@
-/** Directories for files that a process works on: each goes with its work, or with the start of the next process. */
+/** Directories for the working files of a process. Each is removed after its work, or at the start of the next process. */
 import { lstat, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 
-/** The number of the process follows, and what makes the name unique. */
+/** The id of the process follows, and a unique suffix. */
 const prefix = 'club-learning-work-';
 const named = /^club-learning-work-(\d+)-\w+$/;
 
-/** @param root exists @returns what `work` returns @throws whatever it throws; the directory is gone then, too */
+/** @param root exists @returns the result of `work` @throws the error of `work`, after the directory is removed */
 export async function inWorkDirectory<T>(root: string, work: (directory: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(path.join(root, `${prefix}${process.pid}-`));
   try {
@@ -16,13 +16,13 @@ export async function inWorkDirectory<T>(root: string, work: (directory: string)
   }
 }
 
-/** @returns how many bytes may still be written there */
+/** @returns the number of free bytes */
 export async function freeBytes(root: string): Promise<number> {
   const { bavail, bsize } = await statfs(root);
   return bavail * bsize;
 }
 
-/** @returns how many bytes all files below a directory have; a file that goes meanwhile counts as none */
+/** @returns the bytes of all files below a directory; a file that disappears meanwhile counts as 0 */
 export async function bytesIn(directory: string): Promise<number> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const sizes = entries
@@ -36,11 +36,11 @@ export async function bytesIn(directory: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** Removes what killed processes have left, at the start of this one. A directory names its process; other directories are not ours. */
+/** Removes the directories of killed processes, at the start of this one. A directory names its process; other directories stay. */
 export async function removeAbandoned(root: string): Promise<void> {
   const abandoned = (await readdir(root)).filter((name) => {
     const [, pid] = named.exec(name) ?? [];
-    // In a container every start may have the same number.
+    // In a container every start may have the same process id.
     return pid !== undefined && (Number(pid) === process.pid || !isAlive(Number(pid)));
   });
   await Promise.all(abandoned.map((name) => rm(path.join(root, name), { recursive: true, force: true })));

@@ -91,7 +91,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('charges once for three requests at once with one id; the other two answer pending', async () => {
+    it('charges once for three simultaneous requests with one id; the other two answer pending', async () => {
       stripe.delayMs = 200;
       const id = newId();
       const answers = await Promise.all([buy(id), buy(id), buy(id)]);
@@ -152,7 +152,7 @@ describe('POST /v1/clubs/{clubId}/add-ons', () => {
   });
 
   describe('after a failover to a replica that lagged (BILL-6)', () => {
-    /** What was committed last is gone, and the processor still has the payment. */
+    /** Loses the last commit, while the processor still has the payment. */
     const lose = async (id: Id) => {
       const source = await testDatabase();
       await source.query(`DELETE FROM add_ons WHERE id = $1`, [id]);

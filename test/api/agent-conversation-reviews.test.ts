@@ -41,7 +41,7 @@ describe('agent conversation reviews', () => {
       expect(own.data[0].id).to.equal(first);
     });
 
-    it('200: omits deleted conversations and those of a removed student', async () => {
+    it('200: omits deleted conversations and conversations of a removed student', async () => {
       await classroom.remove(await talk());
       const other = await buildLearner(classroom.asked);
       await talk(other);

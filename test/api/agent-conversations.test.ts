@@ -191,7 +191,7 @@ describe('agent conversations', () => {
       const citationsOf = async (conversationId: Id) =>
         (await classroom.conversation(conversationId)).body.data.messages[1].citations;
 
-      it('gives lesson_id only for a lesson, media_id only for a file, and pages where they are known', async () => {
+      it('gives lesson_id only for a lesson, media_id only for a file, and pages if they are known', async () => {
         const { club } = classroom;
         const lessonId = (await buildCourse(club.id)).lessons[0]?.id ?? '';
         const file = await uploadFile(

@@ -1,4 +1,4 @@
-/** Deliveries that open an AI agent, a repository or a space: every way of access to a delivery is a way to what it opens. */
+/** Deliveries that open an AI agent, a repository or a space: every way of access to a delivery opens them. */
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { isEntitled } from '../../domain/access/enrollments/entitlement.ts';
@@ -112,7 +112,7 @@ describe('agent deliveries', () => {
     });
   });
 
-  /** What the classroom lists for the student: ids of agents. */
+  /** The agents that the classroom lists for the student: their ids. */
   async function agentsOf(token: string, clubId = club.id): Promise<Id[]> {
     const { data } = (await call('GET', `/v1/clubs/${clubId}/classroom/agents`, { token })).body;
     return data.map(({ id }: { id: Id }) => id);

@@ -101,7 +101,7 @@ describe('agent images', () => {
       return records;
     }
 
-    it('409 too_many_images: beyond 20 that are uploading, ready, or gone with an address; many at once', async () => {
+    it('409 too_many_images: beyond 20 uploading, ready, or erased with a valid address; many simultaneously', async () => {
       const ready = await uploadFile(uploader, picture);
       await uploadFile(uploader, { ...picture, bytes: Buffer.from('not a picture') }); // failed: its address is still good
       await reserved(16);
@@ -119,7 +119,7 @@ describe('agent images', () => {
     it('counts an image that is being processed', async () => {
       const [first] = await reserved(20);
       const source = await testDatabase();
-      // As its completion leaves it: it does not expire while it is processed.
+      // Its completion leaves it like this: it does not expire while it is processed.
       await source.query(`UPDATE media SET status = 'processing', erases_at = NULL WHERE id = $1`, [first?.id]);
       expectError(await reserving(uploader, picture), 'too_many_images');
     });
@@ -141,7 +141,7 @@ describe('agent images', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/complete, of an image', () => {
-    it('200 ready: is kept as JPEG, or PNG where it is transparent, of at most 1,600 pixels', async () => {
+    it('200 ready: is kept as JPEG, or PNG if it is transparent, of at most 1,600 pixels', async () => {
       const solid = (width: number, height: number, channels: 3 | 4 = 3) =>
         sharp({ create: { width, height, channels, background: channels === 3 ? 'teal' : '#0000' } });
       const kinds: [Buffer, string, number, number][] = [
@@ -210,7 +210,7 @@ describe('agent images', () => {
       expect((await completing(uploader, media.id)).body.data.status).to.equal('ready');
     });
 
-    it('answers several calls at once ready or processing, and any later call alike', async () => {
+    it('answers several simultaneous calls with ready or processing, and every later call equally', async () => {
       const { media, upload } = await reserve(uploader, picture);
       await put(upload, picture.bytes);
       // Addresses are signed anew each time.

@@ -156,7 +156,7 @@ describe('the limits of an agent', () => {
     expect(refusal.headers.get('retry-after')).to.equal(null);
   });
 
-  it('accepts 5 of 12 questions at once at a limit of 5', async () => {
+  it('accepts 5 of 12 simultaneous questions at a limit of 5', async () => {
     const classroom = await openAskingClassroom({ dailyLimit: 5 });
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => classroom.ask()));
     const accepted = outcomes.filter(({ status }) => status === 'fulfilled');
@@ -183,7 +183,7 @@ describe('the club’s AI budget', () => {
     return rows.map(({ micros }) => Number(micros));
   };
 
-  it('429 club_budget_exhausted: refuses every question where nothing may be spent', async () => {
+  it('429 club_budget_exhausted: refuses every question if nothing may be spent', async () => {
     const classroom = await withBudget(0);
     expectError(await classroom.refused({}), 'club_budget_exhausted');
     expect(await limitsOf(classroom)).to.include({ club_budget_exhausted: true, used: 0 });

@@ -100,7 +100,7 @@ describe('agent material', () => {
       expect((await put(await material())).status).to.equal(200);
     });
 
-    it('404: names field and position of what the club does not have, and changes nothing', async () => {
+    it('404: names the field and the position of unknown items, and changes nothing', async () => {
       const elsewhere = await buildClub();
       const foreign = await buildCourse(elsewhere.id, { modules: 1, lessons: 1 });
       const foreignFile = await buildMedia(elsewhere.id);

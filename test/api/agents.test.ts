@@ -89,7 +89,7 @@ describe('agents', () => {
         expect((await create(given)).body.data).to.include(given);
       });
 
-      it('gives equal names different public ids, also for ten at once', async () => {
+      it('gives equal names different public ids, also for ten at the same time', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ name: 'Bosun' })));
         const ids = answers.map(({ body }) => body.data.public_id);
         expect(ids).to.include.members(['bosun', 'bosun-2', 'bosun-5']);
@@ -108,7 +108,7 @@ describe('agents', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 public_id_taken: within the club, also for four at once; another club may use it', async () => {
+    it('409 public_id_taken: within the club, also for four at the same time; another club may use it', async () => {
       const body = { name: 'Bosun', public_id: 'bosun' };
       const answers = await Promise.all([1, 2, 3, 4].map(() => create(body)));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);

@@ -34,7 +34,7 @@ describe('answer streams', () => {
 
   const openStreams = async () => (await register.getSingleMetric('http_event_streams')?.get())?.values[0]?.value ?? 0;
 
-  /** The API notices a while later that a client has gone: those of other tests are counted until then. */
+  /** The API notices a while later that a client has gone. Until then, streams of other tests are counted. */
   async function noStreams(): Promise<void> {
     closeStreams();
     await until('all streams to be closed', { timeoutMs: 15 * second }, async () => (await openStreams()) === 0);
@@ -76,7 +76,7 @@ describe('answer streams', () => {
       expect(stream.headers).to.not.have.any.keys('content-encoding', 'content-length');
     });
 
-    it('sends the headers at once, also when there is nothing to send yet', async () => {
+    it('sends the headers immediately, also when there is nothing to send yet', async () => {
       const asked = await classroom.ask();
       await withApi({ streamHeartbeatMs: 600 * second }, async (base) => {
         const stream = await at(base).reattach(asked); // resolves with the headers; a comment would come in 10 minutes
@@ -317,12 +317,12 @@ describe('answer streams', () => {
       });
     });
 
-    it('a process that stops ends its streams at once, and another one continues them', async () => {
+    it('a process that stops ends its streams immediately, and another one continues them', async () => {
       const api = await startApi(await testConfig());
       const asked = await at(baseOf(api)).ask();
       await appendWords(asked.answerId, 'So far');
       await asked.stream.textOf(6);
-      await withoutTimersOf(5 * second, () => api.stop()); // nobody cuts it off
+      await withoutTimersOf(5 * second, () => api.stop()); // the process must end by itself
       expect(await asked.stream.ended).to.equal('whole');
       expect(asked.stream.events.map(({ event }) => event)).to.deep.equal(['accepted', 'delta']);
       const rest = await classroom.reattach(asked, 6);
@@ -399,7 +399,7 @@ describe('answer streams', () => {
       });
     });
 
-    it('a stream beyond those of the process, whoever has them; a refused question takes no place', async () => {
+    it('a stream beyond the limit of the process, whoever holds them; a refused question takes no permit', async () => {
       await withApi({ env: { STREAMS_PER_PROCESS: '1' } }, async (base) => {
         const other = askingOf(classroom.asked, await buildLearner(classroom.asked), base);
         const unknown = { conversation_id: newId() };

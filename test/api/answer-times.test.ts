@@ -14,7 +14,7 @@ import { testDatabase } from '../toolkit/stack/database.ts';
 const samples = 200;
 const tickMs = 250;
 const callsAtOnce = 10;
-/** By chance p is at most 0.01 in one of a hundred rounds; in each of three rounds, once in a million runs. A difference shows in all. */
+/** Chance gives p of at most 0.01 in one of a hundred rounds, and in each of three rounds once in a million runs. A difference shows in all. */
 const rounds = 3;
 
 describe('the time of an answer (DEC-63)', function () {
@@ -74,7 +74,7 @@ describe('the time of an answer (DEC-63)', function () {
     return best;
   };
 
-  /** As many requests for each address as it gets mails in an hour, by an API that answers without waiting for a tick. */
+  /** Makes as many requests for each address as it gets mails in an hour, with an API that answers without waiting for a tick. */
   const useUpMails = (path: string) => async (addresses: readonly Address[]) => {
     const left = addresses
       .flatMap((address) => Array.from({ length: requestRules.mailsAnHour }, () => address))

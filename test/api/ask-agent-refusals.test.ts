@@ -138,7 +138,7 @@ describe('a question that is not accepted', () => {
       await classroom.ask();
     });
 
-    it('accepts one of two questions at once in one conversation', async () => {
+    it('accepts one of two simultaneous questions in one conversation', async () => {
       for (let round = 0; round < 6; round++) {
         const { answerId, conversationId } = await classroom.ask();
         await endAnswer(answerId);
@@ -234,7 +234,7 @@ describe('a question that is not accepted', () => {
     }
   });
 
-  describe('several reasons at once: the first in order is told', () => {
+  describe('several reasons together: the first in order is reported', () => {
     /** Each makes one more reason, from the last to the first. */
     it('agent, feature, access, conversation, message, generation, images, daily limit, budget', async () => {
       const { club, asked, student } = classroom;

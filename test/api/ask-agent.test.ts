@@ -101,7 +101,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       expect(await locationOf(classroom)).to.equal(null);
     });
 
-    it('accepts one of three identical questions at once; the others get 409', async () => {
+    it('accepts one of three identical simultaneous questions; the others get 409', async () => {
       for (let round = 0; round < 6; round++) {
         const asked = { id: randomUUID() };
         const outcomes = await Promise.all([1, 2, 3].map(() => outcomeOf(() => classroom.ask(asked))));
@@ -109,7 +109,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
       }
     });
 
-    it('accepts one of two students who send the same id at once; the other gets 409', async () => {
+    it('accepts one of two students who send the same id at the same time; the other gets 409', async () => {
       const other = askingOf(classroom.asked, await buildLearner(classroom.asked));
       for (let round = 0; round < 10; round++) {
         const asked = { id: randomUUID() };
@@ -131,7 +131,7 @@ describe('POST /v1/clubs/{clubId}/classroom/agents/{publicId}/messages', () => {
     });
   });
 
-  describe('3. What can fail before generation returns JSON; otherwise the response is text/event-stream', () => {
+  describe('3. A failure before generation returns JSON; otherwise the response is text/event-stream', () => {
     it('answers a refusal as JSON with its status', async () => {
       const answer = await classroom.refused({ conversation_id: newId() });
       expect(answer.headers.get('content-type')).to.equal('application/json; charset=utf-8');
@@ -312,7 +312,7 @@ async function outcomeOf(ask: () => Promise<unknown>): Promise<string> {
   }
 }
 
-/** What the questions of a student have left. */
+/** The rows that a student's questions left. */
 async function traces({
   student,
 }: AskingClassroom): Promise<{ questions: number; charges: number; generating: number }> {

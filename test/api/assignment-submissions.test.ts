@@ -1,4 +1,4 @@
-/** What students hand in for assignments: files, sending, taking back, reviews and the queue of them. */
+/** Students' submissions for assignments: files, sending, taking back, reviews and their queue. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -52,7 +52,7 @@ describe('assignment submissions', () => {
   describe('POST /v1/clubs/{clubId}/classroom/assignment-files', () => {
     const picture = { file_name: 'My knot.png', mime: 'image/png' };
 
-    it('201: reserves a file whose size nobody has announced; complete finds it ready (ASG-4)', async () => {
+    it('201: reserves a file whose size was not announced; complete finds it ready (ASG-4)', async () => {
       const reserved = await student.reserve(picture);
       expect(reserved.status).to.equal(201);
       const { data, upload } = reserved.body;
@@ -80,7 +80,7 @@ describe('assignment submissions', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 too_many_files: beyond 20 unsent, also at once; sending makes room, images count apart', async () => {
+    it('409 too_many_files: beyond 20 unsent, also simultaneously; sending makes room, images count apart', async () => {
       const assignment = await assign({ maxFiles: 1 });
       const kept = await Promise.all(Array.from({ length: 18 }, file));
       const answers = await Promise.all(Array.from({ length: 5 }, () => student.reserve(picture)));
@@ -138,7 +138,7 @@ describe('assignment submissions', () => {
       expectError(await student.drop(idOf(next)), 'not_found');
     });
 
-    it('409 in_use: a file that is sent; 404: of somebody else, of agents and unknown; nothing changes', async () => {
+    it('409 in_use: a file that is sent; 404: of another person, of agents and unknown; nothing changes', async () => {
       const taken = await file();
       const id = await sent(await assign({ maxFiles: 1 }), { file_ids: [taken] });
       const others = await buildAssignmentFile(club.id, (await buildStudent(club.id)).id);
@@ -284,7 +284,7 @@ describe('assignment submissions', () => {
       expectError(await reviewer.approve(id, 2), 'submission_changed');
     });
 
-    it('409 submission_changed: a reviewed attempt, an earlier and a later number; 404: of somebody else', async () => {
+    it('409 submission_changed: a reviewed attempt, an earlier and a later number; 404: of another person', async () => {
       const assignment = await assign();
       const id = await sent(assignment);
       expectError(await student.withdraw(id, 2), 'submission_changed');
@@ -339,7 +339,7 @@ describe('assignment submissions', () => {
       expect(await usage()).to.deep.equal([]);
     });
 
-    it('409 submission_changed: an attempt that is not the last, is withdrawn or reviewed; nobody is mailed', async () => {
+    it('409 submission_changed: an attempt that is not the last, is withdrawn or reviewed; no one is mailed', async () => {
       const assignment = await assign();
       const id = await sent(assignment);
       const before = await rowCounts();

@@ -79,7 +79,7 @@ describe('assignments', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 assignment_limit_reached: the twenty-first of a lesson, also of several at once', async () => {
+    it('409 assignment_limit_reached: the twenty-first of a lesson, also of several at the same time', async () => {
       for (let number = 0; number < 18; number++) await assign();
       const answers = await Promise.all([create({}), create({}), create({}), create({})]);
       expect(answers.map(({ status }) => status)).to.have.members([201, 201, 409, 409]);
@@ -173,7 +173,7 @@ describe('assignments', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/classroom/lessons/{publicId}/assignments', () => {
-    it('200: with what the student has sent, and whether it is open: not closed, waiting or approved', async () => {
+    it('200: with the student’s work, and whether it is open: not closed, waiting or approved', async () => {
       const [open, waiting, returned, approved] = [await assign(), await assign(), await assign(), await assign()];
       const closed = await assign({ dueAt: new Date(0), closesAt: new Date(0) });
       const sentFor = (assignmentId: Id, status: 'submitted' | 'changes_requested' | 'approved') =>

@@ -30,7 +30,7 @@ interface Row {
   sessions: readonly Kind[];
   /** The roles that may call it under a club's path. */
   roles?: readonly Role[];
-  /** What a permitted caller gets for a good request about things that do not exist. */
+  /** The answer to a permitted caller's good request about records that do not exist. */
   answer: number | ErrorCode;
 }
 
@@ -408,15 +408,15 @@ const table: Record<OperationId, Row> = {
 
 interface Caller {
   token?: string | undefined;
-  /** Whose session it is, while it lives. */
+  /** The owner of the session, while it is valid. */
   kind?: Kind;
   /** In the club of the path; absent: outside. */
   role?: Role | 'student';
-  /** The club of the path, where it is not the one that the others call. */
+  /** The club of the path, if it differs from the club of the other callers. */
   clubId?: string;
 }
 
-/** Those who have no living session: the same for every operation. */
+/** Callers without a valid session, equal for every operation. */
 async function strangers(): Promise<Record<string, Caller>> {
   return {
     nobody: {},
@@ -450,7 +450,7 @@ async function callersOf(underClub: boolean, clubId: Id, ownerToken: string): Pr
   };
 }
 
-/** What the table says that this caller gets. */
+/** The answer that the table states for this caller. */
 function expected(operationId: OperationId, caller: Caller): number | ErrorCode {
   const { sessions, roles: permitted, answer } = table[operationId];
   const underClub = operationOf(operationId).pathParameters.includes('clubId');
@@ -585,7 +585,7 @@ describe('a change of membership', () => {
     expect(await rolesNow()).to.deep.equal({ [other.id]: 'owner' });
   });
 
-  it('takes effect at once, for a changed role and for a removed member', async () => {
+  it('takes effect immediately, for a changed role and for a removed member', async () => {
     const { id, owner } = await buildClub();
     const member = await buildMember(id, 'admin');
     const read = () => call('GET', `/v1/clubs/${id}/webhook-endpoints`, { token: member.token });

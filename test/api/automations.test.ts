@@ -184,7 +184,7 @@ describe('automations', () => {
       return body.data.problems.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`);
     };
 
-    it('200: names every one with its place, and none of a whole draft', async () => {
+    it('200: names every problem with its location, and none of a complete draft', async () => {
       const other = await buildClub();
       const foreign = (await callsOf(other)('POST', '/tags', { name: 'Crew' })).body.data.id;
       expect(
@@ -452,7 +452,7 @@ describe('automations', () => {
       expect(totals).to.deep.equal([1, 1, 1, 2]);
     });
 
-    it('409: takes nobody in by hand where the trigger is a fact, or while it is paused', async () => {
+    it('409: starts no student by hand if the trigger is a fact, or while it is paused', async () => {
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const request = { id: newId(), student_ids: [(await buildStudent(club.id)).id] };
       const onTag = await create(definition({ trigger: { kind: 'student_tagged', tag_ids: [tag] } }));

@@ -236,7 +236,7 @@ describe('pictures of students', () => {
   });
 
   describe('the last reservation wins', () => {
-    it('over an upload that has not been completed, and over one that a worker processes', async () => {
+    it('over an incomplete upload, and over an upload that a worker processes', async () => {
       const [first, second] = [await pictureOf(64, 64, 'blue'), await pictureOf(64, 64, 'red')];
       const uncompleted = await uploadBytes(uploader, first);
       const processed = await uploadBytes(uploader, first);
@@ -258,7 +258,7 @@ describe('pictures of students', () => {
     });
   });
 
-  it('what is no picture, broken or a bomb has failed, leaves nothing, and the one that is shown stays', async () => {
+  it('a file that is no picture, broken or a bomb fails, leaves nothing, and the shown picture stays', async () => {
     await uploadFile(uploader, portrait);
     const keys = await keysOf(club);
     const wrong: [string, Buffer][] = [

@@ -1,4 +1,4 @@
-/** What a bad body gets, from every operation that takes one: a clear error in the envelope, and nothing half-written. */
+/** Every operation answers a bad body with a clear error in the envelope, and writes nothing. */
 import { expect } from 'chai';
 import { gzipSync } from 'node:zlib';
 import type { ContractOperation } from '../../contract/contract.ts';
@@ -17,7 +17,7 @@ import {
   withBody as takingJson,
 } from '../toolkit/drive/every-operation.ts';
 
-/** What reads its body late judges its sender first: test/api/notice-bodies.test.ts. */
+/** Operations that read their body late check its sender first: test/api/notice-bodies.test.ts. */
 const withBody = takingJson.filter(({ readsBodyLate }) => !readsBodyLate);
 
 interface Case {

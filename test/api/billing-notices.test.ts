@@ -62,7 +62,7 @@ describe('POST /webhooks/billing', () => {
       expect(await planRow(club.id)).to.include({ plan: 'starter', status: 'active' });
     });
 
-    it('applies an event that came before the first one that names the club', async () => {
+    it('applies an event that came before the first event with the club’s name', async () => {
       const early = billingEvents.subscription('created', { ...about(), plan: 'starter', at: start });
       await postBillingEvent(api, early);
       expect([await outcomeOfEvent(early), await planRow(club.id)]).to.deep.equal(['unknown_club', undefined]);

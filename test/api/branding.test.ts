@@ -98,7 +98,7 @@ describe('a club’s own face (DEC-184)', () => {
     expect(policy('<p>No image</p>')).to.not.contain('img-src');
   });
 
-  it('keeps the logo from being deleted, and says where it is used', async () => {
+  it('keeps the logo from being deleted, and names its use', async () => {
     const id = await logo();
     await set({ logo_media_id: id });
     expectError(await call('DELETE', `/media/${id}`), 'in_use');

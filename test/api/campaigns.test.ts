@@ -32,7 +32,7 @@ describe('campaigns', () => {
   });
 
   describe('drafts', () => {
-    it('201: begins one with what is sent, as it is read afterwards', async () => {
+    it('201: creates a campaign with the sent fields, as it is read afterwards', async () => {
       const { status, body } = await send('POST', '/campaigns', {
         name: ' Spring  knots ',
         content,
@@ -113,7 +113,7 @@ describe('campaigns', () => {
       expectError(await send('GET', `/campaigns/${id}`), 'not_found');
     });
 
-    it('409: refuses to change or delete one that is scheduled, and leaves it as it is', async () => {
+    it('409: refuses to change or delete a scheduled campaign, and leaves it unchanged', async () => {
       const { id } = await create();
       await setSender();
       await buildStudent(club.id);
@@ -203,7 +203,7 @@ describe('campaigns', () => {
       expect(await problems(whole.id)).to.deep.equal([]);
     });
 
-    it('422: refuses to schedule one that would reach nobody, and says so under its place; writes nothing', async () => {
+    it('422: refuses to schedule a campaign without recipients, and says so at its field; writes nothing', async () => {
       await setSender();
       const tag = (await send('POST', '/tags', { name: 'Crew' })).body.data.id;
       const crew = { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] };
@@ -258,14 +258,14 @@ describe('campaigns', () => {
       await send('PATCH', `/students/${moved.id}`, { email: 'new@example.com' });
       await send('PATCH', `/students/${made.body.data.id}`, { email: 'bobby@example.com' });
       expect(await left()).to.deep.equal({ reached: 2, left_out: { unconfirmed: 0, suppressed: 1, unsubscribed: 0 } });
-      // As a process of an older release would: the key of the old address must not stay.
+      // A process of an older release would do this: the key of the old address must not stay.
       await source.query(`UPDATE students SET email = 'raw@example.com' WHERE id = $1`, [raw.id]);
       expect((await left()).reached).to.equal(2);
       await fillEmailKeys({ db, vault });
       expect(await left()).to.deep.equal({ reached: 1, left_out: { unconfirmed: 0, suppressed: 2, unsubscribed: 0 } });
     });
 
-    it('200: shows the copy of one student, and of nobody in particular', async () => {
+    it('200: shows the copy of one student, and a general copy', async () => {
       const { id: studentId } = await buildStudent(club.id, { name: 'Ada <Example>' });
       const { id } = await create();
       await setSender();
@@ -290,7 +290,7 @@ describe('campaigns', () => {
     it('200: describes 100 problems and counts all', async () => {
       const { id } = await create({ content: blocks(51, '{{'.repeat(5_000)) });
       const { problems, count } = (await send('GET', `/campaigns/${id}/problems`)).body.data;
-      expect([problems.length, count]).to.deep.equal([100, 255_002]); // nobody is reached, and there is no sender
+      expect([problems.length, count]).to.deep.equal([100, 255_002]); // no one is reached, and there is no sender
       const checks = (await send('GET', `/campaigns/${id}/checks`)).body.data;
       expect([checks.problems, checks.problem_count]).to.deep.equal([problems, count]);
       expectError(await send('POST', `/campaigns/${id}/schedule`, {}), 'invalid_request');
@@ -428,11 +428,11 @@ describe('campaigns', () => {
   describe('its previews (CAMP-46)', () => {
     const previews = async (id: Id) => (await send('GET', `/campaigns/${id}/previews`)).body.data.previews;
     const minute = 60_000;
-    /** @returns the answer to who opens the page, as a program or as a browser */
+    /** @returns the answer to a program or a browser that opens the page */
     const open = (url: string, accept = 'application/json') =>
       call('GET', new URL(url).pathname, { headers: { accept } });
 
-    it('200: shows contrasting students whom it would reach, and nobody else', async () => {
+    it('200: shows contrasting students whom it would reach, and no others', async () => {
       const gone = await buildStudent(club.id, { name: 'Gone 🎉' });
       const suppressed = await buildStudent(club.id, { name: 'Suppressed 🎉' });
       await buildStudent(club.id, { name: 'Pending 🎉', verified: false, openedBy: 'sign_up' });
@@ -595,7 +595,7 @@ describe('campaigns', () => {
       expect(found).not.to.have.property('html_bytes');
     });
 
-    it('200: warns of what mailboxes cut, and does not refuse to schedule it', async () => {
+    it('200: warns of contents that mailboxes cut, and does not refuse to schedule it', async () => {
       await setSender();
       const text = 'a rope '.repeat(1_400);
       const blocks = Array.from({ length: 11 }, () => ({ kind: 'text', text }));
@@ -658,7 +658,7 @@ describe('campaigns', () => {
       expect((await send('GET', `/campaigns/${other.id}/test-mails`)).body.total).to.equal(0);
     });
 
-    it('404: somebody of another club, an unconfirmed member and a student, all alike; writes nothing', async () => {
+    it('404: a person of another club, an unconfirmed member and a student, all alike; writes nothing', async () => {
       const { id } = await create();
       const unconfirmed = await buildMember(club.id, 'editor');
       await (
@@ -687,7 +687,7 @@ describe('campaigns', () => {
         ? { kind: 'refused', permanent: true, reply: '550 no such mailbox' }
         : { kind: 'accepted', reply: '250 ok' };
 
-    it('200: are nobody before the freeze; then each once over the pages, in frozen order, with a total', async () => {
+    it('200: are empty before the freeze; then each once over the pages, in frozen order, with a total', async () => {
       const draft = await create();
       const none = { data: [], total: 0 };
       expect((await send('GET', `/campaigns/${draft.id}/deliveries`)).body).to.deep.equal(none);

@@ -9,7 +9,7 @@ import { call, expectError, testApi, visible } from '../toolkit/drive/api.ts';
 import { certificateCalls, issueCertificateByHand, type CertificateRecord } from '../toolkit/drive/certificates.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';
 
-/** What browsers send. */
+/** The Accept header of browsers. */
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 const verify = (code: string, accept = 'application/json') =>
   call('GET', `/certificates/${code}`, { headers: { accept } });
@@ -214,7 +214,7 @@ describe('GET /certificates/{certificateCode}', () => {
     });
   });
 
-  it('200: shows since when it is revoked, but not why; a reissued one is valid again', async () => {
+  it('200: shows since when it is revoked, but not why; a reissued certificate is valid again', async () => {
     const { id, code } = await issueCertificateByHand(club);
     const revoked = (await certificateCalls(club, id).revoke('A secret reason.')).body.data;
     const { body } = await verify(code);

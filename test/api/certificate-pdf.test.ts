@@ -17,7 +17,7 @@ function printedModules(answer: Answer): number[] {
   const fills = readPdf(answer.bytes).fills.filter((fill) => fill.length > 0);
   const [ground] = fills.at(-2) ?? [];
   const squares = fills.at(-1) ?? [];
-  if (!ground) throw new Error('A code is drawn on its ground.');
+  if (!ground) throw new Error('The code has no background rectangle.');
   const [x, y, side] = ground;
   const module = Math.min(...squares.map(([, , , height]) => height));
   const size = Math.round(side / module) - 8;

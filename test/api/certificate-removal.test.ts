@@ -1,4 +1,4 @@
-/** What a student's correction and removal do to their certificates. */
+/** The effect of a student's correction and removal on their certificates. */
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';

@@ -201,7 +201,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/reissue', () => {
     expect((await reissue()).body.data).to.deep.equal({ ...before, version: 2 });
   });
 
-  it('two at once: versions 2 and 3', async () => {
+  it('two at the same time: versions 2 and 3', async () => {
     const club = await buildClub();
     const { reissue } = certificateCalls(club, (await issueCertificateByHand(club)).id);
     const answers = await Promise.all([reissue(), reissue()]);
@@ -225,7 +225,7 @@ describe('POST /v1/clubs/{clubId}/certificates/{certificateId}/revoke', () => {
     expect(await factsOf(club.id)).to.have.length(1);
   });
 
-  it('409: already revoked; of two at once one succeeds, and the first reason stays', async () => {
+  it('409: already revoked; one of two simultaneous calls succeeds, and the first reason stays', async () => {
     const club = await buildClub();
     const { revoke, read } = certificateCalls(club, (await issueCertificateByHand(club)).id);
     const answers = await Promise.all(['First', 'Second'].map(revoke));

@@ -37,7 +37,7 @@ describe('classroom', () => {
       ];
       for (const other of [draft, archived]) await buildLearner(other, learner);
       await revokeEnrollment(lost, await buildLearner(lost, learner));
-      await buildOpenCourse(club.id); // nobody's
+      await buildOpenCourse(club.id); // no one's
       await buildLesson(course, { published: false });
       await classroom.complete(first);
       const { status, body } = await classroom.courses();

@@ -76,7 +76,7 @@ describe('club plan', () => {
     const signUp = (email: string) =>
       call('POST', `/v1/clubs/${club.id}/classroom/sign-up`, { body: { name: 'Ada', email, password } });
 
-    it('402 limit_reached at sign-up: the same for a known e-mail, in a message without plan terms', async () => {
+    it('402 limit_reached at sign-up: an equal answer for a known e-mail, in a message without plan terms', async () => {
       const known = await buildStudent(club.id);
       const before = await rowCounts();
       const answers = [await signUp(`${newId()}@example.com`), await signUp(known.email)];

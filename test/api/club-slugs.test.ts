@@ -1,4 +1,4 @@
-/** The slugs of clubs: what anybody finds by one, how a club gets another one, and for how long a former one answers (ACC-8, ACC-9). */
+/** The slugs of clubs: the public data of a slug, changing a slug, and how long a former slug answers (ACC-8, ACC-9). */
 import { expect } from 'chai';
 import { createOrganization } from '../../domain/clubs/organizations.ts';
 import { updateClub } from '../../domain/clubs/settings.ts';
@@ -33,7 +33,7 @@ const slugsOf = async ({ id }: { id: Id }): Promise<Record<string, boolean>> => 
   return Object.fromEntries(rows.map(({ slug, former }) => [slug, former]));
 };
 const change = (club: TestClub, slug: string, more: object = {}) => callsOf(club)('PATCH', '', { slug, ...more });
-/** The same at any time: sessions do not last for 90 days. */
+/** A new session at each time, because sessions do not last for 90 days. */
 const changeAt = async ({ id }: TestClub, slug: string, at: number): Promise<string> => {
   const deps = await testDeps();
   return updateClub(deps, id, { slug }, new Date(at)).then(
@@ -51,7 +51,7 @@ describe('club slugs', () => {
   });
 
   describe('GET /v1/clubs/by-slug/{slug}', () => {
-    it('200: shows the whole record to anybody, and may be kept for a minute', async () => {
+    it('200: shows the whole record to anyone, and may be kept for a minute', async () => {
       const { status, body, headers } = await find(slug);
       expect(status).to.equal(200);
       expect(body).to.deep.equal({
@@ -105,7 +105,7 @@ describe('club slugs', () => {
       expect((await find(current)).status).to.equal(200);
     });
 
-    it('404: the same for what is no slug, unknown, reserved, expired', async () => {
+    it('404: an equal answer for an invalid, unknown, reserved and expired slug', async () => {
       await change(club, newSlug());
       const expired = slug;
       clock.advance(termMs + 1_000);
@@ -141,7 +141,7 @@ describe('club slugs', () => {
   });
 
   describe('PATCH /v1/clubs/{clubId} with a slug', () => {
-    it('200: changes what everybody reads from then on', async () => {
+    it('200: changes what everyone reads from then on', async () => {
       const student = await buildStudent(club.id);
       const delivery = await buildAccessDelivery(club.id);
       const link = await callsOf(club)('POST', '/registration-links', { name: 'Spring', delivery_ids: [delivery.id] });

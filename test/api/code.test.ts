@@ -30,7 +30,7 @@ const exchange = (clubId: Id, { email, codeId, code }: Asked, ip?: string) =>
     body: { club_id: clubId, email, code_id: codeId, code },
     ...(ip !== undefined && { ip }),
   });
-/** The same with another code. */
+/** The request with another code. */
 const wrong = (asked: Asked): Asked => ({
   ...asked,
   code: String((Number(asked.code) + 1) % 1_000_000).padStart(6, '0'),
@@ -41,7 +41,7 @@ const askFor = async (clubId: Id, email: string): Promise<Asked> => {
 };
 
 describe('POST /v1/auth/code', () => {
-  it('202: the same for a confirmed, an unconfirmed and an unknown e-mail and an unknown club', async () => {
+  it('202: an equal answer for a confirmed, an unconfirmed and an unknown e-mail and an unknown club', async () => {
     const club = await buildClub();
     const answers = [
       await request(club.id, (await buildStudent(club.id)).email),
@@ -124,21 +124,21 @@ describe('POST /v1/auth/code/exchange', () => {
     const student = await buildStudent(clubId);
     return { ...student, ...(await askFor(clubId, student.email)) };
   };
-  /** Uses up the day's wrong codes of an address, by codes that somebody else asked for. */
+  /** Uses up the day's wrong codes of an address, by codes that another person asked for. */
   const guessAway = async (email: string) => {
     for (let codes = 0; codes < wrongCodesADay / codeTries; codes++) {
       const other = wrong(await askFor(clubId, email));
       for (let tries = 0; tries < codeTries; tries++) await exchange(clubId, other);
     }
   };
-  /** What is counted by the day must not meet its turn on the way. */
+  /** Daily counts must not pass midnight during the test. */
   const beginAtNoon = () => clock.advance(36 * 60 * minute - (clock.now().getTime() % (24 * 60 * minute)));
   const failuresOf = async (email: string): Promise<number | undefined> => {
     const { db, vault } = await testDeps();
     const addressKey = codeFailureKey(clubId, addressKeyOf(vault, email));
     return (await db.source.manager.findOneBy(CodeFailureCount, { addressKey }))?.failures;
   };
-  /** Uses up the mails of an hour of somebody. @returns a request that is withheld, with the code that was mailed last */
+  /** Uses up a person's mails of an hour. @returns a request that is withheld, with the code that was mailed last */
   const askUntilWithheld = async ({ id, email }: { id: Id; email: string }): Promise<Asked> => {
     let { codeId } = await askFor(clubId, email);
     for (let times = 0; times < 5; times++) ({ codeId } = await askFor(clubId, email));
@@ -155,7 +155,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expectError(await exchange(clubId, asked), 'token_gone');
     });
 
-    it('one of two exchanges of one code at once opens a session', async () => {
+    it('one of two simultaneous exchanges of one code opens a session', async () => {
       const asked = await asking();
       let answers: Promise<Answer>[] = [];
       await withOpenTransaction(
@@ -291,7 +291,7 @@ describe('POST /v1/auth/code/exchange', () => {
       expectError(await exchange(clubId, asked), 'token_gone');
     });
 
-    it('counts twenty attempts at once until none is left', async () => {
+    it('counts twenty simultaneous attempts until none is left', async () => {
       const asked = await asking();
       await Promise.all(Array.from({ length: 20 }, () => exchange(clubId, wrong(asked))));
       const { db } = await testDeps();

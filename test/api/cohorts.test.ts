@@ -121,7 +121,7 @@ describe('cohorts of a course', () => {
       expect((await send('DELETE', `/cohorts/${two.id}`)).status).to.equal(204);
     });
 
-    describe('while somebody is enrolled in the cohort', () => {
+    describe('while a person is enrolled in the cohort', () => {
       let cohortId: Id;
       let grant: object;
       beforeEach(async () => {

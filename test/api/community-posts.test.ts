@@ -223,7 +223,7 @@ describe('posts of spaces', () => {
     expect(await bodiesOf(theirs.comments(kept.public_id))).to.deep.equal([['Aye'], 1]);
   });
 
-  it('a comment and the deletion of its post: whoever is first, no comment of somebody else vanishes', async () => {
+  it('a comment and the deletion of its post: in either order, no comment of another person vanishes', async () => {
     const [one, two] = [await published(), await published()];
     const lock = (id: Id) => sql`SELECT 1 FROM community_posts WHERE id = ${id} FOR UPDATE`;
     const [comment, deletion] = await inThisOrder(
@@ -352,7 +352,7 @@ describe('comments and reactions of posts', () => {
     expect((await theirs.deleteComment(publicId, comment)).status).to.equal(204);
   });
 
-  it('six kinds of reactions, once each by everybody, put and taken back as often as one likes (COMM-12)', async () => {
+  it('six kinds of reactions, once each by everyone, put and taken back repeatedly (COMM-12)', async () => {
     const { public_id: publicId } = await published();
     const comment = await commented(publicId);
     for (const kind of ['laugh', 'like', 'love', 'celebrate', 'insightful', 'support'])
@@ -372,7 +372,7 @@ describe('comments and reactions of posts', () => {
     expect((await mine.unreactToComment(publicId, comment)).body.data.reactions).to.deep.equal([]);
   });
 
-  it('`unread`: a visible post of somebody else after the mark; none that is muted, own or hidden (COMM-1)', async () => {
+  it('`unread`: a visible post of another person after the mark; not muted, own or hidden posts (COMM-1)', async () => {
     const spaces = communityOf({ clubId: club.id }, author);
     const unread = async () => (await spaces.read(space.id)).body.data.unread;
     const mark = () => spaces.markRead(space.id, clock.now());
@@ -636,7 +636,7 @@ describe('a student who is removed from the community', () => {
     expect(seen.body.data).to.include({ deleted: true, own: false });
   });
 
-  it('takes own replies along, and leaves no comment without words to which nobody else replied', async () => {
+  it('takes own replies along, and leaves no comment without words to which no one else replied', async () => {
     const post = await published(theirs);
     const comment = await commented(post.public_id, mine);
     clock.advance(1_000);

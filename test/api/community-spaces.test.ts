@@ -241,7 +241,7 @@ describe('community spaces of students', () => {
     expect((await own.join(space)).body.data).to.include({ joined: true, can_post: false, posting: 'admins' });
   });
 
-  it('403 not_entitled: joining a private space without access; 404 where it is hidden or archived', async () => {
+  it('403 not_entitled: joining a private space without access; 404 if it is hidden or archived', async () => {
     const locked = await created({ private: true });
     expectError(await own.join(locked), 'not_entitled');
     const hidden = await created({ private: true, hidden: true });
@@ -334,7 +334,7 @@ describe('community spaces of students', () => {
 describe('memberships follow access', () => {
   beforeEach(begin);
 
-  it('every way into a club makes members of spaces for everybody, in the same transaction (COMM-9)', async () => {
+  it('every way into a club makes members of spaces for everyone, in the same transaction (COMM-9)', async () => {
     const space = await buildSpace(club.id, { autoJoin: true, digestByDefault: true });
     await buildSpace(club.id);
     const email = `${newId()}@example.com`;
@@ -352,7 +352,7 @@ describe('memberships follow access', () => {
     expect(rows).to.deep.equal([{ space_id: space.id, digest: true }]);
   });
 
-  it('a grant joins private spaces that take everybody; revoked access leaves the count at once (COMM-8)', async () => {
+  it('a grant joins private spaces that take everyone; revoked access leaves the count now (COMM-8)', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const send = callsOf(club);
@@ -369,7 +369,7 @@ describe('memberships follow access', () => {
     expect((await own.read(space.id)).body.data).to.include({ joined: false, member_count: 0 });
   });
 
-  it('an import that gives a space joins all of it; a grant that is rolled back joins nobody', async () => {
+  it('an import that gives a space joins all of it; a grant that is rolled back joins no one', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const file = `email,name\n${newId()}@example.com,Cy\n${newId()}@example.com,Di\n`;
@@ -386,7 +386,7 @@ describe('memberships follow access', () => {
     expect(await membershipOf(space.id, student.id)).to.equal(undefined);
   });
 
-  it('access that begins or ends by itself is counted within the hour; `joined` follows at once (COMM-8)', async () => {
+  it('access that begins or ends by time is counted within the hour; `joined` follows directly (COMM-8)', async () => {
     const space = await buildSpace(club.id, { private: true, autoJoin: true });
     const deliveryId = await buildSpaceDelivery(space);
     const { db } = await testDeps();
@@ -469,7 +469,7 @@ describe('memberships follow access', () => {
     expect(await memberCount(space)).to.equal(1);
   });
 
-  it('a space that becomes private counts who has access, and everybody again when it is open', async () => {
+  it('a space that becomes private counts students with access, and everyone again when it is open', async () => {
     const space = await buildSpace(club.id);
     const deliveryId = await buildSpaceDelivery(space);
     await buildEnrollment(club.id, { studentId: student.id, deliveryId });

@@ -60,7 +60,7 @@ describe('courses', () => {
         expect(new Set(made).size).to.equal(7);
       });
 
-      it('gives ten equal titles at once ten public ids', async () => {
+      it('gives ten simultaneous equal titles ten public ids', async () => {
         const answers = await Promise.all(Array.from({ length: 10 }, () => create({ title: 'Knots' })));
         expect(new Set(answers.map(({ body }) => body.data.public_id)).size).to.equal(10);
       });
@@ -76,7 +76,7 @@ describe('courses', () => {
         expect((await callsOf(await buildClub())('POST', '/courses', body)).status).to.equal(201);
       });
 
-      it('public_id_taken: of four at once with one public id one succeeds', async () => {
+      it('public_id_taken: one of four simultaneous requests with one public id succeeds', async () => {
         const answers = await Promise.all([1, 2, 3, 4].map(() => create({ title: 'Knots', public_id: 'knots' })));
         expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);
       });

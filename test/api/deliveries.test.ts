@@ -114,7 +114,7 @@ describe('deliveries', () => {
       expect((await send('PATCH', path, { access_days: 0 })).body.data).to.not.have.property('access_days');
     });
 
-    it('200: changes what it opens while nobody is enrolled; accepts the same opening always', async () => {
+    it('200: changes what it opens while no one is enrolled; accepts the same opening always', async () => {
       const [course, cohort] = [await buildCourse(club.id), { id: '' }];
       cohort.id = (await buildCohort(club.id, course.id)).id;
       const delivery = await buildAccessDelivery(club.id);

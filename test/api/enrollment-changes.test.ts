@@ -38,7 +38,7 @@ describe('changes of an enrollment', () => {
       ]);
     });
 
-    it('four at once: one access.revoked', async () => {
+    it('four at the same time: one access.revoked', async () => {
       await Promise.all([1, 2, 3, 4].map(() => change('revoke')));
       expect(await types()).to.deep.equal(['access.revoked']);
     });

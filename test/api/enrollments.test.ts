@@ -132,7 +132,7 @@ describe('enrollments', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409: ten grants at once give one enrollment and one fact', async () => {
+    it('409: ten grants at the same time give one enrollment and one fact', async () => {
       const { id } = await buildAccessDelivery(club.id);
       const answers = await Promise.all(Array.from({ length: 10 }, () => grant(id)));
       expect(answers.filter(({ status }) => status === 201)).to.have.length(1);

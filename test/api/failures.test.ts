@@ -1,4 +1,4 @@
-/** What a caller and an operator see when the service itself fails: no stack, no SQL, no path, and nobody's data. */
+/** When the service itself fails, callers and operators see no stack, no SQL, no path, and no personal data. */
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import type { ApiDeps } from '../../api/middleware/context.ts';
@@ -13,7 +13,7 @@ import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/race
 import { serveApp, type ServedApp } from '../toolkit/stack/app.ts';
 import { rowCounts, testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
-/** What must not be seen, in an answer or in the log: ways into the machine, the statement, the caller's own data. */
+/** Must not appear in an answer or in the log: paths of the machine, the statement, the caller's own data. */
 const betraying =
   /node_modules|file:\/\/|\/(?:domain|platform)\/|\.ts:\d|\bat \w+ \(|SELECT|INSERT|UPDATE|relation|syntax|constraint/i;
 

@@ -23,7 +23,7 @@ import {
 const codeOf = ({ status, body }: Answer): number | string => (status < 400 ? status : body.error.code);
 const tokenOf = (club: FurnishedClub, kind: CallerKind) => (kind === 'student' ? club.student : club.owner).token;
 
-/** The ids of the path, the club's own record at each place but those that are named otherwise. */
+/** The ids of the path: the club's own records, except the ids that are given. */
 function idsFor(
   operation: ContractOperation,
   kind: CallerKind | undefined,
@@ -34,7 +34,7 @@ function idsFor(
   return { clubId: own.id, ...Object.fromEntries(records), ...others };
 }
 
-/** What a good request about the club's own records carries. @param named what its body names besides its example */
+/** The contents of a good request about the club's own records. @param named the records in its body besides its example */
 function carriedBy(
   operation: ContractOperation,
   kind: CallerKind | undefined,
@@ -79,9 +79,9 @@ function choicesOf<T>(items: readonly T[]): T[][] {
 }
 
 describe('ids of another club', () => {
-  /** Whose records are named. */
+  /** The club whose records are named. */
   let foreign: FurnishedClub;
-  /** Who reads. Each write has a club of its own, because it changes its records in the end. */
+  /** The club that reads. Each write has its own club, because it changes its records in the end. */
   let reader: FurnishedClub;
   let theirRows: Record<string, string[]>;
   const lendIds = async () => {
@@ -93,7 +93,7 @@ describe('ids of another club', () => {
     reader = await buildFurnishedClub();
   });
   afterEach(async function () {
-    // What has changed the other club once must not fail the tests after it.
+    // A change of the other club must not fail the tests after it.
     if (this.currentTest?.isFailed()) await lendIds();
   });
   const callerOf = async ({ method }: ContractOperation) => (method === 'get' ? reader : buildFurnishedClub());
@@ -171,14 +171,14 @@ describe('ids of another club', () => {
   });
 
   describe('as the id that a caller chooses: nothing of the other club is touched', () => {
-    /** Whose ids they are, and the answer; those of add-ons are judged only where there is a processor (add-ons.test.ts). */
+    /** The owner of the ids, and the answer. Add-ons are judged only if there is a processor (add-ons.test.ts). */
     const outcomes: Partial<Record<OperationId, [RecordName, number | string]>> = {
       awardPoints: ['award', 201],
       askAgent: ['question', 'message_exists'],
       buyAddOn: ['addOn', 'not_configured'],
       publishSpacePost: ['post', 'post_exists'],
       publishPostComment: ['postComment', 'post_exists'],
-      enrollInAutomation: ['award', 202], // where it starts nobody: the students are the other's, too
+      enrollInAutomation: ['award', 202], // starts no student, because the students are the other club's, too
     };
     for (const operation of clubOperations.filter(choosesId)) {
       it(nameOf(operation), async () => {
@@ -196,7 +196,7 @@ describe('ids of another club', () => {
     }
   });
 
-  describe('where no record is named: the answer is the same when there is a further club', () => {
+  describe('without a named record: the answer does not depend on another club', () => {
     const readings = clubOperations.filter(
       ({ method, pathParameters }) => method === 'get' && pathParameters.length === 1,
     );

@@ -1,4 +1,4 @@
-/** What comes with an account: the deliveries of an invitation, and the free ones of a sign-up. */
+/** Deliveries that come with an account: those in an invitation, and free ones at sign-up. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildAccessDelivery } from '../toolkit/builders/access.ts';

@@ -1,4 +1,4 @@
-/** What a student does not see: every operation of the classroom answers it like what does not exist, and writes nothing. */
+/** Every operation of the classroom answers hidden records like missing ones, and writes nothing. */
 import { expect } from 'chai';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { completionsOf } from '../toolkit/assert/facts.ts';

@@ -1,4 +1,4 @@
-/** What holds for every request, whatever it asks for: paths, methods, headers, origins, request ids. */
+/** Rules for every request: paths, methods, headers, origins, request ids. */
 import { expect } from 'chai';
 import { newId } from '../../platform/core/ids.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';

@@ -115,7 +115,7 @@ describe('POST /v1/clubs/{clubId}/members', () => {
       expect(session.body.data.administrator.organizations[0].role).to.equal('admin');
     });
 
-    it('leaves one open invitation of four at once to one e-mail', async () => {
+    it('leaves one open invitation of four simultaneous ones to one e-mail', async () => {
       const email = someone();
       const answers = await Promise.all([1, 2, 3, 4].map(() => invite(club, email)));
       expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201]);
@@ -248,7 +248,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
   });
 
   describe('410', () => {
-    it('used, expired, unknown tokens and those of another purpose get the same bytes', async () => {
+    it('used, expired, unknown tokens and tokens of another purpose get the same bytes', async () => {
       const used = await invited();
       await accept({ token: used.token, ...person });
       const email = someone();
@@ -266,7 +266,7 @@ describe('POST /v1/auth/admin/invitations/accept', () => {
       expect(new Set(answers.map(visible)).size).to.equal(1);
     });
 
-    it('two of three at once with one token; one account is created', async () => {
+    it('two of three simultaneous requests with one token; one account is created', async () => {
       const { email, token } = await invited();
       const answers = await Promise.all([1, 2, 3].map(() => accept({ token, ...person })));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 410, 410]);

@@ -152,7 +152,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     }
   });
 
-  it('is that of the page behind a way out', async () => {
+  it('is that of the page behind an unsubscribe link', async () => {
     const page = async () => {
       const token = wayOutToken(deps.vault, { kind: 'campaigns', studentId: student.id });
       const at = `/v1/clubs/${club.id}/classroom/mail/unsubscribe/${token}`;
@@ -205,7 +205,7 @@ describe('the language of people and clubs (DEC-183)', () => {
     expect(await refusal('*')).to.equal('Este clube não pode receber mais estudantes no momento. Fale com o clube.');
   });
 
-  it('401 for who is nobody', async () => {
+  it('401 without a session', async () => {
     expectError(await call('PATCH', '/v1/me', { body: { language: 'de' } }), 'unauthenticated');
     const { token } = await buildAdministrator();
     expectError(await call('PATCH', '/v1/auth/session', { token, body: { language: 'de' } }), 'unauthenticated');

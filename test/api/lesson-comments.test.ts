@@ -94,7 +94,7 @@ describe('lesson comments', () => {
         expect((await classroom.comment(lesson, 'number 11')).status).to.equal(201);
       }));
 
-    it('429: ten of twenty comments at once', () =>
+    it('429: ten of twenty simultaneous comments', () =>
       withClockStopped(async () => {
         const answers = await Promise.all(
           Array.from({ length: 20 }, (_, index) => classroom.comment(lesson, `${index}`)),

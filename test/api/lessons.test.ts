@@ -43,7 +43,7 @@ describe('lessons', () => {
       expect((await write('GET', `/lessons/${id}`)).body).to.deep.equal(body);
     });
 
-    it('201: keeps every given field, and publishes at once if asked', async () => {
+    it('201: keeps every given field, and publishes immediately if asked', async () => {
       const given = { title: 'Carrick bend', content: '# How', public_id: 'Bends_1', points: 10, published: true };
       const { data } = (await create(given)).body;
       expect(data).to.include({ ...given, published_at: data.created_at });

@@ -22,7 +22,7 @@ interface Shown {
 }
 
 describe('the mail domain of a club (CAMP-40)', () => {
-  /** What the name server knows of each name; other names it has never heard of. */
+  /** The records of the name server; other names are unknown. */
   const zone = new Map<string, readonly string[] | 'failure'>();
   let names: NameServer;
   let settings: MailDomainSettings;
@@ -104,7 +104,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
     expect(states(await check())).to.deep.equal(['proven', 'dkim ok', 'spf ok', 'dmarc ok']);
   });
 
-  it('200: the same domain again keeps its key and its proof; another one has to be proven anew', async () => {
+  it('200: the same domain again keeps its key and its proof; another domain must be proven again', async () => {
     publish(await set());
     const proven = await check();
     const again = await set('KNOTS.example', { local_part: 'crew' });
@@ -162,7 +162,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
       publish(shown);
       const proven = await lookAt(looksAt.getTime());
       expect(proven).to.deep.equal({ done: false, at: looksAt.getTime() + 24 * hour, status: 'proven' });
-      // Woken early, it asks nobody.
+      // Woken early, it asks no name server.
       const asked = names.questions.length;
       expect(await lookAt(looksAt.getTime() + hour)).to.deep.equal(proven);
       expect(names.questions).to.have.length(asked);
@@ -203,7 +203,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
         'Feedback-ID': '1:2:campaign:platform',
       },
     };
-    /** What the mailbox got of a message that is written from the club's domain. */
+    /** The mailbox's copy of a message from the club's domain. */
     const received = async () => {
       publish(await set());
       await check();
@@ -226,7 +226,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
       );
     };
 
-    it('passes, is aligned, and is over the way out, but not over what providers write anew', async () => {
+    it('passes, is aligned, and is over the unsubscribe link, but not over headers that providers replace', async () => {
       const source = await received();
       const verified = await verify(source);
       expect(verified).to.include({ result: 'pass', aligned: 'knots.example' });
@@ -245,7 +245,7 @@ describe('the mail domain of a club (CAMP-40)', () => {
         expect(lines).to.include(`${name.toLowerCase()}: ${value}`);
     });
 
-    it('survives another Message-ID and Date, and fails where somebody changes the way out', async () => {
+    it('survives another Message-ID and Date, and fails if a person changes the unsubscribe link', async () => {
       const source = await received();
       const anew = source
         .replace(/^Message-ID: .*$/m, 'Message-ID: <0100-provider@ses.example>')

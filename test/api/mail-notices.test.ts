@@ -92,7 +92,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await statistics()).to.deep.equal({ sent: 3, failed: 0, delivered: 2, bounced: 1, complained: 0 });
     expect(await suppressions()).to.deep.equal(['bounce']);
   });
-  /** Of this test alone: all campaigns of the file share a table. */
+  /** Unique for this test, because all campaigns of the file share a table. */
   const campaign = () => String(sentAt.getTime());
 
   it('takes the last of two mails to which a mail server gave the same id', async () => {
@@ -172,7 +172,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(answers.map(({ status }) => status).filter((status) => status === 429)).to.deep.equal([]);
   });
 
-  it('turns an outcome that nobody knew into sent, and lets no other mail go out for it (CAMP-14)', async () => {
+  it('turns an unknown outcome into sent, and lets no other mail go out for it (CAMP-14)', async () => {
     await send(3, (place) =>
       place === 2 ? { kind: 'refused', permanent: false, reply: '451 later' } : { kind: 'unknown' },
     );
@@ -230,7 +230,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await suppressions()).to.deep.equal(['complaint', 'complaint']);
   });
 
-  it('a repetition suppresses nobody again whom the club has lifted', async () => {
+  it('a repetition does not suppress an address again that the club has lifted', async () => {
     await send(1);
     await tell(event('bounced', mailOf(0), later(1)));
     await deps.db.source.query(`DELETE FROM mail_suppressions WHERE club_id = $1`, [club.id]);
@@ -265,7 +265,7 @@ describe('notices of mail providers (CAMP-15)', () => {
     expect(await statistics()).to.include({ delivered: 1 });
   });
 
-  it('gives a repeated request at once the same result as one', async () => {
+  it('gives a simultaneous repeated request the result of one request', async () => {
     await send(5);
     const events = mails.flatMap((mail) => [event('delivered', mail, later(1)), event('bounced', mail, later(2))]);
     await Promise.all([tell(...events), tell(...events.toReversed()), tell(...events), tell(...events.toReversed())]);

@@ -109,7 +109,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('302: leads where the link leads, whoever follows it, and notes the first time', async () => {
+  it('302: redirects to the link’s target, no matter who follows it, and records the first time', async () => {
     await send();
     const { links } = addressesIn(mail);
     const { status, headers, text } = await visit(`${links[1]}?fbclid=x`);
@@ -158,7 +158,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('counts recipients, not visits, also where they come at once', async () => {
+  it('counts recipients, not visits, also if they come at the same time', async () => {
     const mails = await send('all', 3);
     await Promise.all(
       mails.flatMap((one) => {
@@ -192,7 +192,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     expect(await times()).to.include({ openedAt: null, clickedAt: null });
   });
 
-  it('is tracked in text as in HTML; a link that says who follows it, and the way out, are not', async () => {
+  it('is tracked in text as in HTML; a link that says who follows it, and the unsubscribe link, are not', async () => {
     await send();
     const { links } = addressesIn(mail);
     expect(links).to.have.length(2);
@@ -200,7 +200,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     expect(mail.message.html).to.contain('https://example.com/?who=').and.to.contain('/classroom/mail/unsubscribe/');
   });
 
-  it('has no picture where the club tracks clicks alone, and no address of ours where it tracks nothing', async () => {
+  it('has no picture if the club tracks only clicks, and no address of ours if it tracks nothing', async () => {
     await send('clicks');
     expect(addressesIn(mail)).to.deep.include({ picture: undefined });
     expect(addressesIn(mail).links).to.have.length(2);
@@ -246,7 +246,7 @@ describe('visits to the addresses of mails (CAMP-13)', () => {
     });
   });
 
-  it('proves that a mail arrived of which nobody knew (CAMP-14)', async () => {
+  it('proves the arrival of a mail with an unknown outcome (CAMP-14)', async () => {
     const { mails, ...sent } = await sendCampaign({ count: 1, now: clock.now() }, () => ({ kind: 'unknown' }));
     ({ club, campaignId } = sent);
     [mail] = mails as [SentMail];

@@ -31,7 +31,7 @@ describe('mails', function () {
 
   const mailTo = (email: string, timeoutMs = 10 * second): Promise<Message> =>
     mailbox.waitFor(({ to }) => to.includes(email.toLowerCase()), timeoutMs);
-  /** The one link of a mail: the same in its text and in its HTML. */
+  /** The one link of a mail, equal in its text and its HTML. */
   const linkIn = ({ text, html = '' }: Message): URL => {
     const [, link = ''] = /(https?:\/\/\S+)/.exec(text) ?? [];
     const [, href = ''] = /href="([^"]+)"/.exec(html) ?? [];

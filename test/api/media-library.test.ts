@@ -39,7 +39,7 @@ describe('the media library', () => {
   const refer = (body: object) =>
     send('POST', ['references'], { provider: 'external', external_id: 'https://knots.org/', title: 'Knots', ...body });
 
-  /** Of each screen type one. */
+  /** One file of each screen type. */
   async function buildTypes() {
     const source = await testDatabase();
     const types = { video: ['video', 'video/mp4'], image: ['image', 'image/png'], audio: ['audio', 'audio/mpeg'] };
@@ -220,7 +220,7 @@ describe('the media library', () => {
       expect(await indexed()).to.deep.equal([{ title: 'New' }]);
       await edit(id, { archived: true });
       expect(await indexed()).to.deep.equal([]);
-      expect((await give()).status).to.equal(200); // where it is used, it stays
+      expect((await give()).status).to.equal(200); // the file stays in its uses
       expectError(
         await call('PUT', `/v1/clubs/${club.id}/agents/${(await buildAgent(club.id)).id}/material`, {
           token: club.owner.token,
@@ -261,7 +261,7 @@ describe('the media library', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/media/references', () => {
-    it('201: is ready at once, with the id that the address holds, no bytes and no download_url (MED-9)', async () => {
+    it('201: is ready immediately, with the id that the address holds, no bytes and no download_url (MED-9)', async () => {
       const folder = await makeFolder('Folder');
       const answer = await refer({
         provider: 'videosite1',
@@ -404,7 +404,7 @@ describe('the media library', () => {
       expect((await move(topOfThree, ten[6] ?? '')).status).to.equal(200);
     });
 
-    it('two moves at once that would make a cycle together: the later is refused, whichever it is', async () => {
+    it('two simultaneous moves that would form a cycle together: the later is refused, whichever it is', async () => {
       const [one, two] = [await makeFolder('one'), await makeFolder('two')];
       const lock = sql`SELECT pg_advisory_xact_lock(hashtextextended('media folders ' || ${club.id}::text, 0))`;
       const [first, second] = await inThisOrder(
@@ -416,7 +416,7 @@ describe('the media library', () => {
       expectError(second, 'folder_cycle');
     });
 
-    it('a file that is moved in and a deletion at once: neither is lost, and no transaction ends early', async () => {
+    it('a simultaneous move into a folder and its deletion: neither is lost, no transaction ends early', async () => {
       const folder = await makeFolder('A');
       const files = await Promise.all(Array.from({ length: 4 }, () => buildMedia(club.id)));
       const answers = await Promise.all([
@@ -495,7 +495,7 @@ describe('the media library', () => {
   });
 });
 
-/** What folders may be: the rules alone, without a database. */
+/** The rules of folders, without a database. */
 class FolderModel {
   readonly folders = new Map<Id, { parent: Id | null; name: string }>();
 

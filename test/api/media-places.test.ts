@@ -45,7 +45,7 @@ describe('places that use files of the library', () => {
     ((await call('GET', `/media/${id}/usage`)).body.data as { kind: string; id: Id; title: string }[]).map(
       ({ kind, title }) => `${kind} ${title}`,
     );
-  /** As if it had been uploaded: what an upload does is told elsewhere. */
+  /** A file as if it had been uploaded; other tests cover uploads. */
   const image = () => buildMedia(club.id, { title: 'knot.png', mime: 'image/png', bytes: png(4, 4) });
 
   describe('lessons (MED-19)', () => {
@@ -234,7 +234,7 @@ describe('places that use files of the library', () => {
     );
   });
 
-  /** Writes a place so that it names these files, or takes it away. What is refused changes nothing. */
+  /** Writes a place so that it names these files, or takes it away. A refusal changes nothing. */
   async function edit(places: Map<string, Id>, kind: string, name: string, ids: Id[] | undefined): Promise<void> {
     const id = places.get(name);
     const at: Record<string, [create: string, change: string, body: object]> = {

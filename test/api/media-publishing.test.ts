@@ -41,14 +41,14 @@ describe('publishing (MED-25)', () => {
   const read = async (id: Id) => (await call('GET', `/media/${id}`)).body.data;
   const file = async (words = 'How to tie it.', title = 'Nó “um”.txt'): Promise<Id> =>
     (await buildMedia(club.id, { title, bytes: words })).id;
-  /** Public at once. */
+  /** Publishes a file immediately. */
   const published = async (id: Id): Promise<Id> => {
     expect((await publish(id)).status).to.equal(202);
     expect(await movedFile(id)).to.deep.equal({ done: true, outcome: 'public' });
     return id;
   };
   const open = (id: Id, role = 'preview'): Promise<Answer> => request('GET', `/public/media/${id}/${role}`);
-  /** What anybody gets who follows the lasting address. */
+  /** The answer to a request of the permanent address. */
   const followed = async (id: Id, headers: Record<string, string> = {}) => {
     const answer = await open(id);
     expect(answer.status).to.equal(302);
@@ -64,7 +64,7 @@ describe('publishing (MED-25)', () => {
     (await testDatabase()).query<object[]>(`SELECT visibility FROM media_moves WHERE club_id = $1`, [club.id]);
 
   describe('POST /v1/clubs/{clubId}/media/{mediaId}/publish and /unpublish', () => {
-    it('202: wakes one run, whoever repeats it; the file is private until it has moved', async () => {
+    it('202: wakes one run, no matter who repeats it; the file is private until it has moved', async () => {
       const id = await file();
       const [one, two] = [await publish(id), await publish(id)];
       expect([one.status, two.status, one.body.data.visibility]).to.deep.equal([202, 202, 'private']);
@@ -78,7 +78,7 @@ describe('publishing (MED-25)', () => {
       expect([(await publish(id)).body.data.visibility, await moves()]).to.deep.equal(['public', []]);
     });
 
-    it('anybody reads a public file at a lasting address, by its name, in ranges; downloads are signed', async () => {
+    it('anyone reads a public file at a lasting address, by its name, in ranges; downloads are signed', async () => {
       const id = await published(await file());
       const record = await read(id);
       expect(record.visibility).to.equal('public');
@@ -147,7 +147,7 @@ describe('publishing (MED-25)', () => {
       expect(await leftovers()).to.deep.equal([]);
     });
 
-    it('nothing of a page or a drawing runs: the one is text, the other is downloaded', async () => {
+    it('no script of a page or a drawing runs: the page is text, the drawing is downloaded', async () => {
       const [page, drawing] = [await file('<script>alert(1)</script>', 'a.html'), await file('<svg/>', 'a.svg')];
       await alter('media', page, { mime: 'text/html' });
       await alter('media', drawing, { mime: 'image/svg+xml' });
@@ -206,7 +206,7 @@ describe('publishing (MED-25)', () => {
       expect((await call('POST', `/media/${old}/replace`, { with: better })).status).to.equal(200);
       expect([await wordsOf(old), await wordsOf(better)]).to.deep.equal(['New and longer.', 'Old.']);
       expect((await open(old)).headers.get('etag')).not.to.equal(before.headers.get('etag'));
-      expect((await fetch(before.headers.get('location') ?? '')).status, 'kept by somebody').to.equal(200);
+      expect((await fetch(before.headers.get('location') ?? '')).status, 'a copy of the address').to.equal(200);
     });
 
     it('404: private, removed, unknown and without a thumbnail, byte for byte alike', async () => {
@@ -284,7 +284,7 @@ describe('publishing (MED-25)', () => {
       expect([shown.length, hidden]).to.deep.equal([1, []]);
     });
 
-    it('a worker that comes back while another one has the claim writes nothing, and keeps nothing alive', async () => {
+    it('a worker that comes back while another worker has the claim writes nothing, and renews nothing', async () => {
       const id = await file();
       await publish(id);
       const [copied, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -323,7 +323,7 @@ describe('publishing (MED-25)', () => {
       expect(await moves()).to.deep.equal([]);
     });
 
-    it('waits while the file is processed, and copies nothing of what changes meanwhile', async () => {
+    it('waits while the file is processed, and copies no content that changes meanwhile', async () => {
       const id = await file();
       await publish(id);
       const now = new Date();

@@ -30,7 +30,7 @@ describe('subtitles that are made of speech, for administrators', function () {
   const upload = (language = 'pt') => call('PUT', `/media/${video.id}/tracks/${language}`, uploaded);
   const record = async () => (await call('GET', `/media/${video.id}`)).body.data;
   const rows = async () => (await testDeps()).db.manager.findBy(MediaTranscription, { clubId: club.id });
-  /** How many runs are to be woken for files of this club. */
+  /** The number of runs to wake for files of this club. */
   const wakes = async () => {
     const source = await testDatabase();
     const found = await source.query<unknown[]>(
@@ -79,7 +79,7 @@ describe('subtitles that are made of speech, for administrators', function () {
     expect((await record()).tracks.map(({ language }: { language: string }) => language)).to.deep.equal(['en']);
   });
 
-  it('409 transcription_pending: another language, while one is being made', async () => {
+  it('409 transcription_pending: another language, while subtitles are being made', async () => {
     await ask('pt');
     const refused = await ask('en');
     expectError(refused, 'transcription_pending');
@@ -125,7 +125,7 @@ describe('subtitles that are made of speech, for administrators', function () {
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('403 and 401: support, a student, and nobody may not ask; an editor may', async () => {
+  it('403 and 401: support, a student, and a caller without a session may not ask; an editor may', async () => {
     const support = callsOf(club, (await buildMember(club.id, 'support')).token);
     const editor = callsOf(club, (await buildMember(club.id, 'editor')).token);
     const student = callsOf(club, await openFurtherSession('student', (await buildStudent(club.id)).id));

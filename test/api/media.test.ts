@@ -39,7 +39,7 @@ const text = (name: string, mime: string, words: string): TestFile => ({
 });
 const notes = text('notes.md', 'text/markdown', '# Nós\n\nUma volta redonda.\n');
 
-/** What an upload's own answers do not have (MED-11). */
+/** Fields that an upload's own answers lack (MED-11). */
 const asListed = { favorite: false, usage_count: 0 };
 
 describe('media', () => {
@@ -172,7 +172,7 @@ describe('media', () => {
       expect(Buffer.from(await stored.arrayBuffer()).equals(notes.bytes)).to.equal(true);
     });
 
-    it('refuses the later of two uploads at once, though it began first', async () => {
+    it('refuses the later of two simultaneous uploads, even if it began first', async () => {
       const { media, upload } = await reserve(uploader, notes);
       const slow = request(upload.url, { method: 'PUT', headers: { ...upload.headers, expect: '100-continue' } });
       const answered = once(slow, 'response').then(([response]: IncomingMessage[]) => response?.resume().statusCode);
@@ -441,7 +441,7 @@ describe('media', () => {
   describe('GET /v1/clubs/{clubId}/media/storage', () => {
     const usage = async (token = club.owner.token) => call('GET', libraryPath(club, 'storage'), { token });
 
-    it('200: nothing yet; then what is complete by kind, and nothing of what is erased (MED-13)', async () => {
+    it('200: nothing yet; then complete files by kind, and no erased ones (MED-13)', async () => {
       const limit_bytes = plans.professional.allowances.storage_bytes.included;
       const { status, body } = await usage();
       expect([status, body]).to.deep.equal([200, { bytes: 0, files: 0, by_kind: [], limit_bytes }]);

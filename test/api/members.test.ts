@@ -126,7 +126,7 @@ describe('PATCH /v1/clubs/{clubId}/members/{administratorId}', () => {
       expect((await change(club.owner.token, club.id, club.owner.id, 'owner')).status).to.equal(200);
     });
 
-    it('last_owner: one of two owners who step down at once', async () => {
+    it('last_owner: one of two owners who step down at the same time', async () => {
       const club = await buildClub();
       const other = await buildMember(club.id, 'owner');
       const answers = await allAtOnce(club.id, () => [
@@ -185,14 +185,14 @@ describe('DELETE /v1/clubs/{clubId}/members/{administratorId}', () => {
       expect(await rolesOf(club)).to.deep.equal({ [club.owner.id]: 'owner' });
     });
 
-    it('last_owner: of two owners who remove each other at once one succeeds', async () => {
+    it('last_owner: one of two owners who remove each other simultaneously succeeds', async () => {
       const club = await buildClub();
       const other = await buildMember(club.id, 'owner');
       const answers = await allAtOnce(club.id, () => [
         remove(club.owner.token, club.id, other.id),
         remove(other.token, club.id, club.owner.id),
       ]);
-      // The slower one is no member any more.
+      // The slower owner is no member any more.
       expect(answers.map(({ status, body }) => body?.error.code ?? status)).to.have.members([204, 'forbidden']);
     });
   });

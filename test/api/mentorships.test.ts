@@ -132,7 +132,7 @@ describe('mentorships', () => {
       expect((await write('GET', '/mentorships?status=draft')).body.total).to.equal(0);
     });
 
-    it('422: an unknown zone, hours that make no sense, no web address; 404: mentor or delivery of nobody', async () => {
+    it('422: an unknown zone, hours that make no sense, no web address; 404: an unknown mentor or delivery', async () => {
       const { id: mentorId } = await buildMember(club.id, 'support');
       const monday = (from: string, to: string) => ({ weekday: 1, from, to });
       const elsewhere = await buildClub();
@@ -180,7 +180,7 @@ describe('mentorships', () => {
     });
   });
 
-  it('409 mentorship_limit_reached: the 501st of a club, also of two at once, not of another club', async () => {
+  it('409 mentorship_limit_reached: the 501st of a club, also of two at a time, not of another club', async () => {
     const { id: mentorId } = await buildMember(club.id, 'support');
     const input = {
       title: 'Clinic',
@@ -392,7 +392,7 @@ describe('mentorships', () => {
       expect((await as(ada)('DELETE', at(mentorship, id))).body.data.status).to.equal('canceled');
     });
 
-    it('200 bookings of one session at once: one wins, the others are slot_taken (MENT-6)', async function () {
+    it('200 simultaneous bookings of one session: one wins, the others are slot_taken (MENT-6)', async function () {
       this.timeout(30_000);
       const source = await testDatabase();
       const first = await offered();
@@ -435,7 +435,7 @@ describe('mentorships', () => {
       expect((await book(await buildStudent(club.id), mentorship, inHours(2))).status).to.equal(201);
     });
 
-    it('leaves the session where it is if the new time is taken, offered to nobody, or it is too late', async () => {
+    it('does not move the session if the new time is taken or not offered, or if it is too late', async () => {
       const mentorship = await offered({ cancelDeadlineMinutes: 60 });
       const { id } = (await book(ada, mentorship, inHours(3))).body.data;
       const grace = await buildStudent(club.id);

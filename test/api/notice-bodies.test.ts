@@ -79,7 +79,7 @@ describe('bodies of notices', () => {
       if (before) expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it(`${path}: malformed_request for what is no JSON that we read`, async () => {
+    it(`${path}: malformed_request for unreadable JSON`, async () => {
       const text = fits();
       await eachCase(
         [

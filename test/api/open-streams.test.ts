@@ -32,7 +32,7 @@ describe('places of event streams', () => {
     }
   };
 
-  it('leave a club half of what is free, so that two clubs never have all', () => {
+  it('leave a club half of the free permits, so that two clubs never have all', () => {
     const ofClub = 'rate_limited: Too many answers of this club are followed just now.';
     expect([fill('one'), fill('two'), fill('three')]).to.deep.equal([
       [8, ofClub],

@@ -19,7 +19,7 @@ describe('the router of operations', () => {
         ],
       );
   });
-  /** @returns what was called, with its parameters; 'next' where nothing was */
+  /** @returns what was called, with its parameters; 'next' if nothing was */
   const called = async (method: string, path: string) => {
     found = undefined;
     const context = { method, path, request: {}, state: {} };

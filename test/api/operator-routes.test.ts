@@ -82,7 +82,7 @@ describe('GET /readyz', () => {
 describe('GET /metrics on API_METRICS_PORT', () => {
   const metrics = async (path = '/metrics') => getAt((await testApi()).metricsPort, path);
 
-  /** How many requests of this kind were counted so far. */
+  /** The number of counted requests of this kind. */
   const counted = async (labels: string) => {
     const { text } = await metrics();
     const line = text.split('\n').find((one) => one.startsWith(`http_request_duration_seconds_count{${labels}}`));

@@ -92,7 +92,7 @@ describe('POST /v1/organizations', () => {
       );
     });
 
-    it('gives five equal names at once five slugs', async () => {
+    it('gives five simultaneous equal names five slugs', async () => {
       const { token } = await buildAdministrator();
       const name = `Harbour ${newId()}`;
       const answers = await Promise.all([1, 2, 3, 4, 5].map(() => create(token, name)));
@@ -126,7 +126,7 @@ describe('a new club', () => {
     }
   });
 
-  it('of two requests at once for the last club one opens it, and the other is refused (DEC-20)', async () => {
+  it('one of two simultaneous requests for the last club opens it, and the other is refused (DEC-20)', async () => {
     const { id } = await buildAdministrator();
     const { db } = await testDeps();
     const newClubs = { plan: 'trial', perAdministrator: 1 } as const;
@@ -165,7 +165,7 @@ describe('a new club', () => {
 
 describe('422: a web address in a name that goes into mails (DEC-64)', () => {
   const name = 'Win at evil.com';
-  it('of an organization, a student, an administrator and somebody invited; writes nothing', async () => {
+  it('of an organization, a student, an administrator and an invited person; writes nothing', async () => {
     const club = await buildClub();
     const student = await buildStudent(club.id);
     const { token } = club.owner;

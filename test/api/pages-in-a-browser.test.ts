@@ -1,4 +1,4 @@
-/** What people see, in a real browser, under the policies that the answers have: the reference, the way out, mails and their previews. */
+/** Pages in a real browser, under the policies of their answers: the reference, the unsubscribe link, mails and their previews. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { prepareLayout } from '../../domain/community/digests/layout.ts';
@@ -19,7 +19,7 @@ describe('pages in a browser', function () {
   this.timeout(60_000);
   const openPage = useBrowser();
 
-  /** @returns those of the links and buttons that are not drawn, or not as a whole on the screen */
+  /** @returns the links and buttons that are not drawn, or not completely on the screen */
   const outOfSight = async (
     within: Pick<Page, 'getByRole'>,
     names: readonly string[],
@@ -73,7 +73,7 @@ describe('pages in a browser', function () {
   });
 
   describe('policies of pages', () => {
-    /** What the browser refused to load, run or send. */
+    /** The requests and scripts that the browser refused. */
     const refusals = (page: Page): string[] => {
       const said: string[] = [];
       page.on('console', (message) => {
@@ -113,7 +113,7 @@ describe('pages in a browser', function () {
     });
   });
 
-  describe('the way out (CAMP-5)', () => {
+  describe('the unsubscribe link (CAMP-5)', () => {
     let club: TestClub;
     let address: string;
     beforeEach(async () => {
@@ -228,7 +228,7 @@ describe('pages in a browser', function () {
       });
     }
 
-    it('in the preview links open beside it, and the way out goes nowhere', async () => {
+    it('in the preview, links open in a new page, and the unsubscribe link has no target', async () => {
       const page = await openPage(widths.phone);
       const asked: string[] = [];
       page.context().on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));

@@ -22,7 +22,7 @@ for (const [path, make] of Object.entries(kinds)) {
   const prepare = async () => {
     kind = await make();
   };
-  /** Somebody who has just asked for a reset. */
+  /** A person who has just asked for a reset. */
   const forgetful = async () => {
     const account = await kind.build();
     await kind.requestReset(account.email);
@@ -32,7 +32,7 @@ for (const [path, make] of Object.entries(kinds)) {
   describe(`POST ${path}`, () => {
     before(prepare);
 
-    it('202: the same for a confirmed, an unconfirmed and an unknown e-mail, in every header field', async () => {
+    it('202: an equal answer for a confirmed, an unconfirmed and an unknown e-mail, in every header field', async () => {
       const unconfirmed = someone();
       await kind.signUp(unconfirmed, password);
       const answers = [
@@ -118,7 +118,7 @@ for (const [path, make] of Object.entries(kinds)) {
     });
 
     describe('410', () => {
-      it('used, expired, unknown tokens and those of another purpose get the same bytes', async () => {
+      it('used, expired, unknown tokens and tokens of another purpose get the same bytes', async () => {
         const used = await forgetful();
         await kind.confirmReset(used.mailed, chosen);
         const unconfirmed = someone();

@@ -1,4 +1,4 @@
-/** Sign-ups that nobody has confirmed: what meets them takes them over, and time removes them (DEC-62). */
+/** Unconfirmed sign-ups: a later act on the account takes them over, and time removes them (DEC-62). */
 import { expect } from 'chai';
 import { retentionActivities } from '../../activities/retention.ts';
 import { signUpStudent } from '../../domain/students/sign-up.ts';
@@ -27,7 +27,7 @@ const stranger = 'the phrase of a stranger';
 const someone = () => `${newId()}@example.com`;
 const rowOf = async (id: Id) => (await testDeps()).db.source.manager.findOneByOrFail(Student, { id });
 
-/** A sign-up with an address, by somebody who may not own it. */
+/** A sign-up with an address, by a person who may not own it. */
 async function signUp(clubId: Id, body: object = {}, ip?: string): Promise<{ id: Id; email: string; link: string }> {
   const email = someone();
   const path = `/v1/clubs/${clubId}/classroom/sign-up`;
@@ -73,7 +73,7 @@ describe('a pending sign-up', () => {
       const by = await meet(club, student);
       expect(await rowOf(student.id)).to.include({ openedBy: by, passwordHash: null, verifiedAt: null });
       expect(await mailsTo(student.id)).to.deep.equal(['student_verify_email', 'student_invitation']);
-      // As after any sign-up, so that who signed up with somebody's address learns nothing of it.
+      // As after any sign-up, so that a person who signed up with another's address learns nothing of it.
       expectError(await students.signIn(student.email, stranger), 'email_not_verified');
       expectError(await students.signIn(student.email, 'any other phrase'), 'invalid_credentials');
     });
@@ -364,7 +364,7 @@ describe('a pending sign-up', () => {
 });
 
 describe('POST /v1/auth/password', () => {
-  it('409 password_exists: where there is one; two at once set one', async () => {
+  it('409 password_exists: if there is one; two simultaneous requests set one', async () => {
     const club = await buildClub();
     const choose = (token: string, phrase: string) =>
       call('POST', '/v1/auth/password', { token, body: { password: phrase } });

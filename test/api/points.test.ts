@@ -103,7 +103,7 @@ describe('POST /v1/clubs/{clubId}/students/{studentId}/points', () => {
       expect(await factsWithSubjects(club.id)).to.deep.equal(reached(fresh, lowered));
     });
 
-    it('counts 30 awards at once exactly, and reaches each level once', async () => {
+    it('counts 30 simultaneous awards exactly, and reaches each level once', async () => {
       const levels = [await calls.buildLevel('Deckhand', 10), await calls.buildLevel('Bosun', 150)];
       await calls.buildLevel('Captain', 301);
       const ids = Array.from({ length: 15 }, newId);

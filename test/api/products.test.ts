@@ -79,7 +79,7 @@ describe('products of sales platforms', () => {
     expect((await elsewhere('POST', '/products', same)).status).to.equal(201);
   });
 
-  it('409 product_exists: one of eight at once is created', async () => {
+  it('409 product_exists: one of eight simultaneous requests creates it', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => create({ external_id: 'A-1' })));
     expect(answers.filter(({ status }) => status === 201)).to.have.length(1);
   });

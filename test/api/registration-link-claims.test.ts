@@ -135,7 +135,7 @@ describe('claims of registration links', () => {
       expect((await claim(late, one.code)).status).to.equal(200);
     });
 
-    it('admits exactly 5 of 20 students at once with 5 uses', async () => {
+    it('admits exactly 5 of 20 simultaneous students with 5 uses', async () => {
       const one = await link({ max_uses: 5 });
       const students = await Promise.all(Array.from({ length: 20 }, () => buildStudent(club.id)));
       const answers = await Promise.all(students.map((student) => claim(student, one.code)));
@@ -150,7 +150,7 @@ describe('claims of registration links', () => {
       expect(new Set(facts.map(({ studentId }) => studentId))).to.deep.equal(new Set(winners.map(({ id }) => id)));
     });
 
-    it('counts one use for ten claims of one student at once, and answers them alike', async () => {
+    it('counts one use for ten simultaneous claims of one student, and answers them alike', async () => {
       const [student, one] = [await buildStudent(club.id), await link({ max_uses: 1 })];
       const answers = await Promise.all(Array.from({ length: 10 }, () => claim(student, one.code)));
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).to.equal(1);
@@ -224,7 +224,7 @@ describe('claims of registration links', () => {
       expect((await send('GET', `/enrollments?student_id=${known.id}`)).body.total).to.equal(0);
     });
 
-    it('creates 3 of ten accounts at once with 3 uses, and nothing of the others', async () => {
+    it('creates 3 of ten simultaneous accounts with 3 uses, and nothing of the others', async () => {
       const one = await link({ max_uses: 3 });
       const answers = await Promise.all(Array.from({ length: 10 }, () => signUp(one.code)));
       expect(answers.filter(({ status }) => status === 202)).to.have.length(3);

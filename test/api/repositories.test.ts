@@ -53,7 +53,7 @@ describe('repositories', () => {
   const own = (student: TestStudent, path = '', method = 'GET') =>
     call(method, `/v1/clubs/${club.id}/classroom/repositories${path}`, { token: student.token });
 
-  it('the read of 500 files lets other requests have their turn after every 50 (REPO-4)', async () => {
+  it('the read of 500 files yields to other requests after every 50 (REPO-4)', async () => {
     const { id } = await buildRepository(club.id, { mediaIds: await buildFiles(club.id, 500) });
     let turn = 0;
     let turning = setImmediate(function next() {
@@ -369,7 +369,7 @@ describe('repositories', () => {
       expect(await refusalAt(url)).to.deep.equal([401, 'unauthenticated']);
     });
 
-    it('are for nobody with another token, and for no other method', async () => {
+    it('are refused with another token, and with another method', async () => {
       const { url } = await offer();
       const { vault } = await testDeps();
       const token = { repositoryId: repository.id, expiresAt: new Date(clock.now().getTime() + minute) };
@@ -411,7 +411,7 @@ describe('repositories', () => {
       expect((await bytesAt(url)).bytes.equals(bytes)).to.equal(true);
     });
 
-    it('follow a file that moves under them, and break where its content is another by then', async () => {
+    it('follow a file that moves under them, and break if its content is another by then', async () => {
       const [{ vault, db }, storage] = [await testDeps(), await testObjectStore()];
       const [, text = ''] = /\/downloads\/(.+)$/.exec((await offer()).url) ?? [];
       const token = readDownloadToken(vault, text, clock.now());
@@ -446,7 +446,7 @@ describe('repositories', () => {
       expect((await fetch(theirs, { method: 'HEAD' })).status).to.equal(200);
     });
 
-    it('404 where all files are elsewhere, 409 media_not_ready while one is examined', async () => {
+    it('404 if all files are elsewhere, 409 media_not_ready while one is examined', async () => {
       const download = () => own(student, `/${repository.publicId}/download`, 'POST');
       await (await testDatabase()).query('UPDATE media SET crc32 = NULL WHERE id = $1', [files[1]]);
       expectError(await download(), 'media_not_ready');
@@ -454,7 +454,7 @@ describe('repositories', () => {
       expectError(await download(), 'not_found');
     });
 
-    it('run three at a time for a student; the fourth is told to come again, and finds a place after', async () => {
+    it('run three at a time for a student; the fourth is refused, and gets a permit after', async () => {
       const large = await buildHostedFile(club.id, 'large.bin', randomBytes(30_000_000));
       await setItems(repository.id, [large.id]);
       const { url } = await offer();

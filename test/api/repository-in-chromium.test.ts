@@ -69,7 +69,7 @@ describe('the archive of a repository in Chromium', function () {
 
     const page = await openPage(widths.laptop);
     const begun = page.waitForEvent('download');
-    // The page stays where it is: Chromium says so by a failure.
+    // The page does not change, which Chromium reports as a failure.
     const cutUrl = url.replace(origin, `http://127.0.0.1:${(line.address() as AddressInfo).port}`);
     await page.goto(cutUrl).catch(() => undefined);
     const download = await begun;

@@ -1,4 +1,4 @@
-/** Header fields of every answer, whoever writes it, and where others stand in their place. */
+/** Header fields of every answer, no matter which code writes it, and the exceptions. */
 import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';
 import { secureHeadersOf } from '../../api/secure-headers.policy.ts';
@@ -128,7 +128,7 @@ describe('headers of every answer', () => {
     );
   });
 
-  it('stand on answers to a signed-in caller and to nobody', async () => {
+  it('are on answers with and without a session', async () => {
     const { id, owner } = await buildClub();
     await eachCase([owner.token, undefined], async (token) =>
       expect(fieldsOf((await call('GET', `/v1/clubs/${id}/students`, { token })).headers)).to.deep.equal(usual),

@@ -20,7 +20,7 @@ describe('the graceful stop of the API', () => {
     let inFlight: Promise<Answer> | undefined;
     let stopped: Promise<void> | undefined;
     let hasStopped = false;
-    // The registration locks the club: while somebody else holds it, the request is in flight.
+    // The registration locks the club: while another person holds it, the request is in flight.
     await withOpenTransaction(
       (tx) => tx.manager.query(`SELECT 1 FROM clubs WHERE id = $1 FOR UPDATE`, [club.id]),
       async () => {

@@ -120,7 +120,7 @@ describe('wrong passwords', function () {
         expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
       });
 
-      it('with the token of a device of somebody else, or one that is altered or old, count as a stranger’s', async () => {
+      it('with the token of a device of another person, or one that is altered or old, count as a stranger’s', async () => {
         const stranger = await make();
         const other = await callAt(`http://127.0.0.1:${api.port}`, 'POST', stranger.path, {
           body: stranger.mine,

@@ -107,7 +107,7 @@ for (const [title, { lifetimeMs, make }] of Object.entries(kinds)) {
             least[which] = Math.min(least[which], user + system);
           }
         }
-        // Without the comparison that nobody needs, the unknown one takes a tenth.
+        // Without the superfluous comparison, the unknown address takes a tenth of the time.
         expect(least.unknown).to.be.above(least.known * 0.5);
       });
     });

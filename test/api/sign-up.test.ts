@@ -65,7 +65,7 @@ describe('POST /v1/clubs/{clubId}/classroom/sign-up', () => {
       expect((await rowOf(one.id, email))?.id).to.not.equal((await rowOf(other.id, email))?.id);
     });
 
-    it('creates one account for six sign-ups with one e-mail at once', async () => {
+    it('creates one account for six simultaneous sign-ups with one e-mail', async () => {
       const { id: clubId } = await buildClub();
       const email = someone();
       const answers = await Promise.all(
@@ -156,7 +156,7 @@ describe('POST /v1/auth/admin/sign-up', () => {
       expect(slugs[1]).to.match(new RegExp(`^${slugs[0]}-[0-9a-f]{6}$`));
     });
 
-    it('creates one organization for four sign-ups with one e-mail at once', async () => {
+    it('creates one organization for four simultaneous sign-ups with one e-mail', async () => {
       const email = someone();
       const organization = { name: `Harbour ${newId()}` };
       await Promise.all(
@@ -286,7 +286,7 @@ for (const [title, make] of Object.entries(kinds)) {
       );
     });
 
-    it('of an unconfirmed e-mail three times at once with one password: the password counts', async () => {
+    it('of an unconfirmed e-mail three times at the same time with one password: the password counts', async () => {
       const email = someone();
       await Promise.all([1, 2, 3].map(() => kind.signUp(email, other)));
       const { body } = await kind.verify(await mailedToken(kind.purposes.verify, await kind.idOf(email)));

@@ -1,4 +1,4 @@
-/** Files in one request whose size nobody has announced: work that students hand in, on the listener of files (MED-29). */
+/** Files in one request without an announced size: work that students hand in, on the file listener (MED-29). */
 import http from 'node:http';
 import { expect } from 'chai';
 import { singleUploads } from '../../api/files/upload-places.ts';

@@ -155,7 +155,7 @@ describe('student import upload', () => {
   });
 
   describe('an import that is canceled while its file arrives', () => {
-    it('counts as open until its file has stopped to arrive, so that nobody begins ever more of them', async () => {
+    it('counts as open until its file has stopped arriving, so that an administrator cannot begin ever more', async () => {
       const { sent, answer } = await open(header + rows(100));
       await untilImport('the row', ({ status }) => status === 'uploading');
       const { id } = await only();

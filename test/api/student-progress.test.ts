@@ -45,7 +45,7 @@ describe('student progress', () => {
 
       await revokeEnrollment(course, learner);
       await write('PATCH', `/courses/${course.id}`, { status: 'archived' });
-      await buildOpenCourse(club.id); // nobody's
+      await buildOpenCourse(club.id); // no one's
       const draft = await buildOpenCourse(club.id, { status: 'draft', lessons: 0 });
       await buildLearner(draft, learner);
       const { data, total } = await progressOf(learner.id);

@@ -127,7 +127,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
       expect(row?.removed_at).to.be.an.instanceOf(Date);
     });
 
-    it('ends every session at once', async () => {
+    it('ends every session immediately', async () => {
       await eachCase([student.token, tokens.elsewhere], async (token) =>
         expectError(await call('GET', '/v1/auth/session', { token }), 'unauthenticated'),
       );
@@ -187,7 +187,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     });
 
     it('leaves the name and the e-mail in no column of any table', async () => {
-      // The one excerpt of a bystander's message stands for a receiver that mixes people up: nobody can know of it.
+      // The one excerpt of a bystander's message stands for a receiver that confuses people; the service cannot know of it.
       const source = await testDatabase();
       await source.query(`UPDATE webhook_attempts SET response_excerpt = NULL WHERE delivery_id = $1`, [
         history.deliveries.bystanders,
@@ -242,7 +242,7 @@ describe('DELETE /v1/clubs/{clubId}/students/{studentId}', () => {
     expect(await rowCounts()).to.deep.equal(before);
   });
 
-  it('three at once: one removal, one student.removed', async () => {
+  it('three at the same time: one removal, one student.removed', async () => {
     const club = await buildClub();
     const { id } = await buildStudent(club.id);
     const answers = await Promise.all([1, 2, 3].map(() => remove(club, id)));

@@ -69,7 +69,7 @@ describe('POST /v1/clubs/{clubId}/students', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('email_taken: of four at once with one e-mail one succeeds, with one fact', async () => {
+    it('email_taken: one of four simultaneous requests with one e-mail succeeds, with one fact', async () => {
       const email = someone();
       const answers = await Promise.all([1, 2, 3, 4].map(() => create(club, { name: 'Ada', email })));
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([201, 409, 409, 409]);
@@ -220,7 +220,7 @@ describe('PATCH /v1/clubs/{clubId}/students/{studentId}', () => {
       expect((await whoAmI(student.token)).status).to.equal(200);
     });
 
-    it('email_taken: one of two students who change to one e-mail at once', async () => {
+    it('email_taken: one of two students who change to one e-mail at the same time', async () => {
       const [one, two] = [await buildStudent(club.id), await buildStudent(club.id)];
       const email = someone();
       const answers = await Promise.all([correct(club, one.id, { email }), correct(club, two.id, { email })]);

@@ -57,7 +57,7 @@ describe('tags', () => {
       expect((await calls.createTag('Straße Öl')).status).to.equal(201);
     });
 
-    it('409 name_taken: of four at once with one name one succeeds', async () => {
+    it('409 name_taken: one of four simultaneous requests with one name succeeds', async () => {
       const create = () => calls.createTag('vip');
       const answers = await inThisOrder(sql`LOCK TABLE tags IN SHARE MODE`, create, create, create, create);
       expect(statusesOf(answers)).to.deep.equal([201, 409, 409, 409]);

@@ -168,7 +168,7 @@ const chosenByNoRequest: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Of whole tables and partitioned ones; `table(columns)`. Ids of one column that the service makes are no key of anybody else. */
+/** Of whole tables and partitioned ones; `table(columns)`. Ids of one column that the service creates are not keys of callers. */
 async function keysOfCatalogue(): Promise<string[]> {
   const source = await testDatabase();
   const rows = await source.query<{ key: string }[]>(`
@@ -237,7 +237,7 @@ describe('unique keys', () => {
   });
 });
 
-describe('the same request, three times at once and once more, answers no 5xx', () => {
+describe('a request, three times in parallel and once more, gets no 5xx', () => {
   let club: FurnishedClub | undefined;
   let calls = 0;
   const declared = [501]; // what this environment does not have, such as a payment processor
@@ -266,7 +266,7 @@ describe('a key that another record has', () => {
     /** Makes the record that has the key. */
     path: string;
     body: Record<string, unknown>;
-    /** What another record is changed to. */
+    /** The values of the second record's change. */
     key: readonly string[];
     other?: (club: FurnishedClub) => string;
     code: ErrorCode;

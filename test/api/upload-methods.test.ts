@@ -77,7 +77,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect(stored?.equals(file.bytes)).to.equal(true);
     });
 
-    it('is refused where it names what is not taken, and where no POST carries it; nothing changes', async () => {
+    it('is refused if it names an unsupported method, and if no POST carries it; nothing changes', async () => {
       await eachCase(
         [
           ['POST', 'GET'],
@@ -167,7 +167,7 @@ describe('methods and headers of resumable uploads (MED-32)', () => {
       expect((await beginUpload(other.upload, 1_000, said)).status).to.equal(201);
     });
 
-    it('are passed over where they mean nothing', async () => {
+    it('are ignored if they mean nothing', async () => {
       const others = { 'upload-metadata': 'no base64 at all', 'x-forwarded-proto': 'https, http', 'tus-version': '9' };
       const sent = await sendPiece(reserved.upload, location, file.bytes.subarray(0, 400), { others });
       expect(sent.status).to.equal(204);

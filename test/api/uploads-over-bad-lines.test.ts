@@ -148,7 +148,7 @@ describe('uploads of videos by a true client', function () {
       expect(await noteMultipart(db, first, 'of the dead')).to.equal(false);
       expect(await noteMultipart(db, second, 'of the living')).to.equal(true);
       await call('DELETE', libraryPath(club, id), { token: club.owner.token });
-      await told.promise; // nobody uploads a file that was removed
+      await told.promise; // a removed file cannot be uploaded
       await second.release();
       await first.release();
     });

@@ -36,7 +36,7 @@ import { testBucket, testObjectStore } from '../toolkit/stack/storage.ts';
 
 const hour = 3_600_000;
 const soon = { timeoutMs: 10_000 };
-/** What nobody looks into: it only has to arrive. */
+/** Content that is never inspected: it only has to arrive. */
 const bytesOf = (length: number) => ({ fileName: 'lecture.mp4', mime: 'video/mp4', bytes: randomBytes(length) });
 
 interface Refusal {
@@ -87,7 +87,7 @@ describe('uploads of videos', () => {
     const size = (await store.size(`media/${club.id}/${id}`)) ?? 0;
     return store.read(`media/${club.id}/${id}`, 0, size);
   };
-  /** What a process has stored that died before it joined the parts. */
+  /** The parts of a process that died before it joined them. */
   const storePart = async (id: string, part: number, bytes: Buffer): Promise<void> => {
     const [row] = await (
       await testDatabase()
@@ -196,7 +196,7 @@ describe('uploads of videos', () => {
     expect(await (await testBucket()).openUploads(`media/${club.id}`)).to.deep.equal([]);
   });
 
-  it('refuse offsets and bodies that do not fit, and every GET; the upload stands where it stood', async () => {
+  it('refuse wrong offsets and bodies, and every GET; the upload keeps its offset', async () => {
     const file = bytesOf(1_000);
     const reserved = await reserve(uploader, file);
     const location = await begun(reserved, 1_000);
@@ -227,7 +227,7 @@ describe('uploads of videos', () => {
     expect(await offsetAt(reserved, location)).to.equal(400);
   });
 
-  it("refuse another file's token, and those of other clubs and of nothing, and show nothing of the file", async () => {
+  it('refuse the token of another file, another club or no file, and show nothing of the file', async () => {
     const reserved = await reserve(uploader, bytesOf(1_000));
     const location = await begun(reserved, 1_000);
     const other = await reserve(uploader, bytesOf(1_000));
@@ -391,7 +391,7 @@ describe('uploads of videos', () => {
       { timeoutMs: 10_000 },
       async () => (await bucket.storedParts(`media/${club.id}`)) === 1,
     );
-    await withoutTimersOf(15_000, () => api.stop()); // what requests have which nobody lets go
+    await withoutTimersOf(15_000, () => api.stop()); // no holder releases its requests
     expect(await offsetAt(reserved, location)).to.be.within(partBytes, partBytes + 400);
   });
 
@@ -409,7 +409,7 @@ describe('uploads of videos', () => {
   });
 
   describe("a student's video", () => {
-    it('cut off gives its place back', async () => {
+    it('cut off returns its permit', async () => {
       const api = await startApi(await testConfig(), { clock: clock.now, readinessGraceMs: 0 });
       const sending = await sendSlowly(api.filesUrl, 1_000);
       await until('a request that writes', soon, async () => (await writesUnderWay()) === 1);
@@ -426,7 +426,7 @@ describe('uploads of videos', () => {
       });
       after(() => api.stop());
 
-      it('gives way after a minute to the fifth of that student; its client goes on where it stood', async () => {
+      it('gives way after a minute to the fifth of that student; its client continues from its offset', async () => {
         const others = await Promise.all([1, 2, 3].map(() => sendSlowly(api.filesUrl, 5_000_000)));
         const port = Number(new URL(api.filesUrl).port);
         line().leadTo(port, 1_000_000);

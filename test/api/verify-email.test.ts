@@ -20,7 +20,7 @@ for (const [path, make] of Object.entries(kinds)) {
   const prepare = async () => {
     kind = await make();
   };
-  /** Somebody who has just signed up. */
+  /** A person who has just signed up. */
   const unconfirmed = async () => {
     const email = someone();
     await kind.signUp(email, password);
@@ -59,7 +59,7 @@ for (const [path, make] of Object.entries(kinds)) {
     });
 
     describe('410', () => {
-      it('used, expired, unknown tokens and those of another purpose get the same bytes', async () => {
+      it('used, expired, unknown tokens and tokens of another purpose get the same bytes', async () => {
         const used = await unconfirmed();
         await kind.verify(used.token);
         const other = await kind.build();
@@ -79,7 +79,7 @@ for (const [path, make] of Object.entries(kinds)) {
         expect(new Set(answers.map(visible)).size).to.equal(1);
       });
 
-      it('three of four at once with one token', async () => {
+      it('three of four simultaneous requests with one token', async () => {
         const { token } = await unconfirmed();
         const answers = await Promise.all([1, 2, 3, 4].map(() => kind.verify(token)));
         expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).to.deep.equal([200, 410, 410, 410]);
@@ -101,7 +101,7 @@ for (const [path, make] of Object.entries(kinds)) {
   describe(`POST ${path}/resend`, () => {
     before(prepare);
 
-    it('202: the same for an unconfirmed, a confirmed and an unknown e-mail, in every header field', async () => {
+    it('202: an equal answer for an unconfirmed, a confirmed and an unknown e-mail, in every header field', async () => {
       const { email } = await unconfirmed();
       const answers = [
         await kind.resend(email),

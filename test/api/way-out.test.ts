@@ -12,7 +12,7 @@ import { callsOf } from '../toolkit/drive/club-calls.ts';
 import { communityOf } from '../toolkit/drive/community.ts';
 import { rowCounts, testDeps } from '../toolkit/stack/database.ts';
 
-describe('the way out of a mail (CAMP-5)', () => {
+describe('the unsubscribe link of a mail (CAMP-5)', () => {
   let deps: Awaited<ReturnType<typeof testDeps>>;
   let club: TestClub;
   let student: TestStudent;
@@ -162,7 +162,7 @@ describe('the way out of a mail (CAMP-5)', () => {
     const own = (method: string, body?: object, by = student) =>
       call(method, `/v1/clubs/${club.id}/classroom/mail/preferences`, { token: by.token, ...(body && { body }) });
 
-    it('200: shows and changes the same as the way out, each kind for itself', async () => {
+    it('200: shows and changes the same as the unsubscribe link, each kind for itself', async () => {
       const all = { campaigns: true, automations: true, digests: true };
       expect((await own('GET')).body.data).to.deep.equal(all);
       await call('POST', at('unsubscribe'));
@@ -190,7 +190,7 @@ describe('the way out of a mail (CAMP-5)', () => {
       });
     });
 
-    it('400, 422: refuses a change of nothing, and of what is no kind', async () => {
+    it('400, 422: refuses an empty change, and an unknown kind', async () => {
       expectError(await own('PATCH', {}), 'invalid_request');
       expectError(await own('PATCH', { news: false }), 'malformed_request');
       expectError(await own('PATCH', { campaigns: 'no' }), 'malformed_request');
@@ -303,7 +303,7 @@ describe('the way out of a mail (CAMP-5)', () => {
     expect((await call('POST', at('resubscribe'))).body.data.subscribed).to.equal(false);
   });
 
-  it('404: a forged token, one of another club, and one of nobody, all alike; writes nothing', async () => {
+  it('404: a forged token, a token of another club, and an unknown token, all alike; writes nothing', async () => {
     const other = await buildStudent((await buildClub()).id);
     const forged = Buffer.from(token(), 'base64url');
     forged[forged.length - 1] = (forged.at(-1) ?? 0) ^ 1;

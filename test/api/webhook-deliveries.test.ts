@@ -9,7 +9,7 @@ import { call, expectError } from '../toolkit/drive/api.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
 const publicUrl = 'https://93.184.216.34/hooks/club';
-/** Days of the last week: what is older than 90 days is shown to nobody. */
+/** Days of the last week, because deliveries older than 90 days are not shown. */
 const dates = [6, 5, 4, 3].map((days) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10));
 
 interface Listed {

@@ -117,7 +117,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
         .and.not.include('whsec_');
     });
 
-    it('keeps all of three changes of different fields at once', async () => {
+    it('keeps all of three changes of different fields at the same time', async () => {
       const answers = await oneAfterAnother(id, [
         () => change({ url: otherUrl }),
         () => change({ event_types: ['course.completed'] }),
@@ -131,7 +131,7 @@ describe('PATCH /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       });
     });
 
-    it('keeps the later of two changes of the same fields at once', async () => {
+    it('keeps the later of two changes of the same fields at the same time', async () => {
       const [first, second] = [publicUrl, otherUrl].map((url) => ({ url, description: `for ${url}` }));
       await oneAfterAnother(id, [() => change(first), () => change(second)]);
       expect((await scene.webhooks.read(id)).body.data).to.deep.include(second);

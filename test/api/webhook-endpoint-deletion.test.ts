@@ -140,7 +140,7 @@ describe('DELETE /v1/clubs/{clubId}/webhook-endpoints/{endpointId}', () => {
       expect(await endpointRow(foreign.id)).to.deep.equal(before);
     });
 
-    it('the later of two deletions at once', async () => {
+    it('the later of two deletions at the same time', async () => {
       const answers = await oneAfterAnother(id, [remove, remove]);
       expect(answers.map(({ status }) => status)).to.deep.equal([204, 404]);
     });

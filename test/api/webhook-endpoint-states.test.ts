@@ -62,7 +62,7 @@ describe('the state of a webhook endpoint', () => {
     const changed = [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(body.data[name]));
     return Object.fromEntries(changed.map((name) => [name, body.data[name]]));
   };
-  /** The same operation again changes nothing at all and wakes nobody. */
+  /** A repeated operation changes nothing and wakes no run. */
   const expectNothingChanges = async (operation: Move) => {
     await queue(1);
     const before = await endpointRow(id);
@@ -139,7 +139,7 @@ describe('the state of a webhook endpoint', () => {
       });
     });
 
-    it('200: from paused: sends a waiting resend at once, past the gate', async () => {
+    it('200: from paused: sends a waiting resend immediately, past the gate', async () => {
       const [waiting, asked] = await queue(2);
       if (!waiting || !asked) throw new Error('There are two.');
       await scene.webhooks.resend(id, asked.id);
@@ -241,7 +241,7 @@ describe('the state of a webhook endpoint', () => {
       expect((await scene.webhooks.deliveries(id)).body.total).to.equal(0);
     });
 
-    it('keeps ended deliveries and those of other endpoints', async () => {
+    it('keeps ended deliveries and deliveries of other endpoints', async () => {
       const ended = ['succeeded', 'failed', 'canceled'] as const;
       const deliveries = await queue(ended.length);
       for (const [index, status] of ended.entries()) {
@@ -319,8 +319,8 @@ describe('the state of a webhook endpoint', () => {
     }
   });
 
-  describe('two at once act in their order', () => {
-    /** What each order ends in, from an enabled endpoint with two deliveries that wait. */
+  describe('two at the same time act in their order', () => {
+    /** The result of each order, from an enabled endpoint with two waiting deliveries. */
     const orders = [
       { first: 'disable', second: 'enable', statuses: [200, 200], status: 'enabled', pending: 0 },
       { first: 'enable', second: 'disable', statuses: [200, 200], status: 'disabled', pending: 0 },

@@ -108,7 +108,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints', () => {
       expect((await register(await buildClub(), good)).status).to.equal(201);
     });
 
-    it('endpoint_limit_reached: one of three at once succeeds beside 19 endpoints', async () => {
+    it('endpoint_limit_reached: one of three at the same time succeeds beside 19 endpoints', async () => {
       for (let index = 0; index < 19; index++) await buildEndpoint(club.id, publicUrl);
       const answers = await allAtOnce(club.id, () => [
         register(club, good),

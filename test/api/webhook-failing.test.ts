@@ -64,7 +64,7 @@ describe('an endpoint that fails for 5 days', () => {
   const ownerMails = async () => (await mailsTo(scene.club.owner.id)).filter((template) => template === failingMail);
 
   describe('is disabled', () => {
-    it('at the next failed attempt, as failing, with the time since when', async () => {
+    it('at the next failed attempt, with the reason and the time of the first failure', async () => {
       await failingFor(5 * day);
       await withClockStopped(failsOnce); // which takes no time
       const record = await read();
@@ -213,7 +213,7 @@ describe('an endpoint that fails for 5 days', () => {
   });
 
   describe('an e-mail goes to the club’s administrators', () => {
-    it('to owners and admins, and to nobody else', async () => {
+    it('to owners and admins, and to no one else', async () => {
       const [admin, editor, support] = [
         await buildMember(scene.club.id, 'admin'),
         await buildMember(scene.club.id, 'editor'),
@@ -245,7 +245,7 @@ describe('an endpoint that fails for 5 days', () => {
       expect(await ownerMails()).to.deep.equal([]);
     });
 
-    it('once for two attempts at once and the gate', async () => {
+    it('once for two attempts at the same time and the gate', async () => {
       await failingFor(5 * day);
       const due = () => buildWebhookDelivery(scene.subscription, new Date(now));
       const both = [await due(), await due()];

@@ -1,4 +1,4 @@
-/** What an administrator sends beside the schedule: a test, a resend (DEL-5, DEL-6, DEL-8, STATE-11, STATE-12). */
+/** Deliveries by hand: a test, a resend (DEL-5, DEL-6, DEL-8, STATE-11, STATE-12). */
 import { eventFaults } from '../toolkit/assert/contract-schemas.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { deliveryRun, wakesBy, wakesOf } from '../toolkit/assert/wakes.ts';
@@ -20,7 +20,7 @@ import { expect } from 'chai';
 
 const minute = 60_000;
 const day = 1_440 * minute;
-/** What takes an endpoint out of `enabled`. */
+/** The acts that take an endpoint out of `enabled`. */
 const shut = ['pause', 'disable'] as const;
 
 describe('webhook tests and resends', () => {
@@ -54,7 +54,7 @@ describe('webhook tests and resends', () => {
       expect(await read()).to.include({ pending_deliveries: 1 });
     });
 
-    it('sends the contract’s body for webhook.test, without anybody’s data', async () => {
+    it('sends the contract’s body for webhook.test, without personal data', async () => {
       const { data } = (await sendTest()).body;
       const { body, type, studentId } = await eventRow(data.event_id);
       expect({ type, studentId }).to.deep.equal({ type: 'webhook.test', studentId: null });
@@ -137,7 +137,7 @@ describe('webhook tests and resends', () => {
     const resend = () => scene.webhooks.resend(id, delivery.id);
     const end = (status: string, columns: object = {}) =>
       alter('webhook_deliveries', delivery.id, { status, completed_at: new Date(), ...columns });
-    /** A refusal changes no row and wakes nobody. */
+    /** A refusal changes no row and wakes no run. */
     const expectRefused = async (code: 'payload_purged' | 'endpoint_not_enabled' | 'not_found') => {
       const before = await deliveryRow(delivery.id);
       expect(await wakesBy(scene.club.id, async () => expectError(await resend(), code))).to.deep.equal([]);

@@ -71,7 +71,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
         await ended({ ...gone, cancel_reason: 'expired' }),
         // Also where the body is not yet purged.
         await ended({ status: 'canceled', cancel_reason: 'expired' }),
-        // And one that had failed before its student was removed.
+        // And a delivery that had failed before its student was removed.
         await ended({ payload_purged_at: new Date() }),
       ];
       const before = await Promise.all(deliveries.map((delivery) => deliveryRow(delivery.id)));
@@ -145,7 +145,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/recover', () =>
       expect((await recover()).body.data.recovered).to.equal(0);
     });
 
-    it('recovers each delivery once for two requests at once', async () => {
+    it('recovers each delivery once for two requests at the same time', async () => {
       for (let count = 0; count < 3; count++) await ended({});
       const answers = await oneAfterAnother(id, [() => recover(), () => recover()]);
       expect(answers.map(({ body }) => body.data.recovered)).to.deep.equal([3, 0]);

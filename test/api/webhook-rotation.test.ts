@@ -24,7 +24,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
   });
   const rotate = (body: unknown = {}) => scene.webhooks.rotate(id, body);
   const read = async () => (await scene.webhooks.read(id)).body.data;
-  /** The secrets as they are stored, opened: the one that signs first, and the one before it. */
+  /** The stored secrets, opened: the current secret, and the previous one. */
   const storedSecrets = async () => {
     const { vault } = await testDeps();
     const { secret, previousSecret } = await endpointRow(id);
@@ -137,7 +137,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
 
   describe('409 rotation_in_progress: a second rotation within 24 hours', () => {
     for (const body of [{}, { expire_previous: false }]) {
-      it(`${JSON.stringify(body)}: at once and shortly before the 24 hours end; changes nothing`, async () => {
+      it(`${JSON.stringify(body)}: immediately and shortly before the 24 hours end; changes nothing`, async () => {
         await rotate();
         await expectUnchangedBy(async () => expectError(await rotate(body), 'rotation_in_progress'));
         clock.advance(24 * hour - 30 * second);
@@ -146,7 +146,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       });
     }
 
-    it('accepts one of two rotations at once, whose secret signs', async () => {
+    it('accepts one of two rotations at the same time, whose secret signs', async () => {
       const [won, lost] = await oneAfterAnother(id, [() => rotate(), () => rotate()]);
       expect(won?.status).to.equal(200);
       if (!lost) throw new Error('There are two answers.');
@@ -154,7 +154,7 @@ describe('POST /v1/clubs/{clubId}/webhook-endpoints/{endpointId}/rotate-secret',
       expect(await storedSecrets()).to.deep.equal([won?.body.data.secret, scene.endpoint.secret]);
     });
 
-    it('accepts both of two rotations at once with expire_previous, and keeps both secrets', async () => {
+    it('accepts both of two rotations at the same time with expire_previous, and keeps both secrets', async () => {
       const answers = await oneAfterAnother(id, [
         () => rotate({ expire_previous: true }),
         () => rotate({ expire_previous: true }),

@@ -98,8 +98,8 @@ describe('worker/doctor', function () {
       `WRONG  ${titles[4]}`,
       '         It could not be looked at: see to the other mistakes first.',
       `WRONG  ${titles[5]}`,
-      `         S3 does not let pages of ${other} send files to the bucket club-private (S3_PRIVATE_BUCKET): an API sets that rule at its start: start one first. If its key has no s3:PutBucketCORS, set it by hand (docs/how-to/operate.md, Let browsers upload).`,
-      '         S3 answers 404 where a file is sent to the bucket missing (S3_PUBLIC_BUCKET): does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?',
+      `         S3 does not let pages of ${other} send files to the bucket club-private (S3_PRIVATE_BUCKET): an API process sets this rule when it starts, so start one first. If its key has no s3:PutBucketCORS, set it by hand (docs/how-to/operate.md, Let browsers upload).`,
+      '         S3 answers 404 to an upload to the bucket missing (S3_PUBLIC_BUCKET): does it exist, and may the key of S3_ACCESS_KEY_ID write there (docs/how-to/deploy.md, Buckets)?',
       `WRONG  ${titles[6]}`,
       '         It could not be looked at (NoSuchBucket): see to the other mistakes first.',
       `WRONG  ${titles[7]}`,
@@ -249,7 +249,7 @@ describe('worker/doctor', function () {
     const { lines } = await run({ S3_PUBLIC_BUCKET: privateBucket, CORS_ORIGINS: origin });
     expect(lines.filter((line) => line.includes('PUBLIC_FILES_URL'))).to.deep.equal([
       `WRONG  ${titles[6]}`,
-      '         A file of the bucket club-private (S3_PUBLIC_BUCKET) cannot be read by everybody below PUBLIC_FILES_URL (403): allow s3:GetObject to everybody by the policy of the bucket, and switch "Block public access" off for it first where the store has that; or let PUBLIC_FILES_URL lead to what may read it (docs/how-to/deploy.md, Buckets).',
+      '         A file of the bucket club-private (S3_PUBLIC_BUCKET) is not publicly readable below PUBLIC_FILES_URL (403): allow s3:GetObject to everyone in the policy of the bucket. If the store has "Block public access", switch it off for the bucket first. Or let PUBLIC_FILES_URL lead to a server that may read it (docs/how-to/deploy.md, Buckets).',
     ]);
     expect(await (await testBucket()).objects('public/readable-', privateBucket)).to.deep.equal([]);
   });
@@ -268,7 +268,7 @@ describe('worker/doctor', function () {
     expect(lines.filter((line) => line.includes('If-None-Match'))).to.deep.equal(
       ['club-private (S3_PRIVATE_BUCKET)', 'club-public (S3_PUBLIC_BUCKET)'].map(
         (named) =>
-          `         S3 answers 200 where a file of the bucket ${named} is replaced although If-None-Match forbids it: take a server that keeps to it, or anybody replaces what was inspected.`,
+          `         S3 answers 200 when a file of the bucket ${named} is replaced although If-None-Match forbids it. Use a server that obeys this header. Otherwise a member can replace a file after its inspection.`,
       ),
     );
   });

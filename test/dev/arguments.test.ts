@@ -21,7 +21,7 @@ describe('dev/arguments', () => {
 
   it('names an unknown argument and lists the known ones', async () => {
     const there =
-      'There is: npm start, npm start -- --fake-model (agents ask a fake model on this machine), and ' +
+      'Usage: npm start, npm start -- --fake-model (agents ask a fake model on this machine), and ' +
       'npm start -- --language TAG (the tour and its club speak en, pt-BR, es, de, ar).';
     const wrong: Record<string, string> = {
       '--fake': "Unknown option '--fake'.",

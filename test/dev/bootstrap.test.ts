@@ -62,7 +62,7 @@ describe('dev/bootstrap', () => {
     expect(run()).to.deep.equal({ stdout: '', stderr: '', status: 0 });
   });
 
-  it('asks the npm on the PATH where another program of its kind runs it', () => {
+  it('asks the npm on the PATH if another package manager runs it', () => {
     const script = path.join(directory, 'dev', 'bootstrap.mjs');
     run(); // makes the npm
     const { stdout } = spawnSync(process.execPath, [script], {

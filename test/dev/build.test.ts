@@ -76,13 +76,13 @@ describe('dev/build', () => {
 });
 
 describe('a module’s address', () => {
-  it('is that of its source in a checkout, and commands go through the loader', () => {
+  it('is the address of its source in a checkout, and commands go through the loader', () => {
     expect(isBuilt).to.equal(false);
     expect(moduleAt('../worker/main.ts', 'file:///srv/dev/one.ts').href).to.equal('file:///srv/worker/main.ts');
     expect(commandLine('migrate')).to.equal('node --import ./platform/load.mjs main.ts migrate');
   });
 
-  it('is that of the compiled module in a build', async () => {
+  it('is the address of the compiled module in a build', async () => {
     const directory = mkdtempSync(path.join(os.tmpdir(), 'built-'));
     try {
       const { outputText } = ts.transpileModule(read('platform/core/modules.ts'), {

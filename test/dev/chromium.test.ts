@@ -83,7 +83,7 @@ describe('dev/components/chromium', function () {
     expect(await flawOf('Chromium 131.0.6778.85 snap')).to.equal(undefined);
     expect(await flawOf('Chromium 99.0.4844.51')).to.equal('is version 99; 131 or newer is needed');
     expect(await flawOf('something else')).to.equal(
-      'does not say its version, but "something else"; 131 or newer is needed',
+      'does not print its version, but "something else"; 131 or newer is needed',
     );
   });
 });

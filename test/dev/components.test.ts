@@ -47,7 +47,7 @@ describe('dev/components', () => {
       ...options,
     });
 
-  describe('the order of places', () => {
+  describe('the order of sources', () => {
     it('1. the variable with the path of the component', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       const own = await executable(path.join(directory, 'mine'));
@@ -72,7 +72,7 @@ describe('dev/components', () => {
       expect(await find(component([], { flawOf: async () => 'too old' }))).to.equal(cached());
     });
 
-    it('2. the PATH: a later one where an earlier one is broken, too old, or does not work', async () => {
+    it('2. the PATH: uses a later program if an earlier one is broken, too old, or does not work', async () => {
       const at = (name: string) => path.join(directory, name, 'thing');
       await mkdir(path.dirname(at('linked')));
       await symlink('/there/is/none', at('linked'));
@@ -86,9 +86,9 @@ describe('dev/components', () => {
       const options = { env: { PATH }, report: (line: string) => void lines.push(line) };
       expect(await find(thing, options)).to.equal(at('right'));
       expect(lines).to.deep.equal([
-        `The thing: ${at('linked')} is a link that leads to no file; it is passed over`,
-        `The thing: ${at('old')} is version 1; 2 or newer is needed; it is passed over`,
-        `The thing: ${at('idle')} does not work here: does not start; it is passed over`,
+        `The thing: ${at('linked')} is a link that leads to no file; it is skipped`,
+        `The thing: ${at('old')} is version 1; 2 or newer is needed; it is skipped`,
+        `The thing: ${at('idle')} does not work here: does not start; it is skipped`,
       ]);
     });
 
@@ -102,7 +102,7 @@ describe('dev/components', () => {
       );
     });
 
-    it('2. the PATH: a program is looked at once, however often it is asked for', async () => {
+    it('2. the PATH: checks a program only once, however often it is requested', async () => {
       await executable(path.join(directory, 'bin', 'thing'));
       let looks = 0;
       const thing = component([], { flawOf: async () => void (looks += 1) });
@@ -213,16 +213,18 @@ describe('dev/components', () => {
       expect(await says(versitygw, 'Version  : v1.0.9')).to.equal('is version 1.0.9; 1.8.0 or newer is needed');
     });
 
-    it('is refused with what was found: another program, an old one, one that fails or says nothing', async () => {
+    it('is refused with a reason: another program, an old version, a failure or no output', async () => {
       const { temporal } = components;
       const needed = '1.29.0 or newer is needed';
       expect(await says(temporal, 'temporal version 0.10.7 (server 1.21.3) (ui 2.16.2)')).to.equal(
         `holds server 1.21.3; ${needed}`,
       );
       expect(await says(temporal, 'temporal, a calendar, 2.0')).to.equal(
-        `does not say which server it holds, but "temporal, a calendar, 2.0"; ${needed}`,
+        `does not print the version of its server, but "temporal, a calendar, 2.0"; ${needed}`,
       );
-      expect(await flawOf(temporal, 'exit 0')).to.equal(`does not say which server it holds, but nothing; ${needed}`);
+      expect(await flawOf(temporal, 'exit 0')).to.equal(
+        `does not print the version of its server, but nothing; ${needed}`,
+      );
       expect(await flawOf(temporal, 'echo no config >&2; exit 2')).to.equal(
         `ends with exit code 2: no config; ${needed}`,
       );

@@ -73,7 +73,7 @@ describe('dev/components/download', () => {
     expect(await readdir(await download('thing.tar.gz'))).to.deep.equal(['thing']);
   });
 
-  it('refuses an archive with another checksum, and one that the publisher does not list', async () => {
+  it('refuses an archive with a wrong checksum, and an archive that the publisher does not list', async () => {
     expect(await failureOf(download('thing.tar.gz', 'wrong.txt'))).to.match(
       /^its SHA-256 is [0-9a-f]{64}, but the publisher says 0{64}$/,
     );

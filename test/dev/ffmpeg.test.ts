@@ -25,14 +25,14 @@ describe('dev/components/ffmpeg', () => {
     expect(await runCommand(path.join(into, 'ffmpeg'), ['a', 'b c'])).to.equal('pressing a b c\n');
   });
 
-  it('says where there is no package for the platform', async () => {
+  it('reports a platform without a package', async () => {
     const failure = await npmFfmpeg({})
       .fetch(directory, () => undefined)
       .catch((error: unknown) => String(error));
     expect(failure).to.equal(`Error: there is none for ${os.platform()}-${os.arch()}`);
   });
 
-  it('on the PATH is refused where it cannot press H.264 and AAC', async () => {
+  it('on the PATH is refused if it cannot encode H.264 and AAC', async () => {
     const lacking = path.join(directory, 'ffmpeg');
     await writeFile(lacking, '#!/bin/sh\necho "Unknown encoder \'libx264\'" >&2; exit 1\n');
     await chmod(lacking, 0o755);

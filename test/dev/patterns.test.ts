@@ -55,7 +55,7 @@ describe('the checker of regular expressions', () => {
     });
   });
 
-  it('finds the patterns of a contract, and those of the formats that it names', () => {
+  it('finds the patterns of a contract and of its formats', () => {
     const { patterns, formats } = patternsOfContract({
       a: { type: 'string', pattern: '^a$', format: 'email' },
       b: { patternProperties: { '^b': {} }, properties: { pattern: { type: 'string' } } },
@@ -76,7 +76,7 @@ describe('the checker of regular expressions', () => {
     expect(await faultOf({ source: '^[a-z]+(?:-[a-z]+)*$', flags: '' })).to.equal(undefined);
   }).timeout(60_000);
 
-  it('reads every pattern of the product; those of the contract alone are put together at run time', () => {
+  it('reads every pattern of the product; only the contract’s patterns are built at run time', () => {
     const { patterns, made } = patternsOfProduct(projectDirectory, productFiles(projectDirectory));
     expect(made.map(({ code }) => code)).to.deep.equal(['new RegExp(pattern, flags)']);
     expect(patterns.map(({ place }) => place.split(':')[0])).to.include.members([

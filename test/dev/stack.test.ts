@@ -184,7 +184,7 @@ describe('dev/stack', () => {
       expect(isAlive(pid)).to.equal(false);
     });
 
-    it('the next start succeeds at once', async () => {
+    it('the next start succeeds immediately', async () => {
       await startAndKill();
       expect(await query(await start(), 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
     });
@@ -232,7 +232,7 @@ describe('dev/stack, all parts', () => {
     }
   });
 
-  it('lets everybody read from the public bucket only, and nobody list or write', async () => {
+  it('lets everyone read the public bucket, and no one list or write', async () => {
     const storage = readConfig(stack.environment).storage;
     const client = new S3Client({
       endpoint: storage.endpoint,

@@ -1,4 +1,4 @@
-/** The scene of the tour that asks an agent, on the real stack: nobody else would see that it has stopped working. */
+/** The tour's scene that asks an agent, on the real stack. No other test would notice that it no longer works. */
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
 import { startFakeModel, type FakeModel } from '../../dev/fake-model.ts';

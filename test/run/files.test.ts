@@ -19,7 +19,7 @@ describe('test/run/files', () => {
     expect(shuffled(files, 7).toSorted()).to.deep.equal(files);
   });
 
-  it('takes the files first that hold all the words that are looked for', () => {
+  it('puts files with all the searched words first', () => {
     const files = ['test/entities/extensions.test.ts', 'test/run/files.test.ts'];
     expect(likeliestFirst(files, 'loses no FILE')).to.deep.equal(files.toReversed());
   });

@@ -1,4 +1,4 @@
-/** Which test files a run takes, and in which order. */
+/** Selects the test files of a run, and their order. */
 import fs, { existsSync, readFileSync } from 'node:fs'; // globSync by its module: an older Node must get as far as its message
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
@@ -9,29 +9,29 @@ export function testFiles(): string[] {
   return fs.globSync('test/**/*.test.ts', { cwd: projectDirectory }).toSorted();
 }
 
-/** Starts processes, or belongs to a stack that the run server (server.ts) shares out. */
+/** A file that imports one of these starts processes, or uses a stack that the run server (server.ts) shares. */
 const stackModules = ['test/toolkit/stack/stack.ts', 'dev/stack.ts', 'dev/components.ts', 'dev/start.ts'];
 const importing = /\bfrom '(\.[^']+)'/g;
 
 /**
- * Whether a file is a unit test: nothing that it imports, near or far, reaches the stack. It needs no Postgres, no
- * Temporal and no other server then.
+ * Whether a file is a unit test: none of its direct or indirect imports reaches the stack. Then it needs no Postgres, no Temporal and no
+ * other server.
  */
 export function isUnitTest(file: string, seen = new Map<string, boolean>()): boolean {
   return !reaches(file, stackModules, seen);
 }
 
-/** @returns whether the file is one of the modules, or imports one, near or far */
+/** @returns whether the file is one of the modules, or imports one directly or indirectly */
 export function reaches(file: string, modules: readonly string[], seen = new Map<string, boolean>()): boolean {
   const known = seen.get(file);
   if (known !== undefined) return known;
-  seen.set(file, false); // a circle of imports reaches nothing more
+  seen.set(file, false); // a circular import reaches nothing more
   const does = modules.includes(file) || importsOf(file).some((imported) => reaches(imported, modules, seen));
   seen.set(file, does);
   return does;
 }
 
-/** What only looks like an import, in the text of a test about imports, names no file. */
+/** A text that only looks like an import, in a test about imports, names no file. */
 function importsOf(file: string): string[] {
   const text = readFileSync(path.join(projectDirectory, file), 'utf8');
   return [...text.matchAll(importing)]
@@ -39,21 +39,21 @@ function importsOf(file: string): string[] {
     .filter((target) => /^(?:test|dev)\/.*\.ts$/.test(target) && existsSync(path.join(projectDirectory, target)));
 }
 
-/** `npm run test:unit` takes a few seconds as a whole: it leaves out files that read hostile PDFs or wait for sockets. */
+/** `npm run test:unit` takes a few seconds in total, so it leaves out files that read hostile PDFs or wait for sockets. */
 const quickSeconds = 1;
 
-/** @param durations of a file that is not in it, nothing is known: it is quick */
+/** @param durations a file without an entry counts as quick */
 export function isQuick(file: string, durations: Durations): boolean {
   return (durations[file] ?? 0) <= quickSeconds;
 }
 
-/** Files that nothing is known of come first: they may be long. Then the longest, so that no process ends with one. */
+/** Files without an entry come first, because they may be long. Then the longest, so that no process ends with a long file. */
 export function longestFirst(files: readonly string[], durations: Durations): string[] {
   const secondsOf = (file: string) => durations[file] ?? Number.POSITIVE_INFINITY;
   return files.toSorted((one, other) => secondsOf(other) - secondsOf(one) || one.localeCompare(other));
 }
 
-/** The files in whose text all of these words stand come first: one of them has the test that is looked for. */
+/** Files whose text contains all of these words come first, because one of them has the wanted test. */
 export function likeliestFirst(files: readonly string[], words: string): string[] {
   const wanted = words.toLowerCase().split(/\W+/).filter(Boolean);
   const isLikely = (file: string) => {
@@ -64,7 +64,7 @@ export function likeliestFirst(files: readonly string[], words: string): string[
   return [...likely, ...files.filter((file) => !likely.has(file))];
 }
 
-/** The same files in an order that this seed gives. */
+/** The same files in the order of this seed. */
 export function shuffled(files: readonly string[], seed: number): string[] {
   let state = seed >>> 0;
   const random = () => {

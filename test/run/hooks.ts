@@ -12,7 +12,7 @@ import type { RunServer } from './server.ts';
 
 let server: RunServer | undefined;
 
-/** In the first process of the run. Unit tests do without the server: a test of theirs that asks for it fails. */
+/** Runs in the first process of the run. Unit tests do without the server: a unit test that asks for it fails. */
 export async function mochaGlobalSetup(): Promise<void> {
   if (process.env['TEST_UNIT']) return;
   const { startRunServer } = await import('./server.ts');
@@ -20,17 +20,17 @@ export async function mochaGlobalSetup(): Promise<void> {
   process.env['TEST_RUN_URL'] = server.url;
 }
 
-/** In the first process of the run. */
+/** Runs in the first process of the run. */
 export async function mochaGlobalTeardown(): Promise<void> {
   await server?.stop();
 }
 
-/** No test ends for want of time before this; files and tests may ask for more. */
+/** No test times out before this; files and tests may ask for more. */
 const leastTimeLimitMs = 60_000;
 
 let begun = { at: 0, cpu: process.cpuUsage() };
 
-/** In every process; where files run in several processes, `beforeAll` and `afterAll` are those of each file. */
+/** Run in every process. If files run in several processes, `beforeAll` and `afterAll` belong to each file. */
 export const mochaHooks = {
   beforeAll: async function checkFile(this: Context): Promise<void> {
     begun = { at: performance.now(), cpu: process.cpuUsage() };
@@ -38,13 +38,13 @@ export const mochaHooks = {
     if (hooks.length > 0) {
       throw new Error(`Move these hooks of ${fileOf(rootOf(this))} into a describe: ${hooks.join(', ')}.`);
     }
-    this.timeout(120_000); // the first files wait for the stack: their own hooks have less time
+    this.timeout(120_000); // the first files wait for the stack, and their own hooks have less time
     const base = process.env['TEST_RUN_URL'];
     const file = path.relative(projectDirectory, fileOf(rootOf(this)));
     if (base && !file.startsWith('..') && !isUnitTest(file)) await (await fetch(`${base}/ready`)).text();
   },
   beforeEach: function giveTime(this: Context): void {
-    // Time limits end what hangs. A test that goes on after its limit spoils those behind it, so a busy machine gets time.
+    // Time limits end tests that hang. A test that continues after its limit disturbs the next tests, so a busy machine gets time.
     const test = this.currentTest;
     if (test && test.timeout() > 0) test.timeout(Math.max(test.timeout(), leastTimeLimitMs));
   },
@@ -53,7 +53,7 @@ export const mochaHooks = {
     await testEnded();
   },
   afterAll: async function endFile(this: Context): Promise<void> {
-    this.timeout(60_000); // what a file has opened may take a moment to close
+    this.timeout(60_000); // open connections of a file may take a moment to close
     await fileEnded();
     const timings = process.env['TEST_TIMINGS'];
     if (!timings) return;
@@ -67,14 +67,17 @@ export const mochaHooks = {
   },
 };
 
-/** A generated test says which case failed; why it did is the cause of its error, which does not leave this process. */
+/**
+ * A generated test reports which case failed. The cause of its error says why, but does not leave this process, so it is added to the
+ * message.
+ */
 function tellCause(error: Error | undefined): void {
   if (error?.cause instanceof Error) error.stack = `${error.stack}\n\n  Caused by ${error.cause.stack}`;
 }
 
 const own = new Set<unknown>([mochaHooks.beforeAll, mochaHooks.beforeEach, mochaHooks.afterEach, mochaHooks.afterAll]);
 
-/** Hooks of the root suite that are not ours. */
+/** Hooks of the root suite that this file does not define. */
 function strayHooks(root: Suite): string[] {
   const kinds = ['_beforeAll', '_beforeEach', '_afterEach', '_afterAll'] as const;
   type Hooks = Record<(typeof kinds)[number], readonly { title: string; fn?: unknown }[]>;
@@ -86,7 +89,7 @@ function strayHooks(root: Suite): string[] {
 function rootOf(context: Context): Suite {
   let suite = context.test?.parent;
   while (suite?.parent) suite = suite.parent;
-  if (!suite) throw new Error('A root hook belongs to the root suite.');
+  if (!suite) throw new Error('The hook has no root suite.');
   return suite;
 }
 

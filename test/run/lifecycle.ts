@@ -7,22 +7,22 @@ type Work = () => void | Promise<void>;
 const afterTests: Work[] = [];
 let closings: Work[] = [];
 
-/** Does this after every test of the run. Call it once, when the module loads. */
+/** Runs this after every test of the run. Call it once, when the module loads. */
 export function afterEveryTest(work: Work): void {
   afterTests.push(work);
 }
 
-/** Does this once, at the end of the file that runs now. The last that was said is done first. */
+/** Runs this once, at the end of the current file. The last registered function runs first. */
 export function atEndOfFile(work: Work): void {
   closings.unshift(work);
 }
 
-/** For the root hooks. */
+/** Called by the root hooks. */
 export async function testEnded(): Promise<void> {
   for (const work of afterTests) await work();
 }
 
-/** For the root hooks. */
+/** Called by the root hooks. */
 export async function fileEnded(): Promise<void> {
   const works = closings;
   closings = [];

@@ -37,7 +37,7 @@ const ours = new Set(['unit', 'durations', 'seed', 'jobs']);
 const passedOn = tokens.flatMap((token) =>
   token.kind === 'option' && !ours.has(token.name) ? [token.rawName, ...(token.value ? [token.value] : [])] : [],
 );
-/** Files that kill workers wait for leases and heartbeats to run out: meanwhile others have their core. */
+/** Files that kill workers wait for leases and heartbeats to expire; meanwhile other files use their core. */
 const waitingJobs = 1;
 const jobs = Number(values.jobs ?? os.availableParallelism() + waitingJobs);
 const resultsFile = path.join(path.dirname(timingsFile), 'test-results.json');
@@ -48,7 +48,7 @@ writeFileSync(timingsFile, '');
 writeFileSync(crashesFile, '');
 const first = runMocha(inOrder(positionals.length > 0 ? positionals : wanted()), { TEST_TIMINGS: timingsFile });
 if (first === undefined) {
-  process.exitCode = 1; // mocha itself has failed, and said why
+  process.exitCode = 1; // mocha itself has failed, and has printed the reason
 } else {
   const again = [...new Set(first.failures.map(({ file }) => file))].filter(Boolean);
   if (again.length > 0) {
@@ -58,13 +58,13 @@ if (first === undefined) {
       process.stdout.write(`${line}\n`);
     }
   }
-  process.stdout.write(readFileSync(crashesFile, 'utf8')); // of the stack's parts: why much may have failed at once
+  process.stdout.write(readFileSync(crashesFile, 'utf8')); // crashes of the stack's parts, which may explain many failures
   if (values.durations === true && first.failed === 0) writeDurations(readTimings());
   process.stdout.write(`\n${closingLine(first)}\n`);
   process.exitCode = Math.min(first.failed, 255);
 }
 
-/** @returns undefined when mocha did not come to its end */
+/** @returns undefined if mocha did not finish */
 function runMocha(files: readonly string[], env: Readonly<Record<string, string>> = {}): Results | undefined {
   rmSync(resultsFile, { force: true });
   const mocha = path.join(projectDirectory, 'node_modules', 'mocha', 'bin', 'mocha.js');

@@ -13,7 +13,7 @@ describe('test/run/results', () => {
     expect(flakyTests(resultsOf('one', 'other'), resultsOf('other'))).to.deep.equal(resultsOf('one').failures);
   });
 
-  it('tells how each failed, the cause of a known flake, and what to do about a new one', () => {
+  it('reports how each failed, the cause of a known flake, and the action for a new one', () => {
     const { failures } = resultsOf('known', 'new');
     expect(flakeReport(failures, [{ title: 'known', cause: 'a slow clock' }])).to.deep.equal([
       'Flaky: known: no answer (a slow clock)',

@@ -1,18 +1,18 @@
-/** What the reporter writes of a run for the launcher, and what the launcher makes of it. */
+/** The results that the reporter writes for the launcher, and their evaluation. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 
-/** Of one run of mocha (reporter.cjs). */
+/** The results of one mocha run (reporter.cjs). */
 export interface Results {
   readonly passed: number;
-  /** Hooks that failed count too. */
+  /** Includes failed hooks. */
   readonly failed: number;
   readonly skipped: number;
   readonly failures: readonly { readonly title: string; readonly file: string; readonly message: string }[];
 }
 
-/** A test that fails now and then, and why; it stands in test/flakes.json until it is mended. */
+/** A test that fails now and then, and the reason. It stays in test/flakes.json until it is corrected. */
 interface Flake {
   readonly title: string;
   readonly cause: string;
@@ -24,13 +24,13 @@ export function knownFlakes(): Flake[] {
   return JSON.parse(readFileSync(flakesFile, 'utf8')) as Flake[];
 }
 
-/** The failures of the first run that were none in the second. They failed all the same. */
+/** Failures of the first run that did not repeat in the second. The first run still failed. */
 export function flakyTests(first: Results, second: Results): Results['failures'] {
   const stillFailing = new Set(second.failures.map(({ title }) => title));
   return first.failures.filter(({ title }) => !stillFailing.has(title));
 }
 
-/** For each flaky test, how it failed, and what is known of it or what to do. */
+/** How each flaky test failed, and its known cause or what to do. */
 export function flakeReport(flaky: Results['failures'], known: readonly Flake[]): string[] {
   return flaky.map(({ title, message }) => {
     const cause = known.find((flake) => flake.title === title)?.cause;

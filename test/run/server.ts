@@ -20,11 +20,11 @@ import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../commands/migrate.ts';
 import { writeWorkflowBundle } from '../../worker/temporal/workflow-bundle.ts';
 
-/** What a test process is told when it asks for its part of the stack. */
+/** The answer to a test process that asks for its part of the stack. */
 export interface Share {
-  /** For readConfig(): a database and a namespace of its own, the rest is everybody's. */
+  /** For readConfig(): a separate database and namespace; the rest is shared. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The directory of the stack; its certificate authority lies in it. */
+  /** The directory of the stack, with its certificate authority. */
   readonly directory: string;
 }
 
@@ -35,18 +35,18 @@ export interface RunServer {
 
 const directoryPrefix = 'club-learning-test-';
 /**
- * How long connections to Postgres may take: at high load, longer than a service would wait. A pool that is used up still
- * fails by name, before mocha's own limit of 20 s.
+ * The time that connections to Postgres may take: at high load, longer than a service would wait. An exhausted pool still fails by name,
+ * before mocha's own limit of 20 s.
  */
 const connectWithinMs = 15_000;
 
 /**
- * @param jobs how many test processes there are
- * @param env a DATABASE_URL in it replaces the Postgres of the stack; the databases made there are dropped at the end
+ * @param jobs the number of test processes
+ * @param env a DATABASE_URL in it replaces the Postgres of the stack; its test databases are dropped at the end
  */
 export async function startRunServer(jobs: number, env: Environment = process.env): Promise<RunServer> {
   if (env['TEMPORAL_ADDRESS']) throw new Problem('The tests start a Temporal of their own: unset TEMPORAL_ADDRESS.');
-  const givenDatabase = env['DATABASE_URL']; // now: the files of a run that has one process change their environment
+  const givenDatabase = env['DATABASE_URL']; // read now, because the files of a run with one process change their environment
   await removeLeftovers();
   const directory = directoryOf(process.pid);
   const namespaces = Array.from({ length: jobs }, (_, job) => namespaceOf(job));
@@ -62,7 +62,7 @@ export async function startRunServer(jobs: number, env: Environment = process.en
     return withDatabase(url, name);
   };
 
-  /** Starts a part again that has ended by itself: without it all further tests would fail. `TEST_CRASHES` is for the launcher. */
+  /** Restarts a part that has ended by itself; otherwise all further tests would fail. The launcher reads `TEST_CRASHES`. */
   const bringBack = async (message: string, name: PartName) => {
     process.stderr.write(`${message}\n`);
     if (env['TEST_CRASHES']) appendFileSync(env['TEST_CRASHES'], `${message}\n`);
@@ -131,7 +131,7 @@ export async function startRunServer(jobs: number, env: Environment = process.en
   };
 }
 
-/** Also where no stack has made the directory: replaying histories needs none. */
+/** The directory is created even if no stack has done it, because replaying histories needs none. */
 async function bundle(file: string): Promise<string> {
   await mkdir(path.dirname(file), { recursive: true });
   await writeWorkflowBundle(file, new DefaultLogger('ERROR'));
@@ -142,7 +142,7 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }
 
-/** Brings the template to the newest schema: a copy of it takes a tenth of the time of the migrations. */
+/** Migrates the template to the newest schema: copying it takes a tenth of the time of the migrations. */
 async function migrateDatabase(url: string): Promise<void> {
   const source = await createDataSource(
     { url: new Secret(url), poolSize: 2, connectWithinMs },
@@ -174,7 +174,7 @@ function withDatabase(url: string, name: string): string {
 const namespaceOf = (job: number) => `test-${job}`;
 const directoryOf = (pid: number) => path.join(os.tmpdir(), `${directoryPrefix}${pid}`);
 
-/** The data of runs that were killed; the directory's name says whose they were. */
+/** Removes the data of killed runs; the directory's name contains the process id. */
 async function removeLeftovers(): Promise<void> {
   const names = (await readdir(os.tmpdir())).filter((name) => name.startsWith(directoryPrefix));
   const dead = names

@@ -1,12 +1,12 @@
-/** How long each test file takes: as the last run has measured it, and as the committed table says. */
+/** The duration of each test file: in the last run, and in the committed table. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectDirectory } from '../../dev/project.ts';
 
-/** Seconds of each file, hooks and all, by its path from the project's directory. */
+/** Seconds of each file, including hooks, by its path from the project's directory. */
 export type Durations = Readonly<Record<string, number>>;
 
-/** A line a file, written by the root hooks (hooks.ts) of the last run. */
+/** One line for each file, written by the root hooks (hooks.ts) of the last run. */
 export const timingsFile = path.join(projectDirectory, '.data', 'test-timings.jsonl');
 
 const durationsFile = path.join(projectDirectory, 'test', 'run', 'durations.json');
@@ -15,7 +15,7 @@ export function committedDurations(): Durations {
   return JSON.parse(readFileSync(durationsFile, 'utf8')) as Durations;
 }
 
-/** Of the last run. */
+/** The timings of the last run. */
 export function readTimings(): Durations {
   const lines = readFileSync(timingsFile, 'utf8').split('\n').filter(Boolean);
   const measured = lines.map((line) => JSON.parse(line) as { file: string; ms: number });
@@ -30,9 +30,11 @@ export function writeDurations(durations: Durations): void {
   writeFileSync(durationsFile, `${JSON.stringify(durations, null, 2)}\n`);
 }
 
-/** A file may take three times its committed seconds and five more: so much a busy machine needs, and a new hook soon exceeds it. */
+/**
+ * A file may take three times its committed seconds and five more. A busy machine needs that much, and a new slow hook soon exceeds it.
+ */
 const noise = { factor: 3, seconds: 5 };
-/** Of a file that the table does not have yet. */
+/** The limit of a file without an entry in the table. */
 const newFileSeconds = 10;
 
 /** @returns a sentence for each file that took longer than its budget */

@@ -6,17 +6,17 @@ import ts from 'typescript';
 import { projectDirectory } from '../../dev/project.ts';
 
 const longest = 100;
-/** They record histories and releases, which is done by hand; they say when. */
+/** Recorders of histories and releases, which run by hand; their titles say when. */
 const recorders = /^test\/(?:replay|releases)\/record[\w-]*\.ts$/;
 
-/** The parts of a title that stand in the file; what a template puts in does not count. */
+/** The parts of a title that are in the file; inserted values of a template do not count. */
 function textOf(title: ts.Expression): string {
   if (ts.isStringLiteralLike(title)) return title.text;
   if (!ts.isTemplateExpression(title)) return '';
   return [title.head, ...title.templateSpans.map(({ literal }) => literal)].map(({ text }) => text).join('…');
 }
 
-/** `describe`, `it`, or whichever of `it` and `it.skip` a condition chooses. */
+/** `describe`, `it`, or the result of a condition between `it` and `it.skip`. */
 function isTitled(callee: ts.Expression): boolean {
   if (ts.isIdentifier(callee)) return callee.text === 'describe' || callee.text === 'it';
   if (ts.isPropertyAccessExpression(callee)) return isTitled(callee.expression);

@@ -170,7 +170,7 @@ describe('add-on, with time skipped', function () {
     expect(stripe.calls.filter((text) => text.startsWith('POST'))).to.deep.equal([]);
   });
 
-  it('charges once for five steps at once; a step without its claim records nothing', async () => {
+  it('charges once for five simultaneous steps; a step without its claim records nothing', async () => {
     const { db } = await testDeps();
     const row = await buildAddOn(await buyer());
     stripe.delayMs = 100;

@@ -111,7 +111,7 @@ describe('the run of an answer, with time skipped', function () {
     );
     const handle = await start(questionId);
     await until('a look', { timeoutMs: 5 * second }, async () => (await summariesOf(handle)).timers.length > 0);
-    // Leases are of the database's clock, which nobody skips.
+    // Leases use the database's clock, which is not skipped.
     await source.query(`UPDATE agent_answers SET lease_until = clock_timestamp() WHERE id = $1`, [answerId]);
     expect(await handle.result()).to.include({ status: 'failed', error_code: 'interrupted', calls: 1 });
     expect(await answerRow(answerId)).to.include({ content: 'One two' });

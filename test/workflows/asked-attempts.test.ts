@@ -106,7 +106,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
           2 * minute - 5,
           2 * minute + 500,
         );
-        // Its five would go on failing for a day while later tests let time pass.
+        // Its five deliveries would keep failing for a day while later tests skip time.
         const { clubId, endpoint } = subscription;
         await engine().act((deps, now) => disableEndpoint(deps, clubId, endpoint.id, now));
       });

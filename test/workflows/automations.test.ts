@@ -216,7 +216,7 @@ describe('automations, with time skipped', function () {
     expect((new Date(wait?.left_at ?? 0).getTime() - begun.getTime()) / day).to.be.within(20, 20.01);
   });
 
-  it('goes on in its version where another is published while people wait', async () => {
+  it('continues in its version if another is published while people wait', async () => {
     const delay: Step = { id: 'wait', kind: 'wait', wait: { kind: 'delay', amount: 30, unit: 'days' } };
     const scene = await entered(() => ({ steps: [delay, { id: 'old', kind: 'award_points', points: 1 }] }));
     await buildVersion(

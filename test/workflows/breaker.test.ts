@@ -13,7 +13,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** What the engine takes, at most, from a timer's end to the attempt that it is for. */
+/** The most time of the engine from a timer's end to its attempt. */
 const engineMs = 2 * second;
 const closed = { consecutiveFailures: 0, failingSince: null, holdUntil: null, breakerStep: 0 };
 
@@ -153,7 +153,7 @@ describe('the circuit breaker, with time skipped', function () {
     expect(others.map(({ deliveryId }) => deliveryId)).to.have.members(
       good.map(({ id }) => id).filter((id) => id !== next?.id),
     );
-    // What it cost them: a minute's hold, one refusal, and two minutes' hold.
+    // Their delays: a minute's hold, one refusal, and two minutes' hold.
     const [begin] = await attemptsAt(subscription.endpoint.id);
     const tookMs = Math.max(...others.map(endOf)) - (begin?.startedAt.getTime() ?? 0);
     expect(tookMs).to.be.within(3 * minute, 3 * minute + 20 * second);

@@ -107,7 +107,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
     expect((handedOver[0] ?? 0) - due).to.be.within(0, 5_000);
   });
 
-  it('stays paused for weeks, and goes on once somebody resumes it', async () => {
+  it('stays paused for weeks, and continues after an administrator resumes it', async () => {
     await scheduleCampaign(deps, club.id, campaignId, undefined, now);
     await pauseCampaign(deps, club.id, campaignId, now);
     const run = await start();
@@ -156,7 +156,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
       expect([handedOver.length, arrived()]).to.deep.equal([2, 1]);
     });
 
-    it('ends with its date, in the time zone of the club, where the club has sent enough for the day', async () => {
+    it('ends with its date in the club’s time zone, if the club has sent enough for the day', async () => {
       await buildPlan(club.id, 'trial');
       await deps.db.run(sql`INSERT INTO club_bulk_days (club_id, day, mails)
         SELECT ${club.id}, (${now}::timestamptz AT TIME ZONE 'UTC')::date + later, 25 FROM generate_series(0, 1) AS later`);
@@ -167,7 +167,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
       expect(handedOver).to.deep.equal([]);
     });
 
-    it('is begun by what the schedule starts', async () => {
+    it('is begun by the scheduled workflow', async () => {
       const begun = environment().client.workflow.execute<typeof beginning>('beginDigests', {
         workflowId: 'space-digests',
         taskQueue: 'upkeep',

@@ -28,7 +28,7 @@ describe('endpoint-gate, with time skipped', function () {
     engine().act((deps, now) => pauseEndpoint(deps, clubId, endpoint.id, now));
   const enable = ({ clubId, endpoint }: Subscription) =>
     engine().act((deps, now) => enableEndpoint(deps, clubId, endpoint.id, now));
-  /** How many wait at the gate. */
+  /** The number of deliveries that wait at the gate. */
   const parkedAt = async ({ endpoint }: Subscription) => {
     const [row] = await (
       await testDatabase()
@@ -72,7 +72,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await endpointRow(subscription.endpoint.id)).to.include({ releasePage: 0, gateLooksAt: null });
     });
 
-    it('does not release a larger page while over half of the last one is under way', async () => {
+    it('does not release a larger page while over half of the last page is in progress', async () => {
       let answer = () => {};
       const answers = new Promise<void>((resolve) => (answer = resolve));
       const { subscription } = await engine().endpoint(async () => {
@@ -273,7 +273,7 @@ describe('endpoint-gate, with time skipped', function () {
   });
 });
 
-/** What an endpoint's row says when its breaker was armed so often. */
+/** The columns of an endpoint's row whose breaker was opened this many times. */
 function throttledRow(step: number, holdUntil: Date): Record<string, unknown> {
   return {
     consecutive_failures: 4 + step,
@@ -287,7 +287,7 @@ function throttledRow(step: number, holdUntil: Date): Record<string, unknown> {
 
 const gateAt = ({ clubId, endpoint }: Subscription) => ({ clubId, endpointId: endpoint.id });
 
-/** What the Temporal UI shows of a run that waits. */
+/** The summary of a waiting run in the Temporal UI. */
 async function detailsOf(handle: { query: (name: string) => Promise<unknown> }): Promise<string> {
   return until('its details', { timeoutMs: 5_000 }, async () => {
     const metadata = (await handle.query('__temporal_workflow_metadata')) as { currentDetails?: string };

@@ -246,7 +246,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       expect(await step(newId(), now)).to.deep.equal({ done: true, outcome: 'removed' });
     });
 
-    it('sends one mail to each administrator for all files of a day, and another one for those of the next', async () => {
+    it('sends each administrator one mail for all files of a day, and another for the files of the next day', async () => {
       const [first, second_, third] = [await recorded(), await recorded(), await recorded(later(now, 2))];
       const at = later(now, 23);
       await Promise.all([step(first, at), step(second_, at)]);
@@ -307,7 +307,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
     });
 
-    it('twice while upkeep looks for its files gives a date to one that came in between', async () => {
+    it('twice while upkeep searches its files gives a date to a file that came in between', async () => {
       await turnTo('professional');
       await follow();
       const { id } = await buildMedia(clubId, { video: true });

@@ -26,7 +26,7 @@ describe('media-processing, on the real server', function () {
   let client: WorkflowClient;
   let worker: { stop(): Promise<void> };
   let club: TestClub;
-  /** What happens when the next file is at this point. */
+  /** Runs when the next file reaches this point. */
   let meanwhile: Partial<Record<Parameters<ProcessingDeps['failpoint']>[0], () => Promise<void>>> = {};
 
   /** Gets the club of each file that is claimed. */
@@ -83,7 +83,7 @@ describe('media-processing, on the real server', function () {
     expect(timers[0]).to.match(/^another try (at once|in about 1 s), after 1 fault\(s\) of ours$/);
   });
 
-  /** @returns those of the files that nobody has claimed, and that are due later than then */
+  /** @returns the unclaimed files that are due later than this time */
   async function putOffAfter(then: Date, files: readonly { id: string }[]): Promise<string[]> {
     const rows: { id: string }[] = await (
       await testDatabase()

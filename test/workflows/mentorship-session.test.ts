@@ -1,4 +1,6 @@
-/** What is told of a session, with time skipped: confirmation, reminders, request for a rating, and what is never sent (MENT-11). */
+/**
+ * The mails about a session, with time skipped: confirmation, reminders, request for a rating, and mails that are never sent (MENT-11).
+ */
 import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
 import { bookSession, cancelOwnSession } from '../../domain/mentorships/booking.ts';
@@ -142,7 +144,7 @@ describe('mentorship-session', function () {
     expect((await now()).getTime()).to.be.at.least(inHours(80).getTime());
   });
 
-  it('moved to another mentor: the entry of the former one is taken out, once (MENT-11)', async () => {
+  it('moved to another mentor: removes the entry of the former mentor once (MENT-11)', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     const [former, later] = [await buildMember(club.id, 'support'), await buildMember(club.id, 'support')];

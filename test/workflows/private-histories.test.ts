@@ -1,4 +1,4 @@
-/** What Temporal keeps of answers and of imports: opaque ids and numbers, and no word of a person or of what they wrote. */
+/** Temporal stores only opaque ids and numbers of answers and imports, and no text of a person. */
 import { NativeConnection } from '@temporalio/worker';
 import { expect } from 'chai';
 import { agentAnswerActivities } from '../../activities/agent-answer.ts';

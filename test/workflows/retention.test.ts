@@ -26,7 +26,7 @@ describe('retention, a run of its Schedule', function () {
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
-  /** What the rounds of a run come to, one after another; the last for ever. */
+  /** The results of a run's rounds, one after another; the last one repeats. */
   let rounds: Awaited<ReturnType<Activities['retention']['retain']>>[] = [];
   let times: number[] = [];
 

@@ -16,7 +16,7 @@ describe('the rotation of a secret, with time skipped (SIG-4)', function () {
     engine().act((deps, now) => rotateSecret(deps, clubId, endpoint.id, { expirePrevious }, now));
   const test = ({ clubId, endpoint }: Subscription) =>
     engine().act((deps, now) => sendTest(deps, clubId, endpoint.id, now));
-  /** The signatures of the header, whoever made them. */
+  /** The signatures of the header, with any secret. */
   const signaturesOf = ({ headers }: ReceivedRequest) => (headers['webhook-signature'] ?? '').split(' ');
 
   it('signs with both secrets for 24 hours, then with the new one', async () => {

@@ -29,9 +29,9 @@ describe('sales, with time skipped', function () {
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
   let relay: RelayHere;
-  /** How often the next notices fail by a fault of ours. */
+  /** The number of the next notices that fail by an internal fault. */
   let faults = 0;
-  /** How often the next notices fail before anything of them is written. */
+  /** The number of the next notices that fail before any write. */
   let faultsOfVault = 0;
 
   before('start the worker', async () => {
@@ -206,7 +206,7 @@ describe('sales, with time skipped', function () {
       expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: end });
     });
 
-    it('notes the removal of the student as the end of a subscription that nobody canceled', async () => {
+    it('records the removal of the student as the end of a subscription that was not canceled', async () => {
       const shop = await shopHere();
       const deps = await noticeDeps();
       const at = await now();

@@ -27,7 +27,7 @@ describe('source-index, on the real server', function () {
   let client: WorkflowClient;
   let worker: { stop(): Promise<void> };
   const ocr = ocrDeps(ocrCommand('read'));
-  /** What happens when the next source is read out, or is claimed. */
+  /** Runs when the next source is read, or claimed. */
   let meanwhile: Partial<Record<Parameters<IndexingDeps['failpoint']>[0], () => Promise<void>>> = {};
 
   before('start the worker', async () => {

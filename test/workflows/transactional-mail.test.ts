@@ -41,7 +41,7 @@ describe('transactional-mail, with time skipped', function () {
   let mailbox: Mailbox;
   let smtp: SmtpSender;
   let deps: Awaited<ReturnType<typeof testDeps>>;
-  /** What the step asked to be sent, and when by the server's clock. */
+  /** The mail that the step handed over, and the time by the server's clock. */
   let sendings: { mail: OutgoingMail; at: number }[] = [];
   /** How each attempt ended. */
   let outcomes: MailOutcome[] = [];
@@ -134,7 +134,7 @@ describe('transactional-mail, with time skipped', function () {
       };
     };
 
-    it('names the lesson and leads to the submission; a review has one row, whoever asks again (ASG-12)', async () => {
+    it('names the lesson and links the submission; a review has one row, even if asked again (ASG-12)', async () => {
       const { id, submission, student, again } = await reviewed();
       expect(await outcomeOf(id)).to.equal('sent');
       const [{ mail } = { mail: undefined }] = sendings;
@@ -154,7 +154,7 @@ describe('transactional-mail, with time skipped', function () {
     });
   });
 
-  it('sends at once, and its workflow ends', async () => {
+  it('sends immediately, and its workflow ends', async () => {
     const { id, tokenId, student } = await asked();
     expect(await outcomeOf(id)).to.equal('sent');
     expect(await rowOf(id)).to.include({ status: 'sent', attemptCount: 1, leaseUntil: null });
@@ -303,7 +303,7 @@ describe('transactional-mail, with time skipped', function () {
       expect(sentOf(await stepAll(6 * day))).to.equal(25);
     });
 
-    it('holds no mail that somebody waits for', async () => {
+    it('holds no mail that a person waits for', async () => {
       const { stepAll } = await mailsOf(4, 'student_verify_email', { warmUp: [1], plan: 'trial' });
       expect(sentOf(await stepAll(0))).to.equal(4);
     });
@@ -370,7 +370,7 @@ describe('transactional-mail, with time skipped', function () {
     expectWaits(waits.slice(0, 1));
   });
 
-  it('sends once for two steps at once; the other one waits for the lease', async () => {
+  it('sends once for two simultaneous steps; the other step waits for the lease', async () => {
     const { id, student, now } = await asked();
     const otherStep = Promise.withResolvers<void>();
     const { sendMail } = all.transactionalMail({

@@ -24,7 +24,7 @@ const day = 24 * hour;
 
 /** Waits after attempt 1 to 7 (DEL-3). */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
-/** What a busy machine takes, at most, from a timer's end to the step that it is for: less than two waits of the table differ by. */
+/** The most time of a busy machine from a timer's end to its step: less than the difference of two waits of the table. */
 const engineMs = 10 * second;
 
 describe('webhook-delivery, with time skipped', function () {
@@ -87,7 +87,7 @@ describe('webhook-delivery, with time skipped', function () {
       const handle = await start(delivery);
       await handle.result();
       const { timers } = await summariesOf(handle);
-      // The fifth failure throttles the endpoint: from then on each waits for its turn too.
+      // The fifth failure throttles the endpoint, so from then on each delivery also waits at its gate.
       expect(timers.filter((name) => name !== "its turn at the endpoint's gate")).to.deep.equal([
         'attempt 2 of 8 in about 5 s',
         'attempt 3 of 8 in about 5 min',
@@ -122,7 +122,7 @@ describe('webhook-delivery, with time skipped', function () {
       expect(webhook.verify(request.body, { ...request.headers })).to.have.property('id', delivery.eventId);
       expect(secondsOf(request)).to.be.within(-1, 0);
     });
-    /** How long before its arrival the attempt says that it was made. */
+    /** The time between the attempt's timestamp and its arrival. */
     function secondsOf({ headers, receivedAt }: ReceivedRequest): number {
       return Number(headers['webhook-timestamp']) - Math.floor(receivedAt.getTime() / second);
     }

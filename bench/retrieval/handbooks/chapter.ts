@@ -1,4 +1,4 @@
-/** A chapter of the administrator's handbook, from the XHTML that its package holds, as blocks. */
+/** Reads a chapter of the administrator's handbook from the XHTML of its package, as blocks. */
 import type { CorpusBlock } from '../corpus.ts';
 import {
   elementsOf,
@@ -17,7 +17,7 @@ export interface Chapter {
   blocks: CorpusBlock[];
 }
 
-/** Pictures, tables, listings, indexes and the reader's way around: all that is no running text. */
+/** Pictures, tables, listings, indexes and navigation: everything that is not running text. */
 const leftOut = ['toc', 'indexterm', 'mediaobject', 'docnav'];
 const isLeftOut = (element: Element) =>
   ['pre', 'img'].includes(element.name) ||
@@ -66,7 +66,7 @@ function heading(element: Element): CorpusBlock[] {
   return [{ kind: 'heading', level, text: withoutNumber(textOf(element)) }];
 }
 
-/** An address ends a paragraph; a list inside has blocks of its own. */
+/** An address ends a paragraph; an inner list has its own blocks. */
 function paragraphs(element: Element): CorpusBlock[] {
   const blocks: CorpusBlock[] = [];
   let text = '';

@@ -1,4 +1,4 @@
-/** Turns the unpacked packages into the files of a corpus: a document for each chapter, and for each subject of GNOME Help. */
+/** Converts the unpacked packages to the files of a corpus: a document for each chapter, and for each subject of GNOME Help. */
 import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,10 +10,10 @@ import { readTopic, titleOfTopic } from './topic.ts';
 
 const folders = { en: { chapters: 'en-US', topics: 'C' }, pt: { chapters: 'pt-BR', topics: 'pt_BR' } };
 
-/** Characters. Shorter topics only point to others. */
+/** In characters. Shorter topics only refer to others. */
 const shortestTopic = 190;
 
-/** @param administrators @param gnome where the packages were unpacked @param corpus the directory to make */
+/** @param administrators @param gnome the unpacked packages @param corpus the directory to create */
 export async function convertHandbooks(administrators: string, gnome: string, corpus: string): Promise<void> {
   for (const language of corpusLanguages) {
     await mkdir(path.join(corpus, language), { recursive: true });
@@ -73,7 +73,7 @@ async function documentOf(help: string, { guide, prefixes }: Subject): Promise<T
   return { title: titleOfTopic(await read(`${guide}.page`)), blocks };
 }
 
-/** Leaves out the titles with nothing below them: those of pictures, and of sections whose text was left out. */
+/** Leaves out titles without text below them: titles of pictures, and of sections whose text was left out. */
 function withoutBareTitles(blocks: readonly CorpusBlock[]): CorpusBlock[] {
   return blocks.filter((block, place) => {
     const next = blocks[place + 1];

@@ -1,4 +1,4 @@
-/** Reading the handbooks' XML: elements in order, and the text inside one. */
+/** Reads the handbooks' XML: elements in order, and their text. */
 import { ElementType, parseDocument } from 'htmlparser2';
 
 type Node = ReturnType<typeof parseDocument>['children'][number];
@@ -14,7 +14,7 @@ export const isElement = (node: Node): node is Element => 'name' in node && 'att
 /** @returns the elements directly inside, without text and comments */
 export const elementsOf = (parent: { children: Node[] }): Element[] => parent.children.filter(isElement);
 
-/** @returns the first element, here or inside at any depth, that fits */
+/** @returns the first matching element, here or inside at any depth */
 export function find(elements: readonly Element[], fits: (element: Element) => boolean): Element | undefined {
   for (const element of elements) {
     const found = fits(element) ? element : find(elementsOf(element), fits);
@@ -23,7 +23,7 @@ export function find(elements: readonly Element[], fits: (element: Element) => b
   return undefined;
 }
 
-/** @returns the text of the nodes, but for that of the elements to leave out */
+/** @returns the text of the nodes, without the elements to leave out */
 export function rawText(nodes: readonly Node[], leaveOut: (element: Element) => boolean = () => false): string {
   return nodes
     .map((node) => {

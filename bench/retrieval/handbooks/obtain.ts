@@ -10,12 +10,12 @@ import { saveDownload } from '../../../dev/components/download.ts';
 import { convertHandbooks } from './convert.ts';
 import { administratorsHandbook, gnomeHelp, type HandbookPackage } from './packages.ts';
 
-/** Counts up when the conversion changes, so that nobody measures with an old one. */
+/** Increases when the conversion changes, so that no run uses an old corpus. */
 const conversion = 1;
 
 type Report = (line: string) => void;
 
-/** @returns the directory of the corpus @throws Error that says why a package cannot be had */
+/** @returns the directory of the corpus @throws Error that says why a package is unavailable */
 export async function obtainHandbooks(env: Environment, report: Report): Promise<string> {
   const name = `handbooks-${administratorsHandbook.version}-${gnomeHelp.version}-${conversion}`;
   const cache = cacheDirectory(env);
@@ -28,7 +28,7 @@ export async function obtainHandbooks(env: Environment, report: Report): Promise
     await unpack(await obtainPackage(administratorsHandbook, work, report), administrators);
     await unpack(await obtainPackage(gnomeHelp, work, report), gnome);
     await convertHandbooks(administrators, gnome, path.join(work, name));
-    // Whoever was first has the same.
+    // Another run was faster, with an equal result.
     await rename(path.join(work, name), corpus).catch(async (error: unknown) => {
       if ((await readdir(corpus).catch(() => [])).length === 0) throw error;
     });
@@ -38,9 +38,9 @@ export async function obtainHandbooks(env: Environment, report: Report): Promise
   return corpus;
 }
 
-/** @returns the path of the .deb file @throws Error with the reason of each way that failed */
-async function obtainPackage(wanted: HandbookPackage, directory: string, report: Report): Promise<string> {
-  const { name, version, path: place } = wanted;
+/** @returns the path of the .deb file @throws Error with the reason of each failed source */
+async function obtainPackage(handbook: HandbookPackage, directory: string, report: Report): Promise<string> {
+  const { name, version, path: place } = handbook;
   const file = path.join(directory, path.basename(place));
   const ways = [
     {
@@ -58,7 +58,7 @@ async function obtainPackage(wanted: HandbookPackage, directory: string, report:
     try {
       report(`trying ${title}`);
       await fetch();
-      await check(wanted, file);
+      await check(handbook, file);
       return file;
     } catch (error) {
       reasons.push(`  ${title}: ${error instanceof Error ? error.message : String(error)}`);
@@ -74,7 +74,7 @@ async function check({ sha256 }: HandbookPackage, file: string): Promise<void> {
   if (actual !== sha256) throw new Error(`its SHA-256 is ${actual}, and should be ${sha256}`);
 }
 
-/** A .deb is an `ar` archive; its member `data.tar.xz` holds the files. */
+/** A .deb is an `ar` archive; its member `data.tar.xz` contains the files. */
 async function unpack(file: string, directory: string): Promise<void> {
   const data = memberOf(await readFile(file), 'data.tar.xz');
   const tar = `${file}.data.tar.xz`;
@@ -86,14 +86,14 @@ async function unpack(file: string, directory: string): Promise<void> {
 /** Bytes: `!<arch>\n`, and a header before each member, whose name and decimal size begin at 0 and 48. */
 const [archiveHeader, memberHeader] = [8, 60];
 
-/** @returns the bytes of an `ar` archive's member @throws Error where there is none of this name */
+/** @returns the bytes of an `ar` archive's member @throws Error if it has no member of this name */
 export function memberOf(archive: Buffer, name: string): Buffer {
   for (let at = archiveHeader; at + memberHeader <= archive.length;) {
     const header = archive.subarray(at, at + memberHeader).toString('latin1');
     const size = Number.parseInt(header.slice(48, 58), 10);
     const start = at + memberHeader;
     if (header.slice(0, 16).trim().replace(/\/$/, '') === name) return archive.subarray(start, start + size);
-    at = start + size + (size % 2); // members begin at even places
+    at = start + size + (size % 2); // members begin at even offsets
   }
   throw new Error(`The archive has no member ${name}.`);
 }

@@ -1,15 +1,15 @@
 /**
- * The two handbooks whose pages the questions of `../questions.json` name. Their text stays out of the repository: Debian's
- * package archive has it, under these names, versions and checksums.
+ * The two handbooks whose pages the questions of `../questions.json` name. Their text is not in the repository: Debian's package archive
+ * has it, under these names, versions and checksums.
  */
 import type { CorpusLanguage } from '../corpus.ts';
 
 export interface HandbookPackage {
   name: string;
   version: string;
-  /** Of the .deb file. */
+  /** The checksum of the .deb file. */
   sha256: string;
-  /** Below the archive's root. */
+  /** The path below the archive's root. */
   path: string;
 }
 
@@ -29,7 +29,7 @@ export const gnomeHelp: HandbookPackage = {
   path: 'pool/main/g/gnome-user-docs/gnome-user-docs_43.0-2_all.deb',
 };
 
-/** Which chapters become documents, by the name of their first file. */
+/** The chapters that become documents, by the name of their first file. */
 export const chapters: Record<CorpusLanguage, readonly string[]> = {
   en: ['the-debian-project', 'apt', 'unix-services', 'network-infrastructure', 'advanced-administration', 'security'],
   pt: [
@@ -47,11 +47,11 @@ export const chapters: Record<CorpusLanguage, readonly string[]> = {
 export interface Subject {
   /** The topic that gives the document its title. */
   guide: string;
-  /** The document holds the topics whose names begin like this, in this order. */
+  /** The document contains the topics whose names begin like this, in this order. */
   prefixes: readonly string[];
 }
 
-/** Which topics become a document together. */
+/** The topics that become one document. */
 export const subjects: Record<CorpusLanguage, readonly Subject[]> = {
   en: [
     { guide: 'a11y', prefixes: ['a11y-'] },

@@ -1,11 +1,11 @@
-/** Cuts a handbook's blocks into pages, and writes them down as the files of a corpus. */
+/** Splits a handbook's blocks into pages, and writes them as the files of a corpus. */
 import type { CorpusBlock } from '../corpus.ts';
 
-/** Characters. A page ends before the block that would make it longer than `longest`… */
+/** In characters. A page ends before the block that would make it longer than `longest`… */
 const longest = 3_000;
-/** …or, from here on, where the next section of the chapter begins. */
+/** …or, after this length, when the next section of the chapter begins. */
 const longEnough = 1_800;
-/** A last page shorter than this joins the one before. */
+/** A shorter last page is joined to the previous one. */
 const tooShort = 900;
 /** Characters between two blocks. */
 const blankLine = 2;
@@ -19,7 +19,7 @@ export function cutPages(blocks: readonly CorpusBlock[]): CorpusBlock[][] {
     const size = sizeOf(page);
     const isSection = block.kind === 'heading' && block.level === 2;
     if (size + lineOf(block).length > longest || (isSection && size >= longEnough)) {
-      // A title goes with the text below it.
+      // A title stays with the text below it.
       const full = page.slice(0, page.findLastIndex(({ kind }) => !isTitle(kind)) + 1);
       if (full.length > 0) pages.push(full);
       page = page.slice(full.length);
@@ -42,7 +42,7 @@ function lineOf({ kind, level = 2, text }: CorpusBlock): string {
   return `${before}${text}${after}`;
 }
 
-/** @returns the Markdown of a document, as `readCorpus` takes it */
+/** @returns the Markdown of a document, as `readCorpus` reads it */
 export function markdownOf(title: string, pages: readonly CorpusBlock[][]): string {
   const lines = [`# ${title}`];
   for (const [place, blocks] of pages.entries()) {

@@ -1,12 +1,12 @@
-/** A topic of GNOME Help, from the Mallard XML that its package holds, as blocks. */
+/** Reads a topic of GNOME Help from the Mallard XML of its package, as blocks. */
 import type { CorpusBlock } from '../corpus.ts';
 import { elementsOf, parseXml, textOf, type Element } from './markup.ts';
 
-/** All that is no running text, or that stands under a condition. */
+/** Everything that is not running text, or that is conditional. */
 const leftOut = ['info', 'comment', 'media', 'figure', 'table', 'screen', 'code', 'example', 'links', 'title'];
 const isLeftOut = ({ name }: Element) => leftOut.includes(name) || name.startsWith('if:');
 
-/** @returns the topic's blocks, its title the first, a heading of level 2 @throws Error where there is no title */
+/** @returns the topic's blocks, its title first, as a heading of level 2 @throws Error if there is no title */
 export function readTopic(xml: string): CorpusBlock[] {
   const page = parseXml(xml).find(({ name }) => name === 'page');
   if (!page) throw new Error('The topic has no page.');
@@ -32,7 +32,7 @@ function blocksOf(element: Element): CorpusBlock[] {
   return elementsOf(element).flatMap(blocksOf);
 }
 
-/** Its title and its own paragraphs are one block; what is nested follows. */
+/** The title and its own paragraphs are one block; nested parts follow. */
 function item(element: Element): CorpusBlock[] {
   const inside = elementsOf(element);
   const own = inside.filter(({ name }) => name === 'title' || name === 'p').map((part) => textOf(part));

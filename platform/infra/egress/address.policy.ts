@@ -1,22 +1,22 @@
-/** Which addresses a webhook may reach: the public internet, checked address by address (DEL-7, HOOK-13). */
+/** The addresses that a webhook may reach: only the public internet, checked address by address (DEL-7, HOOK-13). */
 import ipaddr from 'ipaddr.js';
 
 type Range = ReturnType<ipaddr.IPv4['range']> | ReturnType<ipaddr.IPv6['range']>;
 
-/** `public`, or why an address is not: the special range that it lies in, or one of three reasons of our own. */
+/** `public`, or why an address is not public: its special range, or one of three reasons of this program. */
 export type AddressClass =
   | 'public'
   | Exclude<Range, 'unicast'>
   /** Not an address in canonical text: `127.1`, `0x7f000001`, a scoped `fe80::1%eth0`, a name. */
   | 'invalid'
-  /** A cloud's metadata or control service, wherever it lies. */
+  /** A cloud's metadata or control service, in any range. */
   | 'cloudMetadata'
-  /** IPv6 outside the block that is handed out to the public (RFC 4291, IANA: 2000::/3). */
+  /** IPv6 outside the block of public addresses (RFC 4291, IANA: 2000::/3). */
   | 'outsideGlobalUnicast';
 
 /**
- * Addresses at which clouds hand credentials to every caller. Named one by one, because the range that each lies in may be
- * allowed by an operator (100.64.0.0/10, fd00::/8), or be public (Azure's).
+ * Addresses at which clouds give credentials to every caller. They are listed one by one, because an operator may allow the range that
+ * contains them (100.64.0.0/10, fd00::/8), or they are public (Azure's).
  */
 const cloudMetadata: ReadonlySet<string> = new Set(
   [
@@ -38,11 +38,11 @@ const cloudMetadata: ReadonlySet<string> = new Set(
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Judges one address.
+ * Classifies one address.
  *
- * IPv6 forms that carry an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) are refused whatever they carry: each is a
- * range of its own or lies outside 2000::/3, and no public receiver needs one.
- * @param ip an address in canonical text, as sockets, resolvers and the URL parser give it; no brackets
+ * IPv6 forms that contain an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) are always refused: each is a range of its own or
+ * lies outside 2000::/3, and no public receiver needs one.
+ * @param ip an address in canonical text, as sockets, resolvers and the URL parser return it; no brackets
  */
 export function classifyAddress(ip: string): AddressClass {
   const address = parseCanonical(ip);
@@ -54,8 +54,8 @@ export function classifyAddress(ip: string): AddressClass {
 }
 
 /**
- * Whether a webhook may reach an address: it is public, or an operator allowed its network. Cloud metadata is refused even
- * then, so that allowing one's own private network never opens it. An IPv4 network does not cover IPv6 forms of its addresses.
+ * Whether a webhook may reach an address: it is public, or an operator allowed its network. Cloud metadata is refused even in an allowed
+ * network. An IPv4 network does not include IPv6 forms of its addresses.
  * @param allowedNetworks CIDR blocks of the configuration, empty in production
  */
 export function isAllowed(ip: string, allowedNetworks: readonly string[]): boolean {

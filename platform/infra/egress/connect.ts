@@ -2,22 +2,22 @@
 import net from 'node:net';
 
 export const connectRules = {
-  /** The next address is tried after this time, beside those that have not answered yet (RFC 8305, section 5). */
+  /** After this time the next address is tried too, while the earlier ones may still answer (RFC 8305, section 5). */
   attemptDelayMs: 250,
-  /** Addresses that are tried at most: a name with hundreds of addresses must not make us a port scanner. */
+  /** The most addresses to try. A name with hundreds of addresses must not turn the service into a port scanner. */
   addresses: 16,
 } as const;
 
-/** Errors that tell of our own host: it has no way to addresses of this family. Another address tells more. */
+/** Errors of this host itself: it has no route to addresses of this family. The error of another address says more. */
 const unreachableFamily: ReadonlySet<string> = new Set(['ENETUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 /**
- * Tries the addresses in turn, IPv4 and IPv6 alternating. A further attempt never ends an earlier one, so a receiver that
- * takes longer than `attemptDelayMs` to connect is reached as long as the signal allows.
+ * Tries the addresses in order, alternating between IPv4 and IPv6. A further try never ends an earlier one, so a slow receiver is reached
+ * as long as the signal allows.
  * @param addresses checked addresses as text, at least one
- * @param signal ends all attempts
+ * @param signal ends all tries
  * @returns the first socket that connects; the others are destroyed
- * @throws the signal's reason; else the error of the address that tells most, once all have failed
+ * @throws the signal's reason; if all have failed, the most informative error
  */
 export async function connectToFirst(
   addresses: readonly string[],
@@ -38,7 +38,7 @@ export async function connectToFirst(
     const socket = net.connect({ host: address, port, noDelay: true });
     pending.add(socket);
     socket.once('connect', () => resolve(socket));
-    // Stays for the socket's whole life: an error between two listeners must not end the process.
+    // Stays for the socket's whole life, because an error between two listeners must not end the process.
     socket.on('error', (error) => {
       socket.destroy(error);
       if (!pending.delete(socket)) return;
@@ -64,7 +64,7 @@ export async function connectToFirst(
   }
 }
 
-/** One address of each family in turn, beginning with the family of the first; the order within a family stays. */
+/** Takes one address of each family alternately, beginning with the family of the first; the order within a family stays. */
 function alternating(addresses: readonly string[]): string[] {
   const first = net.isIP(addresses[0] ?? '');
   const same = addresses.filter((address) => net.isIP(address) === first);

@@ -1,6 +1,6 @@
 /**
- * The connections to receivers. They are kept for the next request, which saves handshakes while deliveries follow one another.
- * Each was checked when it was made, and none is kept for longer than 30 s, so a changed name is followed soon (DEL-7).
+ * The connections to receivers. They are kept for the next request, which saves handshakes while deliveries follow one another. Each
+ * connection was checked when it was opened, and none is kept longer than 30 s. So a changed name takes effect soon (DEL-7).
  */
 import type { Socket } from 'node:net';
 import { callbackify } from 'node:util';
@@ -9,26 +9,26 @@ import { mendResponses, type ResponseHead } from './response-head.ts';
 
 export interface ConnectionLimits {
   /**
-   * Connections of the process, busy and kept. A guard against leaks: how many attempts run at once is the caller's to bound, at most
-   * 900 direct ones, 600 of runs and 64 local ones.
+   * The most connections of the process, busy and kept. It guards against leaks. The callers bound how many attempts run at the same
+   * time: at most 900 direct ones, 600 of runs and 64 local ones.
    */
   open: number;
   kept: number;
   keptPerOrigin: number;
-  /** A kept connection is closed when nobody has used it for so long. Shorter than the idle limits of common receivers. */
+  /** A kept connection that is idle for this long is closed. Shorter than the idle limits of common receivers. */
   idleMs: number;
-  /** A connection older than this is not kept any more, however busy. */
+  /** An older connection is not kept, however busy it is. */
   ageMs: number;
-  /** Largest head of a response, in bytes (docs/how-to/receive-webhooks.md). */
+  /** The largest head of a response, in bytes (docs/how-to/receive-webhooks.md). */
   headBytes: number;
-  /** Interim responses (1xx) that are skipped before the final one. */
+  /** The most interim responses (1xx) that are skipped before the final one. */
   interimResponses: number;
 }
 
 export const connectionLimits: ConnectionLimits = {
   open: 2_000,
   kept: 512,
-  // As many attempts as go to one host at a time (HOOK-17): with fewer, a busy receiver costs a handshake a request.
+  // As many as the attempts to one host at a time (HOOK-17). With fewer, each request to a busy receiver would cost a handshake.
   keptPerOrigin: 64,
   idleMs: 2_000,
   ageMs: 30_000,
@@ -36,7 +36,9 @@ export const connectionLimits: ConnectionLimits = {
   interimResponses: 100,
 };
 
-/** What `postWebhook` needs; undici's own dispatchers have it too. Handlers are of undici's current kind (`onRequestStart` …). */
+/**
+ * The dispatcher that `postWebhook` needs; undici's own dispatchers also fit. Handlers are of undici's current kind (`onRequestStart` …).
+ */
 export interface WebhookDispatcher {
   dispatch(
     options: Dispatcher.DispatchOptions & { origin: string; signal: AbortSignal },
@@ -44,31 +46,31 @@ export interface WebhookDispatcher {
   ): boolean;
 }
 
-/** Makes a checked, encrypted connection to an origin; the signal aborts it. */
+/** Opens a checked, encrypted connection to an origin; the signal aborts it. */
 export type OpenSocket = (origin: string, signal: AbortSignal) => Promise<Socket>;
 
 type Request = { options: Parameters<WebhookDispatcher['dispatch']>[0]; handler: Dispatcher.DispatchHandler };
 
-/** One undici client, so at most one socket, used by one request at a time. */
+/** One undici client. It has at most one socket, which one request uses at a time. */
 interface Connection {
   readonly client: Client;
   readonly origin: string;
   readonly madeAt: number;
-  /** Of the request that it serves now. */
+  /** The signal of the current request. */
   signal: AbortSignal;
-  /** Whether its socket was made for that request. */
+  /** Whether the socket was opened for the current request. */
   fresh: boolean;
-  /** Reads the heads of its responses; absent until it has a socket. */
+  /** Reads the heads of the responses; absent until the connection has a socket. */
   responses?: ResponseHead;
 }
 
-/** A dispatcher without a queue: a request takes a kept connection or makes its own, so none waits behind a slow one. */
+/** A dispatcher without a queue. A request takes a kept connection or opens its own, so no request waits behind a slow one. */
 export class Connections implements WebhookDispatcher {
   readonly #open: OpenSocket;
   readonly #all = new Set<Connection>();
   /** Least recently used first. */
   readonly #kept = new Set<Connection>();
-  /** The same, by origin, in the same order; none is empty. */
+  /** The kept connections by origin, in the same order; no list is empty. */
   readonly #keptByOrigin = new Map<string, Connection[]>();
   readonly #limits: ConnectionLimits;
   #closed = false;
@@ -78,7 +80,9 @@ export class Connections implements WebhookDispatcher {
     this.#limits = limits;
   }
 
-  /** @throws Error when closed, or when as many connections are open as may be: faults of ours, never a receiver's */
+  /**
+   * @throws Error if the dispatcher is closed, or if the most connections are open: both are faults of this service, never of a receiver
+   */
   dispatch(options: Request['options'], handler: Request['handler']): boolean {
     if (this.#closed) throw new Error('The connections to webhook receivers are closed.');
     this.#send({ options, handler }, this.#takeKept(options) ?? this.#make(options));
@@ -107,9 +111,9 @@ export class Connections implements WebhookDispatcher {
       },
       onResponseError: (controller, error) => {
         this.#drop(connection);
-        // A receiver may close a kept connection just as it is used. That says nothing about the receiver, so the request
-        // goes out once more, over a connection of its own; should the first have arrived, it is one of the duplicates that
-        // receivers expect (DEL-4).
+        // A receiver may close a kept connection at the moment of its next use. That is not a fault of the receiver. So the request is
+        // sent again over a new connection. If the first request did arrive, the second is one of the duplicates that receivers expect
+        // (DEL-4).
         const isAnswered = connection.responses?.hasBegun === true;
         if (!connection.fresh && !isAnswered && !options.signal.aborted && closedByReceiver(error) && !this.#closed) {
           this.#send({ options, handler }, this.#make(options));
@@ -137,7 +141,7 @@ export class Connections implements WebhookDispatcher {
       keepAliveMaxTimeout: this.#limits.idleMs,
       keepAliveTimeoutThreshold: 1_000,
       maxHeaderSize: this.#limits.headBytes,
-      // The attempt has one time limit for everything; a second one here could contradict it.
+      // The attempt has one time limit for everything; a second limit here could contradict it.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -172,7 +176,7 @@ export class Connections implements WebhookDispatcher {
   #keepNoMore(connection: Connection): void {
     if (!this.#kept.delete(connection)) return;
     const ofOrigin = this.#keptByOrigin.get(connection.origin) ?? [];
-    ofOrigin.splice(ofOrigin.lastIndexOf(connection), 1); // mostly the last one
+    ofOrigin.splice(ofOrigin.lastIndexOf(connection), 1); // usually the last one
     if (ofOrigin.length === 0) this.#keptByOrigin.delete(connection.origin);
   }
 
@@ -188,7 +192,10 @@ export class Connections implements WebhookDispatcher {
 }
 
 const closedCodes: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE']);
-/** undici has one code for a closed connection and for answers that it cannot read: after those, a repetition would be a duplicate. */
+/**
+ * undici has one code for a closed connection and for answers that it cannot read. After such an answer, a repetition would be a
+ * duplicate.
+ */
 const closedMessages: ReadonlySet<string> = new Set(['other side closed', 'closed']);
 
 function closedByReceiver(error: Error): boolean {

@@ -1,6 +1,6 @@
 /**
- * The way out to webhook receivers: https to the public internet only, checked when a url is registered and again on every
- * connection against the address that is really connected to (WEP-1, WEP-2, DEL-7).
+ * The egress to webhook receivers: https to the public internet only. It is checked when a url is registered, and again for the actual
+ * address of every connection (WEP-1, WEP-2, DEL-7).
  */
 import { promises as dns } from 'node:dns';
 import { once } from 'node:events';
@@ -11,10 +11,10 @@ import { isAllowed } from './address.policy.ts';
 import { connectToFirst } from './connect.ts';
 import { Connections, type WebhookDispatcher } from './connection-pool.ts';
 
-/** Asks for the addresses of a name, in canonical text; rejects, or gives none, where there are none. */
+/** Resolves a name to addresses in canonical text. It rejects or returns an empty list if there are none. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** Why no connection was made. `code` says it more precisely than the outcome; neither holds a name or an address. */
+/** Why no connection was opened. `code` is more precise than the outcome; neither contains a name or an address. */
 export class ConnectionFailed extends Error {
   readonly outcome: 'dns_error' | 'connection_error' | 'tls_error' | 'address_refused';
   readonly code: string;
@@ -27,7 +27,7 @@ export class ConnectionFailed extends Error {
   }
 }
 
-/** The address is not allowed, or the name now resolves to one that is not. */
+/** The address is not allowed, or the name now resolves to an address that is not allowed. */
 class AddressRefused extends ConnectionFailed {
   constructor() {
     super('address_refused', 'ADDRESS_REFUSED');
@@ -37,25 +37,25 @@ class AddressRefused extends ConnectionFailed {
 
 export interface Egress {
   /**
-   * Checks a url at registration: its form, then every address that its host has at this moment.
-   * @returns the url to store and to show: its host and path are written as they will be requested (WEP-1)
+   * Checks a url at registration: its form, then every current address of its host.
+   * @returns the url to store and to show, with host and path as requests will use them (WEP-1)
    * @throws DomainError `url_not_allowed`
    */
   readonly checkUrl: (url: string) => Promise<string>;
-  /** Sends requests, each over a connection whose address was checked when it was made. */
+  /** Sends requests. The address of each connection is checked when the connection is opened. */
   readonly dispatcher: WebhookDispatcher;
-  /** Lets requests in flight end, then closes every connection. */
+  /** Waits for requests in flight, then closes every connection. */
   close(): Promise<void>;
 }
 
-/** How long a registration waits for a name server, in milliseconds. */
+/** The time for which a registration waits for a name server, in milliseconds. */
 const registrationLookUpMs = 5_000;
 
 /**
- * Makes the one way out of a process.
+ * Creates the only egress of a process.
  * @param options.allowedNetworks CIDR blocks that may be reached although they are not public; empty in production
- * @param options.extraCa a further certificate authority, PEM, beside those that Node trusts
- * @param options.resolve how names are looked up: by DNS, unless a test brings its own
+ * @param options.extraCa a further certificate authority, PEM, in addition to those that Node trusts
+ * @param options.resolve resolves names; by DNS if absent
  */
 export function createEgress(options: {
   allowedNetworks: readonly string[];
@@ -66,14 +66,14 @@ export function createEgress(options: {
   const authorities = tls.getCACertificates('default');
   const secureContext = tls.createSecureContext({ ca: extraCa ? [...authorities, extraCa] : authorities });
 
-  /** Every address of a host. One refused address refuses the host, so that chance does not decide. */
+  /** Resolves every address of a host. One refused address refuses the host, so that the result does not depend on chance. */
   async function checkedAddresses(host: string, signal: AbortSignal): Promise<readonly string[]> {
     const addresses = await lookUp(host, resolve, signal);
     if (!addresses.every((address) => isAllowed(address, allowedNetworks))) throw new AddressRefused();
     return addresses;
   }
 
-  /** Connects and checks the address before it sends anything. */
+  /** Connects, and checks the address before it sends anything. */
   async function open(origin: string, signal: AbortSignal): Promise<tls.TLSSocket> {
     const target = readTarget(origin);
     if ('problem' in target) throw new AddressRefused();
@@ -88,8 +88,8 @@ export function createEgress(options: {
     const secure = tls.connect({
       socket,
       secureContext,
-      // An address in a certificate is compared with `host`; a name is asked for by SNI and compared too. No session is ever
-      // resumed: `session` stays absent, so one receiver's ticket cannot stand in for another's certificate.
+      // For an address, `host` is compared with the certificate. For a name, SNI asks for the certificate and the name is compared. No
+      // TLS session is resumed: `session` stays absent, so one receiver's ticket cannot replace another receiver's certificate.
       ...(net.isIP(target.host) === 0 ? { servername: target.host } : { host: target.host }),
       rejectUnauthorized: true,
       ALPNProtocols: ['http/1.1'],
@@ -106,7 +106,7 @@ export function createEgress(options: {
       const limit = AbortSignal.timeout(registrationLookUpMs);
       await checkedAddresses(target.host, limit).catch((error: unknown) => {
         if (!(error instanceof ConnectionFailed) && !limit.aborted) throw error;
-        // One answer for "no such name" and "a private address", so that callers cannot probe the DNS of a private network.
+        // "No such name" and "a private address" get one answer, so that callers cannot probe the DNS of a private network.
         throw new DomainError('url_not_allowed', 'The url must resolve to the public internet.');
       });
       return target.url;
@@ -117,8 +117,8 @@ export function createEgress(options: {
 }
 
 /**
- * Looks names up by DNS: A and AAAA, IPv4 first. Not `dns.lookup`: that runs in libuv's four threads and cannot be
- * interrupted, so four receivers with a dead name server would keep every other receiver of the process waiting.
+ * Resolves names by DNS: A and AAAA, IPv4 first. It does not use `dns.lookup`, which runs in libuv's four threads and cannot be
+ * interrupted. There, four receivers with a dead name server would delay every other receiver of the process.
  * @param servers name servers as `address:port`, instead of the machine's
  */
 export function dnsResolver(servers?: readonly string[]): Resolve {
@@ -132,18 +132,18 @@ export function dnsResolver(servers?: readonly string[]): Resolve {
   };
 }
 
-/** `host`: an address, or a name without its trailing dot; no brackets. `url`: as it will be requested. */
+/** `host`: an address, or a name without its trailing dot; no brackets. `url`: the url of the request. */
 type Target = { host: string; port: number; url: string } | { problem: string };
 
 /** The longest url that is stored and shown (contract). */
 const maxUrlLength = 2_048;
 
-/** Spellings that the URL parser would correct silently: people must see the address that is connected to. */
+/** The URL parser would correct these characters silently, but people must see the address that is really used. */
 const mended = /[\s\p{Cc}\\]/u;
 const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 export const isHostName = (host: string) => host.length <= 253 && host.split('.').every((one) => label.test(one));
 
-/** Reasons to refuse a url before its name is looked up; the first that holds is the answer. */
+/** Reasons to refuse a url before its name is resolved. The first one that applies is the answer. */
 const urlProblems: readonly { holds: (url: URL, text: string) => boolean; problem: string }[] = [
   {
     holds: (url, text) => url.protocol !== 'https:' || !/^https:\/\//i.test(text),
@@ -158,7 +158,7 @@ const urlProblems: readonly { holds: (url: URL, text: string) => boolean; proble
     problem: 'The url must not contain a user name or a password.',
   },
   { holds: (_, text) => text.includes('#'), problem: 'The url must not contain a fragment.' },
-  // Any other port may be used: nothing but TLS is spoken before the receiver has proved its name.
+  // Any other port may be used, because only TLS is spoken before the receiver has proved its name.
   { holds: (url) => url.port === '0', problem: 'The url must not name port 0.' },
 ];
 
@@ -169,16 +169,19 @@ function readTarget(text: string): Target {
   if (found) return found;
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (net.isIP(host) === 0 && !isHostName(host)) return { problem: 'The url has no valid host name.' };
-  // Other spellings of an address (127.1), full-width letters and invisible characters are replaced by what they mean.
-  const shown = url.href === `${text}/` ? text : url.href;
-  if (shown.length > maxUrlLength)
+  // The URL parser replaces other spellings of an address (127.1), full-width letters and invisible characters.
+  const shownUrl = url.href === `${text}/` ? text : url.href;
+  if (shownUrl.length > maxUrlLength)
     return {
-      problem: `The url has ${shown.length} characters when it is written in ASCII; at most ${maxUrlLength} are possible.`,
+      problem: `The url has ${shownUrl.length} characters when it is written in ASCII; at most ${maxUrlLength} are possible.`,
     };
-  return { host, port: Number(url.port || 443), url: shown };
+  return { host, port: Number(url.port || 443), url: shownUrl };
 }
 
-/** Addresses of a host: itself, where it is one; for `localhost` and names under it the loopback, without asking (RFC 6761). */
+/**
+ * @returns the addresses of a host. An address is its own address; `localhost` and names under it are the loopback, without a query (RFC
+ * 6761).
+ */
 async function lookUp(host: string, resolve: Resolve, signal: AbortSignal): Promise<readonly string[]> {
   if (net.isIP(host) !== 0) return [host];
   if (host === 'localhost' || host.endsWith('.localhost')) return ['127.0.0.1'];
@@ -197,7 +200,7 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
   return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
-/** A network error during TLS is a connection error; any other error is one of TLS. */
+/** A network error during TLS counts as a connection error; any other error counts as a TLS error. */
 const wireCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'EPIPE',
@@ -207,10 +210,10 @@ const wireCodes: ReadonlySet<string> = new Set([
   'ENETUNREACH',
 ]);
 
-/** Waits for the end of the TLS handshake. Destroys the socket if it fails or the signal comes first. */
+/** Waits for the end of the TLS handshake. Destroys the socket if the handshake fails or the signal comes first. */
 async function handshake(socket: tls.TLSSocket, signal: AbortSignal): Promise<void> {
-  // For the socket's whole life: an error between two listeners must not end the process, and a TLS alert after the
-  // handshake (1.3 refuses a missing client certificate that late) must be what ended the socket, not the close behind it.
+  // Stays for the socket's whole life, because an error between two listeners must not end the process. Also, a TLS alert after the
+  // handshake must count as the end of the socket, not the close after it. TLS 1.3 refuses a missing client certificate that late.
   socket.on('error', (error) => socket.destroy(error));
   try {
     await once(socket, 'secureConnect', { signal });

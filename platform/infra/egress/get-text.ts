@@ -1,4 +1,4 @@
-/** Fetches a small text over the guarded way out: from an address that the caller has checked the host of. */
+/** Fetches a small text over the guarded egress. The caller has checked the host of the address. */
 import type { WebhookDispatcher } from './connection-pool.ts';
 import { exchange } from './post.ts';
 
@@ -7,8 +7,8 @@ const largestText = 65_536;
 
 /**
  * @param url https, to the public internet
- * @returns the body of its 200, at most 64 KB; a redirect is not followed
- * @throws Error for any other answer, and where there is none within 5 s; it names neither address nor body
+ * @returns the body of a 200 response, at most 64 KB; redirects are not followed
+ * @throws Error for any other response, or if there is none within 5 s; the error contains neither address nor body
  */
 export async function getText(dispatcher: WebhookDispatcher, url: string): Promise<string> {
   const { origin, pathname, search } = new URL(url);
@@ -16,5 +16,5 @@ export async function getText(dispatcher: WebhookDispatcher, url: string): Promi
   const request = { origin, path: pathname + search, method: 'GET' as const, signal };
   const { head, start, error } = await exchange(dispatcher, request, largestText);
   if (head?.status === 200 && error === undefined) return start.toString('utf8');
-  throw new Error(`A text was not fetched: ${head?.status ?? 'no answer'}`);
+  throw new Error(`The text could not be fetched: ${head?.status ?? 'no answer'}`);
 }

@@ -1,4 +1,4 @@
-/** One HTTP POST. Whatever the receiver does is a result (DEL-1, DEL-2). */
+/** One HTTP POST. Every behaviour of the receiver is a result, not an error (DEL-1, DEL-2). */
 import { AssertionError } from 'node:assert';
 import { errors, type Dispatcher } from 'undici';
 import type { WebhookDispatcher } from './connection-pool.ts';
@@ -8,23 +8,26 @@ export interface PostRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
   body: Buffer;
-  /** For everything from the name look-up to the end of the response. */
+  /** The time limit from the name lookup to the end of the response. */
   timeLimitMs: number;
-  /** How much of the start of the response's body is read. */
+  /** The number of bytes of the response's body that are read. */
   excerptBytes: number;
-  /** Ends the request from our side. */
+  /** Cancels the request from our side. */
   signal?: AbortSignal | undefined;
 }
 
 export interface PostAnswer {
   outcome: 'succeeded' | 'http_error' | 'timeout' | ConnectionFailed['outcome'];
-  /** Present where a whole head of a response arrived: always with `succeeded` and `http_error`, never otherwise. */
+  /** Present if a complete response head arrived: always with `succeeded` and `http_error`, never otherwise. */
   responseStatus?: number;
-  /** Start of the response's body as text without NUL, at most `excerptBytes` in UTF-8; absent where there was none. */
+  /** The start of the response's body as text without NUL, at most `excerptBytes` in UTF-8; absent if there was no body. */
   responseExcerpt?: string;
-  /** The response's header Retry-After, as it came. */
+  /** The response's header Retry-After, unchanged. */
   retryAfter?: string;
-  /** Where no response arrived: the precise code, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. Holds no name or address. */
+  /**
+   * The precise code if no response arrived, such as `ECONNREFUSED`, `CERT_HAS_EXPIRED` or `CONNECT_TIMEOUT`. Contains no name or
+   * address.
+   */
   errorCode?: string;
   /** Whole milliseconds. */
   durationMs: number;
@@ -32,13 +35,13 @@ export interface PostAnswer {
 type Untimed = Omit<PostAnswer, 'durationMs'>;
 
 /**
- * Makes one request. A redirect is an answer like any other and is not followed; nothing is ever decompressed.
+ * Makes one request. A redirect is a result like any other and is not followed; nothing is ever decompressed.
  *
- * The status decides. Once a response's head is there the outcome is `succeeded` or `http_error`, whatever becomes of the
- * body: a receiver that has said 2xx has accepted, and sending again because its body drips or breaks off would only make a
- * duplicate. The body is read for people, up to `excerptBytes` and within the same limit; a connection that brings more is closed.
- * @throws what `request.signal` was aborted with, when that ended the request before the response's head was there
- * @throws Error for faults of ours only: a malformed secret or header, no sockets left, a closed dispatcher
+ * The status decides. Once a response's head has arrived, the outcome is `succeeded` or `http_error`, even if the body fails. A receiver
+ * that answers 2xx has accepted, so a repetition because of a slow or broken body would only be a duplicate. The body is read for people,
+ * up to `excerptBytes` and within the same time limit. A connection that sends more is closed.
+ * @throws the reason of `request.signal`, if it ended the request before the response's head arrived
+ * @throws Error for faults of this service only: a malformed secret or header, no sockets left, a closed dispatcher
  */
 export async function post(
   dispatcher: WebhookDispatcher,
@@ -55,17 +58,17 @@ export async function post(
 }
 
 interface Exchange {
-  /** Absent where none arrived. */
+  /** Absent if no response arrived. */
   head: { status: number; retryAfter: string | undefined } | undefined;
   /** The first bytes of the body. */
   start: Buffer;
-  /** What ended the exchange before its time. */
+  /** The error that ended the exchange early. */
   error: unknown;
   /** Whether there was a connection: name resolution, TCP and TLS had succeeded. */
   isConnected: boolean;
 }
 
-/** Sends the request and settles as soon as there is nothing more to learn, however long undici takes to clean up. */
+/** Sends the request. Settles as soon as the result is known, without waiting for undici's cleanup. */
 export function exchange(
   dispatcher: WebhookDispatcher,
   request: Parameters<WebhookDispatcher['dispatch']>[0],
@@ -75,7 +78,7 @@ export function exchange(
   return new Promise((resolve) => {
     let controller: Dispatcher.DispatchController | undefined;
     let head: Exchange['head'];
-    // One buffer of our own: a chunk is a view of a whole read, and a body that drips would hold one read a byte.
+    // One buffer of our own: a chunk is a view of a whole read buffer, and a slow body would keep one such buffer for each byte.
     const start = Buffer.alloc(excerptBytes);
     let length = 0;
 
@@ -95,7 +98,7 @@ export function exchange(
         if (signal.aborted) abort();
       },
       onResponseStart(_controller, status, headers) {
-        // The parser reads impossible ones, such as 099, as interim responses.
+        // The parser reads impossible statuses, such as 099, as interim responses.
         if (status >= 200) head = { status, retryAfter: [headers['retry-after']].flat()[0]?.trim() };
       },
       onResponseData(_controller, chunk) {
@@ -124,7 +127,7 @@ function answerOfResponse(
   };
 }
 
-/** Codes of faults of ours: as an attempt's outcome they would count against an endpoint without fault. */
+/** Codes of faults of this service. As an attempt's outcome they would count against a healthy endpoint. */
 const faultsOfOurs: ReadonlySet<string> = new Set([
   'EMFILE',
   'ENFILE',
@@ -150,7 +153,7 @@ function answerOfFailure(
   return { outcome: outcomeOf(error, code), errorCode: code };
 }
 
-/** Network errors have a code, except those of undici's parser. Any other error without one is a bug. */
+/** Network errors have a code, except those of undici's parser. Any other error without a code is a bug. */
 function codeOf(error: unknown): string | undefined {
   // Some invalid responses, such as the status 099, fail an assertion of the parser.
   if (error instanceof errors.HTTPParserError || error instanceof AssertionError) return 'HTTP_PARSER';
@@ -163,13 +166,13 @@ function outcomeOf(error: unknown, code: string): PostAnswer['outcome'] {
   return /^ERR_(SSL|TLS)_/.test(code) ? 'tls_error' : 'connection_error';
 }
 
-/** Bytes of any kind as text that Postgres can hold, at most so many bytes long: a replacement character counts three. */
+/** Converts any bytes to text that Postgres can store, at most `excerptBytes` long. A replacement character counts as three bytes. */
 function excerptOf(bytes: Buffer, excerptBytes: number): string {
   const text = decode(bytes).replaceAll('\0', '\uFFFD');
   return decode(Buffer.from(text).subarray(0, excerptBytes));
 }
 
-/** `stream`: a character that the cut went through is left out, not replaced. */
+/** `stream`: a character that the cut divides is left out, not replaced. */
 function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes, { stream: true });
 }

@@ -1,15 +1,17 @@
 /**
- * Mends what undici's parser refuses in the head of a response, although HTTP allows it: interim responses such as
- * `100 Continue` (RFC 9110, 15.2), header lines that go on in the next line (RFC 9112, 5.2), and line ends without a
- * carriage return (RFC 9112, 2.2).
+ * Corrects parts of a response's head that HTTP allows and undici's parser refuses: interim responses such as `100 Continue` (RFC 9110,
+ * 15.2), header lines that continue in the next line (RFC 9112, 5.2), and line ends without a carriage return (RFC 9112, 2.2).
  */
 import type { Socket } from 'node:net';
 import { errors } from 'undici';
 
 export interface ResponseHeadRules {
-  /** Interim responses that are skipped before a final one: more are a flood, and reading one for 15 s would cost the others. */
+  /**
+   * The most interim responses that are skipped before a final one. More would be a flood, and reading it for 15 s would slow other
+   * responses.
+   */
   interimResponses: number;
-  /** Largest head of one interim response, in bytes. */
+  /** The largest head of one interim response, in bytes. */
   headBytes: number;
 }
 
@@ -17,20 +19,20 @@ const [lineFeed, carriageReturn, space, tab] = [0x0a, 0x0d, 0x20, 0x09];
 const lineEnd = Buffer.from('\r\n');
 const interimStart = 'HTTP/1.1 1xx ';
 const isInterim = /^HTTP\/1\.[01] 1\d\d[ \r\n]/;
-/** The text may still become the start of an interim response. */
+/** Whether the text may still become the start of an interim response. */
 const isInterimSoFar = (text: string): boolean =>
   text.length < interimStart.length && isInterim.test(text + 'HTTP/1.0 100 '.slice(text.length));
 
 /**
- * Reads bytes of responses one after the other. `begin` says that the next bytes are the head of another response.
- * `interim`: the head of an interim response, which is dropped; `head`: that of the final one; `body`: passed on as it comes.
+ * Reads the bytes of responses in order. `begin` says that the next bytes are the head of another response. The bytes of an `interim`
+ * head are dropped, those of the final `head` are corrected, and the `body` passes unchanged.
  */
 export class ResponseHead {
   #phase: 'start' | 'interim' | 'head' | 'body' = 'start';
-  /** Bytes whose meaning the next ones decide. */
+  /** Bytes whose meaning depends on the next bytes. */
   #undecided: Buffer = Buffer.alloc(0);
   #skipped = 0;
-  /** Whether any byte of the answer has come: then the receiver has the request. */
+  /** Whether any byte of the answer has arrived, which proves that the receiver has the request. */
   hasBegun = false;
   readonly #rules: ResponseHeadRules;
 
@@ -50,9 +52,9 @@ export class ResponseHead {
   }
 
   /**
-   * @param chunk bytes as they came; may be changed
-   * @returns the bytes to parse; empty while the next ones must decide
-   * @throws HeadersOverflowError for too many interim responses, or one that is too large
+   * @param chunk bytes as they arrived; may be changed
+   * @returns the bytes to parse; empty while the decision needs more bytes
+   * @throws HeadersOverflowError for too many interim responses, or for a response that is too large
    */
   push(chunk: Buffer): Buffer {
     if (this.#phase === 'body') return chunk;
@@ -77,8 +79,8 @@ export class ResponseHead {
   }
 
   /**
-   * Replaces a line end before a space by spaces, and adds the carriage return that a line end lacks, up to the end of the
-   * head. A line end whose next byte is missing waits.
+   * Replaces a line end before a space by spaces, and adds missing carriage returns, up to the end of the head. A line end without a next
+   * byte waits.
    */
   #mend(bytes: Buffer): Buffer {
     const mended: Buffer[] = [];
@@ -104,7 +106,7 @@ export class ResponseHead {
     return this.#pass(mended, bytes, rest, bytes.at(-1) === carriageReturn ? bytes.length - 1 : bytes.length);
   }
 
-  /** @returns what is mended, and the bytes from `rest` to `end`; those behind wait */
+  /** @returns the corrected bytes, and the bytes from `rest` to `end`; the bytes after `end` wait */
   #pass(mended: readonly Buffer[], bytes: Buffer, rest: number, end: number): Buffer {
     this.#undecided = bytes.subarray(end);
     const passed = bytes.subarray(rest, end);
@@ -117,7 +119,7 @@ export class ResponseHead {
   }
 }
 
-/** @returns where the first empty line ends */
+/** @returns the index after the first empty line */
 function endOfHead(bytes: Buffer): number | undefined {
   for (let end = bytes.indexOf(lineFeed); end !== -1; end = bytes.indexOf(lineFeed, end + 1)) {
     if (bytes[end + 1] === lineFeed) return end + 2;
@@ -127,8 +129,8 @@ function endOfHead(bytes: Buffer): number | undefined {
 }
 
 /**
- * Puts a `ResponseHead` between a socket and undici, which takes its bytes by `read()` alone.
- * @returns the reader: `begin` it before each further request on the socket
+ * Inserts a `ResponseHead` between a socket and undici, which takes bytes only by `read()`.
+ * @returns the reader; call its `begin` before each further request on the socket
  */
 export function mendResponses(socket: Socket, rules: ResponseHeadRules): ResponseHead {
   const head = new ResponseHead(rules);

@@ -1,22 +1,22 @@
-/** What the processes that make pictures share: what they read, and how they write the pictures. */
+/** Shared code of the processes that create pictures: how they read their input and write the pictures. */
 import sharp from 'sharp';
 
-/** @returns all of the input */
+/** @returns the whole input */
 export async function input() {
   const chunks = [];
   for await (const chunk of process.stdin) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-/** Decoded, four bytes each: what bounds the memory of these processes. */
+/** The most decoded pixels, four bytes each. This bounds the memory of these processes. */
 export const mostPixels = 50_000_000;
 
-/** What each picture must fit into, as the argument says. */
+/** The boxes that the pictures must fit into, from the argument. */
 export const boxes = JSON.parse(process.argv[2] ?? '[]');
 
 const most = 0xffff;
 
-/** @returns the image with other colours; its transparency stays */
+/** @returns the image with converted colours and unchanged transparency */
 export async function converted(image, convert) {
   const { data, info } = await image
     .toColourspace('rgb16')
@@ -34,10 +34,10 @@ export async function converted(image, convert) {
 }
 
 /**
- * Writes the image once for each box, never enlarged. A picture is preceded by 12 bytes: its length, width and height.
+ * Writes the image once for each box, never enlarged. Each picture is preceded by 12 bytes: its length, width and height.
  * @param {import('sharp').Sharp} image upright
- * @param {{ width: number, height: number, hasAlpha: boolean, convert?: (color: number[]) => number[] }} of the image, in pixels, however
- *   it stands; `convert` makes sRGB of its colours, where they are others
+ * @param {{ width: number, height: number, hasAlpha: boolean, convert?: (color: number[]) => number[] }} of the image, in pixels, before
+ * rotation; `convert` converts its colours to sRGB if they are different
  */
 export async function writePictures(image, { width, height, hasAlpha, convert }) {
   const pictures = [];
@@ -48,9 +48,9 @@ export async function writePictures(image, { width, height, hasAlpha, convert })
       : { ...box, fit: 'inside', withoutEnlargement: true };
     const resized = image.clone().resize(size);
     const small = convert ? await converted(resized, convert) : resized;
-    // Mail programs show JPEG and PNG everywhere; of an animation they get the first picture.
-    const made = hasAlpha ? small.png() : small.jpeg({ quality: 85 });
-    const { data, info } = await made.toBuffer({ resolveWithObject: true });
+    // Mail programs show JPEG and PNG everywhere. An animation becomes its first picture.
+    const encoded = hasAlpha ? small.png() : small.jpeg({ quality: 85 });
+    const { data, info } = await encoded.toBuffer({ resolveWithObject: true });
     const head = Buffer.alloc(12);
     for (const [at, value] of [data.length, info.width, info.height].entries()) head.writeUInt32BE(value, 4 * at);
     pictures.push(head, data);

@@ -1,19 +1,19 @@
-/** The colours that a picture says it has by the codes of ITU-T H.273, which sharp does not heed: of AVIF (`nclx`) and of PNG (`cICP`). */
+/** Colours that a picture states by the codes of ITU-T H.273, which sharp ignores: in AVIF (`nclx`) and in PNG (`cICP`). */
 
 /**
  * @param {Buffer} bytes of any image
- * @returns {{ primaries: number, transfer: number } | undefined} undefined where it says none, or cannot be read
+ * @returns {{ primaries: number, transfer: number } | undefined} undefined if the image states none, or cannot be read
  */
 export function codedColors(bytes) {
   try {
     return bytes.toString('latin1', 4, 8) === 'ftyp' ? ofAvif(bytes) : ofPng(bytes);
   } catch (error) {
-    if (error instanceof RangeError) return undefined; // it points beyond its end
+    if (error instanceof RangeError) return undefined; // an offset points beyond the end
     throw error;
   }
 }
 
-/** Pictures have some; more are read of none. */
+/** More than real pictures have; further parts are not read. */
 const maxParts = 16_384;
 
 function ofPng(bytes) {
@@ -21,13 +21,13 @@ function ofPng(bytes) {
   for (let at = 8, parts = 0; parts < maxParts; parts++) {
     const name = bytes.toString('latin1', at + 4, at + 8);
     if (name === 'cICP') return { primaries: bytes.readUInt8(at + 8), transfer: bytes.readUInt8(at + 9) };
-    if (name === 'IDAT') return undefined; // it stands before the pixels
+    if (name === 'IDAT') return undefined; // the chunk comes before the pixels
     at += 12 + bytes.readUInt32BE(at);
   }
   return undefined;
 }
 
-/** The boxes within a part of the file, by name: where the content of each begins and ends. */
+/** Yields the boxes within a part of the file, by name: where the content of each begins and ends. */
 function* boxesIn(bytes, { from, to }) {
   for (let at = from, parts = 0; at + 8 <= to && parts < maxParts; parts++) {
     const size = bytes.readUInt32BE(at);
@@ -40,13 +40,13 @@ function* boxesIn(bytes, { from, to }) {
 
 function boxIn(bytes, within, name) {
   for (const box of boxesIn(bytes, within)) if (box.name === name) return box;
-  throw new RangeError(`There is no ${name}`);
+  throw new RangeError(`The file has no box ${name}`);
 }
 
-/** Version and flags of a box. */
+/** The version and flags of a box. */
 const fullBytes = 4;
 
-/** A file may have several pictures, such as one that adds brightness: the main one counts. */
+/** A file may have several pictures, such as one that adds brightness. The main one counts. */
 function ofAvif(bytes) {
   const meta = boxIn(bytes, { from: 0, to: bytes.length }, 'meta');
   const inMeta = { from: meta.from + fullBytes, to: meta.to };
@@ -65,7 +65,7 @@ function mainItem(bytes, inMeta) {
   return bytes.readUInt8(from) === 0 ? bytes.readUInt16BE(from + fullBytes) : bytes.readUInt32BE(from + fullBytes);
 }
 
-/** @returns the places, from 1, of the properties that an item has */
+/** @returns the indices, from 1, of the properties of an item */
 function propertiesOf(bytes, item, { from }) {
   const [version, flags] = [bytes.readUInt8(from), bytes.readUInt8(from + 3)];
   const [idBytes, indexBytes] = [version === 0 ? 2 : 4, flags & 1 ? 2 : 1];

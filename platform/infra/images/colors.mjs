@@ -1,13 +1,13 @@
 /**
- * Colours of HDR and of wide gamuts as a screen of BT.709 or sRGB shows them. Codes are those of ITU-T H.273, which videos, AVIF and PNG
- * use. Brightness follows BT.2408 (a white of paper has 203 cd/m²) and BT.2390 (how highlights are compressed).
+ * Converts colours of HDR and of wide gamuts for a screen of BT.709 or sRGB. Codes are those of ITU-T H.273, which videos, AVIF and PNG
+ * use. Brightness follows BT.2408 (paper white has 203 cd/m²) and BT.2390 (compression of highlights).
  */
 
 /** Codes of H.273. */
 const primaries = { bt2020: 9, p3Dci: 11, p3: 12 };
 const transfers = { srgb: 13, pq: 16, hlg: 18 };
 
-/** From linear RGB with D65 white to linear BT.709, by primaries. */
+/** Matrices from linear RGB with D65 white to linear BT.709, by primaries. */
 const toBt709 = {
   [primaries.bt2020]: [
     [1.660491, -0.5876411, -0.0728499],
@@ -20,17 +20,17 @@ const toBt709 = {
     [-0.0196376, -0.0786361, 1.0982737],
   ],
 };
-toBt709[primaries.p3Dci] = toBt709[primaries.p3]; // its white differs a little
+toBt709[primaries.p3Dci] = toBt709[primaries.p3]; // its white differs only a little
 
 const luma2020 = [0.2627, 0.678, 0.0593];
 
-/** In cd/m²: the brightest that is expected of HDR, and what becomes the white of SDR. */
+/** In cd/m²: the highest expected brightness of HDR, and the brightness that becomes the white of SDR. */
 const peakNits = 1_000;
 const whiteNits = 203;
 const hlgSystemGamma = 1.2;
 const displayGamma = 2.4;
 
-/** PQ (SMPTE ST 2084): the signal from 0 to 1, and cd/m². */
+/** PQ (SMPTE ST 2084): converts between the signal, from 0 to 1, and cd/m². */
 const [m1, m2, c1, c2, c3] = [2_610 / 16_384, 2_523 / 32, 3_424 / 4_096, 2_413 / 128, 2_392 / 128];
 function nitsOfPq(signal) {
   const power = signal ** (1 / m2);
@@ -49,7 +49,7 @@ function sceneOfHlg(signal) {
 
 const [peak, white] = [pqOfNits(peakNits), pqOfNits(whiteNits)];
 
-/** BT.2390: what is dark stays; what is bright is compressed, so that the peak becomes white. @returns cd/m², at most `whiteNits` */
+/** BT.2390: dark values stay; bright values are compressed, so that the peak becomes white. @returns cd/m², at most `whiteNits` */
 function compressed(nits) {
   const [signal, most] = [Math.min(1, pqOfNits(nits) / peak), white / peak];
   const knee = 1.5 * most - 0.5;
@@ -76,19 +76,19 @@ const lights = {
   [transfers.srgb]: (color) => color.map(srgbToLinear),
 };
 
-/** All three by the same factor, so that a colour keeps its hue. */
+/** Scales all three components by one factor, so that a colour keeps its hue. */
 function toned(nits) {
   const most = Math.max(...nits);
   const factor = most > 0 ? compressed(most) / most / whiteNits : 0;
   return nits.map((light) => light * factor);
 }
 
-/** A colour that BT.709 does not have becomes the nearest of each component, as colour profiles do it. */
+/** For a colour outside BT.709, each component becomes the nearest possible value, as in colour profiles. */
 const clipped = (light) => Math.min(1, Math.max(0, light));
 
 /**
  * @param codes.primaries of H.273 @param codes.transfer of H.273
- * @returns what turns a colour of such a file into one of BT.709, red, green and blue from 0 to 1 each; undefined where they mean the same
+ * @returns a function that converts a colour of such a file to BT.709, each component from 0 to 1; undefined if no conversion is needed
  */
 export function toStandardColors(codes) {
   const isHdr = codes.transfer === transfers.pq || codes.transfer === transfers.hlg;
@@ -97,15 +97,15 @@ export function toStandardColors(codes) {
   const light = lights[codes.transfer] ?? ((color) => color.map((signal) => signal ** displayGamma));
   const signalOf = codes.transfer === transfers.srgb ? linearToSrgb : (one) => one ** (1 / displayGamma);
   return (color) => {
-    const shown = light(color);
-    return (matrix ? matrix.map((row) => sum(row, shown)) : shown).map((one) => signalOf(clipped(one)));
+    const screenLight = light(color);
+    return (matrix ? matrix.map((row) => sum(row, screenLight)) : screenLight).map((one) => signalOf(clipped(one)));
   };
 }
 
-/** Points of a side of the table: between them, colours are interpolated. */
+/** The points on each side of the table; colours between them are interpolated. */
 const points = 33;
 
-/** @returns what `toStandardColors` does, as the text of a table (.cube) for video */
+/** @returns the conversion of `toStandardColors` as the text of a lookup table (.cube) for video */
 export function colorTable(convert) {
   const lines = [`LUT_3D_SIZE ${points}`];
   const at = (index) => index / (points - 1);

@@ -1,7 +1,7 @@
 /**
- * A process of its own for the picture of one image in e-mails: reads the image from its input. With the argument `animated` it writes all
- * pictures of the image as a GIF, otherwise one picture. A line of JSON with its measures precedes the picture.
- * Exit codes: 2 for an image that cannot be read or animated, 3 for one with too many pixels, 4 for a picture with too many bytes.
+ * A separate process that creates the picture of one image in e-mails, read from its input. With the argument `animated` it writes all
+ * pictures of the image as a GIF, otherwise one picture. A line of JSON with the dimensions comes before the picture. Exit codes: 2 for
+ * an image that cannot be read or animated, 3 for too many pixels, 4 for a picture with too many bytes.
  */
 import sharp from 'sharp';
 import { converted, input, mostPixels } from './child.mjs';
@@ -20,11 +20,11 @@ try {
   process.exitCode = exitCodes.unreadable;
 }
 
-/** One picture, upright and without metadata: JPEG, or PNG if the image is transparent. */
+/** Writes one picture, upright and without metadata: JPEG, or PNG if the image is transparent. */
 async function writePicture() {
   const { format, width, height, pages = 1, orientation = 1, hasAlpha, space, icc } = await measures();
-  // A drawing that says no size is one pixel to the library that draws it.
-  if (format === 'svg' && width <= 1 && height <= 1) throw new Error('It has no size');
+  // The library treats a drawing without a size as one pixel.
+  if (format === 'svg' && width <= 1 && height <= 1) throw new Error('The drawing states no size');
   if (width * height > mostPixels) {
     process.exitCode = exitCodes.tooLarge;
     return;
@@ -35,12 +35,12 @@ async function writePicture() {
   const codes = icc ? undefined : codedColors(bytes);
   const convert = codes && toStandardColors(codes);
   const image = convert ? await converted(resized, convert) : resized;
-  // Fewer colors cost 1 s of CPU a megapixel.
+  // Fewer colors would cost 1 s of CPU for each megapixel.
   const formats = hasAlpha
     ? [image.clone().png(), image.clone().png({ palette: true, effort: 1 })]
     : [image.jpeg({ quality: 85 })];
-  for (const made of formats) {
-    const picture = await made.toBuffer({ resolveWithObject: true });
+  for (const candidate of formats) {
+    const picture = await candidate.toBuffer({ resolveWithObject: true });
     if (picture.data.length > rules.mostBytes) continue;
     const isMoving = pages > 1 || isAnimatedPng(format) || isImageSequence(format);
     const isAnimatable =
@@ -51,10 +51,10 @@ async function writePicture() {
   process.exitCode = exitCodes.tooHeavy;
 }
 
-/** All pictures of an animation, with their times. Mail programs show a GIF everywhere, and no other animation. */
+/** Writes all pictures of an animation, with their times. Mail programs show a GIF everywhere, and no other animation. */
 async function writeAnimation() {
-  const made = open({ animated: true }).resize({ width: rules.animatedWidth, withoutEnlargement: true }).gif();
-  const { data, info } = await made.toBuffer({ resolveWithObject: true });
+  const candidate = open({ animated: true }).resize({ width: rules.animatedWidth, withoutEnlargement: true }).gif();
+  const { data, info } = await candidate.toBuffer({ resolveWithObject: true });
   if (data.length > rules.mostBytes) {
     process.exitCode = exitCodes.tooHeavy;
     return;
@@ -63,7 +63,7 @@ async function writeAnimation() {
   write({ data, info: { ...info, height } }, { type: 'image/gif', isMoving: true, isAnimatable: true });
 }
 
-/** Of the first picture, before anything is decoded. */
+/** Reads the dimensions of the first picture before anything is decoded. */
 function measures() {
   return sharp(bytes, { limitInputPixels: false }).metadata();
 }
@@ -77,7 +77,7 @@ function write({ data, info }, facts) {
   process.stdout.write(Buffer.concat([Buffer.from(`${head}\n`), data]));
 }
 
-/** The chunk that says so precedes the data. The library decodes the first picture alone. */
+/** The chunk that marks an animation precedes the data. The library decodes only the first picture. */
 function isAnimatedPng(format) {
   if (format !== 'png') return false;
   for (let at = 8; at + 8 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
@@ -88,7 +88,7 @@ function isAnimatedPng(format) {
   return false;
 }
 
-/** An AVIF whose first box names the brand of image sequences. */
+/** An AVIF is an animation if its first box names the brand of image sequences. */
 function isImageSequence(format) {
   if (format !== 'heif') return false;
   const end = Math.min(bytes.readUInt32BE(0), bytes.length);

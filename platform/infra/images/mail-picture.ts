@@ -1,13 +1,13 @@
-/** The picture of an image in e-mails, which mail programs everywhere can show (CAMP-10). */
+/** Creates the picture of an image in e-mails, in a form that every mail program can show (CAMP-10). */
 import { endedWith, runPictureProcess, unreadable, type PictureProcess } from './pictures.ts';
 
-/** What a picture in an e-mail may have. */
+/** The limits of a picture in an e-mail. */
 export const mailPictureRules = {
-  /** Pixels: twice the room that e-mails have, for fine screens. */
+  /** In pixels: twice the width of e-mails, for high-resolution screens. */
   width: 1_200,
-  /** Pixels of an animation, which has many pictures. */
+  /** In pixels; smaller, because an animation has many pictures. */
   animatedWidth: 600,
-  /** Pictures of an animation. */
+  /** The most pictures of an animation. */
   frames: 500,
   mostBytes: 5 * 1_024 * 1_024,
 } as const;
@@ -32,7 +32,7 @@ const making: PictureProcess = {
   maxHeapMb: 128,
 };
 
-/** As the process ends; null: at a bound. */
+/** The reasons by exit code; null means that the process exceeded a bound. */
 const reasons = new Map<number | null, NoMailPicture>([
   [null, 'image_unreadable'],
   [unreadable, 'image_unreadable'],
@@ -45,15 +45,15 @@ interface Head {
   width: number;
   height: number;
   isMoving: boolean;
-  /** Whether it has so few pictures and pixels that all of them can be shown. */
+  /** Whether the image has so few pictures and pixels that all can be shown. */
   isAnimatable: boolean;
 }
 
 /**
- * Makes the picture of an image in e-mails: upright, without metadata, never enlarged. An animation moves if it stays within the
+ * Creates the picture of an image in e-mails: upright, without metadata, never enlarged. An animation moves if it stays within the
  * bounds; otherwise its first picture is shown.
- * @param image as somebody uploaded it
- * @param options.bounds others, for tests
+ * @param image the uploaded bytes
+ * @param options.bounds replaces the bounds in tests
  * @throws Error if a process failed for another reason
  */
 export async function makeMailPicture(
@@ -75,7 +75,7 @@ export async function makeMailPicture(
   return present(picture, true);
 }
 
-/** @throws Error for a code that says nothing of the image */
+/** @throws Error for an exit code that does not concern the image */
 function reasonOf(code: number | null): NoMailPicture {
   const reason = reasons.get(code);
   if (reason === undefined) throw endedWith(code ?? 0);
@@ -90,7 +90,7 @@ const present = ({ bytes, type, width, height }: Head & { bytes: Buffer }, stand
   standsStill,
 });
 
-/** As mail-picture-child.mjs writes it. */
+/** Reads the output of mail-picture-child.mjs. */
 function pictureIn(output: Buffer): Head & { bytes: Buffer } {
   const end = output.indexOf('\n');
   return { ...(JSON.parse(output.toString('utf8', 0, end)) as Head), bytes: output.subarray(end + 1) };

@@ -1,6 +1,6 @@
 /**
- * A process of its own for one PDF: reads it from its input, writes its first page on white, as large as the box of its argument. PDFium
- * runs as WebAssembly: it reaches nothing but its own memory. Exit code 2: not a PDF whose first page can be drawn.
+ * A separate process for one PDF: reads it from its input, and writes its first page on white, as large as the box of its argument.
+ * PDFium runs as WebAssembly and reaches nothing but its own memory. Exit code 2: not a PDF, or its first page cannot be drawn.
  */
 import { PDFiumLibrary } from '@hyzyla/pdfium';
 import sharp from 'sharp';
@@ -12,13 +12,13 @@ const bytes = await input();
 try {
   const library = await PDFiumLibrary.init();
   const document = await library.loadDocument(bytes);
-  if (document.getPageCount() < 1) throw new Error('It has no page');
+  if (document.getPageCount() < 1) throw new Error('The PDF has no page');
   const page = document.getPage(0);
   const { originalWidth, originalHeight } = page.getOriginalSize();
-  // A page has no pixels: however large it says it is, it is drawn into the box, twice as large at first, for its letters.
+  // A page has no pixels. It is drawn into the box whatever size it states, first at twice the size, so that letters become smooth.
   const [box] = boxes;
   const scale = 2 * Math.min(box.width / originalWidth, box.height / originalHeight);
-  if (!(scale > 0 && Number.isFinite(scale))) throw new Error('Its page has no size');
+  if (!(scale > 0 && Number.isFinite(scale))) throw new Error('The first page has no size');
   const size = {
     width: Math.max(1, Math.round(originalWidth * scale)),
     height: Math.max(1, Math.round(originalHeight * scale)),

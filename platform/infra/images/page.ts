@@ -1,7 +1,7 @@
-/** The first page of a PDF, drawn by PDFium. */
+/** Draws the first page of a PDF by PDFium. */
 import { makePictures, type PictureProcess, type SmallPicture } from './pictures.ts';
 
-/** A page of text takes half a second; PDFium holds the whole file in its memory. */
+/** A page of text takes half a second. PDFium keeps the whole file in its memory. */
 const drawing: PictureProcess = {
   module: new URL('page-child.mjs', import.meta.url),
   workMs: 90_000,
@@ -11,12 +11,12 @@ const drawing: PictureProcess = {
 };
 
 /**
- * @param pdf a file of at most 100 MB, as somebody uploaded it
+ * @param pdf an uploaded file of at most 100 MB
  * @param box the page fills it
  * @param options.signal ends the process
- * @param options.bounds others, for tests
- * @returns undefined where there is no page that can be drawn without a password, in time and in memory
- * @throws whatever the file throws, the signal's reason, and Error where the process failed for another reason
+ * @param options.bounds replaces the bounds in tests
+ * @returns undefined if no page can be drawn without a password, in time and in memory
+ * @throws the error of the input stream, the signal's reason, and Error if the process failed for another reason
  */
 export async function drawFirstPage(
   pdf: Iterable<Buffer> | AsyncIterable<Buffer>,

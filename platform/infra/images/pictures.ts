@@ -1,13 +1,13 @@
-/** Pictures made in a process of their own: a hostile file ends that process and nothing else. */
+/** Creates pictures in a separate process: a hostile file ends only that process. */
 import { spawn } from 'node:child_process';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 
-/** What a picture must fit into, in pixels: in width, or in both. No picture is enlarged. */
+/** A box that a picture must fit into, in pixels: in width, or in both dimensions. No picture is enlarged. */
 export interface Box {
   width: number;
   height?: number;
-  /** What is longer than wide, or wider than long, is cut to the square in its middle. */
+  /** Crops the picture to the square in its middle. */
   isSquare?: boolean;
 }
 
@@ -18,32 +18,35 @@ export interface SmallPicture {
   height: number;
 }
 
-/** What a process runs, and its bounds. */
+/** The program of a process, and its bounds. */
 export interface PictureProcess {
   module: URL;
-  /** From the end of its input. Far longer than `cpuSeconds`: a process that has not had them by then is no fault of the file. */
+  /**
+   * Milliseconds from the end of the input. Far longer than `cpuSeconds`: if a process has not had them by then, the file is not at
+   * fault.
+   */
   workMs: number;
-  /** What a file may cost. Counted by the kernel, so the process ends also where this one was killed. */
+  /** The CPU that a file may cost. The kernel counts it, so the process ends even if this process was killed. */
   cpuSeconds: number;
   maxHeapMb: number;
-  /** Of WebAssembly; absent where there is none. */
+  /** The WebAssembly memory; absent if the process has none. */
   maxWasmMb?: number;
 }
 
-/** Exit code of a process for what it cannot read. */
+/** The exit code of a process for input that it cannot read. */
 export const unreadable = 2;
 const wasmPagesPerMb = 16;
 
-/** Bounds that the process inherits. */
+/** The bounds that the process inherits. */
 const script = 'ulimit -t "$1" && ulimit -c 0 && shift && exec "$@"';
 
 /**
- * @param input the file, as somebody uploaded it
+ * @param input the uploaded file
  * @param boxes at least one
  * @param signal ends the process
- * @returns one picture for each box; undefined where the file cannot be read, or reached its bound of CPU or memory
- * @throws whatever the input throws, the signal's reason, and Error where the process failed for another reason: on a machine that is
- * too busy, it was not done in time
+ * @returns one picture for each box; undefined if the file cannot be read, or exceeded its bound of CPU or memory
+ * @throws the error of the input, the signal's reason, and Error if the process failed for another reason, such as a machine that is too
+ * busy
  */
 export async function makePictures(
   bounds: PictureProcess,
@@ -57,12 +60,12 @@ export async function makePictures(
   throw endedWith(ended.code);
 }
 
-export const endedWith = (code: number): Error => new Error(`the process that makes pictures ended with code ${code}`);
+export const endedWith = (code: number): Error => new Error(`The picture process ended with code ${code}`);
 
 /**
- * Runs a process that makes pictures of one file.
+ * Runs a process that creates pictures of one file.
  * @param order its argument, as JSON
- * @returns what the process wrote, or its exit code if that is not 0; null: it was ended at a bound
+ * @returns the output of the process, or its exit code if that is not 0; null if it exceeded a bound
  * @throws as {@link makePictures}
  */
 export async function runPictureProcess(
@@ -81,7 +84,7 @@ export async function runPictureProcess(
     JSON.stringify(order),
   ];
   const running = spawn('/bin/sh', ['-c', script, 'sh', String(cpuSeconds), ...program], {
-    env: {}, // it needs no setting, and gets no secret
+    env: {}, // the process needs no setting, and gets no secret
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const kill = () => void running.kill('SIGKILL');
@@ -104,7 +107,7 @@ export async function runPictureProcess(
     const ended = await ending;
     signal.throwIfAborted();
     if ('error' in ended) throw ended.error;
-    if (isLate) throw new Error(`the process that makes pictures was not done after ${workMs} ms`);
+    if (isLate) throw new Error(`The picture process did not end within ${workMs} ms`);
     return ended.code === 0 ? { output: Buffer.concat(chunks) } : { code: ended.code };
   } finally {
     clearTimeout(limit);
@@ -113,7 +116,7 @@ export async function runPictureProcess(
   }
 }
 
-/** @returns why the input broke off; undefined also where the process has ended before it had read everything: its exit code says why */
+/** @returns the error of the input; undefined also if the process ended before it had read everything, because its exit code says why */
 async function send(
   input: Iterable<Buffer> | AsyncIterable<Buffer>,
   to: NodeJS.WritableStream,
@@ -130,7 +133,7 @@ async function send(
   return failure;
 }
 
-/** As child.mjs writes them. */
+/** Reads the output of child.mjs. */
 function picturesIn(made: Buffer): SmallPicture[] {
   const pictures: SmallPicture[] = [];
   for (let at = 0; at < made.length;) {

@@ -1,6 +1,6 @@
 /**
- * A process of its own for one image that is printed: reads the image from its input, and writes it upright, in sRGB, without metadata
- * and no larger than the box of its argument. A line of JSON with its measures precedes the picture. Exit code 2: an image that cannot be
+ * A separate process for one image to print: reads the image from its input, and writes it upright, in sRGB, without metadata and no
+ * larger than the box of its argument. A line of JSON with the dimensions comes before the picture. Exit code 2: an image that cannot be
  * read.
  */
 import sharp from 'sharp';
@@ -35,15 +35,18 @@ async function inJpeg(image) {
     .jpeg({ quality: 90, chromaSubsampling: '4:4:4' })
     .toBuffer({ resolveWithObject: true });
   const { width, height, channels } = info;
-  if (channels !== 3) throw new Error('It is not in sRGB');
+  if (channels !== 3) throw new Error('The image could not be converted to sRGB');
   return { width, height, coding: 'jpeg', colors: data, alpha: Buffer.alloc(0) };
 }
 
-/** Colors and transparency apart, as documents have them. Invisible pixels are white, because readers that scale the picture mix them into its edges. */
+/**
+ * Separates colors and transparency, as documents store them. Invisible pixels become white, because readers that scale the picture mix
+ * them into its edges.
+ */
 async function inPlanes(image) {
   const { data, info } = await image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true });
   const { width, height, channels } = info;
-  if (channels !== 4) throw new Error('It is not in sRGB');
+  if (channels !== 4) throw new Error('The image could not be converted to sRGB');
   const colors = Buffer.alloc(width * height * 3, 0xff);
   const alpha = Buffer.alloc(width * height);
   for (let at = 0; at < alpha.length; at++) {

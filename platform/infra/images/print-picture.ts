@@ -1,4 +1,4 @@
-/** An image as documents print it: decoded and made smaller in a process of its own, in a form that a PDF takes as it is. */
+/** Prepares an image for printed documents. A separate process decodes and shrinks it to a form that a PDF can contain unchanged. */
 import { endedWith, runPictureProcess, unreadable, type PictureProcess } from './pictures.ts';
 
 /** In sRGB, upright, without metadata. */
@@ -24,9 +24,9 @@ const making: PictureProcess = {
 /**
  * @param image of at most 50 megapixels
  * @param options.box in pixels: the picture fits into it, and is never enlarged
- * @param options.mostBytes a picture with more is made smaller, at most to a quarter of the box
+ * @param options.mostBytes a picture with more bytes is made smaller, at most to a quarter of the box
  * @param options.signal ends the process
- * @returns undefined for an image that cannot be read, or that reached the bound of CPU or memory
+ * @returns undefined for an image that cannot be read, or that exceeded the bound of CPU or memory
  * @throws the signal's reason, and Error if the process failed for another reason
  */
 export async function makePrintPicture(

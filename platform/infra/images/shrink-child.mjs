@@ -1,6 +1,6 @@
 /**
- * A process of its own for one image: reads it from its input, writes it upright, in sRGB and without metadata, once for each box of its
- * argument. Exit code 2: not an image that can be read.
+ * A separate process for one image: reads it from its input, and writes it upright, in sRGB and without metadata, once for each box of
+ * its argument. Exit code 2: an image that cannot be read.
  */
 import sharp from 'sharp';
 import { input, mostPixels, writePictures } from './child.mjs';
@@ -14,9 +14,9 @@ try {
   const image = sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error' });
   const { space, icc, ...found } = await image.metadata();
   image.autoOrient();
-  // sharp works on 16-bit colours in Display P3, and would leave them there.
+  // sharp processes 16-bit colours in Display P3, and would not convert them back.
   if (space === 'rgb16' && icc) image.withIccProfile('srgb', { attach: false });
-  // A profile says more than codes do.
+  // A colour profile is more precise than codes.
   const codes = icc ? undefined : codedColors(bytes);
   await writePictures(image, { ...found, convert: codes && toStandardColors(codes) });
 } catch {

@@ -1,4 +1,4 @@
-/** The vault of a process: its keys, as the configuration and the database have them, checked at the start (ADR 40). */
+/** The vault of a process. Its keys come from the configuration and the database, and are checked at the start (ADR 40). */
 import type { DataSource } from 'typeorm';
 import { createDataSource, type DatabaseSettings } from '../../../entities/data-source.ts';
 import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
@@ -13,13 +13,13 @@ import { otherColumns, ownColumn, type SealedColumn } from './sealed-columns.ts'
 export interface MasterKeys {
   /** The key that seals and derives. */
   masterKey: Secret<Buffer>;
-  /** Keys that open and verify only. */
+  /** Keys that only open and verify. */
   formerMasterKeys: readonly Secret<Buffer>[];
 }
 
 /**
- * Opens the vault of a process that starts.
- * @throws StartProblem as {@link readVault}; then the connections to Postgres are closed
+ * Opens the vault of a starting process.
+ * @throws StartProblem as {@link readVault}, after closing the connections to Postgres
  */
 export async function openVault(db: Database, keys: MasterKeys): Promise<Vault> {
   try {
@@ -31,15 +31,15 @@ export async function openVault(db: Database, keys: MasterKeys): Promise<Vault> 
 }
 
 /**
- * Reads the vault. The first process that ever does so in a database decides, once and for all, which key hashes its addresses.
- * @throws StartProblem that names every table with values of a key that is not given
+ * Reads the vault. The first process that does so in a database decides permanently which key hashes its addresses.
+ * @throws StartProblem that names every table with values of a missing key
  */
 export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
   const ring = createVault(keys.masterKey, { former: keys.formerMasterKeys });
   const lasting = await findLastingKey(db, keys);
   const known = 'problems' in lasting ? lasting.problems : [];
   const others = await valuesOfOtherKeys(db, ring);
-  // A column of which nothing opens may have values that seem to name a key: one line says enough.
+  // If nothing in a column opens, its values may seem to name a key by chance. One line for the column is enough.
   const problems = [...known, ...others.filter(({ column }) => !known.some((problem) => problem.column === column))];
   if ('problems' in lasting || problems.length > 0) throw otherKeysNeeded(keys, problems);
   const { key, namesKeys } = lasting;
@@ -47,8 +47,8 @@ export async function readVault(db: Queries, keys: MasterKeys): Promise<Vault> {
 }
 
 /**
- * Looks as a start does, and keeps nothing. Where Postgres cannot be used, or its schema is not ours, others say so.
- * @returns what {@link readVault} says of the keys; nothing where they are right
+ * Makes the checks of a start, and writes nothing. If Postgres is unusable or the schema does not fit, other checks report it.
+ * @returns the key mistakes that {@link readVault} would report; empty if the keys are right
  */
 export async function keyMistakes({
   database,
@@ -80,17 +80,17 @@ async function mistakesOf(source: DataSource, keys: MasterKeys): Promise<string[
   }
 }
 
-/** What does not fit the keys that are given. */
+/** A fault of the given keys. */
 export interface KeyProblem {
   /** `table.column`. */
   column: string;
-  /** What is wrong there, and what to do. */
+  /** The fault and its remedy. */
   text: string;
 }
 
 export const sentenceOf = ({ column, text }: KeyProblem): string => `${column}: ${text}`;
 
-/** @returns what a process ends with that has not the keys that its database needs; with a line for each of the problems */
+/** @returns the error of a process that lacks the keys of its database, with a line for each problem */
 export const otherKeysNeeded = (
   { masterKey, formerMasterKeys }: MasterKeys,
   problems: readonly KeyProblem[],
@@ -100,7 +100,7 @@ export const otherKeysNeeded = (
       `the database needs other keys, or more:\n${problems.map((problem) => `  - ${sentenceOf(problem)}`).join('\n')}`,
   );
 
-/** @returns how messages call a master key: its id, in hexadecimal */
+/** @returns the name of a master key in messages: its id, in hexadecimal */
 export const idOf = (masterKey: Secret<Buffer>): string => keyIdOf(masterKey).toString('hex');
 
 const lastingName = 'lasting key';
@@ -108,18 +108,19 @@ const lastingName = 'lasting key';
 type LastingKey =
   | {
       key: Secret<Buffer>;
-      /** Whether values name their key: once former keys are given, or there was a `reseal`. */
+      /** Whether values name their key. They do once former keys are given, or after a `reseal`. */
       namesKeys: boolean;
     }
   | {
       problems: readonly KeyProblem[];
-      /** Whether the database has one: it does not open. */
+      /** Whether the database has a lasting key that does not open. */
       isKept: boolean;
     };
 
 /**
- * @returns the key that hashes addresses, which is chosen and kept if the database has none yet; or why there is none. It is not chosen
- * while there are values and none of the newest opens: the key that is given would be a wrong one, and lock out the right one for good
+ * @returns the key that hashes addresses, or why there is none. If the database has no such key yet, one is chosen and stored. No key is
+ * chosen if there are values and none of the newest opens. The given key would be wrong then, and would lock out the right one
+ * permanently.
  */
 export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys }: MasterKeys): Promise<LastingKey> {
   const vault = createVault(masterKey, { former: formerMasterKeys });
@@ -130,7 +131,7 @@ export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys 
     const locked = await lockedColumns(db, vault);
     if ('problem' in chosen || locked.length > 0)
       return { problems: [...('problem' in chosen ? [chosen.problem] : []), ...locked], isKept: false };
-    // No process of a release before can have to open what a database without a club holds.
+    // A database without a club holds nothing that an earlier release must open.
     const isNew = (await db.one(sql`SELECT 1 FROM clubs LIMIT 1`)) === undefined;
     const sealer = createVault(masterKey, { former: formerMasterKeys, ...(isNew && { namesKeys: true }) });
     const text = firstLastingKey(chosen.of).reveal().toString('base64');
@@ -139,7 +140,7 @@ export async function findLastingKey(db: Queries, { masterKey, formerMasterKeys 
     );
     sealed = await stored(); // another process may have been first
   }
-  if (!sealed) throw new Error('the lasting key was not kept');
+  if (!sealed) throw new Error('The lasting key was not stored');
   try {
     const key = new Secret(Buffer.from(vault.open(sealed, lastingName), 'base64'));
     return { key, namesKeys: formerMasterKeys.length > 0 || namesKey(sealed, vault) };
@@ -156,10 +157,10 @@ const namesKey = (sealed: Buffer, { headers }: Vault) =>
 /** @returns ` (1a2b3c4d)` for a value that names its key */
 const nameOfKey = (sealed: Buffer) => (sealed[0] === 1 ? ` (${sealed.toString('hex', 1, 5)})` : '');
 
-/** Students whose keys are looked at: the newest, because the key may have been changed before it could be done without a loss. */
+/** The number of newest students that are tried. The newest, because earlier versions may have changed the key without resealing. */
 const studentsTried = 20;
 
-/** Before there was a lasting key, addresses were hashed with the master key: finds out with which of these. */
+/** Earlier versions hashed addresses with the master key. This finds out which of the given keys it was. */
 async function keyOfAddresses(
   db: Queries,
   keys: readonly [Secret<Buffer>, ...Secret<Buffer>[]],
@@ -179,23 +180,23 @@ async function keyOfAddresses(
         text: 'addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
       },
     };
-  // Nobody's address is known: a suppression, whose key cannot be told from any other's, leaves no choice but one.
+  // No student's address is stored. A suppression does not show its key, so only a single given key can be right.
   const isOpen = (await db.one(sql`SELECT 1 FROM mail_suppressions LIMIT 1`)) === undefined;
   if (isOpen || keys.length === 1) return { of: keys[0] };
   return {
     problem: {
       column: 'mail_suppressions.address_key',
-      text: 'no student tells which key hashed these addresses. Start a worker once with the key of before alone, without MASTER_KEYS_OLD.',
+      text: 'the rows of students do not show which key hashed these addresses. Start a worker once with only the former key, without MASTER_KEYS_OLD.',
     },
   };
 }
 
-/** Values of a column that are opened before there is a lasting key: the newest, for the same reason. */
+/** The number of values of a column that are opened before there is a lasting key: the newest, for the same reason. */
 const valuesTried = 3;
 
 /**
- * @returns a sentence for each column that has values, where the newest of each open under none of the keys. Where one opens, the key is
- *   right: others may be under one that is lost
+ * @returns a sentence for each column with values of which the newest open under none of the keys. If one opens, the key is right, and
+ * other values may be under a lost key.
  */
 async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   const problems: KeyProblem[] = [];
@@ -213,14 +214,14 @@ async function lockedColumns(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   return problems;
 }
 
-/** Beginnings of values that a look brings, each with one value: some hundred kilobytes. */
+/** How many value beginnings one query returns, each with one value: a few hundred kilobytes. */
 const beginningsALook = 1_000;
-/** Keys of a column that a message names; rows of a key that it names, and that it counts. */
+/** The most keys of a column that a message names, and the most rows of such a key that it names and counts. */
 const keysNamed = 20;
 const rowsNamed = 5;
 const rowsCounted = 1_000;
 
-/** @returns a sentence for each column and key: values that name a key, do not open, and so need a key that is not given */
+/** @returns a sentence for each column and missing key: values that name the key and do not open */
 async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<KeyProblem[]> {
   const problems: KeyProblem[] = [];
   for (const column of otherColumns) {
@@ -233,9 +234,9 @@ async function valuesOfOtherKeys(db: Queries, vault: Vault): Promise<KeyProblem[
 }
 
 /**
- * Goes through the different beginnings of values that may name a key. A value of a release before begins so by chance, one of 256 does:
- * it opens here, and needs no look of its own.
- * @returns the beginnings of ours that do not open, one more than are named at most
+ * Reads the different beginnings of values that may name a key. One of 256 values of an earlier release begins so by chance. It opens
+ * here and needs no query of its own.
+ * @returns the beginnings of our format that do not open, at most one more than a message names
  */
 async function lockedBeginnings(db: Queries, column: SealedColumn, vault: Vault): Promise<Buffer[]> {
   const locked: Buffer[] = [];
@@ -254,7 +255,9 @@ interface SealedRow {
   sealed: Buffer;
 }
 
-/** @returns the next different beginnings of values that may name a key, with the first value of each: one step into the index for each */
+/**
+ * @returns the next different beginnings of values that may name a key, with the first value of each; each takes one step in the index
+ */
 function beginnings(
   db: Queries,
   { table, id, column, header }: SealedColumn,

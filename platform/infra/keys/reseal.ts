@@ -1,4 +1,4 @@
-/** Seals anew, under the current key, what is sealed under another: in batches, beside traffic, and from where it was stopped (ADR 40). */
+/** Reseals values that are sealed under a former key: in batches, beside normal traffic. A stopped run can continue (ADR 40). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../postgres/database.ts';
 import { sql } from '../postgres/sql.ts';
@@ -13,32 +13,35 @@ export interface UnreadableValue {
 }
 
 export interface Resealed {
-  /** Values that were sealed anew. */
+  /** The number of values that were resealed. */
   resealed: number;
-  /** Values that can be read and are under another key still, by a last look: processes write under it, or hold their rows. */
+  /** Readable values that a last query still found under another key: processes write under that key, or lock the rows. */
   left: number;
   unreadable: readonly UnreadableValue[];
 }
 
 export interface ResealOptions {
-  /** Called after each batch with the column (`table.column`) and how many of its values were sealed anew. */
+  /** Called after each batch with the column (`table.column`) and the number of resealed values. */
   onResealed?: (column: string, count: number) => void;
-  /** Values a batch. */
+  /** The size of a batch, in values. */
   batch?: number;
-  /** How often all columns are gone through: again, where values were written under another key meanwhile, or held by others. */
+  /** How many passes go through all columns, because processes may write values under another key meanwhile, or lock rows. */
   passes?: number;
-  /** Waits before each pass but the first, a second if absent: so long a process has to write under another key, and to be noticed. */
+  /**
+   * The pause before each pass but the first; one second if absent. A process that writes under another key is noticed if it writes
+   * within this pause.
+   */
   pause?: () => Promise<unknown>;
 }
 
-/** One transaction of some ten milliseconds: so long a row waits for it. */
+/** One transaction of about ten milliseconds; a row waits that long. */
 const usualBatch = 200;
 const mostPasses = 10;
 const usualPauseMs = 1_000;
 
 /**
- * Seals everything anew that is not under the current key. A value that changes meanwhile keeps its change. Several may run at once, and
- * one that was killed has lost nothing: whatever is under another key is found by the next, and nothing else is read.
+ * Reseals everything that is not under the current key. A value that changes meanwhile keeps its change. Several runs at the same time
+ * are safe. A killed run loses nothing, because the next run finds every value under another key and reads no others.
  * @param vault seals values that name their key
  */
 export async function reseal(db: Database, vault: Vault, options: ResealOptions = {}): Promise<Resealed> {
@@ -46,9 +49,10 @@ export async function reseal(db: Database, vault: Vault, options: ResealOptions 
   let resealed = 0;
   for (let pass = 1; pass <= passes; pass++) {
     const went = await goThrough(db, vault, otherColumns, options);
-    // Only a pass that finds nothing shows that nothing was written under another key in the pause before it.
+    // Only a pass without findings shows that no process wrote under another key in the pause before it.
     const isSettled = pass > 1 && went.readable === 0;
-    // While the service's own key is under another key, no process starts without that: whatever else needs it comes first.
+    // While the service's own key is under a former key, no process starts without that former key. So everything else that needs it
+    // comes first.
     const own = isSettled ? await goThrough(db, vault, [ownColumn], options) : nothing;
     resealed += went.resealed + own.resealed;
     if (isSettled && own.readable === 0) return endOf(resealed, [went, own]);
@@ -57,10 +61,10 @@ export async function reseal(db: Database, vault: Vault, options: ResealOptions 
   return endOf(resealed, [await goThrough(db, vault, sealedColumns, { ...options, looksOnly: true })]);
 }
 
-/** What is not under the current key. */
+/** The result of a pass over values that are not under the current key. */
 interface Went {
   readable: number;
-  /** Of the readable. */
+  /** The resealed values among the readable ones. */
   resealed: number;
   unreadable: readonly UnreadableValue[];
 }
@@ -79,7 +83,7 @@ interface SealedRow {
   sealed: Buffer;
 }
 
-/** Goes through the values of these columns that are not under the current key, in the order of their index, below it and above it. */
+/** Goes through the values of these columns that are not under the current key, in index order, below and above the current key. */
 async function goThrough(
   db: Database,
   vault: Vault,
@@ -132,9 +136,8 @@ function textOf(vault: Vault, { sealed, id }: SealedRow): string | undefined {
 }
 
 /**
- * Exchanges the values, each only if it is as it was read. A row that others hold is passed over: the next pass finds it again, and this
- * statement waits for nobody.
- * @returns how many
+ * Replaces each value only if it is unchanged since it was read. It skips locked rows without waiting; the next pass finds them again.
+ * @returns the number of replaced values
  */
 async function exchange(
   db: Database,

@@ -1,4 +1,4 @@
-/** Every column that holds sealed values. A new one belongs in this list, with an index as the others have (ADR 40). */
+/** Every column with sealed values. A new column belongs in this list, with an index like the others (ADR 40). */
 import { VaultSecret } from '../../../entities/keys/vault-secret.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
@@ -12,12 +12,12 @@ export interface SealedColumn {
   /** `table.column`. */
   name: string;
   table: Sql;
-  /** The context that the value is sealed for. */
+  /** The row's id, which is the context of the sealed value. */
   id: Sql;
-  /** Of the id. */
+  /** The SQL type of the id. */
   idType: Sql;
   column: Sql;
-  /** The beginning of the value, as its index has it: says the key (bytes). */
+  /** The beginning of the value, as its index stores it. It names the key (bytes). */
   header: Sql;
 }
 
@@ -39,7 +39,7 @@ function sealed<E extends object>(
 
 const uuid = { id: 'id', type: 'uuid' } as const;
 
-/** Those of clubs and people. */
+/** Columns of clubs and people. */
 export const otherColumns: readonly SealedColumn[] = [
   sealed(WebhookEndpoint, 'secret', uuid),
   sealed(WebhookEndpoint, 'previousSecret', uuid),
@@ -49,7 +49,7 @@ export const otherColumns: readonly SealedColumn[] = [
   sealed(TransactionalMail, 'sealedAddress', uuid),
 ];
 
-/** The service's own, the lasting key: sealed anew after all others, so that no start does without the former key before. */
+/** The service's own lasting key. It is resealed last. Until then, each start needs the former key. */
 export const ownColumn: SealedColumn = sealed(VaultSecret, 'sealed', { id: 'name', type: 'text' });
 
 export const sealedColumns: readonly SealedColumn[] = [...otherColumns, ownColumn];

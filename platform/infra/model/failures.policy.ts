@@ -1,6 +1,6 @@
-/** How requests to the model fail, by the status or the error type that its service answers. */
+/** Classifies failed requests to the model by the HTTP status or the error type of the answer. */
 
-/** What kept a request from being answered: `rejected` will not be otherwise the next time, the others may. */
+/** Why a request was not answered. A `rejected` request would be rejected again; the others may succeed later. */
 export type FailureKind = 'unavailable' | 'overloaded' | 'rejected' | 'silent';
 
 /** @param status of the model's HTTP answer */

@@ -1,6 +1,6 @@
 /**
- * The model's service: one request, whose stream is read as fast as the reader takes events. Every failure is one kind of error.
- * Neither the request nor the answer enters an error or a log.
+ * The client of the model's service. It makes one request, and reads the stream as fast as the reader takes events. Every failure is one
+ * kind of error. Neither the request nor the answer appears in an error or a log.
  */
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { Stream } from '@anthropic-ai/sdk/core/streaming';
@@ -18,16 +18,16 @@ import { readAhead } from './read-ahead.ts';
 
 export type ModelRequest = MessageCreateParamsNonStreaming;
 
-/** What a request used, as the model counts it. */
+/** The tokens of a request, as the model counts them. */
 export interface TokenUse {
-  /** Read anew: neither from the cache nor into it. */
+  /** Newly read tokens: neither read from the cache nor written to it. */
   input: number;
   output: number;
   cacheWrite: number;
   cacheRead: number;
 }
 
-/** What the model cites: which result of the request, and its blocks from `startBlock` up to but not including `endBlock`. */
+/** A citation of the model: the result in the request, and its blocks from `startBlock` up to but not including `endBlock`. */
 export interface ModelCitation {
   result: number;
   startBlock: number;
@@ -35,23 +35,23 @@ export interface ModelCitation {
 }
 
 export type ModelEvent =
-  /** The stream has begun: from here on the request is paid for. */
+  /** The stream has begun. From here on the request costs money. */
   | { type: 'begun'; requestId: string | null; use: TokenUse }
   | { type: 'text'; text: string }
   | { type: 'citation'; citation: ModelCitation }
   /** The model has stopped; the last event is still to come. */
   | { type: 'stopped'; reason: string | null; use: Partial<TokenUse> }
-  /** The last event: without it the stream was cut. */
+  /** The last event. A stream without it was cut off. */
   | { type: 'ended' };
 
-/** @param signal ends the request @throws ModelFailure; what the signal was aborted with */
+/** @param signal ends the request @throws ModelFailure; the signal's reason */
 export type AskModel = (request: ModelRequest, signal: AbortSignal) => AsyncGenerator<ModelEvent, void>;
 
-/** The model's service did not do what was asked of it. */
+/** The model's service failed to answer. */
 export class ModelFailure extends Error {
   override name = 'ModelFailure';
   readonly kind: FailureKind;
-  /** What it was, for operators: a status, an error type of the service, a system call's code. */
+  /** The cause, for operators: a status, an error type of the service, or the code of a system call. */
   readonly code: string;
   readonly retryAfterMs: number;
   readonly requestId: string | null;
@@ -65,27 +65,29 @@ export class ModelFailure extends Error {
   }
 }
 
-/** Events that wait for their reader: some seconds of a quick model's stream. */
+/** The most events that wait for their reader: some seconds of a fast model's stream. */
 const maxAhead = 500;
 
-/** An idle connection stays open for so long, unless the service says less: a question costs no handshake while others were asked lately. */
+/**
+ * The time for which an idle connection stays open, unless the service asks for less. A question soon after another one then needs no handshake.
+ */
 const keptWarmMs = 60_000;
 
 /** The end of a response comes with its last event, or a moment later. Without it the connection cannot serve the next request. */
 const endComesWithinMs = 1_000;
 
-/** How long each silence may last, in milliseconds. */
+/** The longest silences, in milliseconds. */
 export interface Patience {
-  /** Without even a ping. */
+  /** Without any event, not even a ping. */
   silenceMs: number;
-  /** With nothing but pings. */
+  /** With pings only. */
   pingsMs: number;
   /** For the whole request. */
   requestMs: number;
 }
 
 export interface ModelSettings {
-  /** Absent where the operator has set no model up. */
+  /** Absent if the operator has not configured a model. */
   apiKey: Secret | undefined;
   baseUrl: string;
 }
@@ -95,18 +97,18 @@ export function createModel({ apiKey, baseUrl }: ModelSettings, patience: Patien
   if (!apiKey) return undefined;
   const client = new Anthropic({
     apiKey: apiKey.reveal(),
-    authToken: null, // nothing of the environment that config.ts does not know
+    authToken: null, // reads no environment variable that config.ts does not know
     baseURL: baseUrl,
-    maxRetries: 0, // each request is a row, committed before it is made
+    maxRetries: 0, // each request is a row that was committed before
     timeout: patience.requestMs,
-    logLevel: 'off', // it would quote what the model says
+    logLevel: 'off', // its log would quote the model's answer
     openTelemetry: false,
     fetchOptions: { dispatcher: new Agent({ keepAliveTimeout: keptWarmMs }) },
   });
   return (request, signal) => {
-    const left = new AbortController();
-    const events = ask(client, patience, request, AbortSignal.any([signal, left.signal]));
-    return readAhead(events, maxAhead, () => left.abort());
+    const readerLeaving = new AbortController();
+    const events = ask(client, patience, request, AbortSignal.any([signal, readerLeaving.signal]));
+    return readAhead(events, maxAhead, () => readerLeaving.abort());
   };
 }
 
@@ -129,7 +131,7 @@ async function* ask(
   outer.addEventListener('abort', end);
   if (outer.aborted) end();
   const whole = setTimeout(() => giveUp(new ModelFailure('unavailable', 'took_too_long')), patience.requestMs);
-  /** Measures only the time that the service takes: while the reader is busy, the model does not count as silent. */
+  /** Measures only the time of the service. While the reader is busy, the model does not count as silent. */
   const withinSilence = async <T>(answer: Promise<T>, ms: number): Promise<T> => {
     watch.silence = setTimeout(() => giveUp(new ModelFailure('silent', 'silent')), ms);
     try {
@@ -172,13 +174,13 @@ async function* ask(
   }
 }
 
-/** Reads what comes after the last event, for which nobody waits, and ends a request that has no end. */
+/** Reads the rest after the last event without making the reader wait, and aborts a request that does not end. */
 async function readToEnd(rest: AsyncIterator<unknown>, controller: AbortController): Promise<void> {
   const limit = setTimeout(() => controller.abort(), endComesWithinMs);
   try {
     while ((await rest.next()).done !== true);
   } catch {
-    // the connection broke: the next request makes its own
+    // the connection broke; the next request opens another one
   }
   clearTimeout(limit);
 }
@@ -239,19 +241,19 @@ function failureOf(error: unknown): ModelFailure {
   return new ModelFailure('unavailable', systemCodeOf(error) ?? 'connection_error');
 }
 
-/** Error types come from the service; only text that looks like one enters rows and logs. */
+/** Error types come from the service. Only text that looks like an error type enters rows and logs. */
 function codeOf(type: string): string {
   return /^[a-z0-9_]{1,60}$/.test(type) ? type : 'unknown_error';
 }
 
-/** Of the error, or of what caused it. */
+/** @returns the system code of the error or of its cause */
 function systemCodeOf(error: unknown, depth = 0): string | undefined {
   if (!(error instanceof Error) || depth > 5) return undefined;
   const { code } = error as { code?: unknown };
   return typeof code === 'string' ? code : systemCodeOf(error.cause, depth + 1);
 }
 
-/** @param value of the header: seconds, or a date @param now Unix milliseconds @returns milliseconds; 0 for what is neither */
+/** @param value of the header: seconds, or a date @param now Unix milliseconds @returns milliseconds; 0 for any other text */
 export function retryAfterMsOf(value: string | null, now: number): number {
   if (value === null || value.trim() === '') return 0;
   const seconds = Number(value);

@@ -1,11 +1,10 @@
 /**
- * Reads a stream ahead of its reader, up to a bound: a connection that is cut would else lose data that was received and not
- * yet read.
+ * Reads a stream ahead of its reader, up to a bound. Otherwise a broken connection would lose data that was received and not yet read.
  */
 
 /**
  * @param most items that wait for the reader; then reading pauses until the reader takes one
- * @param leave ends the source, when the reader leaves before its end
+ * @param leave ends the source if the reader stops early
  * @returns the same items; then the source's end, or its error
  */
 export async function* readAhead<T>(

@@ -1,4 +1,4 @@
-/** The clock of this process beside Postgres's, which all processes share (DEC-99). */
+/** Compares the clock of this process with Postgres's clock, which all processes share (DEC-99). */
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { Gauge } from 'prom-client';
@@ -7,12 +7,12 @@ import { StartProblem } from '../../core/start-problem.ts';
 import type { Queries } from './database.ts';
 import { raw } from './sql.ts';
 
-/** Receivers of webhooks refuse what is dated 5 minutes off; records stay in their order within far less than that. */
+/** Receivers of webhooks refuse a timestamp that is 5 minutes off. The order of records is safe far within that limit. */
 const toleratedMs = 60_000;
-/** How often it asks Postgres. */
+/** The interval at which the process asks Postgres. */
 const askEveryMs = 30_000;
 
-/** Of API and worker. */
+/** The gauge of API and worker. */
 export const clockOffset = new Gauge({
   name: 'clock_offset_seconds',
   help: 'Seconds by which the clock of this process is ahead of Postgres’s (negative: behind), without the part that the duration of the query can explain.',
@@ -21,7 +21,7 @@ export const clockOffset = new Gauge({
 export interface ClockWatch {
   /** Whether the last answer was within 60 s of this process's clock. True before the first answer. */
   isRight(): boolean;
-  /** Asks now. */
+  /** Asks Postgres now. */
   ask(): Promise<void>;
   stop(): void;
 }
@@ -33,11 +33,11 @@ interface TimeOfPostgres {
 const timeQuestion = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms';
 
 /**
- * @param ask tells Postgres's time
+ * @param ask returns Postgres's time
  * @param clock of this process, in Unix milliseconds
- * @returns milliseconds by which this process is ahead, negative if it is behind; 0 if Postgres's time lies between the question
- *   and the answer, however long that took. In whole milliseconds, as this process's clock tells them: a fraction of Postgres's
- *   would lie after an answer that came within the same millisecond.
+ * @returns the milliseconds by which this process is ahead, negative if it is behind; 0 if Postgres's time lies between the question and
+ * the answer, however long that took. It is rounded to whole milliseconds like this process's clock. Otherwise Postgres's fraction could
+ * lie after an answer of the same millisecond.
  */
 export async function clockOffsetMs(
   ask: () => Promise<TimeOfPostgres | undefined>,
@@ -51,18 +51,18 @@ export async function clockOffsetMs(
   return Math.max(0, before - ms) + Math.min(0, after - ms);
 }
 
-/** @param offsetMs as {@link clockOffsetMs} returns it */
+/** @param offsetMs the result of {@link clockOffsetMs} */
 const isTolerated = (offsetMs: number): boolean => Math.abs(offsetMs) <= toleratedMs;
 
-/** @param offsetMs as {@link clockOffsetMs} returns it @returns a sentence for operators */
+/** @param offsetMs the result of {@link clockOffsetMs} @returns a sentence for operators */
 function describeOffset(offsetMs: number): string {
   const seconds = Math.ceil(Math.abs(offsetMs) / 1_000);
   return `The clock of this process is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} Postgres's; at most 60 s are tolerated. Set both clocks, for example by NTP.`;
 }
 
 /**
- * Compares this process's clock with Postgres's. Where Postgres cannot be reached nothing is said: `openDatabase` will.
- * @throws StartProblem where they are more than 60 s apart (DEC-99)
+ * Compares this process's clock with Postgres's. If Postgres is unreachable, it says nothing, because `openDatabase` will.
+ * @throws StartProblem if they are more than 60 s apart (DEC-99)
  */
 export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Promise<void> {
   const client = new pg.Client({ connectionString: url.reveal(), connectionTimeoutMillis: connectWithinMs });
@@ -78,11 +78,11 @@ export async function checkClock({ url, connectWithinMs }: DatabaseSettings): Pr
   }
 }
 
-/** Asks every 30 s; logs an error when the clock goes wrong and a line when it is right again. @param clock in Unix milliseconds */
+/** Asks every 30 s. Logs an error when the clock becomes wrong, and a line when it is right again. @param clock in Unix milliseconds */
 export function watchClock(db: Pick<Queries, 'one'>, log: Logger, clock: () => number = () => Date.now()): ClockWatch {
   let isRight = true;
   const ask = async () => {
-    // While Postgres is away nothing is known, and other signs tell of it.
+    // While Postgres is unreachable nothing is known, and other signs show the problem.
     const offsetMs = await clockOffsetMs(() => db.one<TimeOfPostgres>(raw(timeQuestion)), clock).catch(() => undefined);
     if (offsetMs === undefined) return;
     clockOffset.set(offsetMs / 1_000);

@@ -1,4 +1,4 @@
-/** Migrations that take something away wait for processes of older versions, and keep these from starting again. */
+/** Migrations that remove something wait for processes of older versions, and keep such processes from starting again. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { isContraction } from '../../../entities/contraction.ts';
@@ -11,16 +11,20 @@ import { sql } from './sql.ts';
 const lookEveryMs = 1_000;
 
 /**
- * Before the pending migrations run: waits until no process runs that is older than one of them needs. From then on older ones do not
- * start.
+ * Runs before the pending migrations. It waits until every running process is new enough for each of them. From then on older versions do
+ * not start.
  * @param withinMs how long to wait
- * @throws StartProblem naming those that still run then
+ * @throws StartProblem that names the processes that still run then
  */
 export async function untilMayContract(source: DataSource, withinMs: number): Promise<void> {
   const db = new Queries(source.manager);
   if (!(await hasProcesses(db))) return; // an empty database
-  const done = new Set((await db.rows<{ name: string }>(sql`SELECT name FROM migrations`)).map(({ name }) => name));
-  const pending = source.migrations.filter(isContraction).filter(({ constructor }) => !done.has(constructor.name));
+  const appliedNames = new Set(
+    (await db.rows<{ name: string }>(sql`SELECT name FROM migrations`)).map(({ name }) => name),
+  );
+  const pending = source.migrations
+    .filter(isContraction)
+    .filter(({ constructor }) => !appliedNames.has(constructor.name));
   const newest = pending.toSorted((one, other) => (isBefore(one.needs, other.needs) ? 1 : -1))[0];
   if (!newest) return;
   const { needs } = newest;
@@ -33,13 +37,13 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
           sql`INSERT INTO schema_contractions (migration, needs) VALUES (${constructor.name}, ${least}) ON CONFLICT DO NOTHING`,
         );
       if ((await runningBefore(db, needs)).length === 0) return;
-      // One has started just before it could know: it is waited for, and may be started again meanwhile.
+      // An old process that started just before the change must also end. It may restart meanwhile.
       for (const { constructor } of pending)
         await db.run(sql`DELETE FROM schema_contractions WHERE migration = ${constructor.name}`);
     } else if (performance.now() > deadline) {
       const list = older.map((one) => `${one.name} of version ${one.version}`).join(', ');
       throw new StartProblem(
-        `${newest.constructor.name} takes away what versions before ${needs} read, and some run: ${list}. Upgrade or end them, and run this again.`,
+        `${newest.constructor.name} removes columns or tables that versions before ${needs} read, and such processes run: ${list}. Upgrade or end them, and run this command again.`,
       );
     }
     await sleep(lookEveryMs);
@@ -47,12 +51,13 @@ export async function untilMayContract(source: DataSource, withinMs: number): Pr
 }
 
 /**
- * Tells Postgres that the process runs, and looks at the schema once more: who contracts it has either seen the beat, or is seen here.
+ * Records in Postgres that the process runs, and checks the schema again. A migration that contracts the schema has either seen this
+ * heartbeat, or this check sees the migration.
  * @param process.name `api` or `worker`
  * @param process.build undefined in a checkout
- * @param onFailure gets why Postgres could not be told later on
- * @returns stops the beats: the process is known as ended
- * @throws StartProblem where the schema lacks what this build reads
+ * @param onFailure receives the error of a later heartbeat
+ * @returns stops the heartbeats and records the end of the process
+ * @throws StartProblem if the schema lacks something that this build reads
  */
 export async function beginRunning(
   source: DataSource,
@@ -69,7 +74,7 @@ export async function beginRunning(
   return stop;
 }
 
-/** @throws StartProblem where the schema lacks what this build reads */
+/** @throws StartProblem if the schema lacks something that this build reads */
 export async function checkContractions(source: DataSource, build: Build | undefined): Promise<void> {
   if (!build) return; // a checkout has no version
   const db = new Queries(source.manager);
@@ -78,7 +83,7 @@ export async function checkContractions(source: DataSource, build: Build | undef
   if (mistake) throw new StartProblem(mistake);
 }
 
-/** @param contractions rows of `schema_contractions` @returns a sentence where the schema lacks what this build reads */
+/** @param contractions rows of `schema_contractions` @returns a sentence if the schema lacks something that this build reads */
 export function contractionMistake(
   contractions: readonly { needs: string }[],
   { version }: Pick<Build, 'version'>,
@@ -86,7 +91,7 @@ export function contractionMistake(
   const beyond = contractions.find(({ needs }) => isBefore(version, needs));
   return (
     beyond &&
-    `The schema is contracted: it lacks what version ${version} reads. Run version ${beyond.needs} or a later one.`
+    `The schema is contracted: it lacks columns or tables that version ${version} reads. Run version ${beyond.needs} or a later one.`
   );
 }
 

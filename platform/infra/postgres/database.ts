@@ -5,7 +5,7 @@ import { sqlStateOf } from './errors.ts';
 import { PoolShareTaken } from './shared-pool.ts';
 import { sql, type Sql } from './sql.ts';
 
-/** Runs statements: on any connection of the pool, or in a transaction. Reads need no more than this. */
+/** Runs statements on any connection of the pool, or in a transaction. Code that only reads needs no more than this. */
 export class Queries {
   /** For statements about one table without expressions: `find`, `insert`, `update`, `delete`, `exists`. */
   readonly manager: EntityManager;
@@ -75,9 +75,9 @@ export class Database extends Queries {
   }
 
   /**
-   * Runs `work` in one transaction. It tries up to five times, with a short pause between, if Postgres ended the transaction
-   * for a passing conflict or the work threw StaleRead. It notifies the relay after the commit if the work asked for
-   * it, and never inside: a NOTIFY inside makes commits queue behind one another (ENG-14).
+   * Runs `work` in one transaction. It tries up to five times, with a short pause between, if Postgres ended the transaction for a
+   * passing conflict or the work threw StaleRead. If the work asked for it, it notifies the relay after the commit. A NOTIFY inside the
+   * transaction would make commits queue behind one another (ENG-14).
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
@@ -122,7 +122,7 @@ function isPassing(error: unknown): boolean {
   return error instanceof StaleRead || passingConflicts.has(sqlStateOf(error) ?? '');
 }
 
-/** @returns whether a conflict with other transactions ended it: nothing is wrong with it, and nothing was written */
+/** @returns whether a conflict with other transactions ended it: the transaction is not at fault, and nothing was written */
 export function isConflict(error: unknown): boolean {
   return isPassing(error) || error instanceof PoolShareTaken || isLockTimeout(error);
 }
@@ -132,18 +132,18 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlStateOf(error) === lockTimeout;
 }
 
-/** Bounds each wait of the transaction for a lock, in milliseconds. What waits for longer fails (`isLockTimeout`). */
+/** Bounds each wait of the transaction for a lock, in milliseconds. A longer wait fails (`isLockTimeout`). */
 export async function boundLockWaits(tx: Transaction, atMostMs: number): Promise<void> {
   await tx.run(sql`SELECT set_config('lock_timeout', ${String(atMostMs)}, true)`);
 }
 
 /**
- * Until the transaction ends, each prepared statement keeps one plan of its connection for all values, and finds rows by their keys. For
- * statements on partitions that are run often: Postgres expects such a plan to read them all, and else plans anew for each run (1.0 ms
- * for a record of 0.3 ms). The plan leaves out at its start the partitions that bounds among the values exclude.
+ * Until the transaction ends, each prepared statement keeps one plan of its connection for all values, and finds rows by their keys. This
+ * is for frequent statements on partitioned tables. Postgres expects such a plan to read all partitions, and otherwise makes a new plan
+ * for each run (1.0 ms for a record of 0.3 ms). At its start the plan excludes the partitions that the values rule out.
  */
 export async function planOnce(tx: Transaction): Promise<void> {
-  // It may be made while the tables are empty, and kept while they grow: it must not read them from end to end.
+  // The plan may be made while the tables are empty, and stay while they grow. So it must not read them from end to end.
   await tx.run(sql`SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
                           set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`);
 }

@@ -1,4 +1,4 @@
-/** Errors of Postgres, whether TypeORM has wrapped them or the driver itself threw them. */
+/** Errors of Postgres, whether TypeORM wrapped them or the driver threw them. */
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 
@@ -7,7 +7,7 @@ export function sqlStateOf(error: unknown): string | undefined {
   return causeOf(error)?.code;
 }
 
-/** @returns whether Postgres refuses what a row holds: data that it cannot take (class 22), or a constraint (class 23) */
+/** @returns whether Postgres refuses the values of a row: invalid data (class 22), or a violated constraint (class 23) */
 export function isRefusal(error: unknown): boolean {
   return /^2[23]/.test(sqlStateOf(error) ?? '');
 }

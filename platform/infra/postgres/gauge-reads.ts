@@ -1,17 +1,17 @@
-/** Reads for gauges, which must not take connections from other work while Postgres is slow (ENG-18). */
+/** Reads for gauges. They must not take connections from other work while Postgres is slow (ENG-18). */
 import pg, { type Pool, type QueryResult } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { Sql } from './sql.ts';
 
-/** How long the query of a gauge may take. */
+/** The time limit of a gauge's query. */
 const queryMs = 1_000;
-/** How long a scrape waits for its gauges, which are read one after the other. */
+/** The time for which a scrape waits for its gauges, which are read one after the other. */
 export const scrapeMs = 5_000;
 
-/** @returns the statement's rows; none where earlier gauges have used up the time of the scrape */
+/** @returns the statement's rows; empty if earlier gauges have used up the time of the scrape */
 export type GaugeRead = <Row>(statement: Sql) => Promise<Row[]>;
 
-/** @returns reads that run one at a time; each has a time limit, which goes along in its message, so it costs no round trip */
+/** @returns reads that run one at a time. The time limit of each is part of its message, so it costs no round trip. */
 export function createGaugeRead(source: DataSource): GaugeRead {
   let before: Promise<unknown> = Promise.resolve();
   return <Row>(statement: Sql) => {
@@ -20,7 +20,7 @@ export function createGaugeRead(source: DataSource): GaugeRead {
       if (performance.now() - askedAt > scrapeMs) return [];
       const { master } = source.driver as unknown as { master: Pool };
       const text = `SET LOCAL statement_timeout = ${queryMs}; ${withLiterals(statement)}`;
-      const results = (await master.query(text)) as unknown as QueryResult[]; // the driver gives one result a statement
+      const results = (await master.query(text)) as unknown as QueryResult[]; // the driver returns one result for each statement
       return (results[1]?.rows ?? []) as Row[];
     });
     before = mine.catch(() => {});
@@ -28,7 +28,7 @@ export function createGaugeRead(source: DataSource): GaugeRead {
   };
 }
 
-/** A message of several statements takes no parameters. Those of a gauge are names and numbers of our own. */
+/** A message of several statements takes no parameters. The values of a gauge are names and numbers of this program. */
 function withLiterals(statement: Sql): string {
   const values: unknown[] = [];
   return statement.render(values).replaceAll(/\$(\d+)/g, (_, number) => pg.escapeLiteral(String(values[number - 1])));

@@ -42,28 +42,28 @@ export function createNotifier(source: DataSource, onError: (error: unknown) => 
   };
 }
 
-/** How long it waits before it replaces a lost connection. */
+/** The wait before a lost connection is replaced. */
 const reconnectMs = 1_000;
-/** How often it checks that the connection still works. */
+/** The interval at which the listener checks that its connection still works. */
 const heartbeatMs = 10_000;
-/** How long its own NOTIFY may take. */
+/** The time limit of the listener's own NOTIFY. */
 const proofMs = 10_000;
 
 export interface Listening {
-  /** Without transaction pooling: LISTEN needs a connection of its own. */
+  /** A direct address without transaction pooling, because LISTEN needs its own connection. */
   databaseUrl: string;
-  /** The pool by which others notify. */
+  /** The pool that other processes notify through. */
   source: Pick<DataSource, 'query'>;
-  /** The name of the connection, as Postgres lists it. */
+  /** The name of the connection in Postgres's list. */
   name: string;
   channel: string;
   /**
-   * Called for each NOTIFY with its payload, which may be empty; and with an empty one after each connection: what was missed
-   * meanwhile is to be read then.
+   * Called for each NOTIFY with its payload, which may be empty. Also called with an empty payload after each connection, so that the
+   * caller reads what it missed.
    */
   onNotify: (payload: string) => void;
   onFailure: (error: unknown) => void;
-  /** How long its own NOTIFY may take, in ms; 10 s unless told. */
+  /** The time limit of the listener's own NOTIFY, in ms; 10 s if absent. */
   proveWithinMs?: number;
 }
 
@@ -71,15 +71,15 @@ export interface Listener {
   stop(): Promise<void>;
 }
 
-/** A connection says that it listens, and hears nothing: a pooler stands between, or it leads to another database. */
+/** The connection claims to listen, but receives nothing: a pooler is in between, or it leads to another database. */
 class NotHeard extends Error {
   override name = 'NotHeard';
   code = 'not_heard';
 }
 
 /**
- * Listens for a NOTIFY of its own, sent as others send theirs: by the pool, never by the listening connection, which would hear itself
- * through a pooler, too.
+ * Waits for its own NOTIFY, which goes through the pool like any other. Through the listening connection it would arrive even behind a
+ * pooler.
  * @param notify sends the statement
  * @throws NotHeard
  */
@@ -93,7 +93,7 @@ export async function proveListening(
   const onNotification = (notification: pg.Notification) => {
     if (notification.channel === channel) heard.resolve();
   };
-  const late = setTimeout(() => heard.reject(new NotHeard('A NOTIFY of its own was not heard')), withinMs);
+  const late = setTimeout(() => heard.reject(new NotHeard('The listener did not receive its own NOTIFY')), withinMs);
   late.unref();
   heard.promise.catch(() => undefined);
   listening.on('notification', onNotification);
@@ -108,9 +108,7 @@ export async function proveListening(
   }
 }
 
-/**
- * Listens on a connection of its own, and connects again when it is lost, or when it does not hear its own NOTIFY.
- */
+/** Listens on its own connection. It reconnects when the connection is lost, or does not receive its own NOTIFY. */
 export function listen({
   databaseUrl,
   source,

@@ -1,6 +1,6 @@
 /**
- * Partitions of tables by time: made ahead, filled from the default partition where one was missing, and dropped when what they
- * hold has been kept long enough. Nothing here waits for a lock for long: what is not done now is done in the next round.
+ * Time partitions of tables. They are created in advance, filled from the default partition if one was missing, and dropped when the
+ * retention of their rows has ended. No change waits long for a lock; the next round does the rest.
  */
 import { leastIdOf, timeOfId } from '../../core/ids.ts';
 import { boundLockWaits, isLockTimeout, type Database, type Queries, type Transaction } from './database.ts';
@@ -8,7 +8,7 @@ import { raw, sql, type Sql } from './sql.ts';
 
 const dayMs = 86_400_000;
 
-/** How far a partition reaches: weeks begin on Mondays, both in UTC. */
+/** The length of a partition. Weeks begin on Mondays; all times are in UTC. */
 export const spans = {
   day: { ms: dayMs, from: 0 },
   week: { ms: 7 * dayMs, from: 4 * dayMs }, // 1970 began on a Thursday
@@ -16,12 +16,12 @@ export const spans = {
 
 export interface PartitionedTable {
   name: string;
-  /** The column that it is partitioned by, and whether that holds ids, which begin with their time, or times. */
+  /** The partition column. It holds ids, which begin with their time, or times. */
   key: { column: string; of: 'ids' | 'times' };
   span: keyof typeof spans;
 }
 
-/** A partition but the default one. Its bounds are in ms since 1970, the upper one not included. */
+/** A partition other than the default one. Its bounds are in ms since 1970; the upper bound is exclusive. */
 export interface Partition {
   name: string;
   /** -Infinity for the oldest. */
@@ -29,11 +29,11 @@ export interface Partition {
   to: number;
 }
 
-/** Partitions reach at least so far ahead. */
+/** Partitions exist at least this far ahead. */
 export const aheadMs = 28 * dayMs;
-/** How long a change of partitions waits for a lock, in ms: those who come meanwhile wait behind it. */
+/** The time for which a change of partitions waits for a lock, in ms. Other transactions wait behind it meanwhile. */
 const lockWaitMs = 100;
-/** Partitions that one call makes at most. */
+/** The most partitions that one call creates. */
 const madeAtOnce = 64;
 
 /** @returns the partitions of a table in the order of time, without the default one */
@@ -58,10 +58,10 @@ function timeOfBound(bound: string): number {
     : Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
 }
 
-/** @returns the default partition, which takes what no other does: normally nothing */
+/** @returns the default partition, which takes the rows of missing partitions: normally none */
 const defaultPartitionOf = ({ name }: PartitionedTable): string => `${name}_default`;
 
-/** @returns a statement of how many rows the default partitions hold: `value`, counted up to `most` a table */
+/** @returns a statement that counts the rows of the default partitions: `value`, counted up to `most` for each table */
 export function countingUnplaced(tables: readonly PartitionedTable[], most: number): Sql {
   const counts = tables.map(
     (table) => `(SELECT count(*) FROM (SELECT FROM ${defaultPartitionOf(table)} LIMIT ${most}) rows)`,
@@ -69,17 +69,17 @@ export function countingUnplaced(tables: readonly PartitionedTable[], most: numb
   return raw(`SELECT (${counts.join(' + ')})::int AS value`);
 }
 
-/** @returns the beginning of the span that holds a time */
+/** @returns the beginning of the span that contains a time */
 export function beginningOf(atMs: number, span: keyof typeof spans): number {
   const { ms, from } = spans[span];
   return Math.floor((atMs - from) / ms) * ms + from;
 }
 
 /**
- * Makes what is missing of the partitions from `now` on to four weeks ahead, and of those whose rows the default partition has
- * taken, and moves these rows there. Rows that are further ahead stay: a clock was wrong.
+ * Creates the missing partitions from `now` to four weeks ahead, and the partitions of rows in the default partition. Moves those rows
+ * into them. Rows further ahead stay, because they come from a wrong clock.
  * @param now Unix milliseconds
- * @returns how many partitions it made, and how many rows it moved; nothing where another process is at it, or somebody holds the table
+ * @returns the numbers of created partitions and of moved rows; both 0 if another process does it, or another transaction locks the table
  */
 export async function preparePartitions(
   db: Database,
@@ -88,10 +88,13 @@ export async function preparePartitions(
 ): Promise<{ made: number; moved: number }> {
   const { ms } = spans[table.span];
   const first = beginningOf(now, table.span);
-  const wanted = Array.from({ length: Math.floor((now + aheadMs - first) / ms) + 1 }, (_, nth) => first + nth * ms);
-  const taken = await takenByDefault(db, table, first + wanted.length * ms);
+  const neededSpans = Array.from(
+    { length: Math.floor((now + aheadMs - first) / ms) + 1 },
+    (_, nth) => first + nth * ms,
+  );
+  const spansInDefault = await takenByDefault(db, table, first + neededSpans.length * ms);
   const there = await partitionsOf(db, table);
-  const missing = [...new Set([...taken, ...wanted])].filter(
+  const missing = [...new Set([...spansInDefault, ...neededSpans])].filter(
     (from) => !there.some((one) => one.from <= from && from < one.to),
   );
   let made = 0;
@@ -105,7 +108,7 @@ export async function preparePartitions(
   return { made, moved };
 }
 
-/** The spans that the default partition has rows of: found one after another, so that it costs the same however many rows there are. */
+/** The spans of rows in the default partition. They are found one after another, so the cost does not depend on the number of rows. */
 async function takenByDefault(db: Queries, table: PartitionedTable, before: number): Promise<number[]> {
   const found: number[] = [];
   for (let from = 0; found.length < madeAtOnce;) {
@@ -121,12 +124,12 @@ async function takenByDefault(db: Queries, table: PartitionedTable, before: numb
   return found;
 }
 
-/** @returns a key of a time as SQL text: both are made by us */
+/** @returns the partition key of a time as SQL text, built only from values of this program */
 function keyText({ key }: PartitionedTable, atMs: number): string {
   return key.of === 'ids' ? `'${leastIdOf(atMs)}'` : `'${new Date(atMs).toISOString()}'`;
 }
 
-/** @returns whether it made one, and how many rows it took from the default partition */
+/** @returns the number of created partitions, and of rows moved from the default partition */
 async function makePartition(
   tx: Transaction,
   table: PartitionedTable,
@@ -135,7 +138,7 @@ async function makePartition(
 ): Promise<{ made: number; moved: number }> {
   const name = `${table.name}_${new Date(from).toISOString().slice(0, 10).replaceAll('-', '')}`;
   const [known] = await tx.rows<{ there: boolean }>(sql`SELECT to_regclass(${name}) IS NOT NULL AS there`);
-  if (known?.there) return { made: 0, moved: 0 }; // another process was quicker
+  if (known?.there) return { made: 0, moved: 0 }; // another process has created it
   const [lower, upper] = [keyText(table, from), keyText(table, to)];
   const fallback = defaultPartitionOf(table);
   await tx.run(raw(`LOCK TABLE ${fallback} IN ACCESS EXCLUSIVE MODE`));
@@ -147,7 +150,7 @@ async function makePartition(
   return { made: 1, moved };
 }
 
-/** Drops partitions of one span together. @returns whether it did; false where somebody holds one of the tables */
+/** Drops partitions of one span together. @returns whether it did; false if another transaction locks one of the tables */
 export async function dropPartitions(db: Database, names: readonly string[]): Promise<boolean> {
   const dropped = await unlessHeld(db, async (tx) => {
     await tx.run(raw(`DROP TABLE IF EXISTS ${names.join(', ')}`));
@@ -156,10 +159,10 @@ export async function dropPartitions(db: Database, names: readonly string[]): Pr
   return dropped === true;
 }
 
-/** Names the lock of those who change partitions: one process at a time. */
+/** The advisory lock for changes of partitions: one process at a time. */
 const changing = 4_281_965;
 
-/** @returns undefined where another process changes partitions, or a lock was not to be had in time: nothing was changed */
+/** @returns undefined if another process changes partitions, or a lock was not available in time: nothing was changed */
 async function unlessHeld<T>(db: Database, change: (tx: Transaction) => Promise<T>): Promise<T | undefined> {
   try {
     return await db.transaction(async (tx) => {

@@ -1,4 +1,4 @@
-/** Giving a new course, lesson or agent its `public_id`, which names it in the addresses of the classroom. */
+/** Gives a new course, lesson or agent its `public_id`, which identifies it in the addresses of the classroom. */
 import { violates } from './errors.ts';
 import { DomainError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
@@ -8,24 +8,24 @@ const publicIdTaken = (kind: string) =>
   new DomainError('public_id_taken', `Another ${kind} of this club has this public_id.`);
 
 /**
- * Inserts a record under the `public_id` that was asked for, or else under the first free one that its title gives.
+ * Inserts a record with the requested `public_id`, or else with the first free one that derives from its title.
  * @param insert writes the row unless its `public_id` is taken, and returns whether it did
  * @throws DomainError public_id_taken
  */
 export async function insertWithPublicId(
   kind: PublicKind,
-  { public_id: asked, title }: { public_id?: string; title: string },
+  { public_id: requestedId, title }: { public_id?: string; title: string },
   insert: (publicId: string) => Promise<boolean>,
 ): Promise<void> {
-  if (asked !== undefined) {
-    if (!(await insert(asked))) throw publicIdTaken(kind);
+  if (requestedId !== undefined) {
+    if (!(await insert(requestedId))) throw publicIdTaken(kind);
     return;
   }
   const candidates = publicIdsFrom(title, kind, () => newId().slice(-6));
   while (!(await insert(candidates.next().value)));
 }
 
-/** The unique index that keeps the `public_id` of each kind apart within a club. */
+/** The unique index on the `public_id` of each kind within a club. */
 export const publicIdIndexes: Readonly<Record<PublicKind, string>> = {
   course: 'courses_club_public_id',
   lesson: 'lessons_club_public_id',
@@ -35,7 +35,7 @@ export const publicIdIndexes: Readonly<Record<PublicKind, string>> = {
   mentorship: 'mentorships_club_public_id',
 };
 
-/** Turns the unique violation of a taken `public_id` into the error for the caller. */
+/** Converts the unique violation of a taken `public_id` to the error for the caller. */
 export function refusalOf(error: unknown, kind: PublicKind): unknown {
   return violates(error, publicIdIndexes[kind]) ? publicIdTaken(kind) : error;
 }

@@ -1,12 +1,12 @@
-/** The time limits of our role in Postgres: put there by `setup`, looked at by each start. */
+/** The time limits of our role in Postgres. `setup` sets them; each start checks them. */
 import pg from 'pg';
 import { limitsOfTime } from '../../../entities/data-source.ts';
 
 const names = Object.keys(limitsOfTime) as (keyof typeof limitsOfTime)[];
 
 /**
- * Gives the role of this address our limits; each role may do that to itself. What is connected already keeps what it had.
- * @param where `here`: in this database; `everywhere`: in all of the server, for the many of tests
+ * Sets our limits for the role of this address; each role may do that for itself. Existing connections keep their old limits.
+ * @param where `here`: in this database; `everywhere`: on the whole server, for the many databases of tests
  */
 export async function limitRole(databaseUrl: string, where: 'here' | 'everywhere' = 'here'): Promise<void> {
   await withClient(databaseUrl, async (client) => {
@@ -23,7 +23,7 @@ async function statementsFor(client: pg.Client, where: 'here' | 'everywhere'): P
   return names.map((name) => `ALTER ROLE ${of} SET ${name} = '${limitsOfTime[name]}ms'`);
 }
 
-/** @returns the limits that a connection does not have, or has longer than they should be: each with what to run */
+/** @returns the limits that a connection lacks or exceeds, each with the statement to run */
 export async function missingLimits(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: keyof typeof limitsOfTime; setting: string }>(
     'SELECT name, setting FROM pg_settings WHERE name = ANY ($1)',
@@ -34,14 +34,14 @@ export async function missingLimits(client: pg.Client): Promise<string[]> {
   return statements.filter((_, index) => wrong.some(({ name }) => name === names[index]));
 }
 
-/** Connects, works, and ends the connection. @returns what the work returns */
+/** Connects, runs the work, and closes the connection. @returns the result of the work */
 export async function withClient<T>(
   databaseUrl: string,
   work: (client: pg.Client) => Promise<T>,
   connectWithinMs = 5_000,
 ): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: connectWithinMs });
-  client.on('error', () => undefined); // a connection that breaks also rejects what was asked
+  client.on('error', () => undefined); // a connection that breaks also rejects the query
   try {
     await client.connect();
     return await work(client);

@@ -1,24 +1,24 @@
-/** Processes of builds tell Postgres that they run, so that `migrate` takes away nothing that an older version still reads. */
+/** Processes of builds record in Postgres that they run, so that `migrate` removes nothing that an older version still reads. */
 import type { Build } from '../build.ts';
 import { newId } from '../../core/ids.ts';
 import type { Queries } from './database.ts';
 import { sql } from './sql.ts';
 
 const beatEveryMs = 10_000;
-/** A process that has not beaten for so long has ended: six beats are missing. */
+/** A process without a heartbeat for this long has ended: six heartbeats are missing. */
 const goneAfterSeconds = 60;
 
-/** A process that was heard of within the last minute. */
+/** A process with a heartbeat within the last minute. */
 export interface RunningProcess extends Build {
   name: string;
 }
 
 /**
- * Beats at once, and every 10 s.
+ * Writes a heartbeat immediately, and every 10 s.
  * @param name `api` or `worker`
- * @param build undefined in a checkout, which does not beat
- * @param onFailure gets why Postgres could not be told
- * @returns stops it: the process is known as ended
+ * @param build undefined in a checkout, which writes no heartbeat
+ * @param onFailure receives the error of a heartbeat that could not be written
+ * @returns stops it and records the end of the process
  */
 export async function keepBeating(
   db: Queries,
@@ -44,7 +44,7 @@ export async function keepBeating(
   };
 }
 
-/** @returns the processes of versions before this one, such as `0.3.0`, that were heard of within the last minute */
+/** @returns the processes of versions before this one, such as `0.3.0`, with a heartbeat within the last minute */
 export async function runningBefore(db: Queries, version: string): Promise<RunningProcess[]> {
   const running = await db.rows<RunningProcess>(
     sql`SELECT name, build_id AS "buildId", version FROM running_processes
@@ -53,7 +53,7 @@ export async function runningBefore(db: Queries, version: string): Promise<Runni
   return running.filter((one) => isBefore(one.version, version));
 }
 
-/** Whole numbers between dots; what follows a hyphen does not count. */
+/** Compares whole numbers between dots; a part after a hyphen does not count. */
 export function isBefore(version: string, other: string): boolean {
   const [own, its] = [numbersOf(version), numbersOf(other)];
   const place = own.findIndex((number, index) => number !== (its[index] ?? 0));

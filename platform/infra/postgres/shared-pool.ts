@@ -1,30 +1,33 @@
 /**
- * The connections of a process to Postgres, shared by purpose. A club that waits must not make others wait (ENG-17). Effects
- * outside, such as a posted webhook, must be recorded while everything else waits (ENG-18).
+ * The connections of a process to Postgres, shared by purpose. One slow club must not block the others (ENG-17). Effects outside, such as
+ * a posted webhook, must be recorded even while everything else waits (ENG-18).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pg, { type PoolClient, type PoolConfig } from 'pg';
 import type { Id } from '../../core/ids.ts';
 
-/** For whom connections are taken: a club's requests and steps, records, or anybody else. */
+/** The purpose of connections: a club's requests and steps, records, or anything else. */
 const purpose = new AsyncLocalStorage<{ clubId: Id } | 'record' | undefined>();
 
-/** Runs work for a club: all connections that it takes count as the club's. @returns what the work returns */
+/** Runs work for a club: all its connections count as the club's. @returns the result of the work */
 export function forClub<T>(clubId: Id, work: () => T): T {
   return purpose.run({ clubId }, work);
 }
 
-/** Runs work that records what was done outside: it may take the connections that are reserved for it. @returns what the work returns */
+/** Runs work that records an effect outside: it may use the reserved connections. @returns the result of the work */
 export function forRecord<T>(work: () => T): T {
   return purpose.run('record', work);
 }
 
-/** Runs work that a club's request or step began and that serves all clubs: it does not count as the club's. @returns what the work returns */
+/**
+ * Runs work that a club's request or step began and that serves all clubs: it does not count as the club's. @returns the result of the
+ * work
+ */
 export function forAllClubs<T>(work: () => T): T {
   return purpose.run(undefined, work);
 }
 
-/** All connections that a statement may take are in use. Nothing was sent: it is safe to retry. */
+/** All connections that a statement may use are in use. Nothing was sent, so it is safe to retry. */
 export class PoolShareTaken extends Error {
   override name = 'PoolShareTaken';
   code = 'pool_share_taken';
@@ -32,24 +35,24 @@ export class PoolShareTaken extends Error {
 
 /** The share of a process's connections that one club may use. */
 const share = 1 / 2;
-/** How long a statement waits for a connection of its share: shorter than the limit for locks, so that the queue drains. */
+/** The time for which a statement waits for a connection of its share: shorter than the limit for locks, so that the queue drains. */
 const patienceMs = 3_000;
 
 interface Shares {
-  /** @param go called once: without an argument when there is a place, or with the refusal */
+  /** @param go called once: without an argument when a permit is free, or with the refusal */
   enter(holder: string, go: (refusal?: PoolShareTaken) => void): void;
   leave(holder: string): void;
 }
 
-/** @param limit places of each holder; who finds none waits in line */
+/** @param limit permits of each holder; without a free permit the holder's work waits in line */
 export function createShares(limit: number): Shares {
-  const held = new Map<string, number>();
+  const permitsInUse = new Map<string, number>();
   const lines = new Map<string, Set<() => void>>();
   return {
     enter(holder, go) {
-      const count = held.get(holder) ?? 0;
+      const count = permitsInUse.get(holder) ?? 0;
       if (count < limit) {
-        held.set(holder, count + 1);
+        permitsInUse.set(holder, count + 1);
         return go();
       }
       const line = lines.get(holder) ?? new Set();
@@ -65,16 +68,16 @@ export function createShares(limit: number): Shares {
       };
       const patience = setTimeout(() => {
         stop();
-        go(new PoolShareTaken('Others hold the connections of this share'));
+        go(new PoolShareTaken('All connections of this share are in use'));
       }, patienceMs);
       line.add(next);
     },
     leave(holder) {
       const [next] = lines.get(holder) ?? [];
-      if (next) return next(); // the next in line gets the place
-      const count = (held.get(holder) ?? 1) - 1;
-      if (count > 0) held.set(holder, count);
-      else held.delete(holder);
+      if (next) return next(); // the next in line gets the permit
+      const count = (permitsInUse.get(holder) ?? 1) - 1;
+      if (count > 0) permitsInUse.set(holder, count);
+      else permitsInUse.delete(holder);
     },
   };
 }
@@ -87,7 +90,7 @@ type Connected = (
 
 type Connect = (callback: Connected) => void;
 
-/** @returns `connect`, which first takes a place of the holder's share, and gives it back with the connection */
+/** @returns `connect`, which first takes a permit of the holder's share, and returns it with the connection */
 function within(shares: Shares, holder: string, connect: Connect): Connect {
   return (callback) => {
     shares.enter(holder, (refusal) => {
@@ -108,11 +111,11 @@ function within(shares: Shares, holder: string, connect: Connect): Connect {
 }
 
 interface SharedPoolConfig extends PoolConfig {
-  /** Of `max`, connections that only records take. */
+  /** The connections among `max` that only records may use. */
   reserved?: number;
 }
 
-/** Everybody but records together, where connections are reserved for records. */
+/** The holder of everything but records, if connections are reserved for records. */
 const others = 'others';
 
 export class SharedPool extends pg.Pool {

@@ -1,7 +1,7 @@
-/** Parameterised SQL that composes: `sql` numbers the parameters, and a nested `sql` brings its own. */
+/** Composable SQL with parameters: `sql` numbers the parameters, and a nested `sql` brings its own. */
 import { getMetadataArgsStorage } from 'typeorm';
 
-/** Text with holes: each hole is a parameter, or another piece of SQL. */
+/** SQL text with gaps. Each gap is a parameter, or another piece of SQL. */
 export class Sql {
   readonly #strings: readonly string[];
   readonly #parts: readonly unknown[];
@@ -11,7 +11,7 @@ export class Sql {
     this.#parts = parts;
   }
 
-  /** @param values receives the parameters @returns the text, with `$1`, `$2` … in place of them */
+  /** @param values receives the parameters @returns the text, with `$1`, `$2` … in place of the parameters */
   render(values: unknown[]): string {
     return this.#strings.reduce((text, string, index) => {
       const part = this.#parts[index - 1];
@@ -23,7 +23,7 @@ export class Sql {
 /** A statement or a piece of one. A value in `${…}` becomes a parameter, a piece of SQL is inserted. */
 export const sql = (strings: TemplateStringsArray, ...parts: unknown[]): Sql => new Sql(strings, parts);
 
-/** Text that is inserted as it stands: names from our own code. Never text from outside. */
+/** Text that is inserted unchanged: names from our own code, never text from outside. */
 export const raw = (text: string): Sql => new Sql([text], []);
 
 /** Conditions joined by AND. `undefined` stands for an absent filter and is left out; at least one must remain. */
@@ -53,7 +53,7 @@ export function tableOf(entity: Entity): string {
   return table.name;
 }
 
-/** A column list such as `error_code AS "errorCode"`, typed as the row that it selects. */
+/** A column list such as `error_code AS "errorCode"`, with the type of the rows that it selects. */
 export class Columns<Row> extends Sql {
   declare readonly row: Row;
 
@@ -66,7 +66,7 @@ export class Columns<Row> extends Sql {
   }
 }
 
-/** A column list that no entity has, such as the `*` of a subselect. */
+/** A column list that belongs to no entity, such as the `*` of a subselect. */
 export function selection<Row>(selected: Sql): Columns<Row> {
   return new Columns<Row>(['', ''], [selected]);
 }
@@ -74,12 +74,12 @@ export function selection<Row>(selected: Sql): Columns<Row> {
 /** The row that a column list selects. */
 export type RowOf<C extends Columns<unknown>> = C['row'];
 
-/** Properties of an entity, or names in the row with the property that each stands for: `{ clubSlug: 'slug' }`. */
+/** Properties of an entity, or a map from names in the row to properties: `{ clubSlug: 'slug' }`. */
 type Named<E> = Readonly<Record<string, Column<E>>>;
 
 /**
- * The columns of an entity's table, named as its properties or as the caller names them.
- * @param alias of the table in the statement, where it has one
+ * The columns of an entity's table, named like its properties or as the caller names them.
+ * @param alias of the table in the statement, if it has one
  */
 export function columns<E extends object, K extends Column<E>>(
   entity: Entity<E>,
@@ -108,7 +108,7 @@ export function columns<E extends object>(
 }
 
 /**
- * What a change sets: the values that were given, without those that are undefined.
+ * The values that a change sets: the given values without undefined ones.
  * @param values such as `{ title: input.title, updatedAt: now }`
  */
 export function given<V extends object>(values: V): { [Name in keyof V]?: Exclude<V[Name], undefined> } {

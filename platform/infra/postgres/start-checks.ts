@@ -1,4 +1,4 @@
-/** What must be right of Postgres, and of a pooler before it, for a process to start. */
+/** The requirements on Postgres, and on a pooler in front of it, that a process checks at its start. */
 import type pg from 'pg';
 import { directUrlOf, limitsOfTime, migrations, type DatabaseSettings } from '../../../entities/data-source.ts';
 import { commandLine } from '../../core/modules.ts';
@@ -10,12 +10,12 @@ import { contractionMistake } from './contractions.ts';
 import { proveListening } from './notifications.ts';
 import { missingLimits, withClient } from './role-limits.ts';
 
-/** How long a NOTIFY may take to come back. */
+/** The time that the NOTIFY of the check may take to arrive. */
 const hearWithinMs = 3_000;
-/** A prepared statement is looked for so often: other clients of a pooler may hide it once. */
+/** The number of tries, because other clients of a pooler may hide a prepared statement once. */
 const tries = 3;
 
-/** Postgres: there is such a prepared statement already; there is none. */
+/** SQLSTATEs of Postgres: the prepared statement already exists; it does not exist. */
 const preparedTwice = ['42P05', '26000'];
 const noSuchTable = '42P01';
 const noRight = '42501';
@@ -32,7 +32,7 @@ export function unusable(error: unknown, name = 'DATABASE_URL'): string {
 export const schemaBehind = (): string => `The schema is behind this version: run "${commandLine('migrate')}" first.`;
 
 /**
- * Looks at the clock, the schema, the limits of the role, prepared statements, and whether a listener hears.
+ * Checks the clock, the schema, the limits of the role, prepared statements, and whether a listener receives notifications.
  * @param build that reads the schema; undefined in a checkout
  * @returns a sentence for each mistake, which says what to do
  */
@@ -46,7 +46,7 @@ export async function databaseMistakes(
       url,
       async (client) => {
         const clock = clockMistakes(database);
-        // One after another: they share a connection.
+        // One after another, because they share a connection.
         const checks = [
           await asFarAsPossible(schemaMistakes(client, build)),
           await asFarAsPossible(limitMistakes(client)),
@@ -62,7 +62,7 @@ export async function databaseMistakes(
   }
 }
 
-/** A check that cannot be made says why, and does not keep the others from being made. */
+/** A check that fails reports why, and does not prevent the other checks. */
 async function asFarAsPossible(check: Promise<string[]>): Promise<string[]> {
   return check.catch((error: unknown) => [unusable(error)]);
 }
@@ -80,8 +80,8 @@ async function clockMistakes(database: DatabaseSettings): Promise<string[]> {
 async function schemaMistakes(client: pg.Client, build: Build | undefined): Promise<string[]> {
   try {
     const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations');
-    const done = new Set(rows.map(({ name }) => name));
-    if (!migrations.every(({ name }) => done.has(name))) return [schemaBehind()];
+    const appliedNames = new Set(rows.map(({ name }) => name));
+    if (!migrations.every(({ name }) => appliedNames.has(name))) return [schemaBehind()];
     if (!build) return [];
     const contractions = await client.query<{ needs: string }>('SELECT needs FROM schema_contractions');
     const mistake = contractionMistake(contractions.rows, build);
@@ -101,7 +101,7 @@ async function limitMistakes(client: pg.Client): Promise<string[]> {
   ];
 }
 
-/** @param first connected to the same address */
+/** @param first a connection to the same address */
 async function poolerMistakes({ url, connectWithinMs }: DatabaseSettings, first: pg.Client): Promise<string[]> {
   const isMixed = await withClient(url.reveal(), (second) => mixesStatements(first, second), connectWithinMs);
   return isMixed
@@ -114,8 +114,8 @@ async function poolerMistakes({ url, connectWithinMs }: DatabaseSettings, first:
 type Session = Pick<pg.Client, 'query'>;
 
 /**
- * Prepares two statements of one name in two sessions. Where a pooler mixes sessions up, one finds the other's: Postgres refuses to
- * prepare it again, or answers with the other's.
+ * Prepares two statements with one name in two sessions. If a pooler mixes sessions up, one session finds the other's statement. Postgres
+ * then refuses to prepare it again, or answers with the other's.
  * @returns whether sessions are mixed up
  */
 export async function mixesStatements(first: Session, second: Session): Promise<boolean> {
@@ -139,7 +139,7 @@ export async function mixesStatements(first: Session, second: Session): Promise<
 }
 
 /**
- * A listener hears its own NOTIFY, sent by the other address, as all are.
+ * Checks that a listener receives its own NOTIFY, which is sent over the other address like any other.
  * @param notifying connected to DATABASE_URL
  */
 export async function listeningMistakes(
@@ -157,7 +157,7 @@ export async function listeningMistakes(
   } catch (error) {
     if (describeError(error).code !== 'not_heard') return [unusable(error, name)];
     return [
-      `A listener at ${name} does not hear what is notified at DATABASE_URL: a pooler of transactions stands between, or it is another database. Set DATABASE_DIRECT_URL to the address of Postgres itself, or of a pooler of sessions.`,
+      `A listener at ${name} does not receive the notifications of DATABASE_URL: a transaction pooler is in between, or it is another database. Set DATABASE_DIRECT_URL to the address of Postgres itself, or of a session pooler.`,
     ];
   }
 }

@@ -1,16 +1,16 @@
-/** What Postgres knows of its tables, by which it plans statements. */
+/** The statistics of tables, which Postgres uses to plan statements. */
 import type { Database } from './database.ts';
 import { raw, sql, tableOf, type Entity } from './sql.ts';
 
-/** Autovacuum's own rule (`autovacuum_analyze_scale_factor`): so large a part of the table is new. */
+/** Autovacuum's own rule (`autovacuum_analyze_scale_factor`): the fraction of the table that is new. */
 const newPart = 0.1;
-/** Fewer rows are read quickly under any plan. */
+/** Fewer rows are read quickly with any plan. */
 const least = 1_000;
 
 /**
- * Lets Postgres count a table after many rows were added to it. Autovacuum does the same within a minute or two; until then a plan
- * for an almost empty table may read all the new rows at each statement. What dies before leaves it to autovacuum.
- * @param added how many rows were added just now, in a transaction that has committed
+ * Lets Postgres analyze a table after many rows were added. Autovacuum does the same within a minute or two. Until then, a plan for an
+ * almost empty table may read all new rows at each statement. If the process dies before, autovacuum does the work.
+ * @param added the number of rows that a committed transaction has just added
  */
 export async function analyzeAfter(db: Database, entity: Entity, added: number): Promise<void> {
   if (added < least) return;

@@ -1,6 +1,6 @@
 /**
- * Where the time zones of Node and of Postgres differ. Node decides (DEC-154), so a difference changes no result; it tells operators
- * that one of both has old rules.
+ * Finds differences between the time zones of Node and of Postgres. Node decides (DEC-154), so a difference changes no result. It tells
+ * operators that one of the two has old rules.
  */
 import { withClient } from './role-limits.ts';
 import { localAt } from '../../core/local-time.ts';
@@ -8,21 +8,21 @@ import { isKnownHere } from '../../core/time-zones.ts';
 import type { DatabaseSettings } from '../../../entities/data-source.ts';
 
 const dayMs = 86_400_000;
-/** How far ahead is compared: the longest waits of automations and the end of the next year lie within. */
+/** How far ahead zones are compared. The longest waits of automations and the end of the next year lie within it. */
 const comparedDays = 730;
-/** Zones that are compared: more than the IANA database has. */
+/** The most zones to compare: more than the IANA database has. */
 const mostZones = 1_000;
-/** Zones that are named; the rest is counted. */
+/** The most zones that a message names; it counts the rest. */
 const namedZones = 20;
 
-/** An instant at which a zone is looked at, with the offset from UTC in seconds that Node gives it. */
+/** An instant for the comparison, with Node's UTC offset in seconds. */
 interface Sample {
   zone: string;
   at: Date;
   offset: number;
 }
 
-/** A zone that differs, and the first instant at which it was seen to. Offsets in seconds. */
+/** A zone that differs, and the first compared instant with a difference. Offsets in seconds. */
 export interface Difference {
   zone: string;
   at: Date;
@@ -31,14 +31,14 @@ export interface Difference {
 }
 
 export interface ZoneReport {
-  /** Zones of clubs and mentorships that Node does not know: their clocks show UTC. */
+  /** Zones of clubs and mentorships that Node does not know. Their clocks show UTC. */
   unknownHere: readonly string[];
   /** Zones that Postgres does not know. */
   unknownThere: readonly string[];
   differing: readonly Difference[];
 }
 
-/** @returns how the zones in use are known to both, from `now` on */
+/** @returns the differences of the zones in use, from `now` on */
 export async function compareZones(database: DatabaseSettings, now: Date): Promise<ZoneReport> {
   return withClient(
     database.url.reveal(),
@@ -71,7 +71,7 @@ export async function compareZones(database: DatabaseSettings, now: Date): Promi
   );
 }
 
-/** Each day, and both sides of each change of clocks that Node knows: another day or another hour of a change is seen. */
+/** Each day, and both sides of each clock change that Node knows. This finds a change on another day or at another hour. */
 function samplesOf(zone: string, now: Date): Sample[] {
   const end = now.getTime() + comparedDays * dayMs;
   const offsetAt = (ms: number) => localAt(zone, new Date(ms)).offsetNanoseconds / 1e9;
@@ -91,28 +91,28 @@ function samplesOf(zone: string, now: Date): Sample[] {
   return samples;
 }
 
-/** @returns a sentence for each thing that an operator must mend */
+/** @returns a sentence for each mistake that an operator must correct */
 export function mistakesIn({ unknownHere }: ZoneReport): string[] {
   if (unknownHere.length === 0) return [];
   return [
-    `Node (time zones ${process.versions['tz'] ?? 'unknown'}) does not know ${listed(unknownHere)}, which clubs or mentorships have: their days and months are counted by UTC. Run a Node that knows them, or choose another zone there.`,
+    `Node (time zones ${process.versions['tz'] ?? 'unknown'}) does not know ${listed(unknownHere)}, which clubs or mentorships use. Their days and months are counted in UTC. Run a Node version that knows these zones, or choose another zone there.`,
   ];
 }
 
-/** @returns a sentence for each thing that an operator should know, and that changes no result */
+/** @returns a sentence for each difference that an operator should know, and that changes no result */
 export function remarksOn({ unknownThere, differing }: ZoneReport): string[] {
   const remarks = differing
     .slice(0, namedZones)
     .map(
       ({ zone, at, here, there }) =>
-        `${zone}: from ${at.toISOString().slice(0, 10)} on, at the latest, Node shows ${shown(here)}, and Postgres ${shown(there)}.`,
+        `${zone}: from ${at.toISOString().slice(0, 10)} on, at the latest, Node shows ${offsetText(here)}, and Postgres ${offsetText(there)}.`,
     );
-  if (differing.length > namedZones) remarks.push(`${differing.length - namedZones} further zones differ, too.`);
+  if (differing.length > namedZones) remarks.push(`${differing.length - namedZones} further zones differ.`);
   if (unknownThere.length > 0) remarks.push(`Postgres does not know ${listed(unknownThere)}.`);
   if (remarks.length === 0) return [];
   return [
     ...remarks,
-    `No result depends on it: the service counts days and months by Node's zones (${process.versions['tz'] ?? 'unknown'}). Queries of your own may differ. Bring the older of both up to date: Node with its next release, or by NODE_ICU_DATA; Postgres by the package tzdata of its machine, and a restart.`,
+    `No result depends on it: the service counts days and months by Node's zones (${process.versions['tz'] ?? 'unknown'}). Your own queries may give other results. Update the older of the two: Node with its next release, or by NODE_ICU_DATA; Postgres by the package tzdata of its machine, and a restart.`,
   ];
 }
 
@@ -122,7 +122,7 @@ const listed = (zones: readonly string[]): string =>
     : `${zones.slice(0, namedZones).join(', ')} and ${zones.length - namedZones} more`;
 
 /** @param offset in seconds @returns such as `UTC+5:30` */
-function shown(offset: number): string {
+function offsetText(offset: number): string {
   const minutes = Math.round(Math.abs(offset) / 60);
   const rest = minutes % 60;
   return `UTC${offset < 0 ? '-' : '+'}${Math.floor(minutes / 60)}${rest === 0 ? '' : `:${String(rest).padStart(2, '0')}`}`;

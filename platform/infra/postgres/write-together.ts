@@ -1,14 +1,14 @@
-/** Rows of several askers in one statement, where a row that Postgres refuses must cost the others nothing. */
+/** Writes rows of several callers in one statement. A row that Postgres refuses must not harm the others. */
 import { isRefusal } from './errors.ts';
 
-/** What became of an item: the statement's result for it, or why Postgres refuses it. */
+/** The outcome of an item: the statement's result for it, or the reason of Postgres's refusal. */
 export type Written<Result> = { result: Result } | { error: unknown };
 
 /**
- * Writes all items with one statement. One that is refused is halved, down to the item at fault.
- * @param write gives the results in the order of its items
- * @returns for each item, in their order
- * @throws what ends the statement for any other reason
+ * Writes all items with one statement. A refused batch is divided into halves, down to the item at fault.
+ * @param write returns the results in the order of its items
+ * @returns the outcome of each item, in their order
+ * @throws the error of a statement that fails for any other reason
  */
 export async function writeTogether<Item, Result>(
   items: readonly Item[],

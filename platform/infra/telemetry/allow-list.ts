@@ -1,19 +1,19 @@
 /**
- * Only the attributes below leave the service with a span. Instrumentations also record URLs, paths, addresses, statements and error
+ * Only the attributes below leave the service with a span. Instrumentations also record URLs, network addresses, statements and error
  * messages; later versions may record more.
  */
 import type { Attributes } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 
-/** A code or a name of the program. */
+/** A code or a name of this program. */
 const word = /^[\w.:-]{1,80}$/;
-/** An id of ours, or that of a run: `webhook-delivery/<id>`. */
+/** An id of a record or of a run: `webhook-delivery/<id>`. */
 const id = /^[\w/-]{1,120}$/;
-/** A pattern of the contract: `/v1/clubs/{clubId}/courses`. */
+/** A path pattern of the contract: `/v1/clubs/{clubId}/courses`. */
 const pattern = /^[\w/{}.-]{1,200}$/;
 const digits = /^-?\d+$/;
 
-/** By their name: what a value must look like to pass. */
+/** By attribute name: the pattern that a value must match to pass. */
 const allowed: Readonly<Record<string, RegExp>> = {
   'http.request.method': word,
   'http.response.status_code': digits,
@@ -33,20 +33,20 @@ const allowed: Readonly<Record<string, RegExp>> = {
   'club.attempt': digits,
 };
 
-/** @returns the attributes of the list whose values are what the list expects */
+/** @returns the listed attributes whose values match */
 function allowedAttributes(attributes: Attributes): Record<string, string | number> {
-  const left: Record<string, string | number> = {};
+  const passed: Record<string, string | number> = {};
   for (const [name, value] of Object.entries(attributes)) {
     const isSimple = typeof value === 'string' || typeof value === 'number';
-    if (isSimple && Object.hasOwn(allowed, name) && allowed[name]?.test(String(value))) left[name] = value;
+    if (isSimple && Object.hasOwn(allowed, name) && allowed[name]?.test(String(value))) passed[name] = value;
   }
-  return left;
+  return passed;
 }
 
 /** Statements that are not prepared, by their first word. */
 const statement = /^pg\.query:([A-Za-z_]+)/;
 
-/** Names of instrumentations are made of what they see; our own are texts of the program. */
+/** Instrumentations build span names from data that they see; our own names are constants of the program. */
 function nameOf({ name, instrumentationScope }: ReadableSpan, attributes: Record<string, string | number>): string {
   switch (instrumentationScope.name) {
     case 'club-learning':
@@ -63,7 +63,7 @@ function nameOf({ name, instrumentationScope }: ReadableSpan, attributes: Record
   }
 }
 
-/** @returns the span as it may leave: without events, and its status without a message */
+/** @returns the span without events, and its status without a message */
 function allowedSpan(span: ReadableSpan): ReadableSpan {
   const attributes = allowedAttributes(span.attributes);
   return {
@@ -87,10 +87,10 @@ function allowedSpan(span: ReadableSpan): ReadableSpan {
   };
 }
 
-/** @returns an exporter that hands on what may leave */
+/** @returns an exporter that exports only the listed attributes */
 export function allowListed(exporter: SpanExporter): SpanExporter {
   return {
-    export: (spans, done) => exporter.export(spans.map(allowedSpan), done),
+    export: (spans, callback) => exporter.export(spans.map(allowedSpan), callback),
     shutdown: () => exporter.shutdown(),
     forceFlush: async () => exporter.forceFlush?.(),
   };

@@ -1,6 +1,6 @@
 /**
- * Spans of incoming requests. We make them ourselves: the instrumentation computes URLs and addresses, which may not leave, for every
- * request, and wraps request and response. Both slow down requests that are not kept.
+ * Spans of incoming requests. We create them ourselves. The instrumentation computes URLs and addresses for every request, which must not
+ * leave the service, and wraps request and response. Both slow down unsampled requests.
  */
 import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Server as SecureServer } from 'node:https';
@@ -17,18 +17,18 @@ import {
 import type { Trusts } from '../tracing.ts';
 import { remote, unkeptRequest } from './tracer.ts';
 
-/** Probes and scrapes come every few seconds, and say nothing. */
+/** Probes and scrapes come every few seconds and carry no information. */
 const untraced: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean;
 
-/** In a context: the span of the request, and its method. */
+/** The context key of the request's span and method. */
 const ofRequest = createContextKey('club-learning request');
 
 export interface Incoming {
-  /** The servers of this process trace from now on what they get. */
+  /** From now on, the servers of this process trace their requests. */
   attach(): void;
-  /** @returns what a request goes on from; undefined for one that leaves no span */
+  /** @returns the parent context of a request; undefined for a request without a span */
   parentOf(
     request: Pick<IncomingMessage, 'url' | 'headers'> & { socket: { remoteAddress?: string | undefined } },
   ): Context | undefined;
@@ -36,8 +36,8 @@ export interface Incoming {
 }
 
 /**
- * A traceparent counts from a trusted peer; nobody is one before `trust`.
- * @param keeps whether a request that goes on from there has a span
+ * Only a trusted peer may set a traceparent; no peer is trusted before `trust`.
+ * @param keeps whether a request with this parent gets a span
  */
 export function createIncoming(keeps: (parent: Context) => boolean): Incoming {
   let trusted: Trusts = () => false;
@@ -80,7 +80,7 @@ function begin(parent: Context, { method = 'GET' }: IncomingMessage, response: S
   response.once('close', () => {
     const { headersSent, statusCode } = response;
     if (headersSent) span.setAttribute('http.response.status_code', statusCode);
-    else span.setAttribute('error.type', 'aborted'); // the caller has gone: the status that stands there was never sent
+    else span.setAttribute('error.type', 'aborted'); // the caller has disconnected, so the status was never sent
     if (headersSent && statusCode >= 500) {
       span.setStatus({ code: SpanStatusCode.ERROR });
       span.setAttribute('error.type', String(statusCode));

@@ -1,24 +1,24 @@
-/** Spans that their receiver does not take: counted and told, because OpenTelemetry goes on in silence. */
+/** Counts and reports spans that their receiver refuses, because OpenTelemetry continues silently. */
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import { describeError } from '../describe-error.ts';
 import type { LostSpans } from '../tracing.ts';
 
-/** A receiver that is away loses spans every few seconds: one line says enough. In milliseconds. */
+/** The interval of reports in milliseconds. An unreachable receiver loses spans every few seconds; one line a minute is enough. */
 const tellEveryMs = 60_000;
 
 export interface Losses {
-  /** @returns an exporter that hands on, and counts what failed */
+  /** @returns an exporter that passes spans on and counts failures */
   counting(exporter: SpanExporter): SpanExporter;
-  /** @param tell gets what was lost since the last time, once a minute at most, and with the loss that comes then */
-  report(tell: (lost: LostSpans) => void): void;
+  /** @param tell receives the losses since the last report, once a minute at most, when a loss occurs */
+  report(tell: (countLoss: LostSpans) => void): void;
 }
 
 /** @param now milliseconds that never go back */
 export function createLosses(now: () => number = () => performance.now()): Losses {
-  let tell: ((lost: LostSpans) => void) | undefined;
+  let tell: ((countLoss: LostSpans) => void) | undefined;
   let toldAt = -Infinity;
   let spans = 0;
-  const lost = (count: number, error: unknown) => {
+  const countLoss = (count: number, error: unknown) => {
     spans += count;
     if (!tell || now() - toldAt < tellEveryMs) return;
     const { code, name } = describeError(error);
@@ -28,10 +28,10 @@ export function createLosses(now: () => number = () => performance.now()): Losse
   };
   return {
     counting: (exporter) => ({
-      export: (batch, done) =>
+      export: (batch, callback) =>
         exporter.export(batch, (result) => {
-          if (result.error) lost(batch.length, result.error);
-          done(result);
+          if (result.error) countLoss(batch.length, result.error);
+          callback(result);
         }),
       shutdown: () => exporter.shutdown(),
       forceFlush: async () => exporter.forceFlush?.(),

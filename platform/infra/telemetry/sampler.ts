@@ -1,4 +1,4 @@
-/** Which spans are kept: by the standard's variables, and none below a span that has ended. */
+/** Decides which spans are sampled: by the standard variables, and no span below an ended span. */
 import { SpanKind, trace, TraceFlags, type Context } from '@opentelemetry/api';
 import {
   AlwaysOffSampler,
@@ -14,7 +14,10 @@ import type { telemetryVariables } from './settings.ts';
 
 type Settings = Pick<Read<typeof telemetryVariables>, 'sampler' | 'samplerShare'>;
 
-/** Of traces that begin here. `traceidratio` is none: it decides about each span anew, which tears traces apart. */
+/**
+ * The samplers of traces that begin here. `traceidratio` is not among them, because it decides about each span separately, which tears
+ * traces apart.
+ */
 const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> = {
   always_on: () => new AlwaysOnSampler(),
   always_off: () => new AlwaysOffSampler(),
@@ -24,9 +27,9 @@ const roots: Readonly<Record<Settings['sampler'], (share: number) => Sampler>> =
 };
 
 export interface RequestSampler extends Sampler {
-  /** Whether it keeps a share of the traces that begin here: then there are many, and each span counts. */
+  /** Whether it samples a share of the traces that begin here. Then traces are many, and the cost of each span counts. */
   readonly isShare: boolean;
-  /** @param parent what the request goes on from @returns whether it is to have a span: of one that is not kept nothing is computed */
+  /** @param parent of the request @returns whether the request gets a span; nothing is computed for an unsampled request */
   keepsRequest(parent: Context): boolean;
 }
 
@@ -48,7 +51,7 @@ export function samplerOf({ sampler, samplerShare }: Settings): RequestSampler {
 }
 
 /**
- * Loops, shared writers and connections keep the context of the request that started them. Without this check their later spans would
+ * Loops, batched writers and connections keep the context of the request that started them. Without this check their later spans would
  * join a finished trace.
  */
 function isBelowEnded(context: Context): boolean {

@@ -1,4 +1,4 @@
-/** Starts OpenTelemetry. It comes before everything that it traces is loaded, and therefore imports little. */
+/** Starts OpenTelemetry. It runs before the traced modules are loaded, and therefore imports little. */
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { register, supportsSyncHooks } from 'import-in-the-middle/register-hooks.mjs';
 import { trace } from '@opentelemetry/api';
@@ -21,20 +21,20 @@ import { samplerOf, type RequestSampler } from './sampler.ts';
 import { telemetryVariables } from './settings.ts';
 import { createTracer } from './tracer.ts';
 
-/** How long the last spans may take, in milliseconds: a receiver that is away must not hold a stop. */
+/** The time limit for the last spans, in milliseconds: an unreachable receiver must not delay a stop. */
 const lastSpansMs = 3_000;
 
-/** Outside of spans, and in a trace that is not kept, instrumentations are to compute nothing. */
+/** Outside of spans, and in an unsampled trace, instrumentations must compute nothing. */
 const isOutside = (): boolean => trace.getActiveSpan() === undefined;
 
-/** What is wrapped as it is loaded. All else is left alone: the service's own modules, too. */
+/** The packages that are wrapped when they are loaded. All other modules stay unwrapped, also the service's own. */
 const wrapped = ['koa', 'pg', 'pg-pool'];
 
 /**
  * Traces this process from now on.
- * @param env With a mistake in it nothing is traced: the configuration reports the mistake.
+ * @param env if it has a mistake, nothing is traced, and the configuration reports the mistake
  * @param name of the process, unless `OTEL_SERVICE_NAME` is set
- * @throws StartProblem where Node is too old for it
+ * @throws StartProblem if Node is too old for tracing
  */
 export function startTelemetry(env: Environment, name: string): void {
   const problems: string[] = [];
@@ -42,7 +42,7 @@ export function startTelemetry(env: Environment, name: string): void {
   if (problems.length > 0 || env['OTEL_SDK_DISABLED'] === 'true') return;
   if (!supportsSyncHooks())
     throw new StartProblem(
-      `Node ${process.version} cannot trace: take 24.11.1 or later, or unset OTEL_EXPORTER_OTLP_ENDPOINT.`,
+      `Node ${process.version} cannot trace: use 24.11.1 or later, or unset OTEL_EXPORTER_OTLP_ENDPOINT.`,
     );
   hookPackages();
   const given = settings.headers?.reveal();
@@ -50,15 +50,18 @@ export function startTelemetry(env: Environment, name: string): void {
   useTracer(traceWith({ traceExporter: allowListed(exporter) }, settings.serviceName ?? name, samplerOf(settings)));
 }
 
-/** Packages that are loaded from now on can be traced: without it, Koa silently is not, because we import it as a module. */
+/**
+ * Makes packages traceable that are loaded from now on. Without this hook, Koa is silently untraced, because we import it as an ES
+ * module.
+ */
 export function hookPackages(): void {
   register({ include: [...wrapped] });
 }
 
 /**
- * Switches all of it on, whatever receives the spans: tests have a receiver in memory.
+ * Switches tracing on for any receiver of spans: tests have a receiver in memory.
  * @param exported the receiver of spans, in batches or one by one
- * @returns what makes spans, and ends it
+ * @returns the tracer, which can also end tracing
  */
 export function traceWith(
   exported: { traceExporter: SpanExporter } | { oneByOne: SpanExporter },
@@ -74,16 +77,16 @@ export function traceWith(
   const sdk = new NodeSDK({
     sampler,
     resource: defaultResource().merge(resource),
-    resourceDetectors: [envDetector], // OTEL_RESOURCE_ATTRIBUTES; the others tell of users and command lines
-    metricReaders: [], // metrics are Prometheus's, and logs are lines
+    resourceDetectors: [envDetector], // OTEL_RESOURCE_ATTRIBUTES only; the other detectors reveal users and command lines
+    metricReaders: [], // Prometheus has the metrics, and logs are lines
     logRecordProcessors: [],
-    textMapPropagator: null, // receivers, the model, the payment processor and S3 learn nothing of our traces
+    textMapPropagator: null, // receivers, the model, the payment processor and S3 get no trace ids
     instrumentations: [
       new HttpInstrumentation({
         disableIncomingRequestInstrumentation: true,
         ignoreOutgoingRequestHook: isOutside,
       }),
-      ...(sampler.isShare ? [] : [new KoaInstrumentation()]), // layers cost as much as all else together (ADR 42)
+      ...(sampler.isShare ? [] : [new KoaInstrumentation()]), // spans of Koa layers cost as much as everything else together (ADR 42)
       new PgInstrumentation({ requireParentSpan: true, ignoreConnectSpans: true }),
       new UndiciInstrumentation({ ignoreRequestHook: isOutside }),
     ],
@@ -106,14 +109,14 @@ export function traceWith(
   };
 }
 
-/** Node's own modules are wrapped as CommonJS loads them. Modules that import them, before or later, get what is wrapped. */
+/** Node's own modules are wrapped when CommonJS loads them. Modules that import them, before or later, get the wrapped ones. */
 function wrapHttp(): void {
   const require = createRequire(import.meta.url);
   for (const name of ['http', 'https']) require(name);
   syncBuiltinESMExports();
 }
 
-/** `api-key=secret,tenant=club`, percent-encoded, as the standard variable has it. */
+/** Parses `api-key=secret,tenant=club`, percent-encoded, the format of the standard variable. */
 function pairsOf(text: string): Record<string, string> {
   const pairs = text.split(',').map((pair) => {
     const [key = '', ...value] = pair.split('=');
@@ -126,6 +129,6 @@ function decoded(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
-    return value; // with a sign that stands for itself
+    return value; // not percent-encoded
   }
 }

@@ -1,4 +1,4 @@
-/** The spans of `tracing.ts`, made with OpenTelemetry. */
+/** Implements the spans of `tracing.ts` with OpenTelemetry. */
 import {
   context,
   createContextKey,
@@ -16,17 +16,17 @@ import { isLate, spanOf, traceparentOf } from '../../core/traces.policy.ts';
 import type { SpanOptions, Tracer } from '../tracing.ts';
 
 /**
- * In a context: the traceparent of a trace that is not kept, or `true` for one that has no ids. There is no span in such a context, so
- * instrumentations compute nothing: at a share of one in twenty that would be most of the cost.
+ * The context key for an unsampled trace: its traceparent, or `true` if it has no ids. Such a context has no span, so instrumentations
+ * compute nothing. At a share of one in twenty, that would be most of the cost.
  */
 const unkept = createContextKey('club-learning unkept trace');
 
-/** The context of requests that are not kept. */
+/** The context of unsampled requests. */
 export const unkeptRequest = ROOT_CONTEXT.setValue(unkept, true);
 
 const kinds = { producer: SpanKind.PRODUCER, consumer: SpanKind.CONSUMER } as const;
 
-/** @returns the parts of a tracer that do not depend on what receives the spans @param now Unix milliseconds */
+/** @returns the parts of a tracer that do not depend on the receiver of the spans @param now Unix milliseconds */
 export function createTracer(
   now: () => number = Date.now,
 ): Omit<Tracer, 'nameRequest' | 'trust' | 'reportLosses' | 'stop'> {
@@ -36,13 +36,13 @@ export function createTracer(
     const active = context.active();
     const span = trace.getSpan(active);
     if (span === undefined) return active.getValue(unkept);
-    // One that has ended: what outlives it is not of its trace.
+    // Work that outlives its span does not belong to the trace.
     return span.isRecording() ? written(span.spanContext()) : undefined;
   };
   return {
     current() {
       const known = here();
-      // What a request without ids causes is not kept either.
+      // Effects of a request without ids are not sampled either.
       return known === true
         ? traceparentOf({ traceId: ids.generateTraceId(), spanId: ids.generateSpanId(), isSampled: false })
         : (known as string | undefined);
@@ -84,7 +84,7 @@ export function createTracer(
 const written = ({ traceId, spanId, traceFlags }: SpanContext): string =>
   traceparentOf({ traceId, spanId, isSampled: (traceFlags & TraceFlags.SAMPLED) !== 0 });
 
-/** Where a span belongs: under what is active or caused it; or, where that was long ago, at the beginning of a trace with a link. */
+/** The parent of a span: the active span or its cause. If the cause is too old, the span begins a new trace with a link. */
 function placeOf({ cause, links = [] }: SpanOptions, now: number) {
   const active = context.active();
   const linked = links.flatMap(linkTo);
@@ -99,7 +99,7 @@ function linkTo(traceparent: string): Link[] {
   return found ? [{ context: found }] : [];
 }
 
-/** @returns the context of a span of somewhere else; undefined where the text is none */
+/** @returns the context of a remote span; undefined if the text is not a traceparent */
 export function remote(traceparent: unknown): SpanContext | undefined {
   const span = spanOf(traceparent);
   if (span === undefined) return undefined;
@@ -107,7 +107,7 @@ export function remote(traceparent: unknown): SpanContext | undefined {
   return { traceId, spanId, traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE, isRemote: true };
 }
 
-/** Without the message: it can quote a row or a request. */
+/** Without the message, because it can quote a row or a request. */
 function markFailed(span: Span, error: unknown): void {
   const { code, type, name } = (error instanceof Error ? error : {}) as Partial<Record<string, unknown>>;
   span.setStatus({ code: SpanStatusCode.ERROR });

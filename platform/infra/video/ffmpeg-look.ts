@@ -1,4 +1,4 @@
-/** Looks whether the ffmpeg of this machine can make renditions, and says what is wrong and what to do (DEC-162). */
+/** Checks whether the ffmpeg of this machine can create renditions, and reports what is wrong and what to do (DEC-162). */
 import { stat } from 'node:fs/promises';
 import { askProgram, firstWords, lookUp } from '../programs.ts';
 import type { FfmpegBounds, runFfmpeg } from './ffmpeg.ts';
@@ -6,15 +6,15 @@ import type { FfmpegBounds, runFfmpeg } from './ffmpeg.ts';
 export interface FfmpegFinding {
   /** The absolute path; absent if there is no such program. */
   readonly file?: string;
-  /** As it says itself, such as `7.1.5-0+deb13u1`. */
+  /** The version that it prints, such as `7.1.5-0+deb13u1`. */
   readonly version?: string;
   /** A clause that continues the name of the program; absent if nothing is wrong with it. */
   readonly flaw?: string;
-  /** A sentence for each reason why it makes no renditions at all, and what to do. */
+  /** A sentence for each reason why it creates no renditions at all, and what to do. */
   readonly mistakes: readonly string[];
-  /** A sentence for each program of that name that is passed over. */
+  /** A sentence for each program of that name that is skipped. */
   readonly notes: readonly string[];
-  /** Changes with the file. */
+  /** Changes when the file changes. */
   readonly identity?: string;
 }
 
@@ -24,7 +24,7 @@ interface Need {
   readonly name: string;
 }
 
-/** What the renditions of a video are made with (MED-24, MED-31). `rawvideo` is for the test picture. */
+/** The parts of ffmpeg that renditions of a video need (MED-24, MED-31). `rawvideo` is for the test picture. */
 const needs: readonly Need[] = [
   { part: 'encoder', name: 'libx264' },
   { part: 'encoder', name: 'aac' },
@@ -43,9 +43,9 @@ const needs: readonly Need[] = [
   { part: 'demuxer', name: 'rawvideo' },
 ];
 
-/** A machine that is busy presses the test picture late. */
+/** A busy machine encodes the test picture late. */
 const trialBounds: FfmpegBounds = { timeMs: 60_000, memoryMb: 2_048, fileBytes: 1_048_576 };
-/** Four grey pictures, pressed as a video is. */
+/** Encodes four grey pictures like a video. */
 const trial = [
   '-protocol_whitelist file,pipe -threads 2 -f rawvideo -pix_fmt yuv420p -s 64x64 -i file:/dev/zero -frames:v 4',
   '-vf scale=32:32,setsar=1 -c:v libx264 -threads 2 -preset veryfast -f mp4 -movflags frag_keyframe+empty_moov',
@@ -56,11 +56,11 @@ const consequence = 'videos stay as they were uploaded';
 const remedy = 'install ffmpeg with libx264 and AAC (Debian: apt-get install ffmpeg), or set FFMPEG_BINARY to one';
 
 /**
- * Looks the program up, asks for its version and its parts, and lets it press a test picture within the bounds of a video. Debian's
- * takes a second for all of it. Of several on the PATH it finds the first that is right.
+ * Finds the program, asks for its version and its parts, and lets it encode a test picture within the bounds of a video. Debian's ffmpeg
+ * takes a second for all of it. Of several programs on the PATH it finds the first that works.
  * @param executable a path, or a name on the PATH
  * @param given.env the environment of the program
- * @param given.before an earlier finding, which stands while its program was right and is the same file
+ * @param given.before an earlier finding, which is reused if its program worked and the file is unchanged
  */
 export async function lookAtFfmpeg(
   executable: string,
@@ -90,16 +90,16 @@ async function lookAtFile(
   const found = { file, identity };
   const ask = (args: readonly string[]) => askProgram(file, args, { env });
   try {
-    const said = await ask(['-version']);
-    const [, version] = /^ffmpeg version (\S+)/m.exec(said) ?? [];
-    if (version === undefined) return wrong(found, `says ${firstWords(said)} to -version, so it is no ffmpeg`);
+    const versionText = await ask(['-version']);
+    const [, version] = /^ffmpeg version (\S+)/m.exec(versionText) ?? [];
+    if (version === undefined) return wrong(found, `says ${firstWords(versionText)} to -version, so it is no ffmpeg`);
     const there = { ...found, version };
     const lacking = await lackingParts(ask);
     if (lacking.length > 0) return wrong(there, `lacks ${listed(lacking)}`);
     const { signal } = new AbortController();
     if ((await run(file, trial, { bounds: trialBounds, signal })) !== 'done') {
       const bounds = `${trialBounds.memoryMb} MB of memory, ${trialBounds.timeMs / 1_000} s`;
-      return wrong(there, `presses no test picture within its bounds (${bounds})`);
+      return wrong(there, `encodes no test picture within its bounds (${bounds})`);
     }
     return { ...there, mistakes: [], notes: [] };
   } catch (error) {
@@ -120,11 +120,11 @@ const named = ({ file, version }: Found): string => (version === undefined ? fil
 
 function missing(executable: string, unusable: readonly string[]): string {
   const place = executable.includes('/') ? `at ${executable}` : `named ${executable} on the PATH`;
-  const seen = unusable.length === 0 ? '' : ` (${unusable.join(', ')})`;
-  return `There is no ffmpeg ${place}${seen}: ${consequence}; ${remedy}.`;
+  const skippedPrograms = unusable.length === 0 ? '' : ` (${unusable.join(', ')})`;
+  return `There is no ffmpeg ${place}${skippedPrograms}: ${consequence}; ${remedy}.`;
 }
 
-/** @returns what changes with the file that it leads to */
+/** @returns a text that changes when the file, or the file behind a link, changes */
 async function identityOf(file: string): Promise<string> {
   const found = await stat(file).catch(() => undefined);
   return [found?.dev, found?.ino, found?.size, found?.mtimeMs].join(' ');
@@ -140,12 +140,12 @@ async function lackingParts(ask: (args: readonly string[]) => Promise<string>): 
   return lacking;
 }
 
-/** @param list such as ` V....D libx264   libx264 H.264 …`: marks, then the names, between commas */
+/** @param list such as ` V....D libx264   libx264 H.264 …`: flags, then the names, between commas */
 function namesIn(list: string): Set<string> {
   return new Set(list.split('\n').flatMap((line) => line.trim().split(/\s+/)[1]?.split(',') ?? []));
 }
 
-/** Such as `the encoders libx264 and aac, the filter scale`. */
+/** @returns a text such as `the encoders libx264 and aac, the filter scale` */
 function listed(parts: readonly Need[]): string {
   return [...Map.groupBy(parts, ({ part }) => part)]
     .map(([part, same]) => {

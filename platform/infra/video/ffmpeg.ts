@@ -1,4 +1,4 @@
-/** ffmpeg as a child process: bounded in time, memory and disk, without network, and ended with this process. */
+/** Runs ffmpeg as a child process: bounded in time, memory and disk, without network access, and ended with this process. */
 import { isDeepStrictEqual } from 'node:util';
 import { runBounded, type ProgramBounds } from '../bounded-program.ts';
 import { lookUp } from '../programs.ts';
@@ -6,20 +6,20 @@ import { lookAtFfmpeg, type FfmpegFinding } from './ffmpeg-look.ts';
 
 export type FfmpegBounds = Pick<ProgramBounds, 'timeMs' | 'memoryMb' | 'fileBytes'>;
 
-/** `failed`: ffmpeg could not do it, or reached a bound. `absent`: there is no such file that may be executed. */
+/** `failed`: ffmpeg failed or exceeded a bound. `absent`: there is no such executable file. */
 export type FfmpegOutcome = 'done' | 'failed' | 'absent';
 
-/** Looked up on the PATH unless a deployment names another. */
+/** Found on the PATH unless a deployment names another. */
 export const usualFfmpeg = 'ffmpeg';
 
-/** What ffmpeg inherits of our environment: no secret of ours. */
+/** The part of our environment that ffmpeg inherits: no secret of ours. */
 const ffmpegEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'] });
 
 /**
- * Whether there is an ffmpeg is a matter of the file alone: an exit code does not say whether the program or a bound was the cause.
+ * Only the file decides whether there is an ffmpeg, because an exit code does not tell the program's fault from a bound.
  * @param executable a path, or a name on the PATH
  * @param args of ffmpeg; `-progress` is added
- * @param options.onProgress gets the milliseconds of the output so far
+ * @param options.onProgress receives the milliseconds of the output so far
  * @param options.signal ends ffmpeg
  * @throws the signal's reason
  */
@@ -47,28 +47,28 @@ export async function runFfmpeg(
   });
 }
 
-/** What processes files with ffmpeg, and whether one on this machine can. */
+/** Processes files with ffmpeg, and knows whether this machine has a working ffmpeg. */
 export interface Ffmpeg {
   /** @throws the signal's reason */
   run(args: readonly string[], options: Parameters<typeof runFfmpeg>[2]): Promise<FfmpegOutcome>;
-  /** What the last look has found; undefined before the first one. */
+  /** The finding of the last check; undefined before the first one. */
   readonly finding: FfmpegFinding | undefined;
-  /** Whether the last look has found one that makes renditions; undefined before the first one. */
+  /** Whether the last check found an ffmpeg that creates renditions; undefined before the first one. */
   readonly isThere: boolean | undefined;
   /**
-   * Looks whether there is one that makes renditions. A program that was right is looked at again only after it has changed.
-   * @param options.anew looks in any case, as after a failure
+   * Checks whether an ffmpeg here can create renditions. A working program is checked again only after its file has changed.
+   * @param options.anew checks in any case, for example after a failure
    */
   look(options?: { anew: boolean }): Promise<boolean>;
 }
 
-/** @param onFinding gets what a look has found, each time that it differs from the last */
+/** @param onFinding receives each finding that differs from the last */
 export function ffmpegAt(executable: string, onFinding: (finding: FfmpegFinding) => void = () => undefined): Ffmpeg {
   let finding: FfmpegFinding | undefined;
   let running: Promise<FfmpegFinding> | undefined;
   const isRight = () => finding && finding.mistakes.length === 0;
   const look: Ffmpeg['look'] = async ({ anew } = { anew: false }) => {
-    // Videos that are worked on at the same time share a look.
+    // Videos that are processed at the same time share a check.
     running ??= lookAtFfmpeg(executable, {
       run: runFfmpeg,
       env: ffmpegEnvironment(),

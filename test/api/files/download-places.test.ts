@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createDownloadPlaces, type DownloadPlaces } from '../../../api/files/download-places.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';
 
-describe('places of downloads (REPO-8)', () => {
+describe('permits of downloads (REPO-8)', () => {
   let places: DownloadPlaces;
   let students = 0;
   beforeEach(() => {
@@ -23,11 +23,11 @@ describe('places of downloads (REPO-8)', () => {
     Array.from({ length: count }, () => taking(clubId, studentId));
   const taken = (count: number) => Array<string>(count).fill('taken');
 
-  it('a student has 3, a club half of what is free; the next is refused and told when to come again', () => {
+  it('a student has 3, a club half of the free permits; the next is refused with a time to retry', () => {
     expect(times(4, 'one', 'student')).to.deep.equal([...taken(3), 'busy 30']);
     expect(times(48, 'one')).to.deep.equal([...taken(47), 'busy 30']);
     expect(times(26, 'two')).to.deep.equal([...taken(25), 'busy 30']);
-    expect(times(14, 'three'), 'two clubs leave places to a third').to.deep.equal([...taken(13), 'busy 30']);
+    expect(times(14, 'three'), 'two clubs leave permits to a third').to.deep.equal([...taken(13), 'busy 30']);
     for (const [club, count] of [
       ['four', 6],
       ['five', 3],
@@ -42,7 +42,7 @@ describe('places of downloads (REPO-8)', () => {
     expect([...times(3, 'one', 'student'), ...times(3, 'two', 'student')]).to.deep.equal(taken(6));
   });
 
-  it('a place that was given back is had by the next, once', () => {
+  it('a returned permit goes to the next download, once', () => {
     const release = places.take({ clubId: 'one', studentId: 'student' });
     times(2, 'one', 'student');
     release();

@@ -4,7 +4,7 @@ import { admitUpload } from '../../../api/rate-limits/admission.ts';
 import { createUploadPlaces, type UploadPlaces } from '../../../api/files/upload-places.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';
 
-describe('places of requests that write to uploads (MED-26)', () => {
+describe('permits of requests that write to uploads (MED-26)', () => {
   const minute = 60_000;
   let places: UploadPlaces;
   let time: number;
@@ -31,14 +31,14 @@ describe('places of requests that write to uploads (MED-26)', () => {
     return results;
   };
 
-  it('a student has 4, a club half of what is free; the next is refused and told when to come back', async () => {
+  it('a student has 4, a club half of the free permits; the next is refused with a time to retry', async () => {
     expect(await times(5, 'one', 'student')).to.deep.equal([...Array<string>(4).fill('taken'), 'busy 5']);
     expect(await times(9, 'one')).to.deep.equal([...Array<string>(8).fill('taken'), 'busy 5']);
     expect(await times(7, 'two')).to.deep.equal([...Array<string>(6).fill('taken'), 'busy 5']);
     expect(await times(4, 'three')).to.deep.equal([...Array<string>(3).fill('taken'), 'busy 5']);
   });
 
-  it('a place that was given back is had by the next, once', async () => {
+  it('a returned permit goes to the next request, once', async () => {
     const { release } = await take('one', { ownerId: 'student' });
     await times(3, 'one', 'student');
     release();
@@ -46,7 +46,7 @@ describe('places of requests that write to uploads (MED-26)', () => {
     expect(await times(2, 'one', 'student')).to.deep.equal(['taken', 'busy 5']);
   });
 
-  /** Who writes gives way at once, as a request does that stores what has come. */
+  /** The writer gives its permit up immediately, like a request that stores the received bytes. */
   const giving = async (name: string, given: string[], ...writer: Parameters<typeof take>): Promise<void> => {
     const { signal, release } = await take(...writer);
     signal.addEventListener('abort', () => {
@@ -71,7 +71,7 @@ describe('places of requests that write to uploads (MED-26)', () => {
     expect(given.at(-1)).to.equal('b2');
   });
 
-  it('a club takes no place from one that has as few, however slow that one is', async () => {
+  it('a club takes no permit from a club with as few, however slow its uploads are', async () => {
     const given: string[] = [];
     for (let club = 0; club < 24; club++) await giving(`club ${club}`, given, `club ${club}`, { rate: 24 - club });
     time = minute;
@@ -80,7 +80,7 @@ describe('places of requests that write to uploads (MED-26)', () => {
     expect(given).to.deep.equal(['club 23']);
   });
 
-  it('where a club or a student has no place left, one of its own gives way', async () => {
+  it('if a club or a student has no permit left, one of its own requests gives way', async () => {
     const given: string[] = [];
     for (let one = 0; one < 4; one++) await giving(`student${one}`, given, 'a', { ownerId: 'student', rate: 50 + one });
     for (let one = 0; one < 8; one++) await giving(`other${one}`, given, 'a', { rate: 10 + one });
@@ -91,7 +91,7 @@ describe('places of requests that write to uploads (MED-26)', () => {
     expect(given).to.deep.equal(['student0', 'other0']);
   });
 
-  it('who does not give its place back in time keeps it, and the newcomer is refused', async () => {
+  it('a request that does not return its permit in time keeps it, and the newcomer is refused', async () => {
     const stuck = await take('a', { ownerId: 'student' });
     await times(3, 'a', 'student');
     time = minute;
@@ -101,7 +101,7 @@ describe('places of requests that write to uploads (MED-26)', () => {
     expect(await taking('a', { ownerId: 'student' })).to.equal('taken');
   });
 
-  it('two newcomers at once have the places of two, and no bound is exceeded meanwhile', async () => {
+  it('two simultaneous newcomers get the permits of two, and no bound is exceeded meanwhile', async () => {
     const held = await Promise.all([1, 2, 3, 4].map((rate) => take('a', { ownerId: 'student', rate })));
     time = minute;
     const newcomers = [taking('a', { ownerId: 'student' }), taking('a', { ownerId: 'student' })];

@@ -11,12 +11,12 @@ const noon = Date.UTC(2025, 0, 1, 12, 0, 0);
 const minute = 60;
 const hour = 3_600;
 
-/** Somebody nobody else is: every test spends from fresh counters. */
+/** A new person, so that every test starts with fresh counters. */
 const anyIp = () => `198.${randomInt(18, 20)}.${randomInt(256)}.${randomInt(256)}`;
 const student = () => ({ kind: 'student', id: randomUUID() }) as const;
 const admin = () => ({ kind: 'admin', id: randomUUID() }) as const;
 
-/** A call of nobody known; what a test is about is laid over it. */
+/** A call of an unknown caller; each test changes the fields that it is about. */
 const call = (method: string, path: string, over: Partial<Call> = {}): Call => ({
   method,
   path,
@@ -27,7 +27,7 @@ const call = (method: string, path: string, over: Partial<Call> = {}): Call => (
   ...over,
 });
 
-/** A call on a club path, of somebody who acts in the club. */
+/** A call on a club path, of a person who acts in the club. */
 const inClub = (method: string, path: string, caller: Call['caller'], clubId: string = randomUUID()): Call =>
   call(method, `/v1/clubs/${clubId}${path}`, { caller, clubId });
 
@@ -295,7 +295,7 @@ describe('admission', function () {
       for (let n = 0; n < 10; n += 1) expect(await change(other, noon + 60_000)).to.equal('passes');
     });
 
-    it('nothing more for a change of anybody else, or on another path', async () => {
+    it('nothing more for a change of another caller, or on another path', async () => {
       const charge = () => Promise.reject(new Error('It was charged.'));
       const unlimited = { charge, chargeShared: charge, chargeHere: limiter.chargeHere };
       const path = '/media/m1/complete';

@@ -54,7 +54,7 @@ describe('circuit breaker of the rate counters', () => {
     expect(failures).to.have.length(1);
   });
 
-  it('sends one probe to a failed store, and rejects concurrent calls at once', async () => {
+  it('sends one probe to a failed store, and rejects concurrent calls immediately', async () => {
     const through = circuit();
     await outcome(through(fails));
     now = 1_000;
@@ -97,7 +97,7 @@ describe('circuit breaker of the rate counters', () => {
       await advance(1);
       expect(ended).to.have.length(1);
       expect(ended[0]).to.be.instanceOf(CountersUnavailable);
-      reject(broken); // its answer comes too late for anybody
+      reject(broken); // its answer comes too late for every caller
       await advance(storeDeadlineMs);
       expect(failures.map(String)).to.deep.equal([`Error: No answer within ${storeDeadlineMs} ms.`]);
     }));

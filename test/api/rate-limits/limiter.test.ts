@@ -34,7 +34,7 @@ function limiterOn(url: Secret, clock: () => number = Date.now, failures: unknow
   return createLimiter({ url, masterKey, clock, onFailure: (error) => failures.push(error) });
 }
 
-/** Expects the store to be unavailable. @returns the failure of the store; undefined where it was not even tried */
+/** Expects the store to be unavailable. @returns the failure of the store; undefined if it was not even tried */
 const unavailable = async (call: Promise<unknown>): Promise<unknown> => {
   const error = await call.catch((thrown: unknown) => thrown);
   if (!(error instanceof CountersUnavailable))
@@ -156,7 +156,7 @@ for (const [name, start, address] of backends) {
       expect(await charge(three, 1, noon)).to.deep.equal([60]);
     });
 
-    it('allows exactly the limit to two processes that ask for three times as much at once', async () => {
+    it('allows exactly the limit to two processes that together ask for three times as much', async () => {
       const { counter } = budget(60);
       const burst = () =>
         run(process.execPath, [
@@ -192,7 +192,7 @@ for (const [name, start, address] of backends) {
       expect(await charge(one, 3, noon, `\0'";${'x'.repeat(10_000)}`)).to.deep.equal([0, 0, 60]);
     });
 
-    it('fails at once with CountersUnavailable because the connection is refused, not after the deadline', async () => {
+    it('fails immediately with CountersUnavailable if the connection is refused, not after the deadline', async () => {
       const failures: unknown[] = [];
       const nowhere = limiterOn(new Secret(`${address}:${await freePort()}`), () => 0, failures);
       const cause = await unavailable(nowhere.charge(budget(2), 'a', noon));

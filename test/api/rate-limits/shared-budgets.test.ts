@@ -1,4 +1,4 @@
-/** A club's budgets under somebody who spends all they can: the others keep their share (LIM-24, LIM-25). */
+/** A club's budgets under a person who spends all they can: the others keep their share (LIM-24, LIM-25). */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { Secret } from '../../../platform/core/secret.ts';

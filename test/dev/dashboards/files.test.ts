@@ -36,7 +36,7 @@ describe('the dashboards', () => {
     expect(metrics.map(({ name }) => name).filter((name) => !shown.has(name))).to.deep.equal([]);
   });
 
-  it('name no data source: whoever imports one chooses it', () => {
+  it('name no data source: the person who imports a dashboard chooses it', () => {
     for (const { datasource } of panels)
       expect(datasource).to.deep.equal({ type: 'prometheus', uid: ['$', '{datasource}'].join('') });
   });

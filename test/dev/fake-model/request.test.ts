@@ -10,7 +10,7 @@ import {
   type ModelRequest,
 } from '../../toolkit/drive/model-client.ts';
 
-/** A conversation of turns by these roles. */
+/** A conversation of messages by these roles. */
 const turnsOf = (...roles: ('user' | 'assistant')[]) => ({
   messages: roles.map((role) => ({ role, content: 'x' })),
 });

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import ICAL from 'ical.js'; // Mozilla's, which Thunderbird reads calendars by: another reader than the one who wrote this
 import { icalendarOf, type CalendarEvent } from '../../../platform/core/calendar.policy.ts';
 
-/** What another program reads in the text. */
+/** The calendar as another program reads it. */
 function readBack(text: string) {
   const calendar = new ICAL.Component(ICAL.parse(text) as unknown[]);
   const found = calendar.getFirstSubcomponent('vevent');

@@ -6,7 +6,7 @@ import { expectLinear, manyTimes } from '../../toolkit/assert/scaling.ts';
 const texts = fc.string({ unit: fc.constantFrom('-', '.', ' ', '\n', 'a', '\u{1f600}', '\ud83d'), maxLength: 12 });
 
 describe('characters taken off the ends of a text', () => {
-  it('are those that a pattern for them would take off', () => {
+  it('equal the characters that a pattern for them would remove', () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(withoutEnds(text, '-')).to.equal(text.replace(/^-+|-+$/g, ''));

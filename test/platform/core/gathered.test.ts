@@ -3,7 +3,7 @@ import { gathered, usuallyHoldsMs } from '../../../platform/core/gathered.ts';
 import { withTimersStopped } from '../../toolkit/fakes/timers.ts';
 
 describe('gathered', () => {
-  it('puts those who ask in one turn into one call, and those who ask meanwhile into the next', async () => {
+  it('puts requests of one tick into one call, and later requests into the next', async () => {
     const calls: number[][] = [];
     const ends: (() => void)[] = [];
     const double = gathered(async (items: readonly number[]) => {
@@ -39,7 +39,7 @@ describe('gathered', () => {
     expect(await echo('c')).to.equal('c');
   });
 
-  describe('with several calls at once', () => {
+  describe('with several parallel calls', () => {
     /** Calls that end when the test says so. */
     const callsByHand = (options: { most?: number; atOnce?: number }) => {
       const calls: { items: readonly number[]; end: () => void; fail: (error: Error) => void }[] = [];
@@ -92,7 +92,7 @@ describe('gathered', () => {
         expect(await Promise.all(asked)).to.deep.equal([2, 4, 6, 8, 10, 12, 14]);
       }));
 
-    it('keeps the errors of a call from those of others, and waits for a new call as for the first', () =>
+    it('keeps the errors of a call from other callers, and waits for a new call as for the first', () =>
       withTimersStopped(async (advance) => {
         const { double, calls, begun } = callsByHand({ atOnce: 2 });
         const failing = double(1);
@@ -111,7 +111,7 @@ describe('gathered', () => {
         expect(await last).to.equal(6);
       }));
 
-    it('has one call under way where nothing else is said, however long it lasts', () =>
+    it('runs one call at a time by default, however long it lasts', () =>
       withTimersStopped(async (advance) => {
         const { double, calls, begun } = callsByHand({});
         const stuck = double(1);

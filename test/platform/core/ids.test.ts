@@ -4,7 +4,7 @@ import { validate, version } from 'uuid';
 import { idAfter, leastIdOf, newId, timeOfId } from '../../../platform/core/ids.ts';
 
 describe('new ids', () => {
-  const start = Date.now() + 1_000_000; // ahead of what this process has made
+  const start = Date.now() + 1_000_000; // later than all ids of this process
   let now = start;
   beforeEach('a clock that the test sets', () => {
     now = start;

@@ -45,7 +45,7 @@ describe('times by ISO 8601', () => {
     expect(iso('2026-12-31T24:00:00.5Z')).to.equal('no time');
   });
 
-  it('are in the zone that is given where they state none', () => {
+  it('are in the given zone if they state none', () => {
     expect(iso('2026-11-20 07:00', '-03:00')).to.equal(ten);
     expect(iso('2026-11-20T10:00Z', '-03:00')).to.equal(ten);
   });

@@ -8,7 +8,7 @@ const at = (minute: string, days: number, zone: string, now: string) => {
 };
 
 describe('a time of the club’s day (DEC-47, AUTO-10)', () => {
-  it('is today where it is not past, else tomorrow, and after the days that are skipped', () => {
+  it('is today if it is not past, else tomorrow, and after the skipped days', () => {
     expect(at('09:00', 0, 'Europe/Berlin', '2026-01-10T08:00:00Z')).to.equal('2026-01-10T08:00:00.000Z');
     expect(at('09:00', 0, 'Europe/Berlin', '2026-01-10T08:00:00.001Z')).to.equal('2026-01-11T08:00:00.000Z');
     expect(at('09:00', 2, 'Europe/Berlin', '2026-01-10T07:00:00Z')).to.equal('2026-01-12T08:00:00.000Z');
@@ -146,7 +146,7 @@ describe('a date of a zone, and 8:00 of it (COMM-17)', () => {
       2,
       { '2026-05-01': '2026-05-01T02:15', '2026-05-02': '2026-05-02T02:15' },
     ],
-    // The day that was left out, and the one that came twice, each with its 8:00.
+    // The skipped day, and the repeated day, each with its 8:00.
     [
       'Pacific/Kwajalein',
       '1993-08-20T12:00:00Z',
@@ -172,7 +172,7 @@ describe('a date of a zone, and 8:00 of it (COMM-17)', () => {
       expect(found).to.deep.equal(mornings);
     });
 
-  it('ends where the next date begins, also where its midnight is left out', () => {
+  it('ends when the next date begins, also if its midnight is skipped', () => {
     expect(localDateOf(480, 'America/Sao_Paulo', new Date('2018-11-03T15:00:00Z'))).to.deep.equal({
       date: '2018-11-03',
       at: new Date('2018-11-03T11:00:00Z'),

@@ -23,7 +23,7 @@ function foundIn(markdown: string): { kinds: Set<string>; bad: string[] } {
   return { kinds, bad };
 }
 
-/** What Markdown, and attacks on readers of Markdown, are made of. */
+/** Parts of Markdown, and of attacks on its readers. */
 const piece = fc.oneof(
   {
     weight: 6,
@@ -331,7 +331,7 @@ describe('the Markdown of an answer (DEC-55)', () => {
     expect(stripper.end()).to.equal('');
   });
 
-  it('writes a closed code span, an escaped backtick and each line of a fence at once', () => {
+  it('writes a closed code span, an escaped backtick and each line of a fence immediately', () => {
     const stripper = createMarkdownStripper();
     expect(stripper.push('Use `<b>` or')).to.equal('Use `<b>` or');
     expect(stripper.push(' \\`')).to.equal(' \\`');

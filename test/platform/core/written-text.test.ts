@@ -1,4 +1,4 @@
-/** What members write, as renderers show it that let raw HTML through. The oracle is a parser of HTML. */
+/** The text of members, as renderers show it that let raw HTML through. The oracle is an HTML parser. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Parser } from 'htmlparser2';
@@ -215,7 +215,7 @@ describe('what members write (DEC-148)', () => {
   ])
     it(`keeps ${JSON.stringify(text)}`, () => expect(safeText(text, 'markdown')).to.equal(text));
 
-  it('keeps the words of what looks like a tag', () => {
+  it('keeps the words of text that looks like a tag', () => {
     expect(safeText('A List<String> <b>', 'markdown')).to.equal('A List&lt;String> &lt;b>');
     expect(open.render(safeText('A List<String>', 'markdown') ?? '')).to.equal('<p>A List&lt;String&gt;</p>\n');
     expect(safeText('A List<String> <3 ![x](y) [z]: note: a', 'plain')).to.equal(

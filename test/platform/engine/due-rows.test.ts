@@ -14,10 +14,10 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { scratchDatabase } from '../../toolkit/stack/database.ts';
 
 const rows = 3_000;
-/** Of these, so many are due. */
+/** The number of these rows that are due. */
 const dueRows = 3;
 
-/** Of these, each row is due again and again: an index of the others would be the same. */
+/** Each of these rows becomes due repeatedly; an index of the others would be equal. */
 const alwaysWaiting: ReadonlySet<WorkflowType> = new Set(['mailDomain', 'mediaMove', 'courseCompletion']);
 
 /** A value of a required column that has no default. */
@@ -143,7 +143,7 @@ describe('queries of due rows', function () {
     expect([failing, triedAgain]).to.deep.equal([dueRows - 1, dueRows]);
   });
 
-  it('tells for how long the oldest due row of each type waits, without those that fail', async () => {
+  it('reports the age of the oldest due row of each type, without rows whose steps failed', async () => {
     const oldest = async () => {
       const ages = await db.rows<{ label: string; value: number }>(ageOfDueRows(source));
       expect(ages.map(({ label }) => label)).to.deep.equal(workflowTypeNames);

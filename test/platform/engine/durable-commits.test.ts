@@ -81,14 +81,14 @@ describe('commits that do not wait for the disk', () => {
     );
   };
 
-  it('are those of leases of facts, and none before or after them on the connection', async () => {
+  it('are only the leases of facts, and none before or after them on the connection', async () => {
     await tell();
     const facts = await claimFacts(source, room());
     await removeFacts(source, facts);
     expect(await noted()).to.deep.equal(['insert facts on', 'update facts off', 'delete facts on']);
   });
 
-  it('are those of leases of wakes, and none before or after them on the connection', async () => {
+  it('are only the leases of wakes, and none before or after them on the connection', async () => {
     const { id: subjectId } = subscription.endpoint;
     const run = { workflowType: 'endpointGate' as const, subjectId, clubId: subscription.clubId, attributes: {} };
     await db.transaction((tx) => wakeRuns(tx, [run], new Date()));

@@ -68,7 +68,7 @@ describe('leases (ENG-2)', () => {
     const first = await claim();
     await change({ leaseUntil: new Date(Date.now() - 1_000) });
     const second = await claim();
-    if (!first || !second) throw new Error('Both claims hold the row in turn');
+    if (!first || !second) throw new Error('One of the two claims did not get the row');
     const db = new Queries((await testDatabase()).manager);
     const lost = await lease.record(db, first, { status: 'failed', settledAt: now }).catch((error: unknown) => error);
     expect(lost).to.be.instanceOf(LeaseLost);
@@ -100,7 +100,7 @@ describe('leases of several rows', () => {
     return claimed;
   };
 
-  it('claim the one that is asked for, however many are due', async () => {
+  it('claim the requested row, however many are due', async () => {
     const [id, other] = [await dueAddOn(), await dueAddOn()];
     await claim(id);
     expect(await stored(other)).to.include({ fence: 0, leaseUntil: null, attemptCount: 0 });
@@ -135,7 +135,7 @@ describe('leases of several rows', () => {
     };
     const untilRenewed = (times: number) => until('renewals', { timeoutMs: 10_000 }, async () => renewals >= times);
     const leaseOf = async (id: Id) => (await stored(id)).leaseUntil?.getTime() ?? 0;
-    /** By when it ends that is renewed for an hour; a claim lasts a minute. */
+    /** The end of a lease that is renewed for an hour; a claim lasts a minute. */
     const isProlonged = async (id: Id) => (await leaseOf(id)) > Date.now() + 1_800_000;
     const untilLost = (signal: AbortSignal) =>
       until('the loss of the lease', { timeoutMs: 10_000 }, async () => signal.aborted);

@@ -1,4 +1,4 @@
-/** Which rows a relay claims: in turns over the clubs, the most urgent first, past those that others hold. */
+/** The rows that a relay claims: in rotation over the clubs, the most urgent first, past rows that others have locked. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { bulk } from '../../../entities/facts/values.ts';
@@ -11,7 +11,7 @@ const [clubA, clubB, clubC] = [newId(), newId(), newId()];
 describe('facts (ENG-9)', () => {
   const { source, everyFact, record, recordMany, endPauses, rowsRead } = useRelayQueue();
 
-  it('are claimed by one relay only when four claim at once', async () => {
+  it('are claimed by one relay only when four claim simultaneously', async () => {
     for (let index = 0; index < 20; index++) await record(clubA);
     const claims = await Promise.all([everyFact(), everyFact(), everyFact(), everyFact()]);
     const ids = claims.flat().map(({ id }) => id);
@@ -57,7 +57,7 @@ describe('facts (ENG-9)', () => {
     expect((await everyFact()).map(({ id }) => id)).to.deep.equal([held]);
   });
 
-  it('of a long urgent backlog take no places that the less urgent of another club may have', async () => {
+  it('of a long urgent backlog take no permits from less urgent rows of another club', async () => {
     await recordMany(clubA, 200);
     await recordMany(clubB, 10, bulk);
     const room: Room = { ...roomFor(32, 8), bulk: 24, bulkPerClub: 6 };
@@ -88,7 +88,7 @@ describe('facts (ENG-9)', () => {
     for (const clubId of clubs) expect(countsOf(claimed)[clubId], `club ${clubId}`).to.equal(10);
   });
 
-  it('are claimed in turns also where nothing stays leased', async () => {
+  it('are claimed in rotation even if nothing stays leased', async () => {
     const clubs = Array.from({ length: 6 }, newId);
     for (const clubId of clubs) await recordMany(clubId, 50);
     const claimed = [];
@@ -102,7 +102,7 @@ describe('facts (ENG-9)', () => {
     for (const clubId of clubs) expect(countsOf(claimed)[clubId], `club ${clubId}`).to.equal(10);
   });
 
-  it('are claimed by each of four relays at once as long as free ones exist', async () => {
+  it('are claimed by each of four simultaneous relays as long as free rows exist', async () => {
     await recordMany(clubA, 300);
     await recordMany(clubB, 20);
     let left = 320;
@@ -120,7 +120,7 @@ describe('facts (ENG-9)', () => {
     expect(idle).to.deep.equal([]);
   });
 
-  it('are claimed beyond those that other relays have locked', async () => {
+  it('are claimed beyond the rows that other relays have locked', async () => {
     await recordMany(clubA, 40);
     const other = source().createQueryRunner();
     await other.startTransaction();

@@ -1,4 +1,4 @@
-/** What becomes of a fact and of a wake: written, leased, carried on or put off, removed. */
+/** The life of a fact and of a wake: written, leased, carried on or postponed, removed. */
 import { expect } from 'chai';
 import { newId, noClub } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
@@ -175,7 +175,7 @@ describe('wakes (ENG-3)', () => {
     expect(notifications()).to.equal(0);
   });
 
-  it('without a club are claimed as those of one club', async () => {
+  it('without a club are claimed like the rows of one club', async () => {
     await wakeNow(wakeOf(newId(), null));
     expect((await someWakes(1))[0]?.clubId).to.equal(noClub);
   });
@@ -197,7 +197,7 @@ describe('wakes (ENG-3)', () => {
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('that were raised while being sent stay, and can be claimed at once', async () => {
+  it('that were raised while being sent stay, and can be claimed immediately', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     const claimed = await claimOne();
@@ -218,7 +218,7 @@ describe('wakes (ENG-3)', () => {
     expect(await someWakes(1)).to.have.length(1);
   });
 
-  it('that failed and are raised are due at once', async () => {
+  it('that failed and are raised are due immediately', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     await deferWake(source(), await claimOne(), 'its own');

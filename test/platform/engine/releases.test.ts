@@ -1,4 +1,4 @@
-/** Whose relays claim: those of the current build, or all while none is. */
+/** The relays that may claim: those of the current build, or all while there is none. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { claimFacts } from '../../../platform/engine/facts.ts';
@@ -19,7 +19,7 @@ describe('claims of facts and wakes (ENG-19)', () => {
   beforeEach('no build is current', () => source().query('TRUNCATE releases'));
 
   const promote = (build: typeof old) => transaction((tx) => makeCurrent(tx, build));
-  /** How many facts and wakes a relay of this build gets of two each. */
+  /** The numbers of facts and wakes that a relay of this build gets, of two each. */
   async function claimedBy(buildId: string | undefined): Promise<number[]> {
     await source().query('TRUNCATE facts, wakes');
     for (let count = 0; count < 2; count++) await record(club);
@@ -31,7 +31,7 @@ describe('claims of facts and wakes (ENG-19)', () => {
     return claims.map(({ length }) => length);
   }
 
-  it('are everybody’s while no build is current', async () => {
+  it('belong to every relay while no build is current', async () => {
     expect([await claimedBy(undefined), await claimedBy('old')]).to.deep.equal([
       [2, 2],
       [2, 2],
@@ -67,7 +67,7 @@ describe('claims of facts and wakes (ENG-19)', () => {
     expect(notifications()).to.equal(before + 1);
   });
 
-  it('are one build’s when two are promoted at once: the second’s', async () => {
+  it('belong to one build, the second, if two are promoted simultaneously', async () => {
     await promote(old);
     let second: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
@@ -93,7 +93,7 @@ describe('a build', () => {
   const later = new Date('2999-01-01');
   const promoted = async (since: Date) => [await isPromoted(db(), 'old', since), await isPromoted(db(), 'next', since)];
 
-  it('is promoted while it is current, and for whom it was so since their start', async () => {
+  it('is promoted while it is current, and for processes in whose lifetime it was current', async () => {
     expect(await promoted(before)).to.deep.equal([false, false]);
     await promote(old);
     expect([await promoted(before), await promoted(later)]).to.deep.equal([

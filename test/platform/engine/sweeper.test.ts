@@ -145,7 +145,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     );
   });
 
-  it('leaves 500 failing deliveries, finds a lost one behind them, and them once their try is overdue', async () => {
+  it('leaves 500 deliveries with faults, finds a lost one behind them, and wakes them once overdue', async () => {
     const source = await testDatabase();
     await alter('webhook_deliveries', overdue.id, { next_attempt_at: ago(3 * minute) });
     const subscription = await buildSubscription(url);
@@ -164,7 +164,7 @@ describe('rescue of overdue workflows (ENG-5)', () => {
     ]);
   });
 
-  it('rescues the other kinds of rows when one cannot be looked at, and then is no complete round', async () => {
+  it('rescues the other kinds of rows when one cannot be read, and then is no complete round', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const addOn = await buildAddOn(clubId, { next_attempt_at: ago(2 * minute + second) });
@@ -246,7 +246,7 @@ describe('a step that fails by a fault of ours (ENG-16)', () => {
     expect(pauses).to.deep.equal([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600]);
   });
 
-  it('is tried again within 10 s where somebody waits', async () => {
+  it('is tried again within 10 s if a person waits', async () => {
     expect(await failTimes(6, newId(), { type: 'agentAnswer' })).to.deep.equal([1, 2, 4, 8, 10, 10]);
   });
 

@@ -17,7 +17,7 @@ const longMs = 5_000;
 const aClub = idOfTime(1_700_000_000_000);
 const anotherClub = idOfTime(1_700_000_000_100);
 
-describe('where a claim begins (ENG-9)', () => {
+describe('the beginning of a claim (ENG-9)', () => {
   const { source, recordMany, rowsRead, wakeNow } = useRelayQueue();
 
   /** Claims without a look at all rows. @returns how many of each club */

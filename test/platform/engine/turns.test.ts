@@ -1,4 +1,4 @@
-/** Whose turn it is (ENG-9): claims against a model that goes round, and what they read while thousands of clubs wait. */
+/** The rotation of claims (ENG-9), compared with a model, and the rows that they read while thousands of clubs wait. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { priorities, type Priority } from '../../../entities/facts/values.ts';
@@ -77,7 +77,7 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
     );
   });
 
-  it('come to every row in the end, also to those of a relay that died, or of a slow transaction', async () => {
+  it('reach every row in the end, also rows of a dead relay or of a slow transaction', async () => {
     const command = fc.oneof(
       {
         weight: 4,
@@ -103,7 +103,7 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
             const inHand = Object.fromEntries(one.full.map((club) => [club, one.perClub]));
             const room = roomFor(one.claim, one.perClub, inHand, turn);
             const claimed = await claimFacts(source(), { ...room, front });
-            // Every other one is carried on; the relay of the others is cut off.
+            // Every second row is carried on; the relay of the others is cut off.
             await removeFacts(
               source(),
               claimed.filter((_, place) => place % 2 === 0),
@@ -125,7 +125,7 @@ describe('turns over the streams of clubs (ENG-9, ENG-15)', () => {
     );
   });
 
-  it('serve each of 100 clubs once in a round of claims of eight, also those that begin to wait during it', async () => {
+  it('serve each of 100 clubs once in a round of claims of eight, including clubs that join during it', async () => {
     const many = Array.from({ length: 100 }, (_, index) => idOfTime(1_700_000_000_000 + index));
     for (const club of many.slice(0, 96)) await recordMany(club, 5);
     const turn: Turn = new Map();

@@ -21,12 +21,12 @@ describe('a thread within bounds', function () {
   const { signal } = new AbortController();
   const run = (does: string, workMs: number) => threadsThat(does, { workMs, uses: 1 }).run({ data: undefined, signal });
 
-  /** By the clock they have as long as a test may take, so that they get their CPU on a busy machine too. */
+  /** Wall-clock time as long as a test may take, so that threads get their CPU on a busy machine too. */
   function threadsThat(does: string, { workMs = 5_000, uses = 100 } = {}) {
     return createThreads(moduleThat(does), { workMs, clockMs: 15_000, maxHeapMb: 64, maxBuffersMb: 64 }, { uses });
   }
 
-  it('is not judged by the clock: one that gets no CPU for longer than its work may take is waited for', async () => {
+  it('is not judged by the clock: waits for a thread that gets no CPU for longer than its work may take', async () => {
     const outcome = await run("await new Promise((done) => setTimeout(done, 900)); return { told: 'done' };", 600);
     expect(outcome).to.deep.equal({ told: 'done' });
   });
@@ -68,7 +68,7 @@ describe('a thread within bounds', function () {
       expect(await threadOf(threads)).to.be.above(first);
     });
 
-    it('has one piece of work at a time: another one at once gets another thread', async () => {
+    it('has one piece of work at a time: a simultaneous piece gets another thread', async () => {
       const threads = threadsThat(obedient);
       const both = await Promise.all([threadOf(threads), threadOf(threads)]);
       expect(new Set(both).size).to.equal(2);
@@ -96,7 +96,7 @@ describe('a thread within bounds', function () {
         ['spin on', 'took_too_long'],
         ['fill', 'too_large'],
         ['ask', 'away', { answer: () => Promise.reject(new Error('away')) }],
-        ['ask', 'The work asks, and nobody answers'],
+        ['ask', 'The work asked a question, but no answerer was given'],
         ['ask on', 'a result', { answer: () => new Promise(() => {}) }],
         ['ask', 'stopped', { signal: stopped.signal, answer: never }],
       ];

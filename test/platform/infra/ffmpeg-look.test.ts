@@ -1,4 +1,4 @@
-/** The look at ffmpeg: what is wrong is named, with what to do (DEC-162). */
+/** The check of ffmpeg: each fault is named, with what to do (DEC-162). */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -45,7 +45,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     return ffmpeg.finding as FfmpegFinding;
   }
 
-  it('finds nothing wrong of the one that tests use', async () => {
+  it('finds no fault of the ffmpeg that tests use', async () => {
     const { file, version, mistakes, notes } = await findingOf(real);
     expect([file, mistakes, notes]).to.deep.equal([real, [], []]);
     expect(version).to.match(/^\S+$/);
@@ -88,7 +88,7 @@ describe('platform/infra/video/ffmpeg-look', function () {
     const bounded = await wrapped('case "$*" in *libx264*) [ "$(ulimit -d)" = 2097152 ] && exit 127;; esac');
     const { version = '', mistakes } = await findingOf(bounded);
     expect(mistakes).to.deep.equal([
-      `${bounded} (ffmpeg ${version}) presses no test picture within its bounds (2048 MB of memory, 60 s): ${ending}`,
+      `${bounded} (ffmpeg ${version}) encodes no test picture within its bounds (2048 MB of memory, 60 s): ${ending}`,
     ]);
   });
 

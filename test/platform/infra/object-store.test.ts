@@ -66,7 +66,7 @@ describe('the removal of a file', function () {
     expect(await store.size('media/ab')).to.equal(7);
   });
 
-  it('succeeds for each of those who remove the same file at once', async () => {
+  it('succeeds for each of several simultaneous removals of one file', async () => {
     const { storage } = readConfig(); // the stack's bucket keeps no versions
     const plain = createObjectStore(storage);
     try {
@@ -81,7 +81,7 @@ describe('the removal of a file', function () {
     }
   });
 
-  describe('that somebody else removes meanwhile', () => {
+  describe('that another process removes meanwhile', () => {
     /** A store whose first deletions answer like this, and the others as they should. */
     const storeThatAnswers = async (codes: readonly string[]) => {
       const left = [...codes];
@@ -164,7 +164,7 @@ describe('the joining of the parts of a file (MED-26)', () => {
     client.destroy();
   });
 
-  it('has it also for what we store ourselves, such as the MP4 of a long video', async () => {
+  it('also applies to files that we store ourselves, such as the MP4 of a long video', async () => {
     await testStack();
     const store = createObjectStore({ ...readConfig().storage, endpoint }, { answeredWithinMs: 300 });
     await store.put('media/a.1-mp4-1', 'video/mp4', Readable.from([Buffer.alloc(6 * 1_024 * 1_024)]));
@@ -210,7 +210,7 @@ describe('the copy of a file inside the store', function () {
     }
   });
 
-  it('of nothing is nothing; one that is broken off leaves nothing that can be read, and goes with its key', async () => {
+  it('copies no missing file; a broken copy leaves nothing readable, and is removed with its key', async () => {
     const headers = { contentType: 'text/plain' };
     const to = `public/${prefix}/broken`;
     expect(await store.copy(`media/${prefix}/unknown`, to, headers, go())).to.equal(false);
@@ -218,7 +218,9 @@ describe('the copy of a file inside the store', function () {
     const stopped = AbortSignal.abort(new Error('The worker stops.'));
     const outcome = await store.copy(from, to, headers, stopped).catch((error: Error) => error.name);
     expect([outcome, await store.size(to)]).to.deep.equal(['AbortError', undefined]);
-    expect(() => store.publicAddress(from)).to.throw('A private file has no public address');
+    expect(() => store.publicAddress(from)).to.throw(
+      'The key of a private file was given where a public file is needed',
+    );
   });
 });
 
@@ -232,7 +234,7 @@ describe('the pages that may send files to a bucket (MED-12)', function () {
   });
   after(() => s3.destroy());
 
-  /** A bucket of its own. @param rules that somebody has set there */
+  /** A separate bucket. @param rules existing rules of its owner */
   async function bucketWith(rules: CORSRule[] = []) {
     const Bucket = `cors-${newId()}`;
     await s3.send(new CreateBucketCommand({ Bucket }));
@@ -253,7 +255,7 @@ describe('the pages that may send files to a bucket (MED-12)', function () {
     };
   }
 
-  it('are those of the last call, and those whom rules of others allow', async () => {
+  it('are the origins of the last call, and the origins that other rules allow', async () => {
     const other = { AllowedOrigins: ['https://backup.example.com'], AllowedMethods: ['GET'] };
     const bucket = await bucketWith([other]);
     expect(await bucket.maySend(dashboard)).to.equal(false);
@@ -266,7 +268,7 @@ describe('the pages that may send files to a bucket (MED-12)', function () {
     bucket.close();
   });
 
-  it('stay as somebody has set them, where those suffice', async () => {
+  it('stay unchanged if the existing rules suffice', async () => {
     const wide = { AllowedOrigins: ['https://*.example.com'], AllowedMethods: ['GET', 'PUT'], AllowedHeaders: ['*'] };
     const bucket = await bucketWith([wide]);
     expect(await bucket.allow(dashboard, classroom)).to.equal(false);
@@ -289,7 +291,7 @@ describe('the pages that may send files to a bucket (MED-12)', function () {
       Promise.reject(Object.assign(new Error('No.'), { $metadata: { httpStatusCode: 403 } })),
     );
     expect(said).to.deep.equal([
-      'warn the CORS rules of the private bucket cannot be set: see to them, or browsers cannot upload',
+      'warn the CORS rules of the private bucket cannot be set: set them by hand, or browsers cannot upload',
     ]);
     let asked = 0;
     const away = asking([dashboard], () => {
@@ -345,7 +347,7 @@ describe('the signed address of a file (MED-6)', function () {
     });
   });
 
-  it('opens the file with the headers that it names, or those of the file; changed it opens none', async () => {
+  it('opens the file with its own or the stored headers; a changed address opens none', async () => {
     await eachCase(names, async (name) => {
       const key = `media/${newId()}/${name.replaceAll(/[/\\]/g, '')}`;
       await store.put(key, 'text/x-knot', Readable.from([Buffer.from(name)]));
@@ -366,7 +368,7 @@ describe('the signed address of a file (MED-6)', function () {
     });
   });
 
-  it('is the same for five minutes and good for 20, so whoever gets it has at least 15', async () => {
+  it('stays equal for five minutes and is valid for 20, so every caller has at least 15', async () => {
     const [key, answer] = ['media/knot', { disposition: 'inline', contentType: 'text/plain' }];
     const began = Date.now();
     const at = (time: number, work: () => Promise<string>) => withClockStopped(work, began + time);

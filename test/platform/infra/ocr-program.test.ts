@@ -62,12 +62,12 @@ describe('platform/infra/ocr-program', function () {
     );
   });
 
-  it('finds nothing wrong of one that writes a PDF of the trial page, and leaves nothing behind', async () => {
+  it('finds no fault of a program that writes a PDF of the test page, and leaves no files', async () => {
     expect(await (await program(copy)).flawFor('eng')).to.equal(undefined);
     expect(await readdir(directory)).to.deep.equal(['ocr']);
   });
 
-  it('names one that fails, and one that writes no PDF', async () => {
+  it('names a program that fails, and a program that writes no PDF', async () => {
     const flaw = `${file} reads no trial page in eng within its bounds (1536 MB of memory, 60 s): is it complete, and are these languages installed?`;
     for (const words of ['exit 3', 'exit 0', 'echo words > "$2"'])
       expect(await (await program(words)).flawFor('eng'), words).to.equal(flaw);

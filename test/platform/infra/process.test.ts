@@ -31,7 +31,7 @@ async function end(call: string, signals: Readonly<Record<string, NodeJS.Signals
 }
 
 describe('a process that serves', () => {
-  it('stops at a signal and ends with 0, and with 1 at once at a second signal', async () => {
+  it('stops at a signal and ends with 0, and immediately with 1 at a second signal', async () => {
     const serving = `runProcess(async () => { setTimeout(() => say('up'), 50); setInterval(() => {}, 1_000);
       return { stop: async () => { say(', stops'); await STOPPED; } }; })`;
     const [stopped, forced] = await Promise.all([
@@ -57,7 +57,7 @@ describe('the checks of a start', () => {
   const thrownBy = (...checks: Promise<string[]>[]) => throwMistakes(checks).catch((error: unknown) => error);
   const broken = new Error('a check is broken');
 
-  it('tell all mistakes together, also where a check throws, and that only where there are none', async () => {
+  it('report all mistakes together, and the error of a check only if there are none', async () => {
     const mistakes = await thrownBy(Promise.resolve(['one']), Promise.reject(broken), Promise.resolve(['two']));
     expect(mistakes).to.be.instanceOf(StartProblems).and.have.deep.property('problems', ['one', 'two']);
     expect(await thrownBy(Promise.resolve([]), Promise.reject(broken))).to.equal(broken);
@@ -66,7 +66,7 @@ describe('the checks of a start', () => {
 });
 
 describe('the log of a process', () => {
-  it('has a line where its spans are lost', async () => {
+  it('has a line if its spans are lost', async () => {
     const { stdout } = await end(`runOnce('It failed', async () => {
       const { useTracer } = await import(${module('platform/infra/tracing.ts')});
       const { createProcessLogger } = await import(${module('platform/infra/process.ts')});
@@ -85,7 +85,7 @@ describe('the log of a process', () => {
 });
 
 describe('a command that ends by itself', () => {
-  it('ends with the exit code that it returns, with 1 and a reason where it throws, or at a signal', async () => {
+  it('ends with the exit code that it returns, with 1 and a reason if it throws, or at a signal', async () => {
     const [returned, thrown, ended] = await Promise.all([
       end(`runOnce('It failed', async () => 3)`),
       end(`runOnce('It failed', async () => { throw new StartProblem('do this'); })`),

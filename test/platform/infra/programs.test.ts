@@ -85,7 +85,7 @@ describe('platform/infra/programs', function () {
     expect(Date.now() - beganAt).to.be.below(5_000);
   });
 
-  it('does not wait for what a program leaves in the background', async () => {
+  it('does not wait for processes that a program leaves in the background', async () => {
     const file = await script('thing', '#!/bin/sh\nsleep 600 &\nsetsid sleep 5 &\necho fine\n');
     const beganAt = Date.now();
     expect(await refusal(file)).to.equal('said fine\n');

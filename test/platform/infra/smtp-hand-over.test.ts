@@ -62,7 +62,7 @@ describe('handing messages over by SMTP', () => {
     });
   }
 
-  it('says not sent where nothing listens', async () => {
+  it('says not sent if nothing listens', async () => {
     const nobody = createSmtpHandOver({ smtpUrl: new Secret('smtp://127.0.0.1:1'), connections: 1 });
     expect(await nobody.handOver(message('ada@example.com'))).to.include({ kind: 'not_sent' });
     nobody.close();
@@ -75,7 +75,7 @@ describe('handing messages over by SMTP', () => {
     busy.close();
   });
 
-  it('says not sent where it cannot be written at all, and throws nothing', async () => {
+  it('says not sent if it cannot be written at all, and throws nothing', async () => {
     const broken = message('ada@example.com');
     Object.defineProperty(broken, 'html', {
       get: () => {
@@ -152,17 +152,17 @@ describe('handing messages over by SMTP', () => {
 
     const large = { html: `<p>${'x'.repeat(8_000_000)}</p>` };
 
-    it('says not sent where it cuts before the message', async () => {
+    it('says not sent if it cuts before the message', async () => {
       cutAfterBytes = 0;
       expect(await cutting.handOver(message('ada@example.com'))).to.include({ kind: 'not_sent' });
     });
 
-    it('says not sent where it cuts in the middle of the message', async () => {
+    it('says not sent if it cuts in the middle of the message', async () => {
       cutAfterBytes = 1_000;
       expect(await cutting.handOver(message('ada@example.com', large))).to.include({ kind: 'not_sent' });
     });
 
-    it('says unknown where it cuts after the last byte', async () => {
+    it('says unknown if it cuts after the last byte', async () => {
       cutAfterBytes = 200;
       expect(await cutting.handOver(message('ada@example.com'))).to.deep.equal({ kind: 'unknown' });
     });

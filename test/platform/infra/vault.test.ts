@@ -62,7 +62,7 @@ describe('seal and open', () => {
       );
   });
 
-  it('does not take a value of one key for one of another, where the id was exchanged', () => {
+  it('does not open a value of one key under another if the id was exchanged', () => {
     const sealed = createVault(key, { namesKeys: true }).seal('text', 'id');
     keyIdOf(other).copy(sealed, 1);
     expect(() => createVault(key, { former: [other] }).open(sealed, 'id')).to.throw(SealUnreadable);
@@ -100,7 +100,7 @@ describe('seal and open', () => {
     });
   });
 
-  it('opens what any operations with keys left, where the key is given, and nothing else (generated)', () => {
+  it('opens the values that any key operations left, if the key is given, and no others (generated)', () => {
     const keys = Array.from({ length: 4 }, (_, index) => new Secret(Buffer.alloc(32, index + 1)));
     const indexes = fc.uniqueArray(fc.nat(keys.length - 1), { minLength: 1 });
     const steps = fc.record({
@@ -113,7 +113,7 @@ describe('seal and open', () => {
       createVault(keys[current] ?? key, { former: former.map((index) => keys[index] ?? key), ...options });
     fc.assert(
       fc.property(fc.array(steps, { maxLength: 12 }), indexes, (operations, given) => {
-        /** What is in each row, under which key, for which row. */
+        /** The content of each row, its key and its context. */
         const rows = new Map<number, { sealed: Buffer; under: number; context: string; text: string }>();
         for (const [step, { given: now, namesKeys, row, act }] of operations.entries()) {
           const ring = vaultOf(now, { namesKeys });
@@ -166,21 +166,21 @@ describe('derive', () => {
     expect([both.matches('other', mac), createVault(other).matches('label', mac)]).to.deep.equal([false, false]);
   });
 
-  it('takes no mac of less than 16 bytes for proof, and none that is longer than what it derives', () => {
+  it('accepts no mac of less than 16 bytes, and none that is longer than the derived bytes', () => {
     const mac = vault.derive('label');
     for (const length of [0, 1, 15])
       expect(vault.matches('label', mac.subarray(0, length)), `${length}`).to.equal(false);
     expect(vault.matches('label', Buffer.concat([mac, Buffer.of(0)]))).to.equal(false);
   });
 
-  it('makes macs of 16 to 32 bytes, which are the beginning of what the current key derives', () => {
+  it('makes macs of 16 to 32 bytes, the first bytes of the current key’s derivation', () => {
     const both = createVault(key, { former: [other] });
     for (const length of [16, 32])
       expect(both.mac('label', length)).to.deep.equal(vault.derive('label').subarray(0, length));
     for (const length of [0, 15, 33]) expect(() => both.mac('label', length)).to.throw(`not ${length}`);
   });
 
-  it('stays the same for what is stored, whatever the current key is', () => {
+  it('stays equal for stored values, whatever the current key is', () => {
     const lasting = new Secret(randomBytes(32));
     const [before, after] = [key, other].map((current) => createVault(current, { lasting }).deriveLasting('label'));
     expect(after).to.deep.equal(before);

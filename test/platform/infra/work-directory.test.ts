@@ -22,7 +22,7 @@ describe('platform/infra/work-directory', () => {
     expect(await readdir(root)).to.deep.equal([]);
   });
 
-  it('of a process that has ended goes; of one that lives, and of anything else, stays', async () => {
+  it('is removed if its process has ended; others stay', async () => {
     const dead = 4_194_305; // beyond the largest number of a process
     const kept = [
       `club-learning-work-${process.ppid}-abc`,

@@ -143,9 +143,8 @@ async function refuseTemporal(scene: Scene): Promise<void> {
   const twice = { DATABASE_URL_FILE: files.apiKey };
   const wrong = {
     half: 'but TEMPORAL_TLS_CLIENT_KEY_PATH or _DATA is not: a client certificate needs both, set the other one, too',
-    unencrypted:
-      'TEMPORAL_API_KEY would be sent for everybody to read, because TEMPORAL_TLS is false: set TEMPORAL_TLS to true',
-    unverified: 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION must be false: anybody could pretend to be Temporal',
+    unencrypted: 'TEMPORAL_API_KEY would be sent unencrypted, because TEMPORAL_TLS is false: set TEMPORAL_TLS to true',
+    unverified: 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION must be false: another server could pretend to be Temporal',
     twice: 'DATABASE_URL and DATABASE_URL_FILE are both set: set one of them',
   };
   await refuses(scene, 'half a client certificate', 'worker', half, [wrong.half]);

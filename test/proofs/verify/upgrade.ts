@@ -199,7 +199,7 @@ async function inFlight(db: Database): Promise<Map<WorkflowType, InFlight>> {
   for (const type of workflowTypeNames) {
     // The first way of being due: the others are of rows that have ended.
     const [due] = rowsInFlight(db.source, type);
-    if (!due) throw new Error('A workflow type has rows that are due');
+    if (!due) throw new Error('No workflow type has rows that become due');
     const { from, at, condition } = due;
     const row = await db.one<InFlight>(
       sql`SELECT count(*)::int AS count, min(row.${at}) AS next FROM ${from} WHERE ${condition} AND row.${at} IS NOT NULL`,

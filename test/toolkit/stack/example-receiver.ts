@@ -57,7 +57,7 @@ export function whyMissing({ tool, versionArgs, minorVersion, leastMinor }: Exam
     killSignal: 'SIGKILL',
   });
   if (error !== undefined && 'code' in error && error.code === 'ENOENT') return `${tool} is not on this machine`;
-  if (status !== 0) return `${tool} on the PATH does not say its version`;
+  if (status !== 0) return `${tool} on the PATH does not print its version`;
   const minor = Number(minorVersion.exec(stdout)?.[1]);
   return minor >= leastMinor ? undefined : `${tool} says ${firstWords(stdout)}, which is too old or another program`;
 }

@@ -4,17 +4,17 @@ import { all, raw, sql } from '../sql.ts';
 import type { TalliedList } from '../../../../entities/facts/values.ts';
 import type { Id } from '../../../core/ids.ts';
 
-/** Which records of a list are counted. */
+/** The records of a list that are counted. */
 export interface Tallied {
   list: TalliedList;
   clubId: Id;
-  /** Only those of this delivery (enrollments) or course (certificates). */
+  /** Only the records of this delivery (enrollments) or course (certificates). */
   subjectId?: Id | undefined;
-  /** Only students who are verified or are not, only enrollments or certificates that are revoked or are not. */
+  /** Only verified or unverified students, or only revoked or valid enrollments or certificates. */
   marked?: boolean | undefined;
 }
 
-/** @returns how many there are: tallies and the changes not yet rolled up into them, in one statement, and therefore of one moment */
+/** @returns the number of records: the tallies and the changes not yet rolled up, read at one moment in one statement */
 export async function countListed(db: Queries, { list, clubId, subjectId, marked }: Tallied): Promise<number> {
   const where = all([
     sql`club_id = ${clubId} AND list = ${list}`,
@@ -33,8 +33,8 @@ export async function countListed(db: Queries, { list, clubId, subjectId, marked
 type Counted = Required<Pick<Tallied, 'list' | 'subjectId' | 'marked'>>;
 
 /**
- * Reads many tallies of a club in one statement, and therefore of one moment.
- * @returns looks a count up; 0 for what has none
+ * Reads many tallies of a club at one moment in one statement.
+ * @returns looks up a count; 0 for a subject without a tally
  */
 export async function countEach(
   db: Queries,
@@ -53,7 +53,7 @@ export async function countEach(
 }
 
 /**
- * Notes by how much counts change, for lists that no trigger counts; changes of one count are added up first.
+ * Records changes of counts, for lists that no trigger counts. Changes of one count are added up first.
  * @param changes in any order
  */
 export async function addToTallies(
@@ -76,7 +76,7 @@ const key = raw('club_id, list, subject_id, marked');
 
 /**
  * Rolls changes up into the tallies, at most `limit` of them, in any order. A tally that reaches zero is deleted.
- * @returns how many were rolled up
+ * @returns the number of changes that were rolled up
  */
 export async function rollUpListTallies(db: Database, limit: number): Promise<number> {
   return db.transaction(async (tx) => {

@@ -1,4 +1,7 @@
-/** Names and titles by their usual spelling, in any script and width (docs/adr/0061-search-in-every-script.md). Triggers fold what is written. */
+/**
+ * Search of names and titles by their usual spelling, in any script and width (docs/adr/0061-search-in-every-script.md). Triggers fold
+ * new values.
+ */
 import { likePattern } from '../../../core/text.policy.ts';
 import type { Database } from '../database.ts';
 import { raw, sql, type Sql } from '../sql.ts';
@@ -7,13 +10,13 @@ import { raw, sql, type Sql } from '../sql.ts';
 const ascii = /^[\u0000-\u007F]*$/;
 
 /**
- * The condition that a name holds a text, as it is typed or in its usual spelling.
- * @param column with its alias, such as `student.name`; `student.name_folded` stands beside it
- * @param typed tidied as such names are before they are written
+ * The condition that a name contains a text, as typed or in its usual spelling.
+ * @param column with its alias, such as `student.name`; `student.name_folded` must exist too
+ * @param typed normalized as such names are before they are written
  */
 export function nameMatches(column: string, typed: string): Sql {
   const asTyped = sql`${raw(column)} ILIKE ${likePattern(typed)} OR ${raw(column)}_folded LIKE searched_pattern(${typed})`;
-  // A name that is its own usual spelling has no other beside it.
+  // A name that equals its usual spelling has no folded value.
   return ascii.test(typed) ? sql`(${asTyped})` : sql`(${asTyped} OR ${raw(column)} ILIKE searched_pattern(${typed}))`;
 }
 
@@ -23,7 +26,7 @@ export type FoldedTable = 'students' | 'certificates' | 'media';
 const batch = 1_000;
 
 /**
- * Folds one batch of the names that were written before triggers did. Safe to repeat and to run twice at the same time.
+ * Folds one batch of the names that are older than the triggers. Safe to repeat and to run twice at the same time.
  * @param columns of names, each with a column `…_folded` and a trigger that writes it
  * @returns how many rows were folded, and whether there may be more
  */

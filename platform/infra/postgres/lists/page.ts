@@ -1,4 +1,4 @@
-/** The one way to list: a page of rows, and how many there are in all. */
+/** The one way to list: a page of rows, and the total number of rows. */
 import type { Queries } from '../database.ts';
 import { sql, type Columns, type Sql } from '../sql.ts';
 
@@ -25,9 +25,9 @@ export interface PagedList<Row> {
   from: Sql;
   /** The order, which must be total. */
   orderBy: Sql;
-  /** FROM and WHERE of the count, where the page joins tables that do not change the number of rows. */
+  /** FROM and WHERE of the count, if the page joins tables that do not change the number of rows. */
   counted?: Sql;
-  /** How many rows there are, where a tally or the caller knows; otherwise they are counted. */
+  /** The number of rows, if a tally or the caller knows it; otherwise the rows are counted. */
   total?: number | (() => Promise<number>);
 }
 

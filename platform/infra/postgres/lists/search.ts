@@ -1,19 +1,19 @@
-/** Searching a club's list for a text, newest first, at a cost that does not grow with the list (docs/adr/0011-lists-of-a-million.md). */
+/** Searches a club's list for a text, newest first, at a cost that does not grow with the list (docs/adr/0011-lists-of-a-million.md). */
 import type { Queries } from '../database.ts';
 import { raw, sql, type Sql } from '../sql.ts';
 import type { Id } from '../../../core/ids.ts';
 import { windowOf, type PageRequest } from './page.ts';
 
 export interface SearchRules {
-  /** A search finds at most so many, the newest; its total counts them. */
+  /** The most records that a search finds, the newest; its total counts only them. */
   readonly max: number;
-  /** How many of the newest records are searched first. */
+  /** The number of newest records that are searched first. */
   readonly probe: number;
-  /** So many matches among them make a text common: walking on is then quicker than the index. */
+  /** If so many of them match, the text is common. Then reading on is faster than the index. */
   readonly common: number;
-  /** How far a list is walked for a common text. */
+  /** The number of records that are read for a common text. */
   readonly walk: number;
-  /** How far it is walked for a text that makes no trigram. */
+  /** The number of records that are read for a text without a trigram. */
   readonly walkWithoutIndex: number;
 }
 
@@ -21,7 +21,7 @@ export const searchRules: SearchRules = {
   max: 1_000,
   probe: 1_000,
   common: 30,
-  walk: 40_000, // where one of 30 matches, 1,000 are found by then
+  walk: 40_000, // enough to find 1,000 if one of 30 records matches
   walkWithoutIndex: 10_000,
 };
 
@@ -31,22 +31,22 @@ export interface SearchedList {
   alias: string;
   /** The column of time that the list is ordered by. */
   orderedBy: string;
-  /** What the list shows, without the search. */
+  /** The conditions of the list without the search. */
   conditions: Sql;
   /** The condition of a match. */
   matching: Sql;
 }
 
-/** @returns whether a trigram index can look for it: only three letters or digits in a row make a trigram */
+/** @returns whether a trigram index can find the text: only three letters or digits in a row form a trigram */
 function makesTrigrams(text: string): boolean {
   return /[\p{L}\p{N}]{3}/u.test(text);
 }
 
 /**
- * Finds the newest records that fit, at most 1,000. What the newest do not answer, because they hold few that fit, a
- * trigram index does. A text that makes no trigram is looked for among the newest 10,000 alone.
- * @param text what is searched, as it was typed
- * @param rules how many are read, and how many found
+ * Finds the newest records that match, at most 1,000. If the newest records contain too few matches, a trigram index finds the rest. A
+ * text without a trigram is searched only among the newest 10,000.
+ * @param text the search text as typed
+ * @param rules how many records are read and found
  * @returns their ids, newest first
  */
 export async function search(
@@ -67,11 +67,11 @@ export async function search(
 
 const newestFirst = ({ alias, orderedBy }: SearchedList) => raw(`${alias}.${orderedBy} DESC, ${alias}.id DESC`);
 
-/** The newest of the list so far, under the list's own alias. */
+/** The newest records of the list, under the list's own alias. */
 const newest = (list: SearchedList, length: number) =>
   sql`(SELECT * FROM ${raw(list.from)} WHERE ${list.conditions} ORDER BY ${newestFirst(list)} LIMIT ${length}) AS ${raw(list.alias)}`;
 
-/** @returns the matches among the newest, and whether the search is then complete */
+/** @returns the matches among the newest records, and whether the search is complete */
 async function probe(db: Queries, list: SearchedList, rules: SearchRules): Promise<{ ids: Id[]; complete: boolean }> {
   const id = raw(`${list.alias}.id`);
   const seen = await db.one<{ looked: number; ids: Id[] }>(
@@ -83,7 +83,7 @@ async function probe(db: Queries, list: SearchedList, rules: SearchRules): Promi
   return { ids: ids.slice(0, rules.max), complete: looked < rules.probe || ids.length >= rules.max };
 }
 
-/** @returns the matches among so many of the newest; it stops at the bound of a search */
+/** @returns the matches among the newest records; it stops at `max` matches */
 async function walk(db: Queries, list: SearchedList, length: number, max: number): Promise<Id[]> {
   const found = await db.rows<{ id: Id }>(
     sql`SELECT ${raw(list.alias)}.id FROM ${newest(list, length)}
@@ -92,7 +92,7 @@ async function walk(db: Queries, list: SearchedList, length: number, max: number
   return found.map(({ id }) => id);
 }
 
-/** Apart from the order, so that no plan walks the whole list in the hope of a match. */
+/** The order is applied outside, so that no plan reads the whole list in order while it hopes for a match. */
 async function findByIndex(db: Queries, list: SearchedList, max: number): Promise<Id[]> {
   const alias = raw(list.alias);
   const orderedBy = raw(list.orderedBy);
@@ -104,7 +104,7 @@ async function findByIndex(db: Queries, list: SearchedList, max: number): Promis
   return found.map(({ id }) => id);
 }
 
-/** @returns those of one page */
+/** @returns the ids of one page */
 export function pageOfIds(ids: readonly Id[], page: PageRequest): readonly Id[] {
   const { limit, offset } = windowOf(page);
   return ids.slice(offset, offset + limit);

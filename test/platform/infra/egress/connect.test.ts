@@ -43,7 +43,7 @@ describe('connecting to one of several addresses (RFC 8305)', () => {
   it('waits for a slow address after the others were refused', async () => {
     const slow = await startSlowListener();
     try {
-      // 127.0.0.2 refuses: nobody listens there.
+      // 127.0.0.2 refuses, because no server listens there.
       const connecting = connectToFirst(['127.0.0.1', '127.0.0.2'], slow.port, limit());
       await sleep(connectRules.attemptDelayMs * 2);
       slow.goOn();
@@ -55,7 +55,7 @@ describe('connecting to one of several addresses (RFC 8305)', () => {
     }
   });
 
-  it('takes the next address while a slow one has not answered', async () => {
+  it('tries the next address while a slow address has not answered', async () => {
     const slow = await startSlowListener();
     const quick = net.createServer((socket) => socket.destroy()).listen(slow.port, '127.0.0.2');
     await once(quick, 'listening');

@@ -70,7 +70,7 @@ describe('connections to receivers', () => {
       ...(signal && { signal }),
     });
 
-  it('may be as many as the attempts of a process at once, on both lanes', () => {
+  it('allow all simultaneous attempts of a process, on both lanes', () => {
     const direct = 900; // the most that WEBHOOK_DIRECT_ATTEMPTS may be
     const ofRuns = slots.webhooks.activities + slots.webhooks.workflowTasks;
     expect(connectionLimits.open).to.be.at.least(direct + ofRuns);
@@ -223,7 +223,7 @@ describe('connections to receivers', () => {
     expect(nonsense.requests, 'nonsense').to.have.length(2);
   });
 
-  it('opens a new connection when the kept one has ended, and does not repeat its request', async () => {
+  it('opens a new connection if the kept connection has ended, and does not repeat its request', async () => {
     const receiver = await receiverThat((socket, request, number) => {
       if (number > 1) socket.destroy();
       else {

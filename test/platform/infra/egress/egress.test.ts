@@ -98,7 +98,7 @@ const literals = [
   'https://a.b.localhost./',
 ];
 
-/** The urls that are refused for their form, before anybody is asked for an address. */
+/** Urls that are refused for their form, before their name is resolved. */
 const malformed = [
   '',
   'example.com',
@@ -151,7 +151,7 @@ const malformed = [
   `https://${'a.'.repeat(127)}example.com/`,
 ];
 
-/** What is registered, and what is stored and shown: the address that will be requested. */
+/** The registered url, and the stored and shown url: the address of requests. */
 const accepted: readonly (readonly [text: string, shown: string])[] = [
   ['https://example.com', 'https://example.com'],
   ['https://example.com/', 'https://example.com/'],
@@ -290,7 +290,7 @@ describe('registration of a url: it must be https and resolve to the public inte
   });
 });
 
-describe('a text that is fetched over the guarded way out (CAMP-15)', () => {
+describe('a text that is fetched over the guarded egress (CAMP-15)', () => {
   it('is the body of a 200; any other answer is an error, and an address that is not public is never asked', async () => {
     const authority = await makeAuthority();
     const answers = ['200 OK', '404 Not Found', '302 Found\r\nLocation: https://receiver.test/'];
@@ -302,11 +302,18 @@ describe('a text that is fetched over the guarded way out (CAMP-15)', () => {
     const open = createEgress({ allowedNetworks: loopback, extraCa: authority.certificate, resolve });
     const outcomes = [];
     for (const _ of answers) outcomes.push(await getText(open.dispatcher, url).catch((error: Error) => error.message));
-    expect(outcomes).to.deep.equal(['text', 'A text was not fetched: 404', 'A text was not fetched: 302']);
+    expect(outcomes).to.deep.equal([
+      'text',
+      'The text could not be fetched: 404',
+      'The text could not be fetched: 302',
+    ]);
     expect(receiver.requests.map(({ line }) => line)).to.deep.equal(answers.map(() => 'GET /a.pem?b=c HTTP/1.1'));
     const guarded = createEgress({ allowedNetworks: [], extraCa: authority.certificate, resolve });
     const refused = await getText(guarded.dispatcher, url).catch((error: Error) => error.message);
-    expect([refused, receiver.requests.length]).to.deep.equal(['A text was not fetched: no answer', answers.length]);
+    expect([refused, receiver.requests.length]).to.deep.equal([
+      'The text could not be fetched: no answer',
+      answers.length,
+    ]);
     for (const egress of [open, guarded]) await egress.close();
     await receiver.stop();
   });

@@ -9,7 +9,7 @@ describe('the name of a host', () => {
     expect(isHostName(host), host).to.equal(pattern.test(host));
   };
 
-  it('is one that a pattern takes', () => {
+  it('matches a pattern', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('a', '1', '_', '-', '.', 'A', '\n'), maxLength: 8 }), same),
     );

@@ -4,7 +4,7 @@ import { ResponseHead } from '../../../../platform/infra/egress/response-head.ts
 
 const rules = { interimResponses: 3, headBytes: 200 };
 
-/** What the parser gets of these bytes, given in pieces that end at these places. */
+/** The bytes that the parser gets for this input in pieces that end at these positions. */
 function parsed(bytes: string, ends: readonly number[] = [], head = new ResponseHead(rules)): string {
   head.begin();
   const cuts = [0, ...ends.map((end) => end % (bytes.length + 1)).toSorted((one, other) => one - other), bytes.length];
@@ -57,7 +57,7 @@ describe('head of a response, as it reaches the parser', () => {
       expect(parsed(`${bytes}!`), bytes).to.equal(`${bytes}!`);
   });
 
-  it('throws after too many interim responses, and for one that is too large', () => {
+  it('throws after too many interim responses, and for a response that is too large', () => {
     const overflow = (bytes: string) => () => parsed(bytes);
     expect(overflow('HTTP/1.1 100 X\r\n\r\n'.repeat(4))).to.throw('Headers Overflow Error');
     expect(overflow(`HTTP/1.1 100 X\r\nx: ${'y'.repeat(200)}`)).to.throw('Headers Overflow Error');

@@ -67,7 +67,7 @@ describe('the first page of a PDF', function () {
 
   it('is none of a page that takes too much CPU; too long by the clock is no verdict on the file', async () => {
     const late = await draw(endlessPdf(), { workMs: 300, cpuSeconds: 600 }).catch((error: Error) => error.message);
-    expect(late, 'clock').to.equal('the process that makes pictures was not done after 300 ms');
+    expect(late, 'clock').to.equal('The picture process did not end within 300 ms');
     expect(await draw(endlessPdf(), { workMs: 60_000, cpuSeconds: 1 }), 'CPU').to.equal(undefined);
   });
 

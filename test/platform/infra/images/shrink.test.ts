@@ -28,13 +28,13 @@ describe('an image made smaller', () => {
     });
   });
 
-  it('is not enlarged, and stays PNG where it is transparent', async () => {
+  it('is not enlarged, and stays PNG if it is transparent', async () => {
     const made = await shrink(await picture(40, 30, 4).webp().toBuffer());
     expect(made?.type).to.equal('image/png');
     expect(await sharp(made?.bytes).metadata()).to.include({ width: 40, height: 30, format: 'png' });
   });
 
-  it('is made for several boxes at once, each with its measures', async () => {
+  it('is made for several boxes together, each with its dimensions', async () => {
     const original = await picture(900, 600).jpeg().toBuffer();
     const made = await shrinkImage(original, [
       { width: 1_600, height: 1_600 },
@@ -94,13 +94,13 @@ describe('an image made smaller', () => {
       ['webp', 'srgb'],
       ['avif', 'srgb'],
     ] as const)
-      it(`where its profile is Display P3: ${format}, ${space}`, async () => {
+      it(`if its profile is Display P3: ${format}, ${space}`, async () => {
         const image = colored(120, 200, 40).toColourspace(space).withIccProfile('p3');
         const bytes = await image.toFormat(format, format === 'png' ? {} : { quality: 100 }).toBuffer();
         expectClose(await shownOf(bytes), [120, 200, 40]);
       });
 
-    it('where it has 16 bits and no profile', async () => {
+    it('if it has 16 bits and no profile', async () => {
       expectClose(await shownOf(await colored(120, 200, 40).toColourspace('rgb16').png().toBuffer()), [120, 200, 40]);
     });
 
@@ -112,7 +112,7 @@ describe('an image made smaller', () => {
         expectClose(await shownOf(await avifSaying(gray(148), bits, 1, 13)), [148, 148, 148]);
       });
 
-    it('where an HDR picture is transparent: its transparency stays', async () => {
+    it('if an HDR picture is transparent: keeps its transparency', async () => {
       const half = sharp({
         create: { width: 8, height: 8, channels: 4, background: { r: 148, g: 148, b: 148, alpha: 0.5 } },
       });

@@ -103,13 +103,13 @@ describe('the vault at the start of a process', () => {
       expect(addressKeyOf(vault, email)).to.deep.equal(addressKeyOf(createVault(two), email));
     });
 
-    it('and that the newest students tell, where the key was changed when there could be only one', async () => {
+    it('and that the newest students show, if the key was changed when there could be only one', async () => {
       await hashedUnder(three);
       const { email } = await hashedUnder(one);
       expect(addressKeyOf(await readVault(db, given(one)), email)).to.deep.equal(addressKeyOf(createVault(one), email));
     });
 
-    it('and that one process chooses when several start at once, each with every key', async () => {
+    it('and that one process chooses if several start together, each with every key', async () => {
       const vaults = await Promise.all(
         [given(one, two), given(two, one), given(one, two)].map((keys) => readVault(db, keys)),
       );
@@ -117,12 +117,12 @@ describe('the vault at the start of a process', () => {
       expect(await sealedValues(db)).to.have.length(1);
     });
 
-    it('and refuses to choose without a student, where suppressions were hashed with one of several keys', async () => {
+    it('and refuses to choose without a student, if one of several keys hashed suppressions', async () => {
       const { clubId } = await hashedUnder(one);
       await addSuppression({ db, vault: createVault(one) }, clubId, 'gone@example.com', new Date());
       await db.run(sql`UPDATE students SET email_key = NULL`);
       expect(await problemsOf(given(two, one))).to.deep.equal([
-        '  - mail_suppressions.address_key: no student tells which key hashed these addresses. Start a worker once with the key of before alone, without MASTER_KEYS_OLD.',
+        '  - mail_suppressions.address_key: the rows of students do not show which key hashed these addresses. Start a worker once with only the former key, without MASTER_KEYS_OLD.',
       ]);
       await readVault(db, given(one));
       expect(await problemsOf(given(two, one))).to.deep.equal([]);
@@ -148,7 +148,7 @@ describe('the vault at the start of a process', () => {
   });
 
   describe('refuses, and names', () => {
-    it('every table with values of a key that is not given, all at once, by their ids', async () => {
+    it('every table with values of a missing key, all together, by their ids', async () => {
       await hashedUnder(one);
       await buildSealedValues(await readVault(db, given(one, three)));
       await reseals(given(one, three));
@@ -178,7 +178,7 @@ describe('the vault at the start of a process', () => {
       );
     });
 
-    it('the hashes of students, where no key that is given made them', async () => {
+    it('the hashes of students, if no given key made them', async () => {
       await hashedUnder(three);
       expect(await problemsOf(given(one, two))).to.deep.equal([
         '  - students.email_key: addresses are hashed with another key. Add that to MASTER_KEYS_OLD.',
@@ -186,7 +186,7 @@ describe('the vault at the start of a process', () => {
       expect(await sealedValues(db)).to.deep.equal([]);
     });
 
-    it('columns whose newest values open under no key, where no student tells, and keeps no lasting key', async () => {
+    it('columns whose newest values open under no key, if there is no student; keeps no lasting key', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: true }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
       const rows = Object.groupBy(await sealedValues(db), ({ column }) => column);
@@ -208,7 +208,7 @@ describe('the vault at the start of a process', () => {
       );
     });
 
-    it('columns of which the three newest values open under no key, unless another one has one that opens', async () => {
+    it('columns whose three newest values open under no key, unless another column has one that opens', async () => {
       await buildSealedValues(sealingUnnamed(one, { seemsNamed: false }));
       for (let count = 0; count < 3; count++) await buildSealedValues(sealingUnnamed(three, { seemsNamed: false }));
       await db.run(sql`UPDATE students SET email_key = NULL`);
@@ -237,7 +237,7 @@ describe('the vault at the start of a process', () => {
   });
 
   describe('with thousands of values of a release before that look as if they named a key', () => {
-    /** Values without a key's id whose nonces, by chance, begin as those with one do: each otherwise, and before those of real keys. */
+    /** Values without a key's id whose nonces, by chance, begin like values with one: each differently, and before those of real keys. */
     const fill = async (vault: Vault, count: number) => {
       const { clubId } = await buildSealedValues(vault);
       const ids = Array.from({ length: count }, () => newId());
@@ -252,7 +252,7 @@ describe('the vault at the start of a process', () => {
           FROM sales_notices notice, unnest(${ids}::uuid[], ${values}::bytea[]) AS given (id, proof) WHERE notice.club_id = ${clubId}`);
     };
 
-    it('asks for a thousand at once, and never for one of them', async () => {
+    it('asks for a thousand together, and never for a single one', async () => {
       await hashedUnder(one);
       await fill(await readVault(db, given(one)), 2_100);
       const looks: string[] = [];
@@ -261,7 +261,7 @@ describe('the vault at the start of a process', () => {
       expect(looks.filter((text) => text.includes('FROM sales_notices'))).to.have.length(3);
     });
 
-    it('finds those of a key that is not given behind them', async () => {
+    it('finds the values of a missing key behind them', async () => {
       await hashedUnder(one);
       await fill(await readVault(db, given(one)), 2_100);
       const { clubId } = await buildSealedValues(createVault(two, { namesKeys: true }));
@@ -271,7 +271,7 @@ describe('the vault at the start of a process', () => {
       );
     });
 
-    it('names some keys where none of the values opens, and says that there are more', async () => {
+    it('names some keys if none of the values opens, and says that there are more', async () => {
       await hashedUnder(three);
       await readVault(db, given(three));
       await fill(createVault(three), 1_100);
@@ -307,7 +307,7 @@ describe('the vault at the start of a process', () => {
   });
 });
 
-/** As releases sealed before values named their key, with this nonce. */
+/** Sealed like releases before values named their key, with this nonce. */
 function sealedWith(key: Secret<Buffer>, nonce: Buffer, context: string): Buffer {
   const cipher = createCipheriv('aes-256-gcm', Buffer.from(hkdfSync('sha256', key.reveal(), '', 'seal', 32)), nonce);
   cipher.setAAD(Buffer.from(context));

@@ -59,7 +59,7 @@ describe('reseal', () => {
     await expectAllUnderCurrent();
   });
 
-  it('seals values of releases that named no key anew, where the key is still the same', async () => {
+  it('reseals values of releases that named no key, if the key is still the same', async () => {
     await buildAll(changed);
     expect(await endsWith(createVault(now, { namesKeys: true }))).to.deep.equal({ ...nothing, resealed: 7 });
     await expectAllUnderCurrent();
@@ -74,7 +74,7 @@ describe('reseal', () => {
     expect(await sealedValues(db)).to.deep.equal(sealed);
   });
 
-  it('names what it cannot read and goes on: altered values, and those of a key that is not given', async () => {
+  it('names unreadable values and continues: altered values, and values of a missing key', async () => {
     const { endpointId } = await buildAll(old);
     await buildSealedValues(createVault(new Secret(randomBytes(32)), { namesKeys: true }));
     await db.run(sql`UPDATE webhook_endpoints SET secret = secret || 'x'::bytea WHERE id = ${endpointId}`);
@@ -201,7 +201,7 @@ describe('reseal', () => {
     expect(ended).to.deep.equal({ ...nothing, resealed: 5 });
   });
 
-  it('run twice at once seals each value once', async () => {
+  it('seals each value once in two simultaneous runs', async () => {
     for (let count = 0; count < 4; count++) await buildAll(old);
     const texts = await readSealedValues(db, old);
     const [one, two] = await Promise.all([endsWith(), endsWith()]);

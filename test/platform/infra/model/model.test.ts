@@ -5,7 +5,7 @@ import { Secret } from '../../../../platform/core/secret.ts';
 import { createModel, type AskModel } from '../../../../platform/infra/model/model.ts';
 import { until } from '../../../toolkit/drive/until.ts';
 
-/** What the fake model sends for an answer of one delta. */
+/** The events that the fake model sends for an answer of one delta. */
 const eventsOfAnAnswer = 7;
 
 describe('the connection to the model', () => {

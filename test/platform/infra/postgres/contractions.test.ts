@@ -43,7 +43,7 @@ describe('a migration that takes something away', () => {
   it('does not run while an older version does; it names it, and lets it start again', async () => {
     const stop = await keepBeating(db, 'worker', build('0.3.0'), unexpected);
     expect(await problemOf(migrate(source, 0))).to.equal(
-      'ContractsPlaces1799000000000 takes away what versions before 0.4.0 read, and some run: worker of version 0.3.0. Upgrade or end them, and run this again.',
+      'ContractsPlaces1799000000000 removes columns or tables that versions before 0.4.0 read, and such processes run: worker of version 0.3.0. Upgrade or end them, and run this command again.',
     );
     expect(await problemOf(checkContractions(source, build('0.3.0')))).to.equal(undefined);
     await stop();
@@ -53,7 +53,7 @@ describe('a migration that takes something away', () => {
     const stop = await keepBeating(db, 'worker', build('0.4.0'), unexpected);
     expect(await migrate(source, 0)).to.deep.equal(['ContractsPlaces1799000000000']);
     expect(await problemOf(checkContractions(source, build('0.3.9')))).to.equal(
-      'The schema is contracted: it lacks what version 0.3.9 reads. Run version 0.4.0 or a later one.',
+      'The schema is contracted: it lacks columns or tables that version 0.3.9 reads. Run version 0.4.0 or a later one.',
     );
     expect(await problemOf(checkContractions(source, build('0.4.0')))).to.equal(undefined);
     expect(await problemOf(checkContractions(source, undefined))).to.equal(undefined);

@@ -17,7 +17,7 @@ describe('a listener', () => {
   });
   after(() => other.destroy());
 
-  /** Listens for what a pool notifies, and proves itself by that pool. */
+  /** Listens for the notifications of a pool, and proves itself by that pool. */
   const listening = (notifying: DataSource) => {
     const heard: string[] = [];
     const failures: unknown[] = [];
@@ -39,7 +39,7 @@ describe('a listener', () => {
     return rows.length;
   };
 
-  it('that hears its own NOTIFY passes on those of its channel alone, and keeps its connection', async () => {
+  it('that hears its own NOTIFY passes on only its channel’s, and keeps its connection', async () => {
     const { heard, failures, listener } = listening(source);
     await until('the connection', wait, async () => heard.length > 0);
     await source.query(`NOTIFY tested, 'one'; NOTIFY untested, 'two'; NOTIFY tested, 'three'`);

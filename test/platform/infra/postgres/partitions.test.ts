@@ -41,7 +41,7 @@ describe('partitions', () => {
       await db.source.query<{ place: string }[]>(`SELECT tableoid::regclass::text AS place FROM ${name} ORDER BY 1`)
     ).map(({ place }) => place);
 
-  it('begin at midnight, those of a week on Monday, in UTC', () => {
+  it('begin at midnight in UTC, and weeks on Monday', () => {
     const at = (text: string) => Date.parse(text);
     expect(beginningOf(at('2026-11-29T23:59:59.999Z'), 'week')).to.equal(monday);
     expect(beginningOf(at('2026-11-30T00:00:00Z'), 'week')).to.equal(monday + 7 * day);
@@ -114,15 +114,15 @@ describe('partitions', () => {
       });
     }
 
-    it('stay where they are when they are further ahead than partitions reach: a clock was wrong', async () => {
+    it('stay in the default partition if they are further ahead than partitions reach', async () => {
       await insert(byId, now + 3_650 * day);
       expect(await preparePartitions(db, byId, now)).to.deep.equal({ made: 5, moved: 0 });
       expect(await placesOf(byId)).to.deep.equal(['parts_by_id_default']);
     });
   });
 
-  describe('while somebody holds the table', () => {
-    it('are not made, and nobody waits long behind it', async () => {
+  describe('while another transaction locks the table', () => {
+    it('are not made, and no transaction waits long behind it', async () => {
       await insert(byId, now);
       await withOpenTransaction(
         (tx) => tx.manager.query(`SELECT FROM parts_by_id_default`),
@@ -149,7 +149,7 @@ describe('partitions', () => {
     });
   });
 
-  it('are made once by four processes at once', async () => {
+  it('are made once by four simultaneous processes', async () => {
     for (let nth = 0; nth < 10; nth++) await insert(byTime, now + nth);
     const made = await Promise.all(Array.from({ length: 4 }, () => preparePartitions(db, byTime, now)));
     expect(made.reduce((sum, one) => sum + one.moved, 0)).to.equal(10);
@@ -163,7 +163,7 @@ describe('partitions', () => {
     await withOpenTransaction(
       (tx) => tx.manager.query(`INSERT INTO parts_by_time (at) VALUES ($1)`, [new Date(now)]),
       async () => {
-        // Whoever changes partitions has looked into the default one, has found nothing, and waits.
+        // The process that changes partitions has checked the default one, has found nothing, and waits.
         prepared = preparePartitions(db, byTime, now);
         await untilWaitingForLocks(1);
       },

@@ -10,7 +10,7 @@ describe('shares of the pool (ENG-17)', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  /** Asks for places in turn. @returns who was answered, and how, in the order of the answers */
+  /** Asks for permits in order. @returns the answers in their order */
   function ask(limit: number) {
     const places = createShares(limit);
     const answers: string[] = [];
@@ -19,7 +19,7 @@ describe('shares of the pool (ENG-17)', () => {
     return { places, answers, enter };
   }
 
-  it('hands a place on in the order of the line, and never has more taken than the limit', () => {
+  it('passes a permit on in the order of the line, and never exceeds the limit', () => {
     const { places, answers, enter } = ask(2);
     for (const name of ['a', 'b', 'c', 'd']) enter('club', name);
     expect(answers).to.deep.equal(['a', 'b']);
@@ -32,14 +32,14 @@ describe('shares of the pool (ENG-17)', () => {
     expect(answers).to.deep.equal(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('gives places to another club while one has none left', () => {
+  it('gives permits to another club while one club has none left', () => {
     const { answers, enter } = ask(1);
     for (const name of ['a', 'b']) enter('club', name);
     enter('other', 'c');
     expect(answers).to.deep.equal(['a', 'c']);
   });
 
-  it('refuses whoever has waited for 3 s: a passing conflict, not an answer; passes nothing on to them', () => {
+  it('refuses work that has waited for 3 s with a passing conflict; passes no permit on to it', () => {
     const places = createShares(1);
     const refusals: unknown[] = [];
     places.enter('club', () => {});

@@ -77,7 +77,7 @@ describe('columns', () => {
     );
   });
 
-  it('names columns as the caller does, and adds those of another table', () => {
+  it('names columns as the caller does, and adds columns of another table', () => {
     const notice = columns(SalesNotice, { noticeId: 'id', connection_id: 'connectionId' }, 'notice');
     expect(rendered(notice.and(columns(Club, { clubSlug: 'slug', language: 'language' }, 'club'))).text).to.equal(
       'notice.id AS "noticeId", notice.connection_id, club.slug AS "clubSlug", club.language',

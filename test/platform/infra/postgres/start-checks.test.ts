@@ -65,10 +65,10 @@ describe('what must be right of Postgres for a start', () => {
     await limitRole(ofRole.reveal());
   });
 
-  it('a direct address of another database, or of nobody, is told', async () => {
+  it('reports a direct address of another database, or of no server', async () => {
     const elsewhere = addressOf((url) => (url.pathname = nameOf(other)));
     expect(await mistakes({ directUrl: elsewhere })).to.deep.equal([
-      'A listener at DATABASE_DIRECT_URL does not hear what is notified at DATABASE_URL: a pooler of transactions stands between, or it is another database. Set DATABASE_DIRECT_URL to the address of Postgres itself, or of a pooler of sessions.',
+      'A listener at DATABASE_DIRECT_URL does not receive the notifications of DATABASE_URL: a transaction pooler is in between, or it is another database. Set DATABASE_DIRECT_URL to the address of Postgres itself, or of a session pooler.',
     ]);
     const nowhere = addressOf((url) => (url.port = '9'));
     expect(await mistakes({ directUrl: nowhere })).to.deep.equal([
@@ -107,7 +107,7 @@ describe('what must be right of Postgres for a start', () => {
     };
     const slow = net.createServer((near) => {
       near.on('error', () => undefined);
-      // The first two are the check's own and that of the clock.
+      // The first two statements are the check's own and the clock's.
       if (++connections > 2) setTimeout(lead, 2_000, near).unref();
       else lead(near);
     });
@@ -132,7 +132,7 @@ describe('what must be right of Postgres for a start', () => {
     const built = (version: string) => databaseMistakes(database(), { version, buildId: 'a' });
     try {
       expect(await built('99.0.9')).to.deep.equal([
-        'The schema is contracted: it lacks what version 99.0.9 reads. Run version 99.1.0 or a later one.',
+        'The schema is contracted: it lacks columns or tables that version 99.0.9 reads. Run version 99.1.0 or a later one.',
       ]);
       expect([await built('99.1.0'), await mistakes()]).to.deep.equal([[], []]);
     } finally {
@@ -158,7 +158,7 @@ describe('what must be right of Postgres for a start', () => {
 describe('prepared statements of two sessions', () => {
   type Statements = Map<string, number>;
   const refused = (code: string) => Object.assign(new Error('refused'), { code });
-  /** A client that prepares each statement once. @param servers that a pooler gives it, in turns */
+  /** A client that prepares each statement once. @param servers that a pooler gives it, alternately */
   const client = (...servers: Statements[]) => {
     const known = new Set<string>();
     let calls = 0;
@@ -176,7 +176,7 @@ describe('prepared statements of two sessions', () => {
     return { query: query as never };
   };
 
-  it('are mixed up where one is there already, is not there, or answers for the other', async () => {
+  it('are mixed up if one exists already, is missing, or answers for the other', async () => {
     const servers = () => [new Map(), new Map(), new Map()] as [Statements, Statements, Statements];
     const looks = {
       'each has its own': ([a, b]: Statements[]) => [[a], [b]],

@@ -11,7 +11,7 @@ import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 
 const tz = process.versions['tz'];
-const advice = `No result depends on it: the service counts days and months by Node's zones (${tz}). Queries of your own may differ. Bring the older of both up to date: Node with its next release, or by NODE_ICU_DATA; Postgres by the package tzdata of its machine, and a restart.`;
+const advice = `No result depends on it: the service counts days and months by Node's zones (${tz}). Your own queries may give other results. Update the older of the two: Node with its next release, or by NODE_ICU_DATA; Postgres by the package tzdata of its machine, and a restart.`;
 const nothing: ZoneReport = { unknownHere: [], unknownThere: [], differing: [] };
 
 describe('the time zones of Node and of Postgres (DEC-154)', () => {
@@ -34,7 +34,7 @@ describe('the time zones of Node and of Postgres (DEC-154)', () => {
     expect(differing).to.deep.equal([{ zone: 'CET', at: new Date('2026-03-29T01:00:00Z'), here: 7_200, there: 3_600 }]);
   });
 
-  it('finds nothing where both agree over years, with changes of clocks in either half of the year', async () => {
+  it('finds nothing if both agree over years, with clock changes in either half of the year', async () => {
     const zones = ['Europe/Berlin', 'Australia/Lord_Howe', 'America/New_York', 'Asia/Kolkata', 'Pacific/Chatham'];
     expect(await compared(zones, '2018-02-10T12:00:00Z')).to.deep.equal(nothing);
   });
@@ -53,7 +53,7 @@ describe('the time zones of Node and of Postgres (DEC-154)', () => {
     const west = { ...one, here: -12_600, there: 20_700 };
     expect(remarksOn({ ...nothing, differing: [west] })[0]).to.match(/Node shows UTC-3:30, and Postgres UTC\+5:45\.$/);
     const many = remarksOn({ ...nothing, differing: Array.from({ length: 23 }, () => one) });
-    expect(many).to.deep.equal([...Array.from({ length: 20 }, () => line), '3 further zones differ, too.', advice]);
+    expect(many).to.deep.equal([...Array.from({ length: 20 }, () => line), '3 further zones differ.', advice]);
     expect(remarksOn({ ...nothing, unknownThere: ['America/Coyhaique'] })).to.deep.equal([
       'Postgres does not know America/Coyhaique.',
       advice,
@@ -63,7 +63,7 @@ describe('the time zones of Node and of Postgres (DEC-154)', () => {
 
   it('takes a zone in use that Node does not know for a mistake', () => {
     expect(mistakesIn({ ...nothing, unknownHere: ['Mars/Olympus'] })).to.deep.equal([
-      `Node (time zones ${tz}) does not know Mars/Olympus, which clubs or mentorships have: their days and months are counted by UTC. Run a Node that knows them, or choose another zone there.`,
+      `Node (time zones ${tz}) does not know Mars/Olympus, which clubs or mentorships use. Their days and months are counted in UTC. Run a Node version that knows these zones, or choose another zone there.`,
     ]);
     expect(mistakesIn({ ...nothing, unknownThere: ['Mars/Olympus'] })).to.deep.equal([]);
   });

@@ -16,12 +16,12 @@ describe('rows of several askers in one statement', () => {
     return { statements, ends: ends.map((end) => ('error' in end ? 'refused' : end.result)) };
   };
 
-  it('are one statement where nothing is refused', async () => {
+  it('are one statement if nothing is refused', async () => {
     expect(await written([1, 2, 3], [])).to.deep.equal({ statements: [[1, 2, 3]], ends: [10, 20, 30] });
     expect((await written([], [])).ends).to.deep.equal([]);
   });
 
-  it('are halved down to the one that is refused', async () => {
+  it('are halved down to the refused item', async () => {
     expect(await written([1, 2, 3, 4, 5], [2])).to.deep.equal({
       statements: [[1, 2, 3, 4, 5], [1, 2, 3], [1, 2], [1], [2], [3], [4, 5]],
       ends: [10, 'refused', 30, 40, 50],

@@ -1,4 +1,4 @@
-/** What instrumentations make of requests, statements and errors with names and secrets in them, in a process of its own. */
+/** The spans of instrumentations for requests, statements and errors that contain names and secrets, in a separate process. */
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { projectDirectory, scriptArguments } from '../../../../dev/project.ts';
@@ -63,7 +63,7 @@ describe('traced requests', () => {
     }
   });
 
-  it('belong to the trace of a trusted proxy, and of nobody else', () => {
+  it('belong to the trace of a trusted proxy, and of no other peer', () => {
     const request = (spans: readonly LeftSpan[]) => spans.filter(({ name }) => name === 'POST /v1/clubs/{clubId}');
     expect(request(seen.untrusted).map(({ traceId }) => traceId)).not.to.include('1'.repeat(32));
     expect(request(seen.untrusted).map(({ parent }) => parent)).to.deep.equal([undefined]);

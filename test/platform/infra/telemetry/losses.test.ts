@@ -36,7 +36,7 @@ describe('spans that their receiver does not take', () => {
     expect(answers.map((error) => error?.name)).to.deep.equal(['Error', 'Error', 'Error', 'Error', 'TypeError']);
   });
 
-  it('are none where it takes them', () => {
+  it('are none if it accepts them', () => {
     const told: LostSpans[] = [];
     const losses = createLosses();
     losses.report((lost) => told.push(lost));

@@ -17,7 +17,7 @@ const settings = (sampler: Parameters<typeof samplerOf>[0]['sampler'], samplerSh
   samplerOf({ sampler, samplerShare });
 
 describe('which requests are kept', () => {
-  it('follows the variables of the standard, and the parent where they say so', () => {
+  it('follows the standard variables, and the parent if they say so', () => {
     const cases = [
       ['parentbased_always_on', '1', [true, true, false]],
       ['parentbased_always_off', '1', [false, true, false]],
@@ -44,7 +44,7 @@ describe('which requests are kept', () => {
     expect(kept).to.be.within(700, 1_300); // 1,000, by ten standard deviations
   });
 
-  it('is told to whoever adds spans: a share has many requests, in which each span counts', () => {
+  it('says whether it samples a share, because then the cost of each span counts', () => {
     expect(settings('parentbased_traceidratio', '0.05').isShare).to.equal(true);
     expect(settings('parentbased_always_on').isShare).to.equal(false);
   });
@@ -64,7 +64,7 @@ describe('a request that comes', () => {
     headers: { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-${isSampled ? '01' : '00'}` },
   });
 
-  it('has its parent from a trusted peer alone, once somebody is trusted', () => {
+  it('has its parent only from a trusted peer, once a peer is trusted', () => {
     const parents: (string | undefined)[] = [];
     const incoming = createIncoming((parent) => parents.push(trace.getSpanContext(parent)?.traceId) > 0);
     incoming.parentOf(from('10.0.0.1'));
@@ -73,7 +73,7 @@ describe('a request that comes', () => {
     expect(parents).to.deep.equal([undefined, '1'.repeat(32), undefined]);
   });
 
-  it('leaves no span where it is a probe, or not kept', () => {
+  it('leaves no span if it is a probe, or not sampled', () => {
     const incoming = createIncoming(settings('parentbased_always_on').keepsRequest);
     incoming.trust(() => true);
     const kept = [from('10.0.0.1'), from('10.0.0.1', false), from('10.0.0.1', true, '/readyz')].map(incoming.parentOf);

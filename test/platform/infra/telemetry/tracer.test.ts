@@ -54,7 +54,7 @@ describe('spans', () => {
     expect(step?.links).to.deep.equal([origin.spanId]);
   });
 
-  it('link to what else they go on from', async () => {
+  it('link to their further causes', async () => {
     const links = [`00-${'3'.repeat(32)}-${'4'.repeat(16)}-00`, 'no span'];
     await inSpan('batch', { cause: { traceparent: written, at: now }, links }, nothing);
     expect(spans()[0]).to.include({ parent: origin.spanId });
@@ -76,7 +76,7 @@ describe('spans', () => {
     expect(seen[1]).to.equal(undefined);
   });
 
-  it('begin in a kept trace within one that is not', async () => {
+  it('begin in a sampled trace within an unsampled one', async () => {
     const unkept = { traceparent: written.replace(/01$/, '00'), at: now };
     const work = () => inSpan('kept', { cause: { traceparent: written, at: now } }, () => inSpan('inner', {}, nothing));
     await inSpan('step', { cause: unkept }, work);

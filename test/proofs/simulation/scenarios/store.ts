@@ -90,7 +90,8 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
     putOnce: () => Promise.reject(new Error('Files without a size go through no simulated process')),
     signGet: async (key) => `${addresses}${key}`,
     publicAddress(key) {
-      if (!key.startsWith(keyPrefix.public)) throw new Error('A private file has no public address');
+      if (!key.startsWith(keyPrefix.public))
+        throw new Error('The key of a private file was given where a public file is needed');
       return `${addresses}${key}`;
     },
     async copy(from, to, _headers, signal) {

@@ -8,7 +8,7 @@ import { countListed, rollUpListTallies } from '../../../../../platform/infra/po
 import { buildClub } from '../../../../toolkit/builders/clubs.ts';
 import { testDatabase, testDeps } from '../../../../toolkit/stack/database.ts';
 
-/** What a list shows, counted one by one. */
+/** The length of a list, counted row by row. */
 const counted: Record<
   Exclude<
     TalliedList,
@@ -90,7 +90,7 @@ function part({ clubId }: Scene, digit: number): string {
 /** A deadlock; a student who vanished while something of theirs was written. */
 const refusals = new Set(['40P01', '23503']);
 
-/** One that Postgres refused, because another stood in its way, changed nothing: that is as good as one that was undone. */
+/** A change that Postgres refused because of a conflict changed nothing, like a rolled-back change. */
 async function perform(scene: Scene, act: string, digit: number, undone: boolean): Promise<void> {
   const { db } = await testDeps();
   const regret = new Error('undone');
@@ -141,7 +141,7 @@ describe('list totals', () => {
     undone: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
   });
 
-  it('are exact at each moment, whatever is changed at once, rolled back and rolled up', async () => {
+  it('are exact at each moment, despite simultaneous changes, rollbacks and roll-ups', async () => {
     const { db } = await testDeps();
     await fc.assert(
       fc.asyncProperty(

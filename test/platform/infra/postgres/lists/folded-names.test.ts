@@ -75,7 +75,7 @@ describe('the search of names', () => {
     expect(await found(clubId, 'jose')).to.deep.equal(['José']);
   });
 
-  it('follows a name that changes, and forgets one that is taken away', async () => {
+  it('follows a changed name, and forgets a removed name', async () => {
     const source = await testDatabase();
     const { id: clubId } = await buildClub();
     const { id } = await buildStudent(clubId, { name: 'José' });

@@ -70,7 +70,7 @@ describe('search in a list of 12,000 students', () => {
     expect([total, numbers(names)]).to.deep.equal([1, [6_000]]);
   });
 
-  it('finds nothing for text that nobody has', async () => {
+  it('finds nothing for a text that no record has', async () => {
     for (const q of ['nobody of this name', 'xq', '%%'])
       expect(await list({ q }), q).to.deep.equal({ names: [], total: 0 });
   });

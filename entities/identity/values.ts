@@ -1,6 +1,6 @@
 /** The values that columns of accounts may hold. */
 
-/** The purposes of one-time tokens. The first word names the kind of owner. */
+/** The purposes of a one-time token. The first word names the kind of owner. */
 export const tokenPurposes = [
   'student_verify_email',
   'student_invitation',
@@ -14,6 +14,6 @@ export const tokenPurposes = [
 ] as const;
 export type TokenPurpose = (typeof tokenPurposes)[number];
 
-/** The openers of accounts. A purchase, an import or an invitation takes over a pending sign-up. */
+/** The source of an account. A purchase, an import or an invitation takes a pending sign-up over. */
 export const accountOpeners = ['sign_up', 'club', 'sale'] as const;
 export type AccountOpener = (typeof accountOpeners)[number];

@@ -182,6 +182,6 @@ describe('the store of deploy/compose.yaml', function () {
       () => 'nothing',
       (error: Error) => error.message,
     );
-    expect(said).to.contain('The key of the service has the id of the root key of the store');
+    expect(errorOutput).to.contain('The key of the service has the id of the root key of the store');
   });
 });

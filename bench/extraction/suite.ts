@@ -21,7 +21,7 @@ export async function benchExtraction(selection: readonly string[]): Promise<voi
   const all = judged.map(({ judgement }) => judgement);
   process.stdout.write(`${figuresOf('extraction', all)}\n`);
   // Only the figures of the whole set are saved.
-  if (goldKinds.every((kind) => wanted.includes(kind))) {
+  if (goldKinds.every((kind) => selection.includes(kind))) {
     const figures = countsOf(all).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]));
     recordLine('extraction', Object.fromEntries(figures));
   }

@@ -5,7 +5,7 @@ import { Administrator } from './administrator.ts';
 
 @Entity('administrator_sessions')
 export class AdministratorSession {
-  /** SHA-256 of the token. The token itself is stored nowhere. */
+  /** SHA-256 of the token. The token itself is not stored. */
   @PrimaryColumn({ type: 'bytea' })
   tokenHash: Buffer;
 

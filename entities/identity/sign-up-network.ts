@@ -1,4 +1,4 @@
-/** The network of a sign-up, as a hash for one hour. One network gets only a share of a club's pending sign-ups (DEC-62). */
+/** The network of a sign-up, as a hash that is kept for an hour. It limits one network's part of a club's pending sign-ups (DEC-62). */
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { Club } from '../clubs/club.ts';

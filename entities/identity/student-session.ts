@@ -5,7 +5,7 @@ import { Student } from './student.ts';
 
 @Entity('student_sessions')
 export class StudentSession {
-  /** SHA-256 of the token. The token itself is stored nowhere. */
+  /** SHA-256 of the token. The token itself is not stored. */
   @PrimaryColumn({ type: 'bytea' })
   tokenHash: Buffer;
 

@@ -5,7 +5,7 @@ import { Club } from '../clubs/club.ts';
 import { oneOf } from '../one-of.ts';
 import { accountOpeners, type AccountOpener } from './values.ts';
 
-/** The name of a removed student in records for administrators. It is part of the contract and therefore not translated. */
+/** The name of a removed student in records that administrators read. The contract has this value, so it is not translated. */
 export const removedStudentName = 'Removed student';
 
 @Entity('students')
@@ -37,7 +37,7 @@ export class Student {
   @Column({ type: 'text' })
   name: string;
 
-  /** The folded name (docs/adr/0061-search-in-every-script.md); null if it equals the lower-case name. A trigger writes it. */
+  /** The folded spelling of the name (docs/adr/0061-search-in-every-script.md), if it differs from the lower-case name. A trigger writes it. */
   @Column({ type: 'text', nullable: true, select: false, insert: false, update: false })
   nameFolded: string | null;
 
@@ -46,8 +46,8 @@ export class Student {
   email: string | null;
 
   /**
-   * Keyed hash of the e-mail, so that Postgres can compare it with suppressions; null once the student is removed. It is also null for a
-   * while if the e-mail was written without it: a trigger deletes the old hash, and upkeep fills in the new one.
+   * Keyed hash of the e-mail, so that Postgres can compare it with suppressions. Null after the student was removed, and for a while if the
+   * e-mail was written without it: a trigger deletes the old hash, and upkeep fills in the new one.
    */
   @Column({ type: 'bytea', nullable: true })
   emailKey: Buffer | null;
@@ -60,8 +60,8 @@ export class Student {
   verifiedAt: Date | null;
 
   /**
-   * The opener of the account. A sign-up counts as a student and stays only after its confirmation (DEC-62). So mails go only to confirmed
-   * students and to accounts that no sign-up opened.
+   * A sign-up counts as a student, and stays, only after it is confirmed (DEC-62). So the service may write to an account that is confirmed,
+   * or was not opened by a sign-up.
    */
   @Column({ type: 'text', default: 'club' })
   openedBy: AccountOpener;
@@ -70,11 +70,11 @@ export class Student {
   @Column({ type: 'text', nullable: true })
   language: string | null;
 
-  /** The object key of the student's picture, from the one file that is ready as it (MED-28). Null without a picture. */
+  /** The store's key of the student's one ready picture (MED-28). Null without a picture. */
   @Column({ type: 'text', nullable: true })
   avatarKey: string | null;
 
-  /** The sum of the student's awards; may be negative. */
+  /** The sum of the student's awards. May be negative. */
   @Column({ type: 'bigint', default: 0 })
   points: string;
 

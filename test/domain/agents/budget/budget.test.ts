@@ -154,7 +154,7 @@ describe('AI budget of a club and month', () => {
     expect(await settle(['abandoned'])).to.deep.equal({ questions: 2, complete: 2, ...tokens });
   });
 
-  it('of a club that does not exist is none: the caller has not looked', async () => {
+  it('throws for a club that does not exist', async () => {
     const clubId = newId();
     const failure = await standing({ ...asker, clubId }).catch((error: unknown) => error);
     expect(String(failure)).to.equal(`Error: There is no club ${clubId}`);

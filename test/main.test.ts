@@ -15,19 +15,20 @@ const run = (args: readonly string[]) => {
 };
 
 const list = `Say what to run:
-  migrate  brings the database to the newest schema, and ends
-  setup    gives Temporal namespace, search attributes and schedules, and the role in Postgres its limits; and ends
-  doctor   tries every connection, says what to do where one will not serve, and ends
-  api      serves the API until it is asked to stop
-  reseal   seals anew, under MASTER_KEY, what is sealed under a key of MASTER_KEYS_OLD, and ends
-  amounts  lists purchases whose stored amount may be wrong, changes nothing, and ends
-  worker   works until it is asked to stop
-  promote  makes this build the current one, once its workers poll all task queues, and ends
+  migrate                  brings the database to the newest schema, and ends
+  setup                    gives Temporal namespace, search attributes and schedules, and the role in Postgres its limits; and ends
+  doctor                   tries every connection, says what to do where one will not serve, and ends
+  api                      serves the API until it is asked to stop
+  reseal                   seals anew, under MASTER_KEY, what is sealed under a key of MASTER_KEYS_OLD, and ends
+  amounts                  lists purchases whose stored amount may be wrong, changes nothing, and ends
+  reconcile-add-ons SINCE  writes again the paid add-ons since a time that a failover lost, such as since 2026-03-01T00:00:00Z, and ends
+  worker                   works until it is asked to stop
+  promote                  makes this build the current one, once its workers poll all task queues, and ends
 `;
 
 describe('main', () => {
   it('lists the commands, with exit code 2, when it is told none, an unknown one, or more than one', async () => {
-    await eachCase([[], ['serve'], ['toString'], ['migrate', 'api']], (args) =>
+    await eachCase([[], ['serve'], ['toString'], ['migrate', 'api'], ['reconcile-add-ons']], (args) =>
       expect(run(args)).to.deep.equal({ status: 2, stdout: '', stderr: list }),
     );
   });
@@ -37,5 +38,13 @@ describe('main', () => {
     expect({ status, stdout }).to.deep.equal({ status: 1, stdout: '' });
     const begin = 'Migration failed: The configuration has 6 mistake(s):\n  - DATABASE_URL is missing\n';
     expect(stderr.slice(0, begin.length)).to.equal(begin);
+  });
+
+  it('refuses a time that it cannot read, with exit code 1', () => {
+    expect(run(['reconcile-add-ons', 'yesterday'])).to.deep.equal({
+      status: 1,
+      stdout: '',
+      stderr: 'Not reconciled: yesterday is no time; write one such as 2026-03-01T00:00:00Z\n',
+    });
   });
 });

@@ -5,7 +5,7 @@ export interface ForeignUses {
   reason: string;
 }
 
-export interface ForeignUsesOfContext {
+interface ForeignUsesOfContext {
   reads?: readonly ForeignUses[];
   writes?: readonly ForeignUses[];
 }

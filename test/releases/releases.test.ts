@@ -30,6 +30,7 @@ const intended: Readonly<Record<string, string>> = {
   'asked now: post /webhooks/ses/{token} body text/plain x-max-bytes 262144': noticeBound,
   'asked now: post /webhooks/{platform}/{token} body application/json x-max-bytes 262144': noticeBound,
   'checkCampaign /answer/data/html_bytes': mailDirection,
+  'checkCampaign /answer/data/warnings/0/message': 'the warning has plainer words; its code is the same',
   'previewCampaign /answer/data/html': mailDirection,
   'previewCampaign /answer/data/html_bytes': mailDirection,
   'previewContrastingCopies /answer/data/previews/0/html_bytes': mailDirection,

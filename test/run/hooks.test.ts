@@ -49,6 +49,6 @@ describe('test/run/hooks', () => {
   it('gives a unit test no stack', () => {
     const stack = path.join(projectDirectory, 'test', 'toolkit', 'stack', 'stack.ts');
     const { stdout } = run(`import { testStack } from '${stack}'; it('asks', () => testStack());`);
-    expect(stdout).to.include('This run has no stack');
+    expect(stdout).to.include('This run of unit tests has no stack');
   });
 });

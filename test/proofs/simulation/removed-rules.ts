@@ -26,7 +26,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   'fence-of-rows': {
     rule: 'ENG-2: a record counts only under the fence of its claim',
     file: 'platform/engine/lease.ts',
-    changes: [['const held = { ...rule.open, id, fence }', 'const held = { ...rule.open, id }']],
+    changes: [['const criteria = { ...rule.open, id, fence }', 'const criteria = { ...rule.open, id }']],
     engine: 'mails',
   },
   'lease-of-deliveries': {
@@ -261,7 +261,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   'completions-woken': {
     rule: 'ENG-3: who asks for the completions of a course wakes their run',
     file: 'domain/watches/completions.ts',
-    changes: [["await wake(tx, 'courseCompletion', begun, now);", '']],
+    changes: [["await wake(tx, 'courseCompletion', startedPasses, now);", '']],
     engine: 'course-completions',
   },
   'who-left-stays-out': {
@@ -344,7 +344,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   'digest-woken': {
     rule: 'ENG-3: who begins the digest of a date wakes its run',
     file: 'domain/community/digests/beginning.ts',
-    changes: [["await wake(tx, 'spaceDigest', begun, now);", '']],
+    changes: [["await wake(tx, 'spaceDigest', startedDigests, now);", '']],
     engine: 'digests',
   },
   'digest-waits-for-removals': {
@@ -356,7 +356,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   'student-before-session': {
     rule: 'ENG-6: who tells of a session holds its student first, as a removal does',
     file: 'domain/mentorships/telling.ts',
-    changes: [['    await holdStudent(tx, id);', '    void holdStudent;']],
+    changes: [['    await lockStudentOf(tx, id);', '    void lockStudentOf;']],
     engine: 'mentorships',
   },
   'one-winner-of-an-hour': {

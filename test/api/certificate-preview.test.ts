@@ -77,9 +77,9 @@ describe('GET /v1/clubs/{clubId}/branding/certificate/{language}', function () {
 
   it('503 busy for an administrator who asks for many at the same time; certificates are printed meanwhile', async () => {
     const club = await buildClub();
-    const answers = await Promise.all(Array.from({ length: 12 }, () => preview(club, 'en')));
-    const statuses = answers.map(({ status }) => status);
-    expect(statuses.filter((status) => status === 200).length).to.be.within(2, 6);
-    expect(statuses.filter((status) => status !== 200 && status !== 503)).to.deep.equal([]);
+    const answers = await Promise.all(Array.from({ length: 30 }, () => preview(club, 'en')));
+    const counts = Object.groupBy(answers, ({ status }) => String(status));
+    expect(Object.keys(counts)).to.have.members(['200', '503']);
+    expect(counts['200']?.length, 'the two that may wait are printed').to.be.at.least(2);
   });
 });

@@ -14,7 +14,7 @@ type Preview = RecordOf<'CampaignPreviewPage'>;
 
 const style = readFileSync(new URL('preview.css', import.meta.url), 'utf8');
 
-/** What the page and the e-mail may do: links open in new pages. Neither can run a script, send a form or have an origin. */
+/** The permissions of the page and the e-mail: links open in new pages. Neither can run a script, send a form or have an origin. */
 const sandbox = 'allow-popups allow-popups-to-escape-sandbox';
 
 /** The origins of an e-mail's images. Its author can choose none of these addresses. */

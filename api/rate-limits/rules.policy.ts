@@ -23,7 +23,7 @@ export interface Rule extends Budget {
   /** In the form of the contract: `{parameter}` matches one segment, a final `*` matches any segments or none. */
   readonly path: string;
   /**
-   * What happens while the counters are unreachable: the call passes, is counted in its process by a small limit, or gets `503
+   * The rule while the counters are unreachable: the call passes, is counted in its process by a small limit, or gets `503
    * rate_limit_unavailable`.
    */
   readonly whenDown: 'pass' | 'local' | 'refuse';

@@ -13,7 +13,7 @@ import {
 import { traitsOf } from './error-codes.ts';
 import { completeResponses } from './responses.ts';
 
-/** What redocly hands to a visitor. */
+/** The argument that redocly passes to a visitor. */
 interface Context {
   readonly location: Location;
   resolve(entry: ParameterObject | Reference): { readonly node?: ParameterObject };

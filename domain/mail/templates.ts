@@ -6,7 +6,7 @@ import type { Priority } from '../../entities/facts/values.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import type { TokenPurpose } from '../../entities/mail/values.ts';
 
-/** What a text may name. `link` and `code` lead on: a mail without them would be of no use. */
+/** The variables of a text. A mail without its `link` or its `code` would be useless, so a text must name them. */
 export type MailVariable =
   | 'name'
   | 'club'

@@ -32,7 +32,7 @@ interface MovedRendition {
   mime: string;
 }
 
-/** The file as the claim finds it: only what is still so may be switched. */
+/** The file as it was at the claim. After the copy, its row changes only if these values are still the same. */
 interface MovedFile {
   objectKey: string;
   fileName: string | null;

@@ -399,7 +399,7 @@ describe('answer streams', () => {
       });
     });
 
-    it('a stream beyond the limit of the process, whoever holds them; a refused question takes no permit', async () => {
+    it('a stream more than the process allows, also in another club; a refused question takes no permit', async () => {
       await withApi({ env: { STREAMS_PER_PROCESS: '1' } }, async (base) => {
         const other = askingOf(classroom.asked, await buildLearner(classroom.asked), base);
         const unknown = { conversation_id: newId() };

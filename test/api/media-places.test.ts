@@ -101,7 +101,7 @@ describe('places that use files of the library', () => {
       );
     });
 
-    it('show their files in order, with addresses that work, to students who see the lesson alone', async () => {
+    it('show their files in order, with working addresses, only to students who can see the lesson', async () => {
       const [one, two, gone] = [await image(), await image(), await image()];
       const [lesson] = course.lessons;
       await call('PATCH', `/lessons/${lesson?.id}`, { content: named(two.id, gone.id, one.id, two.id) });

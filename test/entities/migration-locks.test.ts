@@ -5,7 +5,7 @@ import { migrate } from '../../commands/migrate.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { scratchDatabase } from '../toolkit/stack/database.ts';
 
-/** Wants all of a table for a moment, as most that expand do. */
+/** Needs an exclusive lock on the table for a moment, like most migrations that only add. */
 class AddsPlace1799000000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query('ALTER TABLE clubs ADD place integer');

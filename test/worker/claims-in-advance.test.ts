@@ -42,8 +42,8 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
   const fannedOut = async (count = 1, on = db): Promise<DeliveryRun[]> => {
     const facts = Array.from({ length: count }, () => fact());
     const { localPermits } = permits;
-    const told = await fanOutFacts(on, facts, new Date(), { ...(localPermits && { localPermits }) });
-    return told.flatMap((one) => [...startsOf(one)]);
+    const results = await fanOutFacts(on, facts, new Date(), { ...(localPermits && { localPermits }) });
+    return results.flatMap((result) => [...startsOf(result)]);
   };
   const one = async (): Promise<DeliveryRun> => {
     const [run] = await fannedOut();

@@ -7,7 +7,7 @@ export async function mjmlToHtml(mjml: string): Promise<string> {
   // No fonts: each would be fetched from a third party by everybody who opens the mail.
   const { html, errors } = await mjml2html(mjml, { validationLevel: 'soft', fonts: {}, keepComments: true });
   if (errors.length > 0) throw new Error('the compiler of e-mails refused its own input');
-  // The compiler knows no text that begins where its language begins. Outlook knows none either, and takes the cells' `align`.
+  // The compiler does not accept `text-align: start`, so it is inserted here. Outlook ignores it, and uses the cells' `align`.
   return html
     .replaceAll(/text-align:(?:left|right)/g, 'text-align:start')
     .replaceAll(/\n\s*\n+/g, '\n')

@@ -74,23 +74,23 @@ export async function transcribeFile(
   await deps.failpoint('speech_claimed');
   let progress = 'begins';
   const tell = (words: string) => (progress = words);
-  const held = holdLease(db, MediaTranscription, claim, {
+  const heldLease = holdLease(db, MediaTranscription, claim, {
     seconds: leaseMs / 1_000,
     everyMs: renewalMs,
     onRenewal: () => beat(progress),
     stop,
   });
   try {
-    await workOn(deps, claim, { signal: held.signal, tell, now: new Date(now) });
+    await workOn(deps, claim, { signal: heldLease.signal, tell, now: new Date(now) });
     await deps.failpoint('speech_recorded');
   } catch (error) {
-    if (error instanceof LeaseLost || held.signal.aborted) await giveBack(db, claim, new Date(now), 0);
+    if (error instanceof LeaseLost || heldLease.signal.aborted) await giveBack(db, claim, new Date(now), 0);
     else {
       deps.onFault(error);
       await giveBack(db, claim, new Date(now + transcriptionRules.faultWaitMs), 1);
     }
   } finally {
-    held.release();
+    heldLease.release();
   }
   const next = await readState(db, mediaId, now);
   if (next.done) deps.onOutcome(next.outcome);
@@ -148,7 +148,7 @@ interface MadeSubtitles {
 
 /**
  * Stores the object, then the row. Until the row names the object, it is left to be erased, so nothing stays if the process dies
- * between. A track that somebody has uploaded meanwhile stays. If the file has another content meanwhile (MED-18), it begins anew.
+ * between. A track that a member uploads in the meantime stays. If the content of the file changes (MED-18), the transcription starts again.
  * @throws LeaseLost
  */
 async function record(

@@ -53,18 +53,18 @@ export async function fanOutFacts(
   now: Date,
   { lane, localPermits, neededByOthers = new Set() }: FanOutOptions = {},
 ): Promise<FactResult<DeliveryRun>[]> {
-  const wanted = await factsWithSubscribers(db, facts);
-  if (wanted.length > 0) await lane?.ready();
-  const [first] = wanted;
+  const subscribedFacts = await factsWithSubscribers(db, facts);
+  if (subscribedFacts.length > 0) await lane?.ready();
+  const [first] = subscribedFacts;
   const lanes = { ...(lane && { lane }), ...(localPermits && { localPermits }) };
   const fannedOut = await withFirstAttempts(lanes, async (attempts) => {
     const context = { now, attempts, ...(lane && { neededByOthers }) };
     if (facts.length === 1 && first) return new Map([[first.id, await fanOutAlone(db, first, context)]]);
-    return fanOutTogether(db, wanted, context);
+    return fanOutTogether(db, subscribedFacts, context);
   });
-  const isWanted = new Set(wanted.map(({ id }) => id));
+  const subscribedIds = new Set(subscribedFacts.map(({ id }) => id));
   return facts.map((fact) => {
-    if (!isWanted.has(fact.id)) return { kind: 'consumed', runs: [] };
+    if (!subscribedIds.has(fact.id)) return { kind: 'consumed', runs: [] };
     const result = fannedOut.get(fact.id);
     if (!result) return { kind: 'blocked' };
     if (result.isRemoved) return { kind: 'removed' };

@@ -57,7 +57,7 @@ export interface Ffmpeg {
   readonly isThere: boolean | undefined;
   /**
    * Checks whether an ffmpeg here can create renditions. A working program is checked again only after its file has changed.
-   * @param options.anew checks in any case, for example after a failure
+   * @param options.anew ignores the result of an earlier check, for example after a failure
    */
   look(options?: { anew: boolean }): Promise<boolean>;
 }

@@ -273,7 +273,7 @@ describe('record of a webhook attempt', () => {
       });
     });
 
-    it('is called to admit another when what it has admitted fails by an attempt from before the arming', async () => {
+    it('is called to admit another delivery if an attempt from before the arming of the breaker fails', async () => {
       const claim = await claimed(delivery, now);
       await probing(delivery);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), called: true });

@@ -8,7 +8,7 @@ import { subtitlePlaceholders } from './domain/media/transcriptions/speech.ts';
 import { pricedModels } from './domain/agents/prompt/prices.policy.ts';
 import { plans } from './domain/billing/plans.policy.ts';
 import { planNames } from './entities/billing/values.ts';
-import { ocrPlaceholders } from './platform/infra/ocr-program.ts';
+import { ocrPlaceholders } from './platform/infra/programs/ocr-program.ts';
 import { usualFfmpeg } from './platform/infra/video/ffmpeg.ts';
 import { taskQueues } from './platform/engine/workflow-types.ts';
 import { Secret } from './platform/core/secret.ts';

@@ -32,7 +32,7 @@ import { attemptDelivery, type DeliveryDeps } from '../domain/webhooks/attempts/
 import { tendGate } from '../domain/webhooks/queues/gate.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { WorkflowType } from '../platform/engine/workflow-types.ts';
-import type { ObjectStore } from '../platform/infra/object-store.ts';
+import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import { agentAnswerActivities } from './agent-answer.ts';
 import { retentionActivities } from './retention.ts';
 import { activityOf, heartbeating, restingAfter, timeOfStep } from './step.ts';

@@ -6,7 +6,7 @@ import { findLivingSessions } from '../domain/identity/sessions.ts';
 import { fullFor } from '../platform/core/fair-places.policy.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
-import { sha256 } from '../platform/infra/vault.ts';
+import { sha256 } from '../platform/infra/keys/vault.ts';
 import { eventStreamsRefused } from './metrics.ts';
 import type { Caller } from './operation.ts';
 import { RefusalToPerson } from '../domain/language/refusal.ts';

@@ -7,7 +7,7 @@ import type { NewClubs } from '../domain/clubs/organizations.ts';
 import type { Role } from '../entities/clubs/values.ts';
 import type { Id } from '../platform/core/ids.ts';
 import type { Queries } from '../platform/infra/postgres/database.ts';
-import type { ObjectStore } from '../platform/infra/object-store.ts';
+import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import type { AddressedDeps } from '../domain/deps.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
 import type { EveryMediaUsePlace } from '../domain/media/places.ts';

@@ -15,8 +15,8 @@ import { migrate } from '../commands/migrate.ts';
 import type { Id } from '../platform/core/ids.ts';
 import { workflowIdOf } from '../platform/engine/workflow-types.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
-import type { HandedMessage } from '../platform/infra/smtp-hand-over.ts';
-import { createVault } from '../platform/infra/vault.ts';
+import type { HandedMessage } from '../platform/infra/smtp/smtp-hand-over.ts';
+import { createVault } from '../platform/infra/keys/vault.ts';
 import { sendBare } from './campaigns/bare.ts';
 import { measureEvents } from './campaigns/events.ts';
 import {

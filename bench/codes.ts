@@ -1,11 +1,11 @@
 /** Sign-in codes of students: a mailbox on this machine, and the time until a code's mail arrives there. */
 import type { AddressInfo } from 'node:net';
 import { mailboxSmtp } from '../dev/mailbox/smtp.ts';
-import { host } from '../dev/ports.ts';
+import { host } from '../dev/stack/ports.ts';
 import { requestMail } from '../domain/mail/requests.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
-import type { Vault } from '../platform/infra/vault.ts';
+import type { Vault } from '../platform/infra/keys/vault.ts';
 import { waitUntil } from './support.ts';
 import { steadily, times } from './webhooks/pace.ts';
 

@@ -13,7 +13,7 @@ import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { Secret } from '../platform/core/secret.ts';
-import { createObjectStore } from '../platform/infra/object-store.ts';
+import { createObjectStore } from '../platform/infra/store/object-store.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { addClub } from './clubs.ts';
 import { indexesOf } from './reads-plans.ts';

@@ -3,7 +3,7 @@ import { listEnrollments } from '../domain/access/enrollments/listing.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import { listStudents } from '../domain/identity/students.ts';
 import { listCertificates } from '../domain/learning/certificates/reads.ts';
-import type { ObjectStore } from '../platform/infra/object-store.ts';
+import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import { loadClub, nthStudent, seedClub, type Club } from './reads-load.ts';
 import { onTwoSizes, type Read as ReadOf } from './two-sizes.ts';
 

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { allocatorSettings } from '../dev/allocator.ts';
-import { describeExit, startChild, type Child } from '../dev/children.ts';
-import { freePorts } from '../dev/ports.ts';
+import { allocatorSettings } from '../dev/stack/allocator.ts';
+import { describeExit, startChild, type Child } from '../dev/stack/children.ts';
+import { freePorts } from '../dev/stack/ports.ts';
 import { projectDirectory, scriptArguments, typescriptArguments } from '../dev/project.ts';
-import { until } from '../dev/readiness.ts';
-import { startStack, type PartName, type Stack } from '../dev/stack.ts';
+import { until } from '../dev/stack/readiness.ts';
+import { startStack, type PartName, type Stack } from '../dev/stack/stack.ts';
 import { recordLine } from './figures.ts';
 
 export interface Bench {

@@ -6,14 +6,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../config.ts';
-import { host } from '../dev/ports.ts';
+import { host } from '../dev/stack/ports.ts';
 import { requestMail } from '../domain/mail/requests.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { createNotifier } from '../platform/infra/postgres/notifications.ts';
-import { createVault, type Vault } from '../platform/infra/vault.ts';
+import { createVault, type Vault } from '../platform/infra/keys/vault.ts';
 import { askProduct } from './agents/asking.ts';
 import { modelServerAt } from './agents/model-server.ts';
 import { addClub, pick, type BenchStudent } from './agents/scene.ts';

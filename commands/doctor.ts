@@ -4,22 +4,22 @@
  */
 import { readConfig, type Config } from '../config.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
-import { bucketMistakes } from '../platform/infra/bucket-checks.ts';
+import { bucketMistakes } from '../platform/infra/store/bucket-checks.ts';
 import { describeError } from '../platform/infra/describe-error.ts';
 import { keyMistakes } from '../platform/infra/keys/open-vault.ts';
-import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
+import { databaseMistakes } from '../platform/infra/postgres/checks/start-checks.ts';
 import type { TaskQueue } from '../platform/engine/workflow-types.ts';
 import { runOnce } from '../platform/infra/process.ts';
-import { publicFilesMistakes } from '../platform/infra/public-files-check.ts';
-import { smtpMistakes } from '../platform/infra/smtp.ts';
+import { publicFilesMistakes } from '../platform/infra/store/public-files-check.ts';
+import { smtpMistakes } from '../platform/infra/smtp/smtp.ts';
 import { ffmpegAt, usualFfmpeg } from '../platform/infra/video/ffmpeg.ts';
 import { allOcrLanguages } from '../domain/knowledge/indexing/ocr.policy.ts';
 import { flawOfCommand } from '../domain/media/transcriptions/trial.ts';
-import { ocrProgramAt } from '../platform/infra/ocr-program.ts';
+import { ocrProgramAt } from '../platform/infra/programs/ocr-program.ts';
 import { lookForFairness } from '../worker/temporal/fairness.ts';
 import { engineMistakes } from '../worker/temporal/start-checks.ts';
 import { connectCommand, connectWorkers } from '../worker/temporal/connection.ts';
-import { compareZones, mistakesIn, remarksOn } from '../platform/infra/postgres/time-zones.ts';
+import { compareZones, mistakesIn, remarksOn } from '../platform/infra/postgres/checks/time-zones.ts';
 
 interface Check {
   /** What is looked at. */

@@ -1,9 +1,9 @@
 /** `node dist/main.js migrate` brings the database to the newest schema. Several processes may call it at the same time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../config.ts';
-import { untilMayContract } from '../platform/infra/postgres/contractions.ts';
-import { withClient } from '../platform/infra/postgres/role-limits.ts';
-import { listeningMistakes, unusable } from '../platform/infra/postgres/start-checks.ts';
+import { untilMayContract } from '../platform/infra/postgres/checks/contractions.ts';
+import { withClient } from '../platform/infra/postgres/checks/role-limits.ts';
+import { listeningMistakes, unusable } from '../platform/infra/postgres/checks/start-checks.ts';
 import { runOnce, throwMistakes } from '../platform/infra/process.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
 import { isLockTimeout } from '../platform/infra/postgres/database.ts';

@@ -8,7 +8,7 @@ import { reseal, type ResealOptions } from '../platform/infra/keys/reseal.ts';
 import { sealedColumns } from '../platform/infra/keys/sealed-columns.ts';
 import { Database } from '../platform/infra/postgres/database.ts';
 import { openDatabase, runOnce } from '../platform/infra/process.ts';
-import { createVault } from '../platform/infra/vault.ts';
+import { createVault } from '../platform/infra/keys/vault.ts';
 
 /** The most unreadable rows that are named. */
 const rowsNamed = 1_000;

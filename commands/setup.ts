@@ -5,8 +5,8 @@
 import { readConfig } from '../config.ts';
 import type { DatabaseSettings } from '../entities/data-source.ts';
 import { StartProblem } from '../platform/core/start-problem.ts';
-import { limitRole } from '../platform/infra/postgres/role-limits.ts';
-import { unusable } from '../platform/infra/postgres/start-checks.ts';
+import { limitRole } from '../platform/infra/postgres/checks/role-limits.ts';
+import { unusable } from '../platform/infra/postgres/checks/start-checks.ts';
 import { runOnce } from '../platform/infra/process.ts';
 import { connectCommand } from '../worker/temporal/connection.ts';
 import { setUp, type Say } from '../worker/temporal/namespace.ts';

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { DefaultLogger } from '@temporalio/worker';
 import type { Build } from '../platform/infra/build.ts';
 import { writeWorkflowBundle } from '../worker/temporal/workflow-bundle.ts';
-import { runCommand } from './commands.ts';
+import { runCommand } from './stack/commands.ts';
 import { Problem, runScript, say } from './problem.ts';
 import { projectDirectory } from './project.ts';
 

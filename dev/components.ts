@@ -5,7 +5,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Environment } from '../config.ts';
-import { lookUp } from '../platform/infra/programs.ts';
+import { lookUp } from '../platform/infra/programs/programs.ts';
 import { cacheDirectory, install } from './components/cache.ts';
 import { type Component, components } from './components/catalogue.ts';
 import { messageOf, Problem, runScript, say } from './problem.ts';

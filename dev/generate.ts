@@ -8,19 +8,19 @@ import { generatedFiles, placeOf } from '../contract/generate.ts';
 import type { ContractDocument } from '../contract/openapi.ts';
 import { catalogues } from '../domain/language/languages.ts';
 import { rulesFile } from './alerts/rules-file.ts';
-import { automationsPage } from './automations-page.ts';
-import { boundSections } from './bounds.ts';
-import { argumentTypes, catalogueProblems, unusedKeys } from './catalogues.ts';
-import { boundsPage } from './bounds-page.ts';
-import { certificateLetters, certificateLettersFile } from './certificate-letters.ts';
-import { chartFiles } from './chart-files.ts';
-import { configurationPage, environmentExample } from './configuration-page.ts';
+import { automationsPage } from './generators/automations-page.ts';
+import { boundSections } from './generators/bounds.ts';
+import { argumentTypes, catalogueProblems, unusedKeys } from './generators/catalogues.ts';
+import { boundsPage } from './generators/bounds-page.ts';
+import { certificateLetters, certificateLettersFile } from './generators/certificate-letters.ts';
+import { chartFiles } from './generators/chart-files.ts';
+import { configurationPage, environmentExample } from './generators/configuration-page.ts';
 import { dashboardFiles } from './dashboards/files.ts';
-import { allSuiteFigures, figuresPage, proofsPage } from './figures-page.ts';
-import { importsPage, productImports } from './import-graph.ts';
+import { allSuiteFigures, figuresPage, proofsPage } from './generators/figures-page.ts';
+import { importsPage, productImports } from './generators/import-graph.ts';
 import { projectDirectory } from './project.ts';
-import { errorCodesPage, metricsPage } from './reference-pages.ts';
-import { workflowsPage } from './workflows-page.ts';
+import { errorCodesPage, metricsPage } from './generators/reference-pages.ts';
+import { workflowsPage } from './generators/workflows-page.ts';
 
 /** @returns the text of every generated file, by its path; `.gitattributes` names all of them */
 async function generatedTexts(): Promise<ReadonlyMap<string, string>> {

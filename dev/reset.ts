@@ -1,7 +1,7 @@
 /** `npm run reset`: removes the data of the development stack, so that the next `npm start` begins without data. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { lockHolder } from './lock.ts';
+import { lockHolder } from './stack/lock.ts';
 import { Problem, runScript, say } from './problem.ts';
 import { dataDirectory } from './project.ts';
 import { removeDataElsewhere } from './stack/postgres-place.ts';

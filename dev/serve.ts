@@ -4,7 +4,7 @@ import path from 'node:path';
 import { interruption } from './interruption.ts';
 import { runScript, say } from './problem.ts';
 import { dataDirectory } from './project.ts';
-import { startStack } from './stack.ts';
+import { startStack } from './stack/stack.ts';
 
 /** The message to `npm start`, its parent process, when everything is up. */
 export interface StackIsUp {

@@ -5,19 +5,19 @@
  */
 import path from 'node:path';
 import { startArguments, type StartArguments } from './arguments.ts';
-import { authorityIn } from './certificates.ts';
-import { allocatorSettings } from './allocator.ts';
-import { type Child, describeExit, startChild } from './children.ts';
-import { runCommand } from './commands.ts';
+import { authorityIn } from './stack/certificates.ts';
+import { allocatorSettings } from './stack/allocator.ts';
+import { type Child, describeExit, startChild } from './stack/children.ts';
+import { runCommand } from './stack/commands.ts';
 import { locate } from './components.ts';
 import { components } from './components/catalogue.ts';
 import { interruption } from './interruption.ts';
-import { ensurePortsAreFree, host, portsFromEnvironment } from './ports.ts';
+import { ensurePortsAreFree, host, portsFromEnvironment } from './stack/ports.ts';
 import { messageOf, Problem, runScript, say } from './problem.ts';
 import { dataDirectory, projectDirectory, scriptArguments } from './project.ts';
-import { untilOk } from './readiness.ts';
+import { untilOk } from './stack/readiness.ts';
 import type { StackIsUp } from './serve.ts';
-import { runTour } from './tour.ts';
+import { runTour } from './tour/tour.ts';
 import { tourWordsIn } from './tour/words/words.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 /** What each context does where something concerns all of them: a student's removal, a new e-mail address, retention, facts. */
 import type { Database, Transaction } from '../platform/infra/postgres/database.ts';
-import type { ObjectStore } from '../platform/infra/object-store.ts';
-import type { Vault } from '../platform/infra/vault.ts';
+import type { ObjectStore } from '../platform/infra/store/object-store.ts';
+import type { Vault } from '../platform/infra/keys/vault.ts';
 import { rollUpListTallies } from '../platform/infra/postgres/lists/counts.ts';
 import { mediaUseKinds, type MediaUseKind } from '../entities/media/values.ts';
 import { mailTemplateNames, type MailTemplate } from '../entities/mail/values.ts';

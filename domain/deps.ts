@@ -1,7 +1,7 @@
 /** The dependencies of domain functions: what they need of their process, besides their arguments. */
-import type { ObjectStore } from '../platform/infra/object-store.ts';
+import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
-import type { Vault } from '../platform/infra/vault.ts';
+import type { Vault } from '../platform/infra/keys/vault.ts';
 
 /** For commands that need Postgres alone. */
 export interface DatabaseDeps {

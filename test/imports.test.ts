@@ -1,6 +1,6 @@
-/** Folders import in one direction (dev/import-graph.ts has the order). */
+/** Folders import in one direction (dev/generators/import-graph.ts has the order). */
 import { expect } from 'chai';
-import { arrowsOf, importsOf, mutualPairs, nameOf, productImports, unitOf } from '../dev/import-graph.ts';
+import { arrowsOf, importsOf, mutualPairs, nameOf, productImports, unitOf } from '../dev/generators/import-graph.ts';
 import { projectDirectory } from '../dev/project.ts';
 
 describe('imports between folders', () => {

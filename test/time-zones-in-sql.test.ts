@@ -10,7 +10,7 @@ import { projectDirectory } from '../dev/project.ts';
 const searched = '{activities,api,contract,domain,entities,platform,worker,workflows,dev}/**/*.ts';
 const exempt = [
   'entities/migrations/', // have run
-  'platform/infra/postgres/time-zones.ts', // compares both
+  'platform/infra/postgres/checks/time-zones.ts', // compares both
 ];
 
 /** What computes by a zone, or by that of the session. */

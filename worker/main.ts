@@ -6,7 +6,7 @@ import { taskQueues } from '../platform/engine/workflow-types.ts';
 import { build as ownBuild, type Build } from '../platform/infra/build.ts';
 import { keyMistakes } from '../platform/infra/keys/open-vault.ts';
 import { forClub } from '../platform/infra/postgres/shared-pool.ts';
-import { databaseMistakes } from '../platform/infra/postgres/start-checks.ts';
+import { databaseMistakes } from '../platform/infra/postgres/checks/start-checks.ts';
 import { createLogger, createProcessLogger, runProcess, throwMistakes } from '../platform/infra/process.ts';
 import { activityInterceptors } from './activities/activity-interceptors.ts';
 import { failpointFrom } from './failpoints.ts';

@@ -6,10 +6,10 @@ import { downloadsPath, openDownload, readArchive, type Archive } from '../../do
 import { askedPart, type AskedPart } from '../../domain/repositories/ranges.policy.ts';
 import { readDownloadToken, type DownloadToken } from '../../domain/repositories/tokens.ts';
 import { DomainError } from '../../platform/core/errors.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { forClub } from '../../platform/infra/postgres/shared-pool.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import type { ApiDeps, Context, Middleware } from '../middleware/context.ts';
 import { admitDownload, admitRefused } from '../rate-limits/admission.ts';
 import { ipOf } from '../middleware/client-ip.ts';

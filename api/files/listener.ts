@@ -5,7 +5,7 @@ import { directUrlOf } from '../../entities/data-source.ts';
 import { noticeUpload } from '../../domain/media/completion.ts';
 import { createUploadLocks } from '../../domain/media/uploads/locks.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
-import { clientConfig } from '../../platform/infra/object-store.ts';
+import { clientConfig } from '../../platform/infra/store/object-store.ts';
 import { drain, listen } from '../listening.ts';
 import type { ApiDeps } from '../middleware/context.ts';
 import { serveReadable } from '../readable-requests.ts';

@@ -6,7 +6,7 @@ import { maxBytes } from '../../domain/media/media.policy.ts';
 import { UploadLocked } from '../../domain/media/uploads/locks.ts';
 import { declareLength, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Context } from '../middleware/context.ts';
 import type { UploadServerDeps } from './upload-server.ts';
 

@@ -8,7 +8,7 @@ import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
-import { PartStore } from '../../platform/infra/part-store.ts';
+import { PartStore } from '../../platform/infra/store/part-store.ts';
 
 /** The time for which a holder that was asked to stop may continue; the received bytes are stored. 0 would mean three seconds. */
 const letGoMs = 1;

@@ -6,7 +6,7 @@ import { readUploadToken } from '../../domain/media/uploads/tokens.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { forClub } from '../../platform/infra/postgres/shared-pool.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import type { ApiDeps, Context, Middleware } from '../middleware/context.ts';
 import { admitRefused, admitUpload } from '../rate-limits/admission.ts';
 import { ipOf } from '../middleware/client-ip.ts';

@@ -1,7 +1,7 @@
 /** One question and its streamed answer, through the product and from the bare SDK, with the arrival time of each piece. */
 import type Anthropic from '@anthropic-ai/sdk';
-import { eventsOf } from '../../dev/event-stream.ts';
-import { steadyMs } from '../../dev/fake-model.ts';
+import { eventsOf } from '../../dev/clients/event-stream.ts';
+import { steadyMs } from '../../dev/fake-model/fake-model.ts';
 import type { BenchStudent } from './scene.ts';
 
 /** An answer as a client received it; times of the machine's steady clock, in milliseconds. */

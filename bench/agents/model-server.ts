@@ -1,5 +1,5 @@
 /** The fake model in a separate process, controlled and read over HTTP. */
-import type { Script } from '../../dev/fake-model.ts';
+import type { Script } from '../../dev/fake-model/fake-model.ts';
 
 /** Its record of one request; times are of the machine's steady clock, in milliseconds. */
 export interface Sent {

@@ -2,7 +2,7 @@
 import { Transaction } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
-import type { Child } from '../../dev/children.ts';
+import type { Child } from '../../dev/stack/children.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { openSession } from '../../domain/identity/sessions.ts';
 import { createDataSource } from '../../entities/data-source.ts';

@@ -6,7 +6,7 @@ import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../commands/migrate.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { Database, type Queries } from '../../platform/infra/postgres/database.ts';
-import { createVault } from '../../platform/infra/vault.ts';
+import { createVault } from '../../platform/infra/keys/vault.ts';
 import { indexesOf } from '../reads-plans.ts';
 import { onFreshStack, progress, quantile, report } from '../support.ts';
 import { clubOf, publish } from './scene.ts';

@@ -6,7 +6,7 @@ import { publishAutomation } from '../../domain/automations/publishing.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { recordFacts } from '../../platform/engine/facts.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { clubWithoutRate, haveStudents } from '../campaigns/scene.ts';
 import { waitUntil } from '../support.ts';
 

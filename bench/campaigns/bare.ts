@@ -1,7 +1,7 @@
 /** The ceiling: a pooled nodemailer loop that only sends the same message to this many addresses. */
 import { createTransport } from 'nodemailer';
-import { smtpTimeLimits } from '../../platform/infra/smtp.ts';
-import type { HandedMessage } from '../../platform/infra/smtp-hand-over.ts';
+import { smtpTimeLimits } from '../../platform/infra/smtp/smtp.ts';
+import type { HandedMessage } from '../../platform/infra/smtp/smtp-hand-over.ts';
 import { connections } from './scene.ts';
 
 export async function sendBare(smtpUrl: string, message: HandedMessage, count: number): Promise<void> {

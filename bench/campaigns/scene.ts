@@ -1,7 +1,7 @@
 /** The scene of the campaign measurements: a worker, a mail server that accepts everything, and a club without a rate limit. */
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
-import { freePorts, host } from '../../dev/ports.ts';
+import { freePorts, host } from '../../dev/stack/ports.ts';
 import { createCampaign } from '../../domain/campaigns/drafts.ts';
 import { readCampaign } from '../../domain/campaigns/records.ts';
 import { scheduleCampaign } from '../../domain/campaigns/states.ts';
@@ -11,14 +11,14 @@ import { migrate } from '../../commands/migrate.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
-import { createVault, type Vault } from '../../platform/infra/vault.ts';
+import { createVault, type Vault } from '../../platform/infra/keys/vault.ts';
 import { addClub } from '../agents/scene.ts';
 import { onMailbox } from '../codes.ts';
 import { onFreshStack, waitUntil } from '../support.ts';
 import type { SinkState } from './sink.ts';
 
 /** The same number as the worker has for campaigns. */
-export { campaignConnections as connections } from '../../platform/infra/smtp-hand-over.ts';
+export { campaignConnections as connections } from '../../platform/infra/smtp/smtp-hand-over.ts';
 
 export interface Scene {
   db: Database;

@@ -5,7 +5,7 @@
  */
 import { createServer } from 'node:http';
 import { SMTPServer } from 'smtp-server';
-import { host } from '../../dev/ports.ts';
+import { host } from '../../dev/stack/ports.ts';
 
 /** Times are Unix milliseconds. */
 export interface SinkState {

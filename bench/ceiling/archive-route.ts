@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { readConfig } from '../../config.ts';
-import { clientConfig } from '../../platform/infra/object-store.ts';
+import { clientConfig } from '../../platform/infra/store/object-store.ts';
 
 const { storage } = readConfig();
 const s3 = new S3Client(clientConfig(storage));

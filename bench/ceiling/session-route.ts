@@ -2,7 +2,7 @@
 import Koa from 'koa';
 import pg from 'pg';
 import { readConfig } from '../../config.ts';
-import { sha256 } from '../../platform/infra/vault.ts';
+import { sha256 } from '../../platform/infra/keys/vault.ts';
 
 const { database } = readConfig();
 const pool = new pg.Pool({ connectionString: database.url.reveal(), max: database.poolSize });

@@ -11,7 +11,7 @@ import { readConfig } from '../../config.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../commands/migrate.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { sha256 } from '../../platform/infra/vault.ts';
+import { sha256 } from '../../platform/infra/keys/vault.ts';
 import { insertAlone, type SessionRow } from './bare-sessions.ts';
 import { addClub } from '../clubs.ts';
 import { onFreshStack, progress, reportBeside, type Round } from '../support.ts';

@@ -15,7 +15,7 @@ import { listSpaces } from '../../domain/community/spaces.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { newId } from '../../platform/core/ids.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
-import { createObjectStore, type ObjectStore } from '../../platform/infra/object-store.ts';
+import { createObjectStore, type ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { onTwoSizes, type Read } from '../two-sizes.ts';
 
 const spaces = 20;

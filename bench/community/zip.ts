@@ -11,14 +11,14 @@ import { crc32 } from 'node:zlib';
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../../config.ts';
-import { freePorts } from '../../dev/ports.ts';
+import { freePorts } from '../../dev/stack/ports.ts';
 import { downloadsPath } from '../../domain/repositories/archive.ts';
 import { downloadToken } from '../../domain/repositories/tokens.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../commands/migrate.ts';
 import { newId } from '../../platform/core/ids.ts';
-import { clientConfig, createObjectStore } from '../../platform/infra/object-store.ts';
-import { createVault } from '../../platform/infra/vault.ts';
+import { clientConfig, createObjectStore } from '../../platform/infra/store/object-store.ts';
+import { createVault } from '../../platform/infra/keys/vault.ts';
 import { addClub } from '../clubs.ts';
 import { onFreshStack, progress, report, reportBeside, type Round } from '../support.ts';
 

@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { startChild } from '../../dev/children.ts';
-import { freePorts } from '../../dev/ports.ts';
+import { startChild } from '../../dev/stack/children.ts';
+import { freePorts } from '../../dev/stack/ports.ts';
 import { projectDirectory, scriptArguments, typescriptArguments } from '../../dev/project.ts';
-import { untilOk } from '../../dev/readiness.ts';
+import { untilOk } from '../../dev/stack/readiness.ts';
 import { buildStrangers } from '../../test/proofs/fuzz/world/callers.ts';
 import { noticeToken, type FuzzGround } from '../../test/proofs/fuzz/world/ground.ts';
 import { fileEnded } from '../../test/run/lifecycle.ts';

@@ -2,7 +2,7 @@
 import { Queries } from '../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { Secret } from '../../platform/core/secret.ts';
-import { startFakeModel } from '../../dev/fake-model.ts';
+import { startFakeModel } from '../../dev/fake-model/fake-model.ts';
 import { citationsOf, type Citation } from '../../domain/agents/prompt/citations.policy.ts';
 import { answerRules } from '../../domain/agents/answers/answers.policy.ts';
 import { createModel, type AskModel, type ModelCitation } from '../../platform/infra/model/model.ts';

@@ -1,13 +1,13 @@
 /** The scene of the webhook measurements: clubs with an endpoint each, receivers that listen, and facts that are committed. */
 import type { DataSource } from 'typeorm';
 import { readConfig, type Config } from '../../config.ts';
-import type { Child } from '../../dev/children.ts';
-import type { Stack } from '../../dev/stack.ts';
-import { startReceiver, type ReceiverOptions } from '../../dev/receiver.ts';
+import type { Child } from '../../dev/stack/children.ts';
+import type { Stack } from '../../dev/stack/stack.ts';
+import { startReceiver, type ReceiverOptions } from '../../dev/clients/receiver.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { createVault, type Vault } from '../../platform/infra/vault.ts';
+import { createVault, type Vault } from '../../platform/infra/keys/vault.ts';
 import { recordFact, recordFacts } from '../../platform/engine/facts.ts';
 import { newSecret } from '../../domain/webhooks/endpoints/secrets.ts';
 import { createDataSource } from '../../entities/data-source.ts';

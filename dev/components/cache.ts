@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Environment } from '../../config.ts';
-import { isAlive } from '../children.ts';
+import { isAlive } from '../stack/children.ts';
 import type { Component } from './catalogue.ts';
 
 const unfinishedPrefix = '.unfinished-';

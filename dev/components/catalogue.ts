@@ -1,6 +1,6 @@
 /** The programs of the development stack that npm does not provide: their pinned versions, and the sources of each. */
 import os from 'node:os';
-import { askProgram } from '../../platform/infra/programs.ts';
+import { askProgram } from '../../platform/infra/programs/programs.ts';
 import { drawsPage, npmChromium, playwrightChromium } from './chromium.ts';
 import { downloadArchive } from './download.ts';
 import { npmFfmpeg, pressesVideo, renditionFlaw } from './ffmpeg.ts';

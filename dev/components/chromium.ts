@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress } from 'node:zlib';
-import { runCommand } from '../commands.ts';
+import { runCommand } from '../stack/commands.ts';
 import { messageOf } from '../problem.ts';
 import type { Source } from './catalogue.ts';
 import { withNpmPackage } from './npm-package.ts';

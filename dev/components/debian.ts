@@ -1,7 +1,7 @@
 /** Programs of another Debian release than the machine's, with their libraries, separate from installed programs. */
 import { chmod, glob, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { runCommand } from '../commands.ts';
+import { runCommand } from '../stack/commands.ts';
 import { debianArchives } from './apt-sources.ts';
 import type { Source } from './catalogue.ts';
 

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { EnvHttpProxyAgent, interceptors, request, type Dispatcher } from 'undici';
-import { runCommand } from '../commands.ts';
+import { runCommand } from '../stack/commands.ts';
 import type { Source } from './catalogue.ts';
 
 export interface Download {

@@ -2,7 +2,7 @@
 import { chmod, rename } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { askProgram } from '../../platform/infra/programs.ts';
+import { askProgram } from '../../platform/infra/programs/programs.ts';
 import { ffmpegAt } from '../../platform/infra/video/ffmpeg.ts';
 import type { Source } from './catalogue.ts';
 import { withNpmPackage } from './npm-package.ts';

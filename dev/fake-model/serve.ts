@@ -1,7 +1,7 @@
 /** The fake model as a process of its own, until it is stopped: what `npm start -- --fake-model` and the bench run. */
-import { startFakeModel } from '../fake-model.ts';
+import { startFakeModel } from './fake-model.ts';
 import { interruption } from '../interruption.ts';
-import { portsFromEnvironment } from '../ports.ts';
+import { portsFromEnvironment } from '../stack/ports.ts';
 import { runScript, say } from '../problem.ts';
 
 /** About the pace of a real model's deltas, so that a reader sees them come. */

@@ -5,7 +5,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { projectDirectory } from '../project.ts';
-import { productFiles } from '../import-graph.ts';
+import { productFiles } from '../generators/import-graph.ts';
 import { patternsOfProduct, type Pattern } from './collect.ts';
 import { exceptions, madeAtRunTime } from './exceptions.ts';
 import { faultOf } from './judge.ts';

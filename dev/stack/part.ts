@@ -1,6 +1,6 @@
 /** Shared types of the parts of the development stack. */
-import type { Child } from '../children.ts';
-import type { PortName } from '../ports.ts';
+import type { Child } from './children.ts';
+import type { PortName } from './ports.ts';
 
 export interface PartContext {
   /** The part's own directory; it exists. */

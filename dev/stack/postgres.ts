@@ -6,11 +6,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { isAlive, startChild } from '../children.ts';
-import { runCommand } from '../commands.ts';
-import { host } from '../ports.ts';
+import { isAlive, startChild } from './children.ts';
+import { runCommand } from './commands.ts';
+import { host } from './ports.ts';
 import { messageOf, Problem } from '../problem.ts';
-import { until } from '../readiness.ts';
+import { until } from './readiness.ts';
 import { type Part, type PartContext, startTimeoutMs } from './part.ts';
 import { type Identity, placePostgres, type PostgresPlace, removeDataElsewhere } from './postgres-place.ts';
 

@@ -2,11 +2,11 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { CreateBucketCommand, PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
-import { startChild } from '../children.ts';
+import { startChild } from './children.ts';
 import { locate } from '../components.ts';
 import { components } from '../components/catalogue.ts';
-import { host } from '../ports.ts';
-import { untilOk } from '../readiness.ts';
+import { host } from './ports.ts';
+import { untilOk } from './readiness.ts';
 import { type Part, type PartContext, startTimeoutMs } from './part.ts';
 
 const region = 'us-east-1';

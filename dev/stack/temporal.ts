@@ -3,11 +3,11 @@ import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { searchAttributes } from '../../platform/engine/workflow-types.ts';
-import { startChild } from '../children.ts';
+import { startChild } from './children.ts';
 import { locate } from '../components.ts';
 import { components } from '../components/catalogue.ts';
-import { host } from '../ports.ts';
-import { until, untilPortAnswers } from '../readiness.ts';
+import { host } from './ports.ts';
+import { until, untilPortAnswers } from './readiness.ts';
 import { startTimeoutMs, type Part, type PartContext } from './part.ts';
 
 export interface TemporalPorts {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { components } from '../../contract/generated/types.ts';
 import { charactersOf } from '../../domain/agents/answers/delta-text.policy.ts';
-import { eventsOf } from '../event-stream.ts';
+import { eventsOf } from '../clients/event-stream.ts';
 import { Problem } from '../problem.ts';
 import { agentWithMaterial } from './agent-material.ts';
 import { answeringPage, question } from './handbook.ts';

@@ -1,6 +1,6 @@
 /** An automation is published, and one student runs through it: an e-mail, a wait, and a tag that causes webhooks. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Message } from '../mailbox.ts';
+import type { Message } from '../mailbox/mailbox.ts';
 import { Problem } from '../problem.ts';
 import { requireOk, runPage, tellAttempt, until, type Club, type Scene } from './scene.ts';
 

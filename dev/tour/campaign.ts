@@ -1,5 +1,5 @@
 /** A campaign is mailed to the club's students and reports the outcome of each. One of them unsubscribes in one click. */
-import type { Message } from '../mailbox.ts';
+import type { Message } from '../mailbox/mailbox.ts';
 import { Problem } from '../problem.ts';
 import { requireOk, runPage, until, type Club, type Scene } from './scene.ts';
 

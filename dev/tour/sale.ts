@@ -1,7 +1,7 @@
 /** A sale on a platform gives a student access. The student completes the course and gets a certificate that everyone can verify. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Problem } from '../problem.ts';
-import { isSignedWith } from '../receiver.ts';
+import { isSignedWith } from '../clients/receiver.ts';
 import { workIsReturnedAndApproved } from './assignment.ts';
 import { lectureIsUploaded } from './lecture.ts';
 import { requireOk, runPage, tokenIn, until, type Club, type Scene } from './scene.ts';

@@ -2,11 +2,11 @@
 import { defaultLanguage, type OfferedLanguage } from '../../domain/language/languages.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
-import { createContractClient, type ContractClient } from '../contract-client.ts';
-import type { Message, Summary } from '../mailbox.ts';
-import { host } from '../ports.ts';
+import { createContractClient, type ContractClient } from '../clients/contract-client.ts';
+import type { Message, Summary } from '../mailbox/mailbox.ts';
+import { host } from '../stack/ports.ts';
 import { Problem } from '../problem.ts';
-import { isSignedWith, type ReceivedRequest, type Receiver } from '../receiver.ts';
+import { isSignedWith, type ReceivedRequest, type Receiver } from '../clients/receiver.ts';
 import { tourWordsIn, type TourKey, type TourWords, type ValuesOf } from './words/words.ts';
 
 export type Say = (line: string) => void;

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { defaultLanguage } from '../../domain/language/languages.ts';
-import type { Message } from '../mailbox.ts';
+import type { Message } from '../mailbox/mailbox.ts';
 import { Problem } from '../problem.ts';
 import {
   deliveriesPath,

@@ -3,7 +3,7 @@
  * books an hour with her, and gets the calendar entry.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Message } from '../mailbox.ts';
+import type { Message } from '../mailbox/mailbox.ts';
 import { Problem } from '../problem.ts';
 import { picture } from './handout.ts';
 import { archiveIsDownloaded, folderIsFilled } from './repository.ts';

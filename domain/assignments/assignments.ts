@@ -5,7 +5,7 @@ import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { instantOf } from '../../platform/core/instants.ts';
 import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, given, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';

@@ -2,7 +2,7 @@
 import { Assignment } from '../../entities/assignments/assignment.ts';
 import { AssignmentExtension } from '../../entities/assignments/assignment-extension.ts';
 import type { RecordOf } from '../../contract/contract.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';

@@ -11,7 +11,7 @@ import type { SubmissionStatus } from '../../entities/assignments/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import { noClub, type Id } from '../../platform/core/ids.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { countEach } from '../../platform/infra/postgres/lists/counts.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';

@@ -4,7 +4,7 @@ import { ClubBranding } from '../../entities/clubs/club-branding.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { createClubPermits } from '../../platform/engine/club-permits.ts';
 import { makePrintPicture, type PrintPicture } from '../../platform/infra/images/print-picture.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { standardAccent } from './branding.ts';

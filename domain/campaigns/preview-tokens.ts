@@ -1,6 +1,6 @@
 /** Tokens in the URLs of previews. A token names the campaign, the student and the expiry, and has a MAC of the service (CAMP-46). */
 import type { Id } from '../../platform/core/ids.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 
 export interface PreviewToken {
   campaignId: Id;

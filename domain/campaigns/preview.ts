@@ -5,7 +5,7 @@ import { Club } from '../../entities/clubs/club.ts';
 import { MailSender } from '../../entities/mail/mail-sender.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { AddressedDeps } from '../deps.ts';

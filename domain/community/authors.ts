@@ -1,6 +1,6 @@
 /** Authors as readers see them: name, picture, and whether the author is a student or an administrator. */
 import type { RecordOf } from '../../contract/contract.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { avatarOf } from '../identity/avatars.ts';
 

@@ -4,7 +4,7 @@ import type { ReactionKind } from '../../entities/community/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { countListed } from '../../platform/infra/postgres/lists/counts.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';

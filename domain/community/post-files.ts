@@ -3,7 +3,7 @@ import { CommunityPostFile } from '../../entities/community/community-post-file.
 import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { removeFiles } from '../media/erasure.ts';

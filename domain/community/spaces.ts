@@ -14,7 +14,7 @@ import type { DatabaseDeps } from '../deps.ts';
 import { setCover } from '../media/covers.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { presentUsed } from '../media/shown.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { memberCounts } from './counts.ts';
 
 type SpaceRecord = RecordOf<'Space'>;

@@ -5,8 +5,8 @@ import { StaleRead, type Transaction } from '../../platform/infra/postgres/datab
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { addressKeyOf } from '../../platform/infra/address-keys.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { followAccess } from '../joining/joining.ts';

@@ -1,7 +1,7 @@
 /** Pictures of students. A student's row has the key of the picture, and callers get a signed URL (MED-28). */
 import { Student } from '../../entities/identity/student.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 
 /** @param key of the picture, or null if there is none @returns the field `avatar_url` of a record, or no field */

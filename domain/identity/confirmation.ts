@@ -2,7 +2,7 @@
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { issueToken, withdrawTokensOf, type TokenOwner } from '../mail/one-time-tokens.ts';
 
 const accounts = {

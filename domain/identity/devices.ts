@@ -1,6 +1,6 @@
 /** Device tokens. A token proves that its device has had a session of an account. Tokens are not stored (LIM-26). */
 import { randomBytes } from 'node:crypto';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 
 /** The time in which a device is known after its last sign-in. */
 const lifetimeMs = 180 * 24 * 3_600_000;

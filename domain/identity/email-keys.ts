@@ -1,5 +1,5 @@
 /** Fills in missing keyed hashes of students' addresses. */
-import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../deps.ts';

@@ -2,9 +2,9 @@
 import { lockStudentCount } from '../billing/allowances.ts';
 import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { followAccess } from '../joining/joining.ts';
 import { pendingSignUp, takeOver } from './pending-sign-ups.ts';
 

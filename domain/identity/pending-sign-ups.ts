@@ -8,7 +8,7 @@ import type { AccountOpener } from '../../entities/identity/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { StaleRead, type Queries, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { lockSeats, takeSeats, type Addressee, type LockedSeats } from '../billing/allowances.ts';
 import { tokenLifetimeMs } from '../mail/one-time-tokens.ts';
 import { pendingSignUpRules } from './pending-sign-ups.policy.ts';

@@ -6,7 +6,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { prepared } from '../../platform/infra/postgres/prepared.ts';
 import { forAllClubs } from '../../platform/infra/postgres/shared-pool.ts';
-import { sha256 } from '../../platform/infra/vault.ts';
+import { sha256 } from '../../platform/infra/keys/vault.ts';
 import { administratorSessionMaxMs, sessionLifetimeMs } from './sessions.ts';
 import type { StudentIdentity } from './student-identity.ts';
 

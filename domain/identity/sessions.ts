@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { sha256 } from '../../platform/infra/vault.ts';
+import { sha256 } from '../../platform/infra/keys/vault.ts';
 import type { DatabaseDeps } from '../deps.ts';
 
 export type CallerKind = 'student' | 'admin';

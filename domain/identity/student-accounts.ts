@@ -5,7 +5,7 @@ import { IsNull } from 'typeorm';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { StudentDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requireOffered } from '../language/chosen.ts';

@@ -1,7 +1,7 @@
 /** A student as in sessions and lists, and the student's record in the API (ACC-1). */
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { avatarOf } from './avatars.ts';
 
 export interface StudentIdentity {

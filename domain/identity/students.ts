@@ -3,7 +3,7 @@ import { Club } from '../../entities/clubs/club.ts';
 import { Student } from '../../entities/identity/student.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { all, columns, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';

@@ -5,11 +5,11 @@
  */
 import { createHash } from 'node:crypto';
 import { OneTimeToken } from '../../entities/mail/one-time-token.ts';
-import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { sameText, type Vault } from '../../platform/infra/vault.ts';
+import { sameText, type Vault } from '../../platform/infra/keys/vault.ts';
 import { isUnmailedRequest, type AccountAddress } from './code-requests.ts';
 import { mayTryWithheld, triesNeeded } from './codes.policy.ts';
 import { tokenText } from './one-time-tokens.ts';

@@ -6,7 +6,7 @@ import { gathered } from '../../platform/core/gathered.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { prepared } from '../../platform/infra/postgres/prepared.ts';
-import type { HandedMessage, HandOver, SmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
+import type { HandedMessage, HandOver, SmtpHandOver } from '../../platform/infra/smtp/smtp-hand-over.ts';
 import { provenAt } from './evidence.ts';
 import { providerIdIn } from './notices/mail-event.policy.ts';
 import { recordInTime } from './recording.ts';

@@ -6,7 +6,7 @@ import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { codeRequestId } from './code-requests.ts';
 import { codeTries } from './codes.policy.ts';
-import { sha256, type Vault } from '../../platform/infra/vault.ts';
+import { sha256, type Vault } from '../../platform/infra/keys/vault.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
 
 const minute = 60_000;

@@ -1,10 +1,10 @@
 /** Asking for a transactional mail: a row and a wake, in the transaction of the act that it answers. */
 import { Wake } from '../../entities/facts/wake.ts';
-import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { issueToken, issueTokens } from './one-time-tokens.ts';

@@ -4,7 +4,7 @@ import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { CalendarEvent } from '../../platform/core/calendar.policy.ts';
 import { mayStandInMail } from '../../platform/core/names.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { defineLease, runStep, type Claim } from '../../platform/engine/lease.ts';
 import { Club } from '../../entities/clubs/club.ts';
 import { OneTimeToken } from '../../entities/mail/one-time-token.ts';

@@ -1,6 +1,6 @@
 /** Tokens of the way out that each bulk mail has: they say whose it is and out of what, prove that we wrote it, and never expire (CAMP-5). */
 import type { Id } from '../../platform/core/ids.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 
 /** What a student may leave; the place of each in the list stands in tokens. */
 export const mailKinds = ['campaigns', 'automations', 'digests'] as const;

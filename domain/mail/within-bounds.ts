@@ -1,7 +1,7 @@
 /** Bulk mail within what a club may send: its rate (CAMP-7), and its mails of a day (CAMP-41). */
 import type { Id } from '../../platform/core/ids.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { returnAllowance, takeAllowance } from './allowance.ts';
 import { returnPlacesOfDay, takePlacesOfDay } from './bulk-days.ts';
 import { fromOf, type From } from './domains/from.ts';

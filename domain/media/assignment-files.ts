@@ -3,7 +3,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { lockStudent } from '../identity/accounts.ts';

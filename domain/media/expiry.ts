@@ -10,7 +10,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { hasFeature, requireFeature } from '../billing/allowances.ts';
 import { requestMail } from '../mail/requests.ts';
 import { eraseAtOnce, removeMediaIn } from './erasure.ts';

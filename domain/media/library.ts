@@ -11,7 +11,7 @@ import { nameMatches } from '../../platform/infra/postgres/lists/folded-names.ts
 import { listPage, windowOf, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { pageOfIds, search } from '../../platform/infra/postgres/lists/search.ts';
 import { all, sql, type Sql } from '../../platform/infra/postgres/sql.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { syncSources } from '../knowledge/sources.ts';
 import { requireFolder } from './folders.ts';
 import { mediaColumns, presentMedia, type LibraryDeps, type StoredMedia } from './media.ts';

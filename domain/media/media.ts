@@ -5,7 +5,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { ObjectStore, StoredHeaders } from '../../platform/infra/object-store.ts';
+import type { ObjectStore, StoredHeaders } from '../../platform/infra/store/object-store.ts';
 import { dispositionOf, nameAs } from './file-name.policy.ts';
 import type {
   MediaKind,

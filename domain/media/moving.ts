@@ -4,7 +4,7 @@ import type { MediaVisibility } from '../../entities/media/values.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { defineLease, holdLease, ignoreLostLease, LeaseLost, type Claim } from '../../platform/engine/lease.ts';
-import { keyPrefix, type ObjectStore, type StoredHeaders } from '../../platform/infra/object-store.ts';
+import { keyPrefix, type ObjectStore, type StoredHeaders } from '../../platform/infra/store/object-store.ts';
 import type { Database, Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import { nameAs } from './file-name.policy.ts';

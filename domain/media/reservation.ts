@@ -9,7 +9,7 @@ import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
 import { wake } from '../../platform/engine/wakes.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { lockStudent } from '../identity/accounts.ts';
 import { removeUnreadyAvatars } from './avatars.ts';
 import { keptForGood, requireVideoHosting } from './expiry.ts';

@@ -2,7 +2,7 @@
 import type { MediaUseKind } from '../../entities/media/values.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { mediaColumns, presentMedia, type StoredMedia } from './media.ts';

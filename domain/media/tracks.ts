@@ -5,7 +5,7 @@ import type { RecordOf } from '../../contract/contract.ts';
 import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { hasVisible, tidyName } from '../../platform/core/text.policy.ts';
-import { keyPrefix } from '../../platform/infra/object-store.ts';
+import { keyPrefix } from '../../platform/infra/store/object-store.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import {

@@ -4,7 +4,7 @@ import { Repository } from '../../entities/repositories/repository.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import { notFound } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';

@@ -1,6 +1,6 @@
 /** Download tokens. A token names a repository, a student and its own expiry, and has a MAC of the service. Tokens are not stored (REPO-5). */
 import type { Id } from '../../platform/core/ids.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 
 export interface DownloadToken {
   repositoryId: Id;

@@ -4,7 +4,7 @@ import { claimedALink, claimLink, requireClaimableLink } from '../access/links/c
 import { requireRoom } from '../billing/allowances.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { plainName } from '../../platform/core/names.ts';
 import type { VaultDeps } from '../deps.ts';

@@ -9,7 +9,7 @@ import { giveClaimsBack } from '../access/links/claims.ts';
 import { StaleRead, type Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { violates } from '../../platform/infra/postgres/errors.ts';
-import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { plainName } from '../../platform/core/names.ts';

@@ -6,9 +6,9 @@ import { createDataSource, type DatabaseSettings } from '../../entities/data-sou
 import { StartProblem, StartProblems } from '../core/start-problem.ts';
 import { build } from './build.ts';
 import { describeError } from './describe-error.ts';
-import { checkContractions } from './postgres/contractions.ts';
+import { checkContractions } from './postgres/checks/contractions.ts';
 import { SharedPool } from './postgres/shared-pool.ts';
-import { schemaBehind, unusable } from './postgres/start-checks.ts';
+import { schemaBehind, unusable } from './postgres/checks/start-checks.ts';
 import { reportLostSpans, stopTracing } from './tracing.ts';
 
 /** @param name of the process, on every line, also on lines about lost spans */

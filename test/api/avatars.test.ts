@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { deleteAvatar } from '../../domain/media/avatars.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildLearner, buildOpenCourse, type Learner, type OpenCourse } from '../toolkit/builders/access.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';

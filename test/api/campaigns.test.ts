@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { previewToken } from '../../domain/campaigns/preview-tokens.ts';
 import { fillEmailKeys } from '../../domain/identity/email-keys.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import type { HandOver } from '../../platform/infra/smtp-hand-over.ts';
+import type { HandOver } from '../../platform/infra/smtp/smtp-hand-over.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
 import { buildClub, buildMember, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';

@@ -5,7 +5,7 @@ import { tokenText } from '../../domain/mail/one-time-tokens.ts';
 import { OneTimeToken } from '../../entities/mail/one-time-token.ts';
 import { CodeFailureCount } from '../../entities/mail/code-failure-count.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildStudent, password, type TestStudent } from '../toolkit/builders/clubs.ts';

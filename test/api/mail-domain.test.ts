@@ -5,7 +5,7 @@ import type { MailDomainSettings } from '../../domain/mail/domains/domains.ts';
 import { fromOf } from '../../domain/mail/domains/from.ts';
 import { MailDomain } from '../../entities/mail/mail-domain.ts';
 import { textResolver } from '../../platform/infra/dns-text.ts';
-import { createSmtpHandOver, type HandedMessage } from '../../platform/infra/smtp-hand-over.ts';
+import { createSmtpHandOver, type HandedMessage } from '../../platform/infra/smtp/smtp-hand-over.ts';
 import { readConfig } from '../../config.ts';
 import { buildClub, buildMember, type TestClub } from '../toolkit/builders/clubs.ts';
 import { callAt, expectError, type Answer } from '../toolkit/drive/api.ts';

@@ -6,7 +6,7 @@ import { addSuppression, listSuppressions } from '../../domain/mail/suppressions
 import { removeStudent } from '../../domain/students/students.ts';
 import { Mail } from '../../entities/mail/mail.ts';
 import { newId } from '../../platform/core/ids.ts';
-import type { HandOver } from '../../platform/infra/smtp-hand-over.ts';
+import type { HandOver } from '../../platform/infra/smtp/smtp-hand-over.ts';
 import type { TestClub } from '../toolkit/builders/clubs.ts';
 import { call, callAt, clock, expectError, type Call } from '../toolkit/drive/api.ts';
 import { sendCampaign, type SentMail } from '../toolkit/drive/campaigns.ts';

@@ -1,6 +1,6 @@
 /** The mails that people get, from the API through the worker to a real mailbox. */
 import { expect } from 'chai';
-import type { Mailbox, Message } from '../../dev/mailbox.ts';
+import type { Mailbox, Message } from '../../dev/mailbox/mailbox.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { buildClub, buildStudent, password, type TestClub } from '../toolkit/builders/clubs.ts';
 import { administratorAccounts, studentAccounts } from '../toolkit/drive/accounts.ts';

@@ -8,7 +8,7 @@ import { openDownload, readArchive } from '../../domain/repositories/archive.ts'
 import { downloadToken, readDownloadToken } from '../../domain/repositories/tokens.ts';
 import { showOne } from '../../domain/repositories/showing.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildAccessDelivery, buildEnrollment } from '../toolkit/builders/access.ts';

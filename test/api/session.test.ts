@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { sha256 } from '../../platform/infra/vault.ts';
+import { sha256 } from '../../platform/infra/keys/vault.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildClub, buildMember, buildStudent } from '../toolkit/builders/clubs.ts';
 import { openFurtherSession } from '../toolkit/builders/sessions.ts';

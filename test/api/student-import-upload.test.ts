@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request, type ClientRequest } from 'node:http';
 import { expect } from 'chai';
 import { importRules } from '../../domain/access/imports/imports.policy.ts';
-import { until } from '../../dev/readiness.ts';
+import { until } from '../../dev/stack/readiness.ts';
 import { buildClub, type TestClub } from '../toolkit/builders/clubs.ts';
 import { call, clock, someAddress, testApi } from '../toolkit/drive/api.ts';
 import { serveApp } from '../toolkit/stack/app.ts';

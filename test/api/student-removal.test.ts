@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { codeFailureKey } from '../../domain/mail/codes.ts';
-import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import { CodeFailureCount } from '../../entities/mail/code-failure-count.ts';
-import { sha256 } from '../../platform/infra/vault.ts';
+import { sha256 } from '../../platform/infra/keys/vault.ts';
 import { fanOut } from '../../domain/webhooks/events/fan-out.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildEnrollment } from '../toolkit/builders/access.ts';

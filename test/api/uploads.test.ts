@@ -4,7 +4,7 @@ import http from 'node:http';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import * as tus from 'tus-js-client';
-import { partBytes } from '../../platform/infra/part-store.ts';
+import { partBytes } from '../../platform/infra/store/part-store.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';

@@ -10,7 +10,7 @@ import {
   type Run,
   type SuiteFigures,
 } from '../../bench/figures.ts';
-import { allSuiteFigures, figuresPage, proofsPage } from '../../dev/figures-page.ts';
+import { allSuiteFigures, figuresPage, proofsPage } from '../../dev/generators/figures-page.ts';
 
 const run = (date: string, figures: Run['figures']): Run => ({ date, commit: '0123abcd', machine: '2 cores', figures });
 const knots: SuiteFigures = {

@@ -4,11 +4,11 @@ import { readConfig } from '../../config.ts';
 import { resealAll } from '../../commands/reseal.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { StartProblem } from '../../platform/core/start-problem.ts';
-import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import { idOf, readVault } from '../../platform/infra/keys/open-vault.ts';
 import { sealedColumns } from '../../platform/infra/keys/sealed-columns.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { createVault } from '../../platform/infra/vault.ts';
+import { createVault } from '../../platform/infra/keys/vault.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import {
   buildSealedValues,

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { compileValidators, contractOperations } from '../../contract/contract.ts';
 import { contractDocument } from '../../contract/document.ts';
-import { createVault } from '../../platform/infra/vault.ts';
+import { createVault } from '../../platform/infra/keys/vault.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { tokenText } from '../../domain/mail/one-time-tokens.ts';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { declarations } from '../../config.ts';
-import { chartFiles, setByChart } from '../../dev/chart-files.ts';
+import { chartFiles, setByChart } from '../../dev/generators/chart-files.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { variablesIn } from '../../platform/infra/variables.ts';
 import { workerOptions } from '../../worker/temporal/task-queues.ts';

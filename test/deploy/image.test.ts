@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { declarations } from '../../config.ts';
-import { allocatorSettings } from '../../dev/allocator.ts';
-import { productImports } from '../../dev/import-graph.ts';
+import { allocatorSettings } from '../../dev/stack/allocator.ts';
+import { productImports } from '../../dev/generators/import-graph.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { variablesIn } from '../../platform/infra/variables.ts';
 

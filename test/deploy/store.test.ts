@@ -22,13 +22,13 @@ import { expect } from 'chai';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { startChild, type Child } from '../../dev/children.ts';
-import { runCommand } from '../../dev/commands.ts';
+import { startChild, type Child } from '../../dev/stack/children.ts';
+import { runCommand } from '../../dev/stack/commands.ts';
 import { locate } from '../../dev/components.ts';
 import { components } from '../../dev/components/catalogue.ts';
-import { freePorts } from '../../dev/ports.ts';
+import { freePorts } from '../../dev/stack/ports.ts';
 import { projectDirectory } from '../../dev/project.ts';
-import { untilOk } from '../../dev/readiness.ts';
+import { untilOk } from '../../dev/stack/readiness.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const buckets = { private: 'club-private', public: 'club-public' };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { judgeAdvisories, readAudit, type AuditReport } from '../../dev/advisories.policy.ts';
+import { judgeAdvisories, readAudit, type AuditReport } from '../../dev/packages/advisories.policy.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const advisory = (severity: string, id: string) => ({
@@ -55,7 +55,7 @@ describe('known advisories', () => {
   it('ask for the removal of an acceptance that nothing needs any more', () => {
     const unused = [{ id: 'GHSA-2', reason: 'Gone.', until: '2027-01-01' }];
     expect(judge({ vulnerabilities: {} }, unused).listed).to.deep.equal([
-      'GHSA-2 is accepted in dev/accepted-advisories.json, but not reported: remove it there',
+      'GHSA-2 is accepted in dev/packages/accepted-advisories.json, but not reported: remove it there',
     ]);
   });
 

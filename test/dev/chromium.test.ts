@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
-import { runCommand } from '../../dev/commands.ts';
+import { runCommand } from '../../dev/stack/commands.ts';
 import { components } from '../../dev/components/catalogue.ts';
 import { locate } from '../../dev/components.ts';
 import { drawsPage, npmChromium, playwrightChromium } from '../../dev/components/chromium.ts';

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { type LocateOptions, locate } from '../../dev/components.ts';
 import { type Component, components, type Source } from '../../dev/components/catalogue.ts';
-import { runCommand } from '../../dev/commands.ts';
+import { runCommand } from '../../dev/stack/commands.ts';
 import { problemOf } from '../toolkit/assert/problem-of.ts';
 
 describe('dev/components', () => {

@@ -1,6 +1,6 @@
 /** The typed client of the service. */
 import { expect } from 'chai';
-import { createContractClient } from '../../dev/contract-client.ts';
+import { createContractClient } from '../../dev/clients/contract-client.ts';
 
 /** A client whose every call gets the answer, and the requests that it sent. */
 function clientWith(status: number, body: object) {

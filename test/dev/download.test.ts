@@ -1,4 +1,4 @@
-import { runCommand } from '../../dev/commands.ts';
+import { runCommand } from '../../dev/stack/commands.ts';
 import { downloadArchive } from '../../dev/components/download.ts';
 import { expect } from 'chai';
 import { createHash } from 'node:crypto';

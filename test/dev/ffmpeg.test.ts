@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { runCommand } from '../../dev/commands.ts';
+import { runCommand } from '../../dev/stack/commands.ts';
 import { components } from '../../dev/components/catalogue.ts';
 import { npmFfmpeg } from '../../dev/components/ffmpeg.ts';
 

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { createTransport, type SendMailOptions } from 'nodemailer';
-import { type Mailbox, type Message, startMailbox, type Summary } from '../../dev/mailbox.ts';
+import { type Mailbox, type Message, startMailbox, type Summary } from '../../dev/mailbox/mailbox.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
 describe('dev/mailbox', () => {

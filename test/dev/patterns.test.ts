@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { patternsIn, patternsOfContract, patternsOfFormats, patternsOfProduct } from '../../dev/patterns/collect.ts';
 import { faultOf } from '../../dev/patterns/judge.ts';
-import { productFiles } from '../../dev/import-graph.ts';
+import { productFiles } from '../../dev/generators/import-graph.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { expectLinear, manyTimes } from '../toolkit/assert/scaling.ts';
 

@@ -7,7 +7,7 @@ import {
   host,
   portsFromEnvironment,
   type PortName,
-} from '../../dev/ports.ts';
+} from '../../dev/stack/ports.ts';
 import { Problem } from '../../dev/problem.ts';
 import { problemOf } from '../toolkit/assert/problem-of.ts';
 

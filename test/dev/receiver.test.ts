@@ -4,8 +4,8 @@ import https, { type RequestOptions } from 'node:https';
 import os from 'node:os';
 import path from 'node:path';
 import { Webhook } from 'standardwebhooks';
-import { authorityIn, type IssueOptions, makeAuthority } from '../../dev/certificates.ts';
-import { type Answer, isSignedWith, type Receiver, startReceiver } from '../../dev/receiver.ts';
+import { authorityIn, type IssueOptions, makeAuthority } from '../../dev/stack/certificates.ts';
+import { type Answer, isSignedWith, type Receiver, startReceiver } from '../../dev/clients/receiver.ts';
 
 describe('dev/receiver and dev/certificates', () => {
   const receivers: Receiver[] = [];

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { runCommand } from '../../dev/commands.ts';
+import { runCommand } from '../../dev/stack/commands.ts';
 import { components } from '../../dev/components/catalogue.ts';
 import { compiledRedis } from '../../dev/components/redis.ts';
 import { locate } from '../../dev/components.ts';

@@ -10,11 +10,11 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { readConfig } from '../../config.ts';
-import { isAlive } from '../../dev/children.ts';
-import { lockHolder } from '../../dev/lock.ts';
-import { fixedPorts, freePorts, host, type PortName } from '../../dev/ports.ts';
+import { isAlive } from '../../dev/stack/children.ts';
+import { lockHolder } from '../../dev/stack/lock.ts';
+import { fixedPorts, freePorts, host, type PortName } from '../../dev/stack/ports.ts';
 import { scriptArguments } from '../../dev/project.ts';
-import { startStack, type Stack, type StackOptions } from '../../dev/stack.ts';
+import { startStack, type Stack, type StackOptions } from '../../dev/stack/stack.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { problemOf } from '../toolkit/assert/problem-of.ts';
 

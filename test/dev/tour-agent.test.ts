@@ -1,7 +1,7 @@
 /** The tour's scene that asks an agent, on the real stack. No other test would notice that it no longer works. */
 import { expect } from 'chai';
 import { startApi, type RunningApi } from '../../api/server.ts';
-import { startFakeModel, type FakeModel } from '../../dev/fake-model.ts';
+import { startFakeModel, type FakeModel } from '../../dev/fake-model/fake-model.ts';
 import { agentAnswers } from '../../dev/tour/agent.ts';
 import { question } from '../../dev/tour/handbook.ts';
 import { setScene, type Scene } from '../../dev/tour/scene.ts';

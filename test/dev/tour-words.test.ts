@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'chai';
-import { catalogueProblems, unusedKeys } from '../../dev/catalogues.ts';
+import { catalogueProblems, unusedKeys } from '../../dev/generators/catalogues.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { agentAnswers } from '../../dev/tour/agent.ts';
 import { setScene } from '../../dev/tour/scene.ts';
@@ -12,7 +12,7 @@ import { offeredLanguages } from '../../domain/language/languages.ts';
 
 const { en } = tourCatalogues;
 const keys = Object.keys(en) as TourKey[];
-const scenes = ['dev/tour.ts', ...globSync('dev/tour/*.ts', { cwd: projectDirectory })];
+const scenes = ['dev/tour/tour.ts', ...globSync('dev/tour/*.ts', { cwd: projectDirectory })];
 
 describe('the words of the tour', () => {
   for (const language of offeredLanguages) {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { rules } from '../../api/rate-limits/rules.policy.ts';
-import { boundSections } from '../../dev/bounds.ts';
-import { boundsPage } from '../../dev/bounds-page.ts';
+import { boundSections } from '../../dev/generators/bounds.ts';
+import { boundsPage } from '../../dev/generators/bounds-page.ts';
 import { errorStatus } from '../../platform/core/error-codes.ts';
 
 describe('docs/reference/bounds.md', () => {

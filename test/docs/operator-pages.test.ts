@@ -45,7 +45,7 @@ describe('the pages for operators', () => {
   });
 
   it('deploy: gives the key of the buckets a permission for every command that the service sends', () => {
-    const stores = ['platform/infra/object-store.ts', 'platform/infra/part-store.ts'].map(read).join('\n');
+    const stores = ['platform/infra/store/object-store.ts', 'platform/infra/store/part-store.ts'].map(read).join('\n');
     const sentCommands = new Set(stores.match(/\b[A-Z]\w+Command\b/g));
     expect(Object.keys(permissions)).to.have.members([...sentCommands]);
     const row = /^\| private and public \|.+$/m.exec(deploy)?.[0] ?? '';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { parseEnv } from 'node:util';
 import { declarations, readConfig } from '../../config.ts';
-import { configurationPage, environmentExample } from '../../dev/configuration-page.ts';
+import { configurationPage, environmentExample } from '../../dev/generators/configuration-page.ts';
 import { fileOf, filePath, integer, optional, secret, text, url, variablesIn } from '../../platform/infra/variables.ts';
 
 const variables = variablesIn(declarations);

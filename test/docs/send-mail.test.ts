@@ -1,7 +1,7 @@
 /** docs/how-to/send-mail.md and docs/reference/mail-notices.md against the API: each of their requests, in their order. */
 import { expect } from 'chai';
 import { rules } from '../../api/rate-limits/rules.policy.ts';
-import { campaignConnections } from '../../platform/infra/smtp-hand-over.ts';
+import { campaignConnections } from '../../platform/infra/smtp/smtp-hand-over.ts';
 import { recipientStatuses } from '../../entities/mail/values.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { callAt, type Answer } from '../toolkit/drive/api.ts';

@@ -1,6 +1,6 @@
 /** Each table belongs to one context. Another context uses it only with a line in foreign-tables.ts that says why. */
 import { expect } from 'chai';
-import { levelOf } from '../../dev/import-graph.ts';
+import { levelOf } from '../../dev/generators/import-graph.ts';
 import { foreignUses, type ForeignUses } from './foreign-tables.ts';
 import { declaredTables, platformFolders, usesIn, usesInDomain, type Table, type TableUse } from './table-uses.ts';
 

@@ -5,7 +5,7 @@
 import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { startChild } from '../../dev/children.ts';
+import { startChild } from '../../dev/stack/children.ts';
 import { interruption } from '../../dev/interruption.ts';
 import { Problem, runScript, say } from '../../dev/problem.ts';
 import { projectDirectory, typescriptArguments } from '../../dev/project.ts';

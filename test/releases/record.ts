@@ -5,9 +5,9 @@
 import { expect } from 'chai';
 import { startApi } from '../../api/server.ts';
 import { contractText } from '../../contract/contract.ts';
-import { startFakeModel, type FakeModel } from '../../dev/fake-model.ts';
-import { freePorts } from '../../dev/ports.ts';
-import { runTour } from '../../dev/tour.ts';
+import { startFakeModel, type FakeModel } from '../../dev/fake-model/fake-model.ts';
+import { freePorts } from '../../dev/stack/ports.ts';
+import { runTour } from '../../dev/tour/tour.ts';
 import { readConfig } from '../../config.ts';
 import { useRecorder } from '../replay/recorder.ts';
 import { playedScenarios } from '../replay/scenarios/index.ts';

@@ -3,12 +3,12 @@ import { Client, type WorkflowClient as TemporalClient, type WorkflowHandle } fr
 import { NativeConnection } from '@temporalio/worker';
 import { activities as all, type ActivityDeps } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
-import type { FakeModel } from '../../dev/fake-model.ts';
+import type { FakeModel } from '../../dev/fake-model/fake-model.ts';
 import type { PaymentProcessor } from '../../platform/infra/payments.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { workflowIdOf, type WorkflowType } from '../../platform/engine/workflow-types.ts';
-import { createSmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
-import { createSmtpSender } from '../../platform/infra/smtp.ts';
+import { createSmtpHandOver } from '../../platform/infra/smtp/smtp-hand-over.ts';
+import { createSmtpSender } from '../../platform/infra/smtp/smtp.ts';
 import { createWorkflowClient, type WorkflowClient } from '../../worker/temporal/workflow-client.ts';
 import { useAnswering } from '../toolkit/drive/answering.ts';
 import { automationDeps } from '../toolkit/drive/automations.ts';

@@ -10,7 +10,7 @@ export function testFiles(): string[] {
 }
 
 /** A file that imports one of these starts processes, or uses a stack that the run server (server.ts) shares. */
-const stackModules = ['test/toolkit/stack/stack.ts', 'dev/stack.ts', 'dev/components.ts', 'dev/start.ts'];
+const stackModules = ['test/toolkit/stack/stack.ts', 'dev/stack/stack.ts', 'dev/components.ts', 'dev/start.ts'];
 const importing = /\bfrom '(\.[^']+)'/g;
 
 /**

@@ -1,9 +1,9 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'chai';
-import { runCommand } from '../../dev/commands.ts';
-import type { Exit } from '../../dev/children.ts';
+import { runCommand } from '../../dev/stack/commands.ts';
+import type { Exit } from '../../dev/stack/children.ts';
 import { scriptArguments } from '../../dev/project.ts';
-import { isSignedWith, type Answer, type ReceivedRequest, type Receiver } from '../../dev/receiver.ts';
+import { isSignedWith, type Answer, type ReceivedRequest, type Receiver } from '../../dev/clients/receiver.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { summariesOf } from '../toolkit/assert/histories.ts';
 import { deliveryRun, wakesOf } from '../toolkit/assert/wakes.ts';

@@ -1,6 +1,6 @@
 /** Workers that die over an answer, between any two lines of it, and another that finds what they left. */
 import { expect } from 'chai';
-import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model.ts';
+import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model/fake-model.ts';
 import { wake } from '../../platform/engine/wakes.ts';
 import type { AgentAnswer } from '../../entities/agents/agent-answer.ts';
 import type { AgentCall } from '../../entities/agents/agent-call.ts';

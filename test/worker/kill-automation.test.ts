@@ -1,6 +1,6 @@
 /** Workers that die over a step of an automation, and another that finds what they left (AUTO-10, AUTO-13). */
 import { expect } from 'chai';
-import type { Mailbox } from '../../dev/mailbox.ts';
+import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { enrollByHand } from '../../domain/automations/entering/by-hand.ts';
 import type { RunFailpoint } from '../../domain/automations/running/run-step.ts';
 import { readRun } from '../../domain/automations/runs.ts';

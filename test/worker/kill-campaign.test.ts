@@ -1,6 +1,6 @@
 /** Workers that die over a mail of a campaign or of a digest, and another that finds what they left. */
 import { expect } from 'chai';
-import type { Mailbox } from '../../dev/mailbox.ts';
+import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { scheduleCampaign } from '../../domain/campaigns/states.ts';
 import { beginDigests } from '../../domain/community/digests/beginning.ts';
 import { SpaceDigest } from '../../entities/community/space-digest.ts';

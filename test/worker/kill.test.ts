@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'chai';
-import type { Receiver } from '../../dev/receiver.ts';
+import type { Receiver } from '../../dev/clients/receiver.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { attemptRows, deliveryOf, deliveryRow } from '../toolkit/assert/webhooks.ts';
 import { testDatabase } from '../toolkit/stack/database.ts';

@@ -1,6 +1,6 @@
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
-import type { Receiver } from '../../dev/receiver.ts';
+import type { Receiver } from '../../dev/clients/receiver.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { removeStudent, updateStudent } from '../../domain/students/students.ts';
 import { call } from '../toolkit/drive/api.ts';

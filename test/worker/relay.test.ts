@@ -1,4 +1,4 @@
-import type { Answer } from '../../dev/receiver.ts';
+import type { Answer } from '../../dev/clients/receiver.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { eventsNamed, summariesOf } from '../toolkit/assert/histories.ts';

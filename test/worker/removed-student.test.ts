@@ -5,13 +5,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { retentionActivities } from '../../activities/retention.ts';
-import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model.ts';
+import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model/fake-model.ts';
 import { noteEvents } from '../../domain/mail/notices/noting.ts';
 import { linkToken } from '../../domain/mail/tracking/tokens.ts';
 import { wayOutToken } from '../../domain/mail/way-out.ts';
 import { eventTypes } from '../../platform/core/event-types.ts';
 import { newId } from '../../platform/core/ids.ts';
-import { addressKeyOf } from '../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { emptyTables, keptOfClub, needlesIn, tracesInTables, type Needles } from '../toolkit/assert/traces.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { Exit } from '../../dev/children.ts';
-import type { Receiver } from '../../dev/receiver.ts';
+import type { Exit } from '../../dev/stack/children.ts';
+import type { Receiver } from '../../dev/clients/receiver.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { attemptRows, deliveryOf, deliveryRow } from '../toolkit/assert/webhooks.ts';
 import { buildSubscription, type TestWebhookDelivery } from '../toolkit/builders/webhooks.ts';

@@ -1,7 +1,7 @@
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer } from '../../dev/receiver.ts';
+import type { Answer } from '../../dev/clients/receiver.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { resendDelivery } from '../../domain/webhooks/deliveries/manual.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';

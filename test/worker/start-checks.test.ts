@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
-import { makeAuthority } from '../../dev/certificates.ts';
+import { makeAuthority } from '../../dev/stack/certificates.ts';
 import { readConfig } from '../../config.ts';
 import { engineMistakes } from '../../worker/temporal/start-checks.ts';
 import { connectCommand } from '../../worker/temporal/connection.ts';

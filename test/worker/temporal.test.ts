@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
-import { makeAuthority, type Authority } from '../../dev/certificates.ts';
+import { makeAuthority, type Authority } from '../../dev/stack/certificates.ts';
 import { readConfig } from '../../config.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { StartProblem } from '../../platform/core/start-problem.ts';

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
-import type { Mailbox } from '../../dev/mailbox.ts';
+import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { beginDigests } from '../../domain/community/digests/beginning.ts';
 import { readCampaign } from '../../domain/campaigns/records.ts';
 import { pauseCampaign, resumeCampaign, scheduleCampaign } from '../../domain/campaigns/states.ts';
 import { SpaceDigest } from '../../entities/community/space-digest.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { createSmtpHandOver, type SmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
+import { createSmtpHandOver, type SmtpHandOver } from '../../platform/infra/smtp/smtp-hand-over.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import type { beginDigests as beginning, campaignRun, spaceDigest } from '../../workflows/index.ts';

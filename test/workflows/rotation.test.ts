@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isSignedWith, type ReceivedRequest } from '../../dev/receiver.ts';
+import { isSignedWith, type ReceivedRequest } from '../../dev/clients/receiver.ts';
 import { sendTest } from '../../domain/webhooks/events/test-event.ts';
 import { rotateSecret } from '../../domain/webhooks/endpoints/rotation.ts';
 import type { Subscription } from '../toolkit/builders/webhooks.ts';

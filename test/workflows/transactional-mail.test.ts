@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
-import type { Mailbox } from '../../dev/mailbox.ts';
+import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { tokenText } from '../../domain/mail/one-time-tokens.ts';
 import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
@@ -11,7 +11,7 @@ import { mailKinds } from '../../domain/contexts.ts';
 import { sendTransactionalMail, type MailOutcome, type MailDeps, type OutgoingMail } from '../../domain/mail/send.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
-import { createSmtpSender, type SmtpSender } from '../../platform/infra/smtp.ts';
+import { createSmtpSender, type SmtpSender } from '../../platform/infra/smtp/smtp.ts';
 import type { transactionalMail } from '../../workflows/index.ts';
 import { sqlStateOf } from '../../platform/infra/postgres/errors.ts';
 import { buildAssignment, buildSubmission } from '../toolkit/builders/assignments.ts';

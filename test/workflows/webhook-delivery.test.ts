@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
-import type { Answer, ReceivedRequest } from '../../dev/receiver.ts';
+import type { Answer, ReceivedRequest } from '../../dev/clients/receiver.ts';
 import { removeStudent } from '../../domain/students/students.ts';
 import type { WebhookAttempt } from '../../entities/webhooks/webhook-attempt.ts';
 import { testDeps, depsOn } from '../toolkit/stack/database.ts';

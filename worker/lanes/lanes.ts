@@ -8,7 +8,7 @@ import { createSuccessWriter } from '../../domain/webhooks/attempts/record-succe
 import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
 import type { Egress } from '../../platform/infra/egress/egress.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { reportFailureCause } from '../reports/failure-causes.ts';
 import { recordBatches } from '../reports/metrics.ts';
 import { createAttemptPermits, noLocalAttempts, type LocalStarts } from './attempt-permits.ts';

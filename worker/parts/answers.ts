@@ -11,7 +11,7 @@ import { createModel } from '../../platform/infra/model/model.ts';
 import { retrieve } from '../../domain/knowledge/retrieval.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
-import type { ObjectStore } from '../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { readImages } from '../../domain/agents/conversations/images.ts';
 import { answers, answerCosts, answerTokens, firstWords } from '../reports/metrics.ts';
 

@@ -7,7 +7,7 @@ import { fileReaders } from '../../domain/media/processing/readers.ts';
 import { subtitlesOf } from '../../domain/media/transcriptions/speech.ts';
 import { createClubPermits } from '../../platform/engine/club-permits.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
-import { freeBytes } from '../../platform/infra/work-directory.ts';
+import { freeBytes } from '../../platform/infra/programs/work-directory.ts';
 import { mediaFiles, mediaMoves, sources, transcriptions } from '../reports/metrics.ts';
 import type { Parts } from './parts.ts';
 

@@ -2,7 +2,7 @@
 import type { ActivityDeps } from '../../activities/index.ts';
 import { mailDomainSettings } from '../../domain/mail/domains/settings.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
-import { addressIn, type SmtpSender } from '../../platform/infra/smtp.ts';
+import { addressIn, type SmtpSender } from '../../platform/infra/smtp/smtp.ts';
 import {
   automationMails,
   automationRunsEnded,

@@ -6,14 +6,18 @@ import type { Build } from '../../platform/infra/build.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import { createEgress, type Egress } from '../../platform/infra/egress/egress.ts';
 import { openVault } from '../../platform/infra/keys/open-vault.ts';
-import { createObjectStore, type ObjectStore } from '../../platform/infra/object-store.ts';
-import { beginRunning } from '../../platform/infra/postgres/contractions.ts';
+import { createObjectStore, type ObjectStore } from '../../platform/infra/store/object-store.ts';
+import { beginRunning } from '../../platform/infra/postgres/checks/contractions.ts';
 import { Database } from '../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import { openDatabase } from '../../platform/infra/process.ts';
-import { campaignConnections, createSmtpHandOver, type SmtpHandOver } from '../../platform/infra/smtp-hand-over.ts';
-import { createSmtpSender, smtpConnections, type SmtpSender } from '../../platform/infra/smtp.ts';
-import type { Vault } from '../../platform/infra/vault.ts';
+import {
+  campaignConnections,
+  createSmtpHandOver,
+  type SmtpHandOver,
+} from '../../platform/infra/smtp/smtp-hand-over.ts';
+import { createSmtpSender, smtpConnections, type SmtpSender } from '../../platform/infra/smtp/smtp.ts';
+import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { connectionsForRecords } from '../lanes/record-permits.ts';
 
 export interface Resources {

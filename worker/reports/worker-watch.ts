@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { commandLine } from '../../platform/core/modules.ts';
 import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
 import type { Build } from '../../platform/infra/build.ts';
-import { watchClock } from '../../platform/infra/postgres/clock-watch.ts';
+import { watchClock } from '../../platform/infra/postgres/checks/clock-watch.ts';
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import type { Ffmpeg } from '../../platform/infra/video/ffmpeg.ts';
 import type { Health } from './health.ts';

@@ -4,7 +4,7 @@ import type { WorkerOptions } from '@temporalio/worker';
 import { mediaPlaces } from '../../domain/media/media.policy.ts';
 import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
 import type { Build } from '../../platform/infra/build.ts';
-import { smtpConnections } from '../../platform/infra/smtp.ts';
+import { smtpConnections } from '../../platform/infra/smtp/smtp.ts';
 import { deploymentOptions } from './deployment.ts';
 
 export const slots: Record<TaskQueue, { workflowTasks: number; activities: number }> = {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Environment } from '../../../config.ts';
-import { runCommand } from '../../../dev/commands.ts';
+import { runCommand } from '../../../dev/stack/commands.ts';
 import { debianArchives } from '../../../dev/components/apt-sources.ts';
 import { cacheDirectory } from '../../../dev/components/cache.ts';
 import { saveDownload } from '../../../dev/components/download.ts';

@@ -5,7 +5,7 @@ import { StaleRead, type Transaction } from '../../../platform/infra/postgres/da
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
 import { findOrOpenAccounts, type FoundAccount } from '../../identity/many-accounts.ts';
 import { requestInvitations } from '../../mail/requests.ts';

@@ -1,11 +1,11 @@
 /** Records the addresses of students who are removed during an import, so that the import does not recreate them. */
 import { openImportStatuses } from '../../../entities/access/values.ts';
 import { StudentImportAddress } from '../../../entities/access/student-import-address.ts';
-import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 /**
  * Records an address that a student loses by a removal or a correction, with every open import of the club. The caller holds the lock of

@@ -3,7 +3,7 @@ import { StudentImport } from '../../../entities/access/student-import.ts';
 import type { ErrorCode } from '../../../platform/core/error-codes.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { recordBatch, type Batch } from './batch.ts';
 import { forgetAddresses } from './removals.ts';

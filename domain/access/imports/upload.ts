@@ -7,7 +7,7 @@ import type { Database, Transaction } from '../../../platform/infra/postgres/dat
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { termsOf } from '../enrollments/enrollments.ts';
 import { readHeader, type Header } from './header.ts';
 import type { ImportError } from '../../../entities/access/values.ts';

@@ -13,7 +13,7 @@ import type { Database, Transaction, Queries } from '../../../platform/infra/pos
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { wake } from '../../../platform/engine/wakes.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import type { Reader } from '../../identity/student-ref.ts';

@@ -5,7 +5,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { requireAgent } from '../setup/agents.ts';
 import { conversationColumns, messagesOf, presentConversation } from './messages.ts';

@@ -5,7 +5,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import { lockStudent } from '../../identity/accounts.ts';

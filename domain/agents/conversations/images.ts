@@ -2,7 +2,7 @@
 import { AgentQuestionImage } from '../../../entities/agents/agent-question-image.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import { removeFiles } from '../../media/erasure.ts';

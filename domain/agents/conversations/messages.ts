@@ -8,7 +8,7 @@ import { AgentCitation } from '../../../entities/agents/agent-citation.ts';
 import { AgentConversation } from '../../../entities/agents/agent-conversation.ts';
 import { AgentQuestion } from '../../../entities/agents/agent-question.ts';
 import { AgentSource } from '../../../entities/knowledge/agent-source.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { windowOf, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { presentImages } from './images.ts';
 

@@ -9,11 +9,11 @@ import type { Mail } from '../../../entities/mail/mail.ts';
 import type { SkipReason } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { mayStandInMail } from '../../../platform/core/names.ts';
-import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import type { HandedMessage, HandOver } from '../../../platform/infra/smtp-hand-over.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { HandedMessage, HandOver } from '../../../platform/infra/smtp/smtp-hand-over.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { feedbackSenderOf, type From } from '../../mail/domains/from.ts';
 import { settledAs } from '../../mail/evidence.ts';
 import {

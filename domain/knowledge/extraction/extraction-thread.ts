@@ -3,7 +3,7 @@
  * it at any point.
  */
 import type { Language } from '../../../entities/clubs/values.ts';
-import { serveThread, type Orderer } from '../../../platform/infra/thread-work.ts';
+import { serveThread, type Orderer } from '../../../platform/infra/threads/thread-work.ts';
 import { indexingRules } from '../indexing/indexing.policy.ts';
 import { withWords, type SearchedPassage } from '../indexing/passage-words.policy.ts';
 import { cutPassages } from '../indexing/passages.policy.ts';

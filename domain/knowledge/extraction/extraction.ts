@@ -1,6 +1,6 @@
 /** Extracts the text of a source in a thread, within bounds: no file may block the process, fill its memory or end it. */
 import { moduleAt } from '../../../platform/core/modules.ts';
-import { createThreads } from '../../../platform/infra/bounded-thread.ts';
+import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts';
 import type { Source, ThreadMessage, ThreadResult } from './extraction-thread.ts';
 import { indexingRules, type IndexingError } from '../indexing/indexing.policy.ts';
 import type { SearchedPassage } from '../indexing/passage-words.policy.ts';

@@ -1,7 +1,7 @@
 /** Loads the current content of a source: the lesson's content, or the file from the store. */
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { Media } from '../../../entities/media/media.ts';
 import type { MediaKind } from '../../../entities/media/values.ts';
 import type { Language } from '../../../entities/clubs/values.ts';

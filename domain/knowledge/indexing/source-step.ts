@@ -2,7 +2,7 @@
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { claimSource, holdClaim, releaseClaim, waitForOcr, type Claim } from './claims.ts';
 import type { extract, Extraction } from '../extraction/extraction.ts';
 import { maxAttempts, type IndexingError } from './indexing.policy.ts';

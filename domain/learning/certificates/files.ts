@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { findPrintedLook, type PrintedLook } from '../../branding/printed-look.ts';
 import { logoSize, readLook } from './logo.ts';
 import { drawCertificate } from './pdf-work.ts';

@@ -1,7 +1,7 @@
 /** The club's logo at the head of a certificate, above the club's name (DEC-186). */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { PrintPicture } from '../../../platform/infra/images/print-picture.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { readLogo, type PrintedLook } from '../../branding/printed-look.ts';
 import { page } from './ornaments.ts';
 

@@ -1,5 +1,5 @@
 /** The thread of pdf-work.ts: draws certificates. */
-import { serveThread } from '../../../platform/infra/thread-work.ts';
+import { serveThread } from '../../../platform/infra/threads/thread-work.ts';
 import { certificatePdf, type Printed } from './pdf.ts';
 
 serveThread(async (data) => ({ bytes: new Uint8Array(await certificatePdf(data as Printed)) }));

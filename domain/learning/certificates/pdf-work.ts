@@ -4,7 +4,7 @@
  */
 import { moduleAt } from '../../../platform/core/modules.ts';
 import { createClubPermits, type PermitHolder } from '../../../platform/engine/club-permits.ts';
-import { createThreads } from '../../../platform/infra/bounded-thread.ts';
+import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts';
 import type { Printed } from './pdf.ts';
 
 const pdfThreadRules = {

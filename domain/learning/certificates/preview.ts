@@ -1,7 +1,7 @@
 /** A sample certificate: it shows the look of a club's certificates in a language before any is issued (DEC-187). */
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { findPrintedLook } from '../../branding/printed-look.ts';

@@ -10,7 +10,7 @@ import type { Transaction, Queries } from '../../../platform/infra/postgres/data
 import { columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { mediaIdsIn } from '../../media/mentions.policy.ts';
 import { presentUsed } from '../../media/shown.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';

@@ -1,7 +1,7 @@
 /** Courses with their covers (MED-14). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Page } from '../../../platform/infra/postgres/lists/page.ts';
 import { presentUsed } from '../../media/shown.ts';

@@ -2,7 +2,7 @@
 import { Student } from '../../../entities/identity/student.ts';
 import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';

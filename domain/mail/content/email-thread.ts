@@ -1,7 +1,7 @@
 /** The thread of email-work.ts: judges, compiles and renders e-mails, whatever their authors have typed. */
 import type { MailPictureProblem } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { serveThread } from '../../../platform/infra/thread-work.ts';
+import { serveThread } from '../../../platform/infra/threads/thread-work.ts';
 import { compileEmail, type CompiledEmail, type ImageWidths, type Letterhead } from './compile.ts';
 import type { EmailContent } from './email-content.ts';
 import { eachProblem, firstOf, type ContentProblem, type FoundProblems } from './problems.ts';

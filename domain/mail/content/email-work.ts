@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache';
 import type { Id } from '../../../platform/core/ids.ts';
 import { moduleAt } from '../../../platform/core/modules.ts';
 import { createClubPermits } from '../../../platform/engine/club-permits.ts';
-import { createThreads } from '../../../platform/infra/bounded-thread.ts';
+import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts';
 import type { CompiledEmail, ImageWidths, Letterhead } from './compile.ts';
 import type { EmailContent } from './email-content.ts';
 import type { CopiesToMake, EmailOrder, EmailResults, EmailToJudge, RenderedCopy } from './email-thread.ts';

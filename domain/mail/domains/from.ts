@@ -2,8 +2,8 @@
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
-import type { SigningKey } from '../../../platform/infra/smtp-hand-over.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { SigningKey } from '../../../platform/infra/smtp/smtp-hand-over.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 export interface From {
   address: string;

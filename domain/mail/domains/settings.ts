@@ -1,6 +1,6 @@
 /** What the mail domains of all clubs have in common, from the configuration. */
 import { textResolver } from '../../../platform/infra/dns-text.ts';
-import { addressIn } from '../../../platform/infra/smtp.ts';
+import { addressIn } from '../../../platform/infra/smtp/smtp.ts';
 import type { MailDomainSettings } from './domains.ts';
 
 /** @param mail `from`: the platform's address, with or without a name; `dnsServers`: as `address:port`, the machine's own if empty */

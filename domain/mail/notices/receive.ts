@@ -3,7 +3,7 @@ import type { BodyOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Secret } from '../../../platform/core/secret.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
-import { sameText } from '../../../platform/infra/vault.ts';
+import { sameText } from '../../../platform/infra/keys/vault.ts';
 import { mailIdIn } from './mail-event.policy.ts';
 import { noteEvents, type NotedEvents } from './noting.ts';
 import { readSesReport } from './ses.policy.ts';

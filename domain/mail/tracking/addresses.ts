@@ -3,7 +3,7 @@ import { MailLink } from '../../../entities/mail/mail-link.ts';
 import type { Tracking } from '../../../entities/mail/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import type { CompiledEmail } from '../content/compile.ts';
 import type { RecipientCopy } from '../content/render.ts';
 import { linkToken, openingToken } from './tokens.ts';

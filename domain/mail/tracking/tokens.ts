@@ -1,6 +1,6 @@
 /** Tokens in the addresses of tracked mails: they say which mail and which link, and prove that we wrote them (CAMP-13). */
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 const idBytes = 16;
 const macBytes = 16;

@@ -1,6 +1,6 @@
 /** What the store holds of a file, read in pieces or in one go; that the store is away is told apart from every other fault. */
 import { Readable } from 'node:stream';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 
 /** The store did not answer as it should: no file is at fault. */
 export class StoreAway extends Error {

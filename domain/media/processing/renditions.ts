@@ -4,7 +4,7 @@ import { In, Not } from 'typeorm';
 import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import type { MailPictureProblem, MailPictureState, RenditionRole } from '../../../entities/media/values.ts';
 import type { Box, SmallPicture } from '../../../platform/infra/images/pictures.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { MediaDeps } from '../media.ts';
 import { isResumable, pageRules, pictureBox, renditionVersion, type renditionBoxes } from '../media.policy.ts';

@@ -2,7 +2,7 @@
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { MediaKind, MediaStatus, RenditionRole } from '../../../entities/media/values.ts';
 import { eraseFile } from '../erasure.ts';

@@ -5,7 +5,7 @@ import { MediaTranscription } from '../../../entities/media/media-transcription.
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { defineLease, holdLease, LeaseLost, type Claim } from '../../../platform/engine/lease.ts';
-import { keyPrefix, type ObjectStore } from '../../../platform/infra/object-store.ts';
+import { keyPrefix, type ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import { syncSources } from '../../knowledge/sources.ts';

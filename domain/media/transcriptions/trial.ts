@@ -1,8 +1,8 @@
 /** Whether the program that makes subtitles of speech works: `doctor` lets it hear two seconds of silence (DEC-174). */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { findProgram, runCommand } from '../../../platform/infra/placeholder-command.ts';
-import { inWorkDirectory } from '../../../platform/infra/work-directory.ts';
+import { findProgram, runCommand } from '../../../platform/infra/programs/placeholder-command.ts';
+import { inWorkDirectory } from '../../../platform/infra/programs/work-directory.ts';
 import { readSubtitles } from './speech.ts';
 import { transcriptionRules } from './transcription.policy.ts';
 

@@ -2,8 +2,8 @@
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { uploadWay } from '../media.policy.ts';
 import { uploadToken } from './tokens.ts';
 

@@ -1,6 +1,6 @@
 /** Tokens of resumable uploads: each names one file and its own end, and proves that we wrote it. None is stored (MED-26). */
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 interface UploadToken {
   mediaId: Id;

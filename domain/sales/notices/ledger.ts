@@ -4,7 +4,7 @@ import { Product } from '../../../entities/sales/product.ts';
 import { Purchase } from '../../../entities/sales/purchase.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { findOrOpenAccount } from '../../identity/accounts.ts';
 import type { PurchaseEvent, SaleIds, SalesEvent } from '../platforms/events.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';

@@ -12,7 +12,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { type Page, type PageRequest, listPage } from '../../../platform/infra/postgres/lists/page.ts';
 import type { DatabaseDeps, VaultDeps } from '../../deps.ts';
 import { traceparent } from '../../../platform/infra/tracing.ts';
-import { sha256 } from '../../../platform/infra/vault.ts';
+import { sha256 } from '../../../platform/infra/keys/vault.ts';
 import { insertingWakes, wake, wakesOfRuns } from '../../../platform/engine/wakes.ts';
 import { runOf } from '../../../platform/engine/workflow-types.ts';
 import { addressesIn } from './addresses.policy.ts';

@@ -10,7 +10,7 @@ import { notFound } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import type { AddressedDeps, DatabaseDeps } from '../../deps.ts';
-import { sha256 } from '../../../platform/infra/vault.ts';
+import { sha256 } from '../../../platform/infra/keys/vault.ts';
 import { tidyName } from '../../../platform/core/text.policy.ts';
 import type { SalesPlatform } from '../../../entities/sales/values.ts';
 

@@ -3,7 +3,7 @@
  * A club with a secret signs the body with HMAC-SHA256, in hexadecimal, in `x-notice-signature`.
  */
 import { createHmac } from 'node:crypto';
-import { sameText } from '../../../platform/infra/vault.ts';
+import { sameText } from '../../../platform/infra/keys/vault.ts';
 import type { PurchaseEvent, SalesAdapter, SalesEvent } from './events.ts';
 import { buyerOf, currencyOf, idOf, isText, readNotice, smallestUnitsOf, type Field } from './reading.ts';
 

@@ -9,7 +9,7 @@
  * - `date_next_charge` of a cancellation is the end of the paid period.
  * - A resumed subscription keeps its `subscriber.code`.
  */
-import { sameText } from '../../../platform/infra/vault.ts';
+import { sameText } from '../../../platform/infra/keys/vault.ts';
 import type { PurchaseEvent, SalesAdapter, SalesEvent } from './events.ts';
 import { NoticeRefusal } from '../notices/refusal.ts';
 import { buyerOf, currencyOf, idOf, readNotice, smallestUnitsFromDecimal, type Field } from './reading.ts';

@@ -9,7 +9,7 @@
  * Some receivers report bodies that wrap the order in another object. Such bodies are not documented and not read.
  */
 import { createHmac } from 'node:crypto';
-import { sameText } from '../../../platform/infra/vault.ts';
+import { sameText } from '../../../platform/infra/keys/vault.ts';
 import type { PurchaseEvent, SalesAdapter, SalesEvent } from './events.ts';
 import { buyerOf, currencyOf, idOf, isText, readNotice, smallestUnitsOf, type Field } from './reading.ts';
 

@@ -6,7 +6,7 @@ import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { callGate, wakeSuccessor } from '../deliveries/wakes.ts';
 import { deliveryRules, waitAfterAttempt } from '../deliveries/schedule.policy.ts';
 import { mailAdministrators } from '../endpoints/administrator-mails.ts';

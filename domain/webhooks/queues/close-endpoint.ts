@@ -3,7 +3,7 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DisabledReason } from '../../../entities/webhooks/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { mailAdministrators } from '../endpoints/administrator-mails.ts';
 import { lockDeliveries } from '../deliveries/deliveries.ts';
 import { ending } from '../deliveries/ending.ts';

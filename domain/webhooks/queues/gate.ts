@@ -6,7 +6,7 @@ import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts'
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { failingDeadline, isThrottled } from '../endpoints/breaker.policy.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
 import { cancelSome, closeEndpoint } from './close-endpoint.ts';

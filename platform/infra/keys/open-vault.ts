@@ -6,8 +6,8 @@ import { Secret } from '../../core/secret.ts';
 import { StartProblem } from '../../core/start-problem.ts';
 import { Queries, type Database } from '../postgres/database.ts';
 import { sql } from '../postgres/sql.ts';
-import { createVault, firstLastingKey, keyIdOf, SealUnreadable, type Vault } from '../vault.ts';
-import { mailAddressLabel } from '../address-keys.ts';
+import { createVault, firstLastingKey, keyIdOf, SealUnreadable, type Vault } from './vault.ts';
+import { mailAddressLabel } from './address-keys.ts';
 import { otherColumns, ownColumn, type SealedColumn } from './sealed-columns.ts';
 
 export interface MasterKeys {

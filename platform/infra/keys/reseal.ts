@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../postgres/database.ts';
 import { sql } from '../postgres/sql.ts';
-import { SealUnreadable, type Vault } from '../vault.ts';
+import { SealUnreadable, type Vault } from './vault.ts';
 import { otherColumns, ownColumn, sealedColumns, type SealedColumn } from './sealed-columns.ts';
 
 /** A value that opens under none of the keys. */

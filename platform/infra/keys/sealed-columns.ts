@@ -6,7 +6,7 @@ import { SalesConnection } from '../../../entities/sales/sales-connection.ts';
 import { SalesNotice } from '../../../entities/sales/sales-notice.ts';
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import { columnOf, raw, sql, tableOf, type Column, type Entity, type Sql } from '../postgres/sql.ts';
-import { sealHeaderBytes } from '../vault.ts';
+import { sealHeaderBytes } from './vault.ts';
 
 export interface SealedColumn {
   /** `table.column`. */

@@ -1,6 +1,6 @@
 /** Checks whether the ffmpeg of this machine can create renditions, and reports what is wrong and what to do (DEC-162). */
 import { stat } from 'node:fs/promises';
-import { askProgram, firstWords, lookUp } from '../programs.ts';
+import { askProgram, firstWords, lookUp } from '../programs/programs.ts';
 import type { FfmpegBounds, runFfmpeg } from './ffmpeg.ts';
 
 export interface FfmpegFinding {

@@ -1,7 +1,7 @@
 /** Runs ffmpeg as a child process: bounded in time, memory and disk, without network access, and ended with this process. */
 import { isDeepStrictEqual } from 'node:util';
-import { runBounded, type ProgramBounds } from '../bounded-program.ts';
-import { lookUp } from '../programs.ts';
+import { runBounded, type ProgramBounds } from '../programs/bounded-program.ts';
+import { lookUp } from '../programs/programs.ts';
 import { lookAtFfmpeg, type FfmpegFinding } from './ffmpeg-look.ts';
 
 export type FfmpegBounds = Pick<ProgramBounds, 'timeMs' | 'memoryMb' | 'fileBytes'>;

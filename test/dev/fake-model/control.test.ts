@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { nothingFits } from '../../../dev/fake-model.ts';
+import { nothingFits } from '../../../dev/fake-model/fake-model.ts';
 import { answerText, asking, failureOf, useModelClient } from '../../toolkit/drive/model-client.ts';
 
 describe('dev/fake-model: what it is told and remembers', () => {

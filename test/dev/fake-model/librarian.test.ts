@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { nothingFits } from '../../../dev/fake-model.ts';
+import { nothingFits } from '../../../dev/fake-model/fake-model.ts';
 import {
   answerCitations,
   answerText,

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'chai';
 import { readLogo, type LogoFile } from '../../../domain/branding/printed-look.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { logoPixels } from '../../toolkit/builders/logos.ts';
 

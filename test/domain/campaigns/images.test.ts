@@ -21,7 +21,7 @@ import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import { Media } from '../../../entities/media/media.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { HandedMessage } from '../../../platform/infra/smtp-hand-over.ts';
+import type { HandedMessage } from '../../../platform/infra/smtp/smtp-hand-over.ts';
 import { apngOf, gifOf } from '../../toolkit/builders/animations.ts';
 import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
 import { buildStudent, type TestClub } from '../../toolkit/builders/clubs.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { previewToken, readPreviewToken } from '../../../domain/campaigns/preview-tokens.ts';
 import { Secret } from '../../../platform/core/secret.ts';
 import { newId } from '../../../platform/core/ids.ts';
-import { createVault } from '../../../platform/infra/vault.ts';
+import { createVault } from '../../../platform/infra/keys/vault.ts';
 
 const vault = createVault(new Secret(Buffer.alloc(32, 1)));
 const end = new Date('2026-03-01T12:15:00.000Z');

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Pool } from 'pg';
 import { readConfig } from '../../../config.ts';
-import type { Mailbox } from '../../../dev/mailbox.ts';
+import type { Mailbox } from '../../../dev/mailbox/mailbox.ts';
 import { listDeliveries, readStatistics } from '../../../domain/campaigns/recipients.ts';
 import { readCampaign } from '../../../domain/campaigns/records.ts';
 import type { SendingDeps } from '../../../domain/campaigns/sending.ts';
@@ -21,7 +21,7 @@ import { wayOutToken } from '../../../domain/mail/way-out.ts';
 import { removeStudent, updateStudent } from '../../../domain/students/students.ts';
 import { Mail } from '../../../entities/mail/mail.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { createSmtpHandOver, type SmtpHandOver } from '../../../platform/infra/smtp-hand-over.ts';
+import { createSmtpHandOver, type SmtpHandOver } from '../../../platform/infra/smtp/smtp-hand-over.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { buildCampaign } from '../../toolkit/builders/campaigns.ts';
 import { buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';

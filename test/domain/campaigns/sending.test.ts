@@ -21,7 +21,7 @@ import { stepCampaign, type CampaignStep } from '../../../domain/campaigns/step.
 import { removeStudent, updateStudent } from '../../../domain/students/students.ts';
 import { Mail } from '../../../entities/mail/mail.ts';
 import { Student } from '../../../entities/identity/student.ts';
-import type { HandedMessage, HandOver } from '../../../platform/infra/smtp-hand-over.ts';
+import type { HandedMessage, HandOver } from '../../../platform/infra/smtp/smtp-hand-over.ts';
 import { buildClub, buildStudent, type TestClub, type TestStudent } from '../../toolkit/builders/clubs.ts';
 import { alter } from '../../toolkit/drive/alter.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { deviceToken, readDevice } from '../../../domain/identity/devices.ts';
 import { Secret } from '../../../platform/core/secret.ts';
-import { createVault } from '../../../platform/infra/vault.ts';
+import { createVault } from '../../../platform/infra/keys/vault.ts';
 
 describe('the token of a device', () => {
   const vault = createVault(new Secret(Buffer.alloc(32, 7)));

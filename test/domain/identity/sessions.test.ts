@@ -4,7 +4,7 @@ import { createDataSource } from '../../../entities/data-source.ts';
 import { usuallyHoldsMs } from '../../../platform/core/gathered.ts';
 import { Secret } from '../../../platform/core/secret.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
-import { sha256 } from '../../../platform/infra/vault.ts';
+import { sha256 } from '../../../platform/infra/keys/vault.ts';
 import {
   administratorSessionMaxMs,
   endSessionsOf,

@@ -3,7 +3,7 @@ import { en } from '../../../domain/language/catalogues/en.ts';
 import type { MessageKey } from '../../../domain/language/arguments.ts';
 import { catalogues, offeredLanguages, type Catalogue } from '../../../domain/language/languages.ts';
 import { mailTemplateNames } from '../../../entities/mail/values.ts';
-import { catalogueProblems, unusedKeys } from '../../../dev/catalogues.ts';
+import { catalogueProblems, unusedKeys } from '../../../dev/generators/catalogues.ts';
 import { projectDirectory } from '../../../dev/project.ts';
 
 const keys = Object.keys(en) as MessageKey[];

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { codeRequestId, isUnmailedRequest, unmailedRequestId } from '../../../domain/mail/code-requests.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { Secret } from '../../../platform/core/secret.ts';
-import { createVault } from '../../../platform/infra/vault.ts';
+import { createVault } from '../../../platform/infra/keys/vault.ts';
 
 const now = new Date('2026-03-01T12:00:00Z');
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { Secret } from '../../../platform/core/secret.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';
-import { createVault } from '../../../platform/infra/vault.ts';
+import { createVault } from '../../../platform/infra/keys/vault.ts';
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 import {
   issueToken,

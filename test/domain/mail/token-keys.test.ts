@@ -10,7 +10,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { Secret } from '../../../platform/core/secret.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { createVault, type Vault } from '../../../platform/infra/vault.ts';
+import { createVault, type Vault } from '../../../platform/infra/keys/vault.ts';
 import { buildClub, buildStudent } from '../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { downloadToken, readDownloadToken } from '../../../domain/repositories/tokens.ts';
 import { newId } from '../../../platform/core/ids.ts';
 import { Secret } from '../../../platform/core/secret.ts';
-import { createVault } from '../../../platform/infra/vault.ts';
+import { createVault } from '../../../platform/infra/keys/vault.ts';
 
 describe('tokens of downloads (REPO-5)', () => {
   const vault = createVault(new Secret(Buffer.alloc(32, 1)));

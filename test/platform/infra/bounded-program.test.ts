@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { platform, tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
-import { runBounded, type ProgramBounds } from '../../../platform/infra/bounded-program.ts';
+import { runBounded, type ProgramBounds } from '../../../platform/infra/programs/bounded-program.ts';
 import { until } from '../../toolkit/drive/until.ts';
 
 describe('platform/infra/bounded-program', function () {
@@ -65,7 +65,7 @@ describe('platform/infra/bounded-program', function () {
 
   it('ends both when this process is killed', async () => {
     const runner = `
-      const { runBounded } = await import(${JSON.stringify(new URL('../../../platform/infra/bounded-program.ts', import.meta.url).href)});
+      const { runBounded } = await import(${JSON.stringify(new URL('../../../platform/infra/programs/bounded-program.ts', import.meta.url).href)});
       await runBounded('/bin/sh', ['-c', ${JSON.stringify(withChild('while :; do sleep 1; done'))}, ${JSON.stringify(directory)}], {
         bounds: ${JSON.stringify(bounds)}, env: { PATH: process.env.PATH }, signal: new AbortController().signal, cwd: ${JSON.stringify(directory)} });`;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', runner], { stdio: 'inherit' });

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { createThreads } from '../../../platform/infra/bounded-thread.ts';
+import { createThreads } from '../../../platform/infra/threads/bounded-thread.ts';
 
 const moduleUrl = (name: string) => new URL(`../../../platform/infra/${name}`, import.meta.url).href;
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { mock } from 'node:test';
 import { readConfig } from '../../../config.ts';
-import { bucketMistakes } from '../../../platform/infra/bucket-checks.ts';
+import { bucketMistakes } from '../../../platform/infra/store/bucket-checks.ts';
 import { testBucket } from '../../toolkit/stack/storage.ts';
 
 describe('whether the buckets take files', () => {

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
-import { ocrProgramAt } from '../../../platform/infra/ocr-program.ts';
+import { ocrProgramAt } from '../../../platform/infra/programs/ocr-program.ts';
 
 describe('platform/infra/ocr-program', function () {
   this.timeout(30_000);

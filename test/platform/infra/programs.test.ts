@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'chai';
-import { askProgram, firstWords, lookUp } from '../../../platform/infra/programs.ts';
+import { askProgram, firstWords, lookUp } from '../../../platform/infra/programs/programs.ts';
 
 describe('platform/infra/programs', function () {
   this.timeout(20_000);

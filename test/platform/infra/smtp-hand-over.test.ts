@@ -2,11 +2,15 @@ import { expect } from 'chai';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Secret } from '../../../platform/core/secret.ts';
-import { createSmtpHandOver, type HandedMessage, type SmtpHandOver } from '../../../platform/infra/smtp-hand-over.ts';
+import {
+  createSmtpHandOver,
+  type HandedMessage,
+  type SmtpHandOver,
+} from '../../../platform/infra/smtp/smtp-hand-over.ts';
 import { until } from '../../toolkit/drive/until.ts';
 import { testStack } from '../../toolkit/stack/stack.ts';
 import { readConfig } from '../../../config.ts';
-import type { Mailbox } from '../../../dev/mailbox.ts';
+import type { Mailbox } from '../../../dev/mailbox/mailbox.ts';
 
 let sent = 0;
 const message = (to: string, more: Partial<HandedMessage> = {}): HandedMessage => ({

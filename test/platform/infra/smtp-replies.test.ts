@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { withoutAddresses } from '../../../platform/infra/smtp-hand-over.ts';
+import { withoutAddresses } from '../../../platform/infra/smtp/smtp-hand-over.ts';
 import { expectLinear, manyTimes } from '../../toolkit/assert/scaling.ts';
 
 describe('the reply of a mail server', () => {

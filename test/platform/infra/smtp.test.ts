@@ -3,7 +3,7 @@ import net from 'node:net';
 import { expect } from 'chai';
 import { Secret } from '../../../platform/core/secret.ts';
 import { newId } from '../../../platform/core/ids.ts';
-import { createSmtpSender, smtpConnections } from '../../../platform/infra/smtp.ts';
+import { createSmtpSender, smtpConnections } from '../../../platform/infra/smtp/smtp.ts';
 import { withTimersStopped } from '../../toolkit/fakes/timers.ts';
 
 const second = 1_000;

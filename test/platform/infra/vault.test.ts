@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { Secret } from '../../../platform/core/secret.ts';
-import { createVault, keyIdOf, SealUnreadable, type VaultOptions } from '../../../platform/infra/vault.ts';
+import { createVault, keyIdOf, SealUnreadable, type VaultOptions } from '../../../platform/infra/keys/vault.ts';
 
 const key = new Secret(randomBytes(32));
 const other = new Secret(randomBytes(32));

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { inWorkDirectory, removeAbandoned } from '../../../platform/infra/work-directory.ts';
+import { inWorkDirectory, removeAbandoned } from '../../../platform/infra/programs/work-directory.ts';
 
 describe('platform/infra/work-directory', () => {
   let root: string;

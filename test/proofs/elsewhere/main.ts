@@ -46,7 +46,7 @@ const places: readonly Place[] = [
 const wholePlaces = places.filter(({ zone }) => zone === 'Europe/Istanbul' || zone === 'Pacific/Kiritimati');
 
 /** Certificates are checked by OpenSSL, which has the machine's clock, and files have its dates. */
-const ofTheMachine = ['dev/certificates.ts', 'test/toolkit/fakes/tls-receiver.ts', 'test/dev/bootstrap.test.ts'];
+const ofTheMachine = ['dev/stack/certificates.ts', 'test/toolkit/fakes/tls-receiver.ts', 'test/dev/bootstrap.test.ts'];
 
 const { values } = parseArgs({ options: { whole: { type: 'boolean' } } });
 const isWhole = values.whole === true;

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
-import { startFakeModel, type FakeModel, type Script } from '../../../dev/fake-model.ts';
+import { startFakeModel, type FakeModel, type Script } from '../../../dev/fake-model/fake-model.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
 import { askOnce, type Seen } from './agents/asker.ts';
 import { buildClass, type Classroom } from './agents/class.ts';

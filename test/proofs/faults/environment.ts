@@ -1,6 +1,6 @@
 /** What a service is told that is to lose its servers: it reaches no mail server and no bucket, unless what follows names some. */
 import os from 'node:os';
-import { allocatorSettings } from '../../../dev/allocator.ts';
+import { allocatorSettings } from '../../../dev/stack/allocator.ts';
 
 export const bareEnvironment: Readonly<Record<string, string>> = {
   PATH: process.env['PATH'] ?? '',

@@ -13,7 +13,7 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../../platform/infra/postgres/notifications.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { smtpConnections } from '../../../platform/infra/smtp.ts';
+import { smtpConnections } from '../../../platform/infra/smtp/smtp.ts';
 import { onMailGround, victimsWithMail, type MailGround, type VictimWithMail } from './mail/place.ts';
 import { receivedIn } from './mail/received.ts';
 import { createBooker, type Booker } from './mentorships/booker.ts';

@@ -1,5 +1,5 @@
 /** Processes of an installation that are ended, or that must end well, and a start that is tried again. */
-import { describeExit, type Child } from '../../../dev/children.ts';
+import { describeExit, type Child } from '../../../dev/stack/children.ts';
 import { messageOf, Problem } from '../../../dev/problem.ts';
 import { progress } from './progress.ts';
 

@@ -1,6 +1,6 @@
 /** The receiver: it refuses a few first attempts, so that there are timers to be lost, and counts what it has accepted. */
-import type { Certificate } from '../../../dev/certificates.ts';
-import { startReceiver, type Answer } from '../../../dev/receiver.ts';
+import type { Certificate } from '../../../dev/stack/certificates.ts';
+import { startReceiver, type Answer } from '../../../dev/clients/receiver.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { breakerRules } from '../../../domain/webhooks/endpoints/breaker.policy.ts';
 

@@ -12,7 +12,7 @@ import { readConfig } from '../../../config.ts';
 import { messageOf, Problem } from '../../../dev/problem.ts';
 import { createNotifier } from '../../../platform/infra/postgres/notifications.ts';
 import type { Id } from '../../../platform/core/ids.ts';
-import { createVault } from '../../../platform/infra/vault.ts';
+import { createVault } from '../../../platform/infra/keys/vault.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
 import { permitsPerHost } from '../../../worker/lanes/attempt-permits.ts';
 import { buildAudience, type Subject } from './audience.ts';

@@ -1,7 +1,7 @@
 /** Tries the changes of claims, records, authorization and pricing by the tests that cover them, which need the stack. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { startChild } from '../../../dev/children.ts';
+import { startChild } from '../../../dev/stack/children.ts';
 import { Problem, say } from '../../../dev/problem.ts';
 import { projectDirectory } from '../../../dev/project.ts';
 import { startRunServer } from '../../run/server.ts';

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { messageOf, Problem, say } from '../../../dev/problem.ts';
 import { readConfig } from '../../../config.ts';
-import { createVault } from '../../../platform/infra/vault.ts';
+import { createVault } from '../../../platform/infra/keys/vault.ts';
 import { openStand, shorten, type Played, type Schedule, type Stand } from './playing.ts';
 import type { RemovedRule } from './removed-rules.ts';
 import { engines, type Engine } from './scenarios/index.ts';

@@ -1,5 +1,5 @@
 /** Plays schedules, one after another, and makes failing ones shorter. */
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { Decisions } from './decisions.ts';
 import { SimulatedPostgres } from './postgres.ts';
 import { scenarios, type Engine } from './scenarios/index.ts';

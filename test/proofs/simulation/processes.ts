@@ -1,5 +1,5 @@
 /** Divides the schedules of `npm run prove -- simulate --processes N` among processes: each has a database of its own. */
-import { describeExit, startChild, type Child } from '../../../dev/children.ts';
+import { describeExit, startChild, type Child } from '../../../dev/stack/children.ts';
 import { Problem } from '../../../dev/problem.ts';
 import { Count, type PlayedSchedule } from './command.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { readConfig } from '../../../config.ts';
 import { workflowTypeNames } from '../../../platform/engine/workflow-types.ts';
-import { createVault } from '../../../platform/infra/vault.ts';
+import { createVault } from '../../../platform/infra/keys/vault.ts';
 import { testStack } from '../../toolkit/stack/stack.ts';
 import { replayOf, schedulesOf, simulationArguments } from './command.ts';
 import { openStand, shorten, type Schedule, type Stand } from './playing.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tagStudent } from '../../../domain/learning/engagement/tagging.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { publishLongWay } from '../faults/automations/scene.ts';
 import { noteFacts, tallyEffects } from '../faults/automations/tally.ts';
 import { buildRecipients } from '../faults/mail/recipients.ts';

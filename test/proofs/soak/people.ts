@@ -1,10 +1,10 @@
 /** Who is busy, at which pace, and what became of all that they did. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
-import type { FakeModel } from '../../../dev/fake-model.ts';
-import { createObjectStore } from '../../../platform/infra/object-store.ts';
+import type { FakeModel } from '../../../dev/fake-model/fake-model.ts';
+import { createObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
-import { createVault } from '../../../platform/infra/vault.ts';
+import { createVault } from '../../../platform/infra/keys/vault.ts';
 import { realVideo } from '../../toolkit/builders/real-videos.ts';
 import { askOnce, type Seen } from '../faults/agents/asker.ts';
 import { buildClass } from '../faults/agents/class.ts';

@@ -6,7 +6,7 @@ import { createConnection } from '../../../domain/sales/platforms/connections.ts
 import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { Transaction, type Database } from '../../../platform/infra/postgres/database.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { answered } from '../faults/media/client.ts';
 import type { Receipts } from '../faults/receipts.ts';
 import { receivedIn } from '../faults/mail/received.ts';

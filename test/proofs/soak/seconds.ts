@@ -1,9 +1,9 @@
 /** A second worker and a second API, to be killed: the first ones live through the whole run, and are measured. */
 import path from 'node:path';
-import { startChild, type Child } from '../../../dev/children.ts';
-import { host } from '../../../dev/ports.ts';
+import { startChild, type Child } from '../../../dev/stack/children.ts';
+import { host } from '../../../dev/stack/ports.ts';
 import { projectDirectory, scriptArguments } from '../../../dev/project.ts';
-import { untilOk } from '../../../dev/readiness.ts';
+import { untilOk } from '../../../dev/stack/readiness.ts';
 import type { Ground } from '../faults/victims.ts';
 
 export interface Second {

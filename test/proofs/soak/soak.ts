@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { readConfig } from '../../../config.ts';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
-import { startFakeModel, type FakeModel } from '../../../dev/fake-model.ts';
+import { startFakeModel, type FakeModel } from '../../../dev/fake-model/fake-model.ts';
 import { say } from '../../../dev/problem.ts';
 import { projectDirectory } from '../../../dev/project.ts';
 import { createDataSource } from '../../../entities/data-source.ts';

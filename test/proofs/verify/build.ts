@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import { cp, mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { buildInto } from '../../../dev/build.ts';
-import { runCommand } from '../../../dev/commands.ts';
+import { runCommand } from '../../../dev/stack/commands.ts';
 import { Problem } from '../../../dev/problem.ts';
 import { projectDirectory } from '../../../dev/project.ts';
 import { progress } from '../faults/progress.ts';

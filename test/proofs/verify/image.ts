@@ -7,7 +7,7 @@ import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { buildInto } from '../../../dev/build.ts';
-import { runCommand } from '../../../dev/commands.ts';
+import { runCommand } from '../../../dev/stack/commands.ts';
 import { findOnPath } from '../../../dev/components/version.ts';
 import { Problem } from '../../../dev/problem.ts';
 import { projectDirectory } from '../../../dev/project.ts';

@@ -2,14 +2,14 @@
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { startChild } from '../../../dev/children.ts';
+import { startChild } from '../../../dev/stack/children.ts';
 import { locate } from '../../../dev/components.ts';
 import type { Component } from '../../../dev/components/catalogue.ts';
 import { debianProgram } from '../../../dev/components/debian.ts';
-import { freePorts, host } from '../../../dev/ports.ts';
-import { untilPortAnswers } from '../../../dev/readiness.ts';
+import { freePorts, host } from '../../../dev/stack/ports.ts';
+import { untilPortAnswers } from '../../../dev/stack/readiness.ts';
 import { messageOf } from '../../../dev/problem.ts';
-import { askProgram } from '../../../platform/infra/programs.ts';
+import { askProgram } from '../../../platform/infra/programs/programs.ts';
 import { progress } from '../faults/progress.ts';
 import type { Site } from './site.ts';
 

@@ -1,6 +1,6 @@
 /** Programs that proofs run: on the PATH, else as the registries have them. */
 import path from 'node:path';
-import { runCommand } from '../../../dev/commands.ts';
+import { runCommand } from '../../../dev/stack/commands.ts';
 import { findOnPath, versionFlaw } from '../../../dev/components/version.ts';
 import { messageOf, Problem } from '../../../dev/problem.ts';
 import { progress } from '../faults/progress.ts';

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { startStack, type Stack } from '../../../dev/stack.ts';
+import { startStack, type Stack } from '../../../dev/stack/stack.ts';
 import { removeDataElsewhere } from '../../../dev/stack/postgres-place.ts';
 import { progress } from '../faults/progress.ts';
 

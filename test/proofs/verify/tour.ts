@@ -2,15 +2,15 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { allocatorSettings } from '../../../dev/allocator.ts';
-import { startChild, type Exit } from '../../../dev/children.ts';
+import { allocatorSettings } from '../../../dev/stack/allocator.ts';
+import { startChild, type Exit } from '../../../dev/stack/children.ts';
 import { locate } from '../../../dev/components.ts';
 import { components } from '../../../dev/components/catalogue.ts';
-import { startFakeModel } from '../../../dev/fake-model.ts';
-import { freePorts, host } from '../../../dev/ports.ts';
+import { startFakeModel } from '../../../dev/fake-model/fake-model.ts';
+import { freePorts, host } from '../../../dev/stack/ports.ts';
 import { messageOf, Problem } from '../../../dev/problem.ts';
-import { untilOk } from '../../../dev/readiness.ts';
-import { runTour } from '../../../dev/tour.ts';
+import { untilOk } from '../../../dev/stack/readiness.ts';
+import { runTour } from '../../../dev/tour/tour.ts';
 import { progress } from '../faults/progress.ts';
 import { startStackOn, type Site } from './site.ts';
 

@@ -1,7 +1,7 @@
 /** Deliveries of webhooks, the gates of their endpoints, and the upkeep of both. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { Answer, Receiver } from '../../../dev/receiver.ts';
+import type { Answer, Receiver } from '../../../dev/clients/receiver.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { breakerRules } from '../../../domain/webhooks/endpoints/breaker.policy.ts';
 import { enableEndpoint, pauseEndpoint } from '../../../domain/webhooks/queues/endpoint-states.ts';

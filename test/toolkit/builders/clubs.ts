@@ -5,7 +5,7 @@ import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { hashPassword } from '../../../domain/identity/passwords.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';
-import { addressKeyOf } from '../../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 
 /** The password of every account of the builders; hashed once, because hashing is slow on purpose. */

@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { runCommand } from '../../../dev/commands.ts';
+import { runCommand } from '../../../dev/stack/commands.ts';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
 

@@ -10,7 +10,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { sealedColumns } from '../../../platform/infra/keys/sealed-columns.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
-import type { Vault } from '../../../platform/infra/vault.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { testDeps } from '../stack/database.ts';
 import { buildClub, buildStudent } from './clubs.ts';
 

@@ -2,7 +2,7 @@
 import pino from 'pino';
 import { readConfig } from '../../../config.ts';
 import { Secret } from '../../../platform/core/secret.ts';
-import { startFakeModel, type FakeModel } from '../../../dev/fake-model.ts';
+import { startFakeModel, type FakeModel } from '../../../dev/fake-model/fake-model.ts';
 import type { Script } from '../../../dev/fake-model/script.ts';
 import { stepAnswer, type AnswerDeps, type AnswerStep } from '../../../domain/agents/answers/answer-step.ts';
 import type { AnswerReport } from '../../../domain/agents/answers/answer-rows.ts';

@@ -10,7 +10,7 @@ import { takeStep, type RunDeps } from '../../../domain/automations/running/run-
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { ClaimedFact } from '../../../platform/engine/facts.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import type { HandedMessage, HandOver } from '../../../platform/infra/smtp-hand-over.ts';
+import type { HandedMessage, HandOver } from '../../../platform/infra/smtp/smtp-hand-over.ts';
 import { testDeps } from '../stack/database.ts';
 
 export interface AutomationPlay {

@@ -1,6 +1,6 @@
 /** A club whose events all arrive at a real receiver through a real worker, for the table over the catalogue. */
 import { expect } from 'chai';
-import { isSignedWith, type Receiver } from '../../../dev/receiver.ts';
+import { isSignedWith, type Receiver } from '../../../dev/clients/receiver.ts';
 import { eventTypes, type EventType } from '../../../platform/core/event-types.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { eventFaults } from '../assert/contract-schemas.ts';

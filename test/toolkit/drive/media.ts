@@ -1,6 +1,6 @@
 /** Files in tests: reserved through the API, uploaded as the descriptor says, completed; and the bucket's content. */
 import type { RecordOf } from '../../../contract/contract.ts';
-import type { ObjectStore } from '../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { mediaUses } from '../../../domain/contexts.ts';
 import type { LibraryDeps } from '../../../domain/media/media.ts';

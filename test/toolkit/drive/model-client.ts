@@ -1,7 +1,7 @@
 /** The provider's own SDK as a client of the fake model. It reads the fake's answers like the real service's. */
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import type { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream';
-import { startFakeModel, type FakeModel } from '../../../dev/fake-model.ts';
+import { startFakeModel, type FakeModel } from '../../../dev/fake-model/fake-model.ts';
 import type { Script } from '../../../dev/fake-model/script.ts';
 
 export type ModelRequest = Anthropic.MessageStreamParams;

@@ -2,7 +2,7 @@
 import { readConfig } from '../../../config.ts';
 import type { LibraryDeps } from '../../../domain/media/media.ts';
 import { moveFile, type MovingDeps, type MoveStep } from '../../../domain/media/moving.ts';
-import { keyPrefix } from '../../../platform/infra/object-store.ts';
+import { keyPrefix } from '../../../platform/infra/store/object-store.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';
 import { testBucket } from '../stack/storage.ts';

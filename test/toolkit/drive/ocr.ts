@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { OcrDeps } from '../../../domain/knowledge/indexing/scanned-pages.ts';
 import { createSinglePermit } from '../../../platform/engine/single-permit.ts';
-import { ocrProgramAt } from '../../../platform/infra/ocr-program.ts';
-import { freeBytes } from '../../../platform/infra/work-directory.ts';
+import { ocrProgramAt } from '../../../platform/infra/programs/ocr-program.ts';
+import { freeBytes } from '../../../platform/infra/programs/work-directory.ts';
 
 const fake = fileURLToPath(new URL('../fakes/ocr-program.mjs', import.meta.url));
 

@@ -1,5 +1,5 @@
 /** One webhook attempt to receivers of a test: their authority, the egress to them, and their end after each test. */
-import { makeAuthority, type Authority, type Certificate } from '../../../dev/certificates.ts';
+import { makeAuthority, type Authority, type Certificate } from '../../../dev/stack/certificates.ts';
 import { createEgress, type Egress } from '../../../platform/infra/egress/egress.ts';
 import { postWebhook, type AttemptAnswer, type WebhookPost } from '../../../domain/webhooks/attempts/post.ts';
 import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';

@@ -4,7 +4,7 @@ import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
 import { createClubPermits } from '../../../platform/engine/club-permits.ts';
 import { ffmpegAt } from '../../../platform/infra/video/ffmpeg.ts';
-import { freeBytes } from '../../../platform/infra/work-directory.ts';
+import { freeBytes } from '../../../platform/infra/programs/work-directory.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { MediaDeps } from '../../../domain/media/media.ts';
 import { fileReaders } from '../../../domain/media/processing/readers.ts';

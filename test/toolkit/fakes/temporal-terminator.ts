@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import type net from 'node:net';
-import type { Authority } from '../../../dev/certificates.ts';
+import type { Authority } from '../../../dev/stack/certificates.ts';
 
 export interface TerminatorOptions {
   /** Host and port of the server behind it. */

@@ -6,7 +6,7 @@ import net from 'node:net';
 import tls, { type TLSSocket } from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
-import type { Certificate } from '../../../dev/certificates.ts';
+import type { Certificate } from '../../../dev/stack/certificates.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const day = 86_400_000;

@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { startChild, type Child } from '../../../dev/children.ts';
-import { freePorts } from '../../../dev/ports.ts';
+import { startChild, type Child } from '../../../dev/stack/children.ts';
+import { freePorts } from '../../../dev/stack/ports.ts';
 import { scriptArguments } from '../../../dev/project.ts';
-import { untilOk } from '../../../dev/readiness.ts';
+import { untilOk } from '../../../dev/stack/readiness.ts';
 import { testDatabase } from './database.ts';
 
 const startTimeoutMs = 60_000;

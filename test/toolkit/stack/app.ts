@@ -13,7 +13,7 @@ import { mailDomainSettings } from '../../../domain/mail/domains/settings.ts';
 import { createAnswerFeed } from '../../../domain/agents/answers/answer-feed.ts';
 import { createSessionFinder } from '../../../domain/identity/session-finder.ts';
 import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
-import { createObjectStore } from '../../../platform/infra/object-store.ts';
+import { createObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { createLimiter } from '../../../api/rate-limits/limiter.ts';
 import { createEgress, type Resolve } from '../../../platform/infra/egress/egress.ts';
 import { clock, testConfig } from '../drive/api.ts';

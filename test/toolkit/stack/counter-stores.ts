@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { readConfig } from '../../../config.ts';
 import { Secret } from '../../../platform/core/secret.ts';
-import { startChild } from '../../../dev/children.ts';
+import { startChild } from '../../../dev/stack/children.ts';
 import { components } from '../../../dev/components/catalogue.ts';
 import { locate } from '../../../dev/components.ts';
-import { untilPortAnswers } from '../../../dev/readiness.ts';
+import { untilPortAnswers } from '../../../dev/stack/readiness.ts';
 import type { Budget } from '../../../api/rate-limits/rules.policy.ts';
 import { testDatabase } from './database.ts';
 

@@ -5,7 +5,7 @@ import { Secret } from '../../../platform/core/secret.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import type { AddressedDeps, StudentDeps, VaultDeps } from '../../../domain/deps.ts';
-import { createVault } from '../../../platform/infra/vault.ts';
+import { createVault } from '../../../platform/infra/keys/vault.ts';
 import { createDataSource } from '../../../entities/data-source.ts';
 import { atEndOfFile } from '../../run/lifecycle.ts';
 import { testStack } from './stack.ts';

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { answerTimeoutMs, firstWords } from '../../../platform/infra/programs.ts';
+import { answerTimeoutMs, firstWords } from '../../../platform/infra/programs/programs.ts';
 
 export const examplesDirectory = fileURLToPath(new URL('../../../docs/examples/receivers/', import.meta.url));
 

@@ -1,7 +1,7 @@
 /** Receivers on this machine, and the egress through which deliveries are posted to them. */
 import { createSuccessWriter } from '../../../domain/webhooks/attempts/record-success.ts';
 import { readConfig } from '../../../config.ts';
-import { startReceiver, type ReceiverOptions, type Receiver } from '../../../dev/receiver.ts';
+import { startReceiver, type ReceiverOptions, type Receiver } from '../../../dev/clients/receiver.ts';
 import type { DeliveryDeps } from '../../../domain/webhooks/attempts/attempt.ts';
 import { createEgress, type Egress } from '../../../platform/infra/egress/egress.ts';
 import { postWebhook } from '../../../domain/webhooks/attempts/post.ts';

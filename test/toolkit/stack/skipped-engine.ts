@@ -2,7 +2,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { activities as all } from '../../../activities/index.ts';
-import type { Receiver, ReceiverOptions } from '../../../dev/receiver.ts';
+import type { Receiver, ReceiverOptions } from '../../../dev/clients/receiver.ts';
 import type { VaultDeps } from '../../../domain/deps.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import type { tendGate } from '../../../domain/webhooks/queues/gate.ts';

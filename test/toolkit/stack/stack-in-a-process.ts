@@ -1,5 +1,5 @@
 /** For stack.test.ts: runs a stack in the directory of its first argument until it is killed. */
-import { startStack } from '../../../dev/stack.ts';
+import { startStack } from '../../../dev/stack/stack.ts';
 
 const stack = await startStack({
   directory: process.argv[2] ?? '',

@@ -3,8 +3,8 @@
  * and each process of the run its own namespace and mailbox. Each is created when a test first needs it.
  */
 import path from 'node:path';
-import { authorityIn, type Authority } from '../../../dev/certificates.ts';
-import { startMailbox, type Mailbox } from '../../../dev/mailbox.ts';
+import { authorityIn, type Authority } from '../../../dev/stack/certificates.ts';
+import { startMailbox, type Mailbox } from '../../../dev/mailbox/mailbox.ts';
 import { atEndOfFile } from '../../run/lifecycle.ts';
 import type { Share } from '../../run/server.ts';
 

@@ -11,7 +11,7 @@ import {
   type ListObjectVersionsCommandOutput,
 } from '@aws-sdk/client-s3';
 import { readConfig } from '../../../config.ts';
-import { createObjectStore, type ObjectStore } from '../../../platform/infra/object-store.ts';
+import { createObjectStore, type ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { atEndOfFile } from '../../run/lifecycle.ts';
 import { testStack } from './stack.ts';
 

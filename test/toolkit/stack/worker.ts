@@ -6,10 +6,10 @@ import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/w
 import { Client, Connection } from '@temporalio/client';
 import { register } from 'prom-client';
 import { readConfig } from '../../../config.ts';
-import { startChild, type Child, type Exit } from '../../../dev/children.ts';
-import { freePorts } from '../../../dev/ports.ts';
+import { startChild, type Child, type Exit } from '../../../dev/stack/children.ts';
+import { freePorts } from '../../../dev/stack/ports.ts';
 import { scriptArguments } from '../../../dev/project.ts';
-import { untilOk } from '../../../dev/readiness.ts';
+import { untilOk } from '../../../dev/stack/readiness.ts';
 import type { TaskQueue } from '../../../platform/engine/workflow-types.ts';
 import { createLogger } from '../../../platform/infra/process.ts';
 import { activityInterceptors } from '../../../worker/activities/activity-interceptors.ts';

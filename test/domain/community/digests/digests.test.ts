@@ -14,7 +14,7 @@ import { SpaceDigest } from '../../../../entities/community/space-digest.ts';
 import { Mail } from '../../../../entities/mail/mail.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
-import type { HandedMessage, HandOver } from '../../../../platform/infra/smtp-hand-over.ts';
+import type { HandedMessage, HandOver } from '../../../../platform/infra/smtp/smtp-hand-over.ts';
 import { wakesOf } from '../../../toolkit/assert/wakes.ts';
 import { buildEnrollment } from '../../../toolkit/builders/access.ts';
 import { buildPlan } from '../../../toolkit/builders/billing.ts';

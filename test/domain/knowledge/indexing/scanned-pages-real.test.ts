@@ -8,7 +8,7 @@ import path from 'node:path';
 import { expect } from 'chai';
 import { PDFiumLibrary } from '@hyzyla/pdfium';
 import sharp from 'sharp';
-import { ocrProgramAt } from '../../../../platform/infra/ocr-program.ts';
+import { ocrProgramAt } from '../../../../platform/infra/programs/ocr-program.ts';
 import { passagesOf, sourceRow } from '../../../toolkit/assert/sources.ts';
 import { pdfOf } from '../../../toolkit/builders/office-files.ts';
 import { buildFileSource } from '../../../toolkit/builders/sources.ts';

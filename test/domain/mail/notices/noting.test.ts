@@ -7,7 +7,7 @@ import { stepCampaign } from '../../../../domain/campaigns/step.ts';
 import type { MailEvent } from '../../../../domain/mail/notices/mail-event.policy.ts';
 import { noteEvents } from '../../../../domain/mail/notices/noting.ts';
 import { MailSuppression } from '../../../../entities/mail/mail-suppression.ts';
-import type { HandOver } from '../../../../platform/infra/smtp-hand-over.ts';
+import type { HandOver } from '../../../../platform/infra/smtp/smtp-hand-over.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import { buildCampaign } from '../../../toolkit/builders/campaigns.ts';
 import { buildStudent, type TestClub } from '../../../toolkit/builders/clubs.ts';

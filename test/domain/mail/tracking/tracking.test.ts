@@ -6,7 +6,7 @@ import { isMachine } from '../../../../domain/mail/tracking/machines.policy.ts';
 import { linkToken, openingToken, readLinkToken, readOpeningToken } from '../../../../domain/mail/tracking/tokens.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import { Secret } from '../../../../platform/core/secret.ts';
-import { createVault } from '../../../../platform/infra/vault.ts';
+import { createVault } from '../../../../platform/infra/keys/vault.ts';
 
 describe('tokens of tracked mails (CAMP-13)', () => {
   const vault = createVault(new Secret(randomBytes(32)));

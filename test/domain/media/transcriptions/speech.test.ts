@@ -8,9 +8,9 @@ import { components } from '../../../../dev/components/catalogue.ts';
 import { locate } from '../../../../dev/components.ts';
 import { subtitlesOf, type SpeechDeps, type SpokenFile } from '../../../../domain/media/transcriptions/speech.ts';
 import { commandTime } from '../../../../domain/media/transcriptions/transcription.policy.ts';
-import { askProgram } from '../../../../platform/infra/programs.ts';
+import { askProgram } from '../../../../platform/infra/programs/programs.ts';
 import { ffmpegAt } from '../../../../platform/infra/video/ffmpeg.ts';
-import { freeBytes } from '../../../../platform/infra/work-directory.ts';
+import { freeBytes } from '../../../../platform/infra/programs/work-directory.ts';
 import { speechCommand } from '../../../toolkit/drive/transcribing.ts';
 
 describe('domain/media/transcriptions/speech', function () {

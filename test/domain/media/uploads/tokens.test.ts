@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { readUploadToken, uploadToken } from '../../../../domain/media/uploads/tokens.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import { Secret } from '../../../../platform/core/secret.ts';
-import { createVault } from '../../../../platform/infra/vault.ts';
+import { createVault } from '../../../../platform/infra/keys/vault.ts';
 
 describe('tokens of resumable uploads (MED-26)', () => {
   const vault = createVault(new Secret(Buffer.alloc(32, 1)));

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Answer } from '../../../../dev/receiver.ts';
+import type { Answer } from '../../../../dev/clients/receiver.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import type { AttemptOutcome } from '../../../../entities/webhooks/values.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/attempts/attempt.ts';

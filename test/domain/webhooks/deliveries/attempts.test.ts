@@ -1,4 +1,4 @@
-import type { Answer, Receiver } from '../../../../dev/receiver.ts';
+import type { Answer, Receiver } from '../../../../dev/clients/receiver.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import type { AttemptOutcome, FailureCause } from '../../../../entities/webhooks/values.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/attempts/attempt.ts';

@@ -1,5 +1,5 @@
 /** The attempts of a test, a resend and a recovery (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
-import type { Answer, Receiver } from '../../../../dev/receiver.ts';
+import type { Answer, Receiver } from '../../../../dev/clients/receiver.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/attempts/attempt.ts';
 import { gateRules, tendGate } from '../../../../domain/webhooks/queues/gate.ts';
 import { recoverDeliveries, resendDelivery } from '../../../../domain/webhooks/deliveries/manual.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { makeAuthority, type Certificate } from '../../../../dev/certificates.ts';
+import { makeAuthority, type Certificate } from '../../../../dev/stack/certificates.ts';
 import { createEgress } from '../../../../platform/infra/egress/egress.ts';
 import { postWebhook } from '../../../../domain/webhooks/attempts/post.ts';
 import { attempt, noContent, usePosting } from '../../../toolkit/drive/posting.ts';

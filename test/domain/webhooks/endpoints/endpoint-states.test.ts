@@ -1,6 +1,6 @@
 /** How an endpoint's state affects its deliveries (STATE-1 to STATE-7). */
 import { expect } from 'chai';
-import type { Receiver } from '../../../../dev/receiver.ts';
+import type { Receiver } from '../../../../dev/clients/receiver.ts';
 import { attemptDelivery } from '../../../../domain/webhooks/attempts/attempt.ts';
 import { disableEndpoint, enableEndpoint, pauseEndpoint } from '../../../../domain/webhooks/queues/endpoint-states.ts';
 import { tendGate } from '../../../../domain/webhooks/queues/gate.ts';

@@ -1,6 +1,6 @@
 /** Canceling an endpoint's queue, and attempts in flight meanwhile (HOOK-9). */
 import { expect } from 'chai';
-import type { Answer } from '../../../../dev/receiver.ts';
+import type { Answer } from '../../../../dev/clients/receiver.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { attemptDelivery } from '../../../../domain/webhooks/attempts/attempt.ts';
 import { claimAttempt } from '../../../../domain/webhooks/attempts/claims.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
 import { expect } from 'chai';
-import { makeAuthority, type Authority } from '../../../../dev/certificates.ts';
+import { makeAuthority, type Authority } from '../../../../dev/stack/certificates.ts';
 import {
   connectionLimits,
   Connections,

@@ -1,4 +1,4 @@
-import { makeAuthority, type Authority } from '../../../../dev/certificates.ts';
+import { makeAuthority, type Authority } from '../../../../dev/stack/certificates.ts';
 import { DomainError } from '../../../../platform/core/errors.ts';
 import { createEgress, dnsResolver, type Egress, type Resolve } from '../../../../platform/infra/egress/egress.ts';
 import { getText } from '../../../../platform/infra/egress/get-text.ts';

@@ -6,12 +6,12 @@ import { addSuppression, listSuppressions } from '../../../../domain/mail/suppre
 import { Secret } from '../../../../platform/core/secret.ts';
 import { StartProblem } from '../../../../platform/core/start-problem.ts';
 import { newId } from '../../../../platform/core/ids.ts';
-import { addressKeyOf } from '../../../../platform/infra/address-keys.ts';
+import { addressKeyOf } from '../../../../platform/infra/keys/address-keys.ts';
 import { idOf, keyMistakes, readVault } from '../../../../platform/infra/keys/open-vault.ts';
 import { reseal } from '../../../../platform/infra/keys/reseal.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
-import { createVault, type Vault } from '../../../../platform/infra/vault.ts';
+import { createVault, type Vault } from '../../../../platform/infra/keys/vault.ts';
 import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
 import { buildSealedValues, removeSealedValues, sealedValues } from '../../../toolkit/builders/sealed-values.ts';
 import { testConfig } from '../../../toolkit/drive/api.ts';

@@ -7,7 +7,7 @@ import { reseal } from '../../../../platform/infra/keys/reseal.ts';
 import { sealedColumns } from '../../../../platform/infra/keys/sealed-columns.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
-import { createVault, SealUnreadable, type Vault } from '../../../../platform/infra/vault.ts';
+import { createVault, SealUnreadable, type Vault } from '../../../../platform/infra/keys/vault.ts';
 import {
   buildSealedValues,
   readSealedValues,

@@ -7,7 +7,7 @@ import { readUploadToken, uploadToken } from '../../../../domain/media/uploads/t
 import { downloadToken, readDownloadToken } from '../../../../domain/repositories/tokens.ts';
 import { newId } from '../../../../platform/core/ids.ts';
 import { Secret } from '../../../../platform/core/secret.ts';
-import { createVault, type Vault } from '../../../../platform/infra/vault.ts';
+import { createVault, type Vault } from '../../../../platform/infra/keys/vault.ts';
 
 const [id, other] = [newId(), newId()];
 const now = new Date('2026-03-01T12:00:00Z');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { startFakeModel, type FakeModel } from '../../../../dev/fake-model.ts';
+import { startFakeModel, type FakeModel } from '../../../../dev/fake-model/fake-model.ts';
 import type { Script } from '../../../../dev/fake-model/script.ts';
 import { Secret } from '../../../../platform/core/secret.ts';
 import { createModel, type AskModel } from '../../../../platform/infra/model/model.ts';

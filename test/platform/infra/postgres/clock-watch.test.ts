@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { projectDirectory } from '../../../../dev/project.ts';
-import { clockOffsetMs, watchClock } from '../../../../platform/infra/postgres/clock-watch.ts';
+import { clockOffsetMs, watchClock } from '../../../../platform/infra/postgres/checks/clock-watch.ts';
 import type { Queries } from '../../../../platform/infra/postgres/database.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 

@@ -5,9 +5,9 @@ import { createDataSource } from '../../../../entities/data-source.ts';
 import type { Contraction } from '../../../../entities/contraction.ts';
 import { migrate } from '../../../../commands/migrate.ts';
 import { StartProblem } from '../../../../platform/core/start-problem.ts';
-import { checkContractions } from '../../../../platform/infra/postgres/contractions.ts';
+import { checkContractions } from '../../../../platform/infra/postgres/checks/contractions.ts';
 import { Database } from '../../../../platform/infra/postgres/database.ts';
-import { keepBeating } from '../../../../platform/infra/postgres/running-processes.ts';
+import { keepBeating } from '../../../../platform/infra/postgres/checks/running-processes.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 
 /** Takes a column away that 0.4.0 does not read any more. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isBefore, keepBeating, runningBefore } from '../../../../platform/infra/postgres/running-processes.ts';
+import { isBefore, keepBeating, runningBefore } from '../../../../platform/infra/postgres/checks/running-processes.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const own = { version: '0.3.0', buildId: 'abc' };

@@ -5,8 +5,8 @@ import type { DataSource } from 'typeorm';
 import { readConfig } from '../../../../config.ts';
 import { limitsOfTime } from '../../../../entities/data-source.ts';
 import { Secret } from '../../../../platform/core/secret.ts';
-import { limitRole } from '../../../../platform/infra/postgres/role-limits.ts';
-import { databaseMistakes, mixesStatements } from '../../../../platform/infra/postgres/start-checks.ts';
+import { limitRole } from '../../../../platform/infra/postgres/checks/role-limits.ts';
+import { databaseMistakes, mixesStatements } from '../../../../platform/infra/postgres/checks/start-checks.ts';
 import { scratchDatabase, testDatabase } from '../../../toolkit/stack/database.ts';
 
 describe('what must be right of Postgres for a start', () => {

@@ -6,7 +6,7 @@ import {
   mistakesIn,
   remarksOn,
   type ZoneReport,
-} from '../../../../platform/infra/postgres/time-zones.ts';
+} from '../../../../platform/infra/postgres/checks/time-zones.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
 

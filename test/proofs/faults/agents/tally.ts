@@ -1,6 +1,6 @@
 /** What became of every question, by three accounts: what its student saw, what Postgres holds, what the model was asked. */
 import type { DataSource } from 'typeorm';
-import type { SeenRequest } from '../../../../dev/fake-model.ts';
+import type { SeenRequest } from '../../../../dev/fake-model/fake-model.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { Seen } from './asker.ts';
 

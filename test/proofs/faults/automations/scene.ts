@@ -5,7 +5,7 @@ import { publishAutomation } from '../../../../domain/automations/publishing.ts'
 import { setSender } from '../../../../domain/mail/sender.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
-import type { Vault } from '../../../../platform/infra/vault.ts';
+import type { Vault } from '../../../../platform/infra/keys/vault.ts';
 
 /** A day of a wait passes in ten seconds. */
 export const waitSpeed = 8_640;

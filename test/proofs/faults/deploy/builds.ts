@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buildInto } from '../../../../dev/build.ts';
-import { startChild, type Child } from '../../../../dev/children.ts';
+import { startChild, type Child } from '../../../../dev/stack/children.ts';
 import { projectDirectory } from '../../../../dev/project.ts';
 import type { Build } from '../../../../platform/infra/build.ts';
 

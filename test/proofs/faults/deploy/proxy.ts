@@ -1,7 +1,7 @@
 /** What stands before the API of an installation: it passes requests on to a process that says that it is ready. */
 import { Agent, createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { host } from '../../../../dev/ports.ts';
+import { host } from '../../../../dev/stack/ports.ts';
 
 export interface Proxy {
   /** Where callers come. */

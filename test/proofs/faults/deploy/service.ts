@@ -1,7 +1,7 @@
 /** An installed build that serves: an API and a worker, on free ports. */
-import { freePorts, host } from '../../../../dev/ports.ts';
-import { untilOk } from '../../../../dev/readiness.ts';
-import type { Child } from '../../../../dev/children.ts';
+import { freePorts, host } from '../../../../dev/stack/ports.ts';
+import { untilOk } from '../../../../dev/stack/readiness.ts';
+import type { Child } from '../../../../dev/stack/children.ts';
 import { killed } from '../processes.ts';
 import type { InstalledBuild } from './builds.ts';
 

@@ -1,7 +1,7 @@
 /** The way out that a mail carries, followed in one click. */
 import { wayOutToken } from '../../../../domain/mail/way-out.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
-import type { Vault } from '../../../../platform/infra/vault.ts';
+import type { Vault } from '../../../../platform/infra/keys/vault.ts';
 import type { Ground } from '../victims.ts';
 
 /** @returns whether the API said that it had worked; where it was killed meanwhile it may have, too */

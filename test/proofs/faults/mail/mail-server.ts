@@ -4,7 +4,7 @@
  */
 import { appendFileSync } from 'node:fs';
 import { SMTPServer } from 'smtp-server';
-import { host } from '../../../../dev/ports.ts';
+import { host } from '../../../../dev/stack/ports.ts';
 import { isRefusedForGood } from './recipients.ts';
 
 /** Of the first tries, the share that is refused for now. Later ones are not: after a second refusal the schedule waits 5 minutes. */

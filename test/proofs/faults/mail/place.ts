@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { startChild, type Child } from '../../../../dev/children.ts';
-import { fixedPorts } from '../../../../dev/ports.ts';
+import { startChild, type Child } from '../../../../dev/stack/children.ts';
+import { fixedPorts } from '../../../../dev/stack/ports.ts';
 import { projectDirectory, scriptArguments } from '../../../../dev/project.ts';
-import { untilPortAnswers } from '../../../../dev/readiness.ts';
+import { untilPortAnswers } from '../../../../dev/stack/readiness.ts';
 import { onGround, victims as programs, type Ground, type Victim } from '../victims.ts';
 
 export const victimsWithMail = [...programs, 'mail server'] as const;

@@ -10,7 +10,7 @@ import {
   createObjectStore,
   type ObjectStore,
   type ObjectStoreSettings,
-} from '../../../../platform/infra/object-store.ts';
+} from '../../../../platform/infra/store/object-store.ts';
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { buildMedia } from '../../../toolkit/builders/media.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';

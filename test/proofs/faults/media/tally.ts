@@ -7,7 +7,11 @@ import { eraseLeftovers } from '../../../../domain/media/leftovers.ts';
 import { mediaRules } from '../../../../domain/media/media.policy.ts';
 import { readStorageUsage } from '../../../../domain/media/storage.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
-import { clientConfig, createObjectStore, type ObjectStoreSettings } from '../../../../platform/infra/object-store.ts';
+import {
+  clientConfig,
+  createObjectStore,
+  type ObjectStoreSettings,
+} from '../../../../platform/infra/store/object-store.ts';
 import { Database } from '../../../../platform/infra/postgres/database.ts';
 import type { Told } from './errands.ts';
 

@@ -2,9 +2,9 @@
 import { appendFile, chown, mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
-import { runCommand } from '../../../../dev/commands.ts';
-import { until } from '../../../../dev/readiness.ts';
-import type { Stack } from '../../../../dev/stack.ts';
+import { runCommand } from '../../../../dev/stack/commands.ts';
+import { until } from '../../../../dev/stack/readiness.ts';
+import type { Stack } from '../../../../dev/stack/stack.ts';
 import { dataOf } from '../../../../dev/stack/postgres-place.ts';
 
 export interface Backup {

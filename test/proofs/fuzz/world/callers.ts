@@ -3,7 +3,7 @@ import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 import type { CallerKind } from '../../../../contract/contract.ts';
 import type { Role } from '../../../../entities/clubs/values.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
-import { sha256 } from '../../../../platform/infra/vault.ts';
+import { sha256 } from '../../../../platform/infra/keys/vault.ts';
 import { openSession } from '../../../../domain/identity/sessions.ts';
 import { clock } from '../../../toolkit/drive/api.ts';
 import { buildAdministrator, buildMember } from '../../../toolkit/builders/clubs.ts';

@@ -1,6 +1,6 @@
 /** What every scenario stands on: a club, students, and the search for traces of removed ones. */
-import type { Vault } from '../../../../platform/infra/vault.ts';
-import { addressKeyOf } from '../../../../platform/infra/address-keys.ts';
+import type { Vault } from '../../../../platform/infra/keys/vault.ts';
+import { addressKeyOf } from '../../../../platform/infra/keys/address-keys.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Simulation } from '../simulation.ts';
 import { mustHold } from '../stage.ts';

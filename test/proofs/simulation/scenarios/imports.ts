@@ -5,7 +5,7 @@ import { forgetAddressesLate } from '../../../../domain/access/imports/removals.
 import { beginImport } from '../../../../domain/access/imports/upload.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
-import type { ObjectStore } from '../../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../../platform/infra/store/object-store.ts';
 import type { Simulation } from '../simulation.ts';
 import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts';

@@ -7,7 +7,7 @@ import { noteEvents } from '../../../../domain/mail/notices/noting.ts';
 import { wayOutToken, type MailKind } from '../../../../domain/mail/way-out.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
-import type { HandedMessage, HandOver, SmtpHandOver } from '../../../../platform/infra/smtp-hand-over.ts';
+import type { HandedMessage, HandOver, SmtpHandOver } from '../../../../platform/infra/smtp/smtp-hand-over.ts';
 import type { Decisions } from '../decisions.ts';
 import type { Simulation } from '../simulation.ts';
 import { mustHold, type Command } from '../stage.ts';

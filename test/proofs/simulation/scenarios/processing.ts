@@ -13,7 +13,7 @@ import type { MediaPurpose } from '../../../../entities/media/values.ts';
 import { createClubPermits } from '../../../../platform/engine/club-permits.ts';
 import { mailPictureRules } from '../../../../platform/infra/images/mail-picture.ts';
 import type { Box } from '../../../../platform/infra/images/pictures.ts';
-import type { ObjectStore } from '../../../../platform/infra/object-store.ts';
+import type { ObjectStore } from '../../../../platform/infra/store/object-store.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import type { Simulation } from '../simulation.ts';
 

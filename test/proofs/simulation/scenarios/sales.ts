@@ -11,7 +11,7 @@ import {
 import { createNoticeReceiver, replayNotice } from '../../../../domain/sales/notices/notices.ts';
 import { createProduct } from '../../../../domain/sales/purchases/products.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
-import { sha256 } from '../../../../platform/infra/vault.ts';
+import { sha256 } from '../../../../platform/infra/keys/vault.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Decisions } from '../decisions.ts';
 import type { Simulation } from '../simulation.ts';

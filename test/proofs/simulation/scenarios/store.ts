@@ -4,7 +4,7 @@
  */
 import type { Readable } from 'node:stream';
 import type { Id } from '../../../../platform/core/ids.ts';
-import { keyPrefix, type ObjectStore } from '../../../../platform/infra/object-store.ts';
+import { keyPrefix, type ObjectStore } from '../../../../platform/infra/store/object-store.ts';
 import type { Simulation } from '../simulation.ts';
 import { mustHold, type Command } from '../stage.ts';
 import type { SimulatedProcess } from '../simulated-process.ts';

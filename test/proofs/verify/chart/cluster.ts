@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeExit, startChild, type Child } from '../../../../dev/children.ts';
+import { describeExit, startChild, type Child } from '../../../../dev/stack/children.ts';
 import { Problem } from '../../../../dev/problem.ts';
 import { projectDirectory } from '../../../../dev/project.ts';
 import type { InstalledBuild } from '../../faults/deploy/builds.ts';

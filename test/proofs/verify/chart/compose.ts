@@ -1,7 +1,7 @@
 /** deploy/compose.yaml, held against the specification of Compose by its reference implementation, and against what we want of it. */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { runCommand } from '../../../../dev/commands.ts';
+import { runCommand } from '../../../../dev/stack/commands.ts';
 import { messageOf, Problem } from '../../../../dev/problem.ts';
 import { projectDirectory } from '../../../../dev/project.ts';
 import { progress } from '../../faults/progress.ts';

@@ -1,12 +1,12 @@
 /** Helm: on the PATH, else from its Go module. It knows no version of Kubernetes by itself then, so each call names one. */
 import path from 'node:path';
-import { runCommand } from '../../../../dev/commands.ts';
+import { runCommand } from '../../../../dev/stack/commands.ts';
 import { locate } from '../../../../dev/components.ts';
 import type { Component } from '../../../../dev/components/catalogue.ts';
 import { goInstall } from '../../../../dev/components/go.ts';
 import { projectDirectory } from '../../../../dev/project.ts';
 import { messageOf } from '../../../../dev/problem.ts';
-import { askProgram } from '../../../../platform/infra/programs.ts';
+import { askProgram } from '../../../../platform/infra/programs/programs.ts';
 import { progress } from '../../faults/progress.ts';
 
 const version = '3.22.0';

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { runCommand } from '../../../../dev/commands.ts';
+import { runCommand } from '../../../../dev/stack/commands.ts';
 import { messageOf, Problem } from '../../../../dev/problem.ts';
 
 const packageName = 'kubernetes-validate==1.37.0';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import net from 'node:net';
-import { freePorts, host } from '../../../../dev/ports.ts';
+import { freePorts, host } from '../../../../dev/stack/ports.ts';
 import { startBalancer, type Balancer } from './balancer.ts';
 
 describe('the balancer before the frontends', () => {

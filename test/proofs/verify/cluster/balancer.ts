@@ -1,7 +1,7 @@
 /** What a company has before the frontends of its cluster: connections go in turn to those that accept them. */
 import { once } from 'node:events';
 import net from 'node:net';
-import { host } from '../../../../dev/ports.ts';
+import { host } from '../../../../dev/stack/ports.ts';
 
 export interface Balancer {
   /** For TEMPORAL_ADDRESS. */

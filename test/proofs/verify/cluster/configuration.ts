@@ -1,6 +1,6 @@
 /** What a node of the cluster is configured with: as Temporal's own image configures itself by the variables of deploy/compose.yaml. */
 import path from 'node:path';
-import { host } from '../../../../dev/ports.ts';
+import { host } from '../../../../dev/stack/ports.ts';
 import { projectDirectory } from '../../../../dev/project.ts';
 
 /** As in deploy/compose.yaml. */

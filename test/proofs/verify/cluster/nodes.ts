@@ -2,10 +2,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
-import { describeExit, startChild, type Child } from '../../../../dev/children.ts';
-import { host, quietPorts } from '../../../../dev/ports.ts';
+import { describeExit, startChild, type Child } from '../../../../dev/stack/children.ts';
+import { host, quietPorts } from '../../../../dev/stack/ports.ts';
 import { Problem } from '../../../../dev/problem.ts';
-import { until } from '../../../../dev/readiness.ts';
+import { until } from '../../../../dev/stack/readiness.ts';
 import { killed } from '../../faults/processes.ts';
 import type { Site } from '../site.ts';
 import { startBalancer } from './balancer.ts';

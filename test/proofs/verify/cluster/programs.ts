@@ -3,7 +3,7 @@ import { locate } from '../../../../dev/components.ts';
 import type { Component } from '../../../../dev/components/catalogue.ts';
 import { goInstall } from '../../../../dev/components/go.ts';
 import { messageOf } from '../../../../dev/problem.ts';
-import { askProgram } from '../../../../platform/infra/programs.ts';
+import { askProgram } from '../../../../platform/infra/programs/programs.ts';
 import { progress } from '../../faults/progress.ts';
 import { serverVersion } from './configuration.ts';
 

@@ -1,7 +1,7 @@
 /** Where the cluster keeps its runs and what it finds them by: two databases in Postgres, made as deploy/compose.yaml makes them. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { runCommand } from '../../../../dev/commands.ts';
+import { runCommand } from '../../../../dev/stack/commands.ts';
 import { databases, type ClusterStore } from './configuration.ts';
 
 const user = 'temporal';

@@ -4,7 +4,7 @@ import { newId } from '../../../../platform/core/ids.ts';
 import { sealedColumns } from '../../../../platform/infra/keys/sealed-columns.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
-import { SealUnreadable, type Vault } from '../../../../platform/infra/vault.ts';
+import { SealUnreadable, type Vault } from '../../../../platform/infra/keys/vault.ts';
 import { progress } from '../../faults/progress.ts';
 
 const batch = 5_000;

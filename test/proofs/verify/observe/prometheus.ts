@@ -3,10 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startChild } from '../../../../dev/children.ts';
-import { freePorts, host } from '../../../../dev/ports.ts';
+import { startChild } from '../../../../dev/stack/children.ts';
+import { freePorts, host } from '../../../../dev/stack/ports.ts';
 import { Problem } from '../../../../dev/problem.ts';
-import { untilOk } from '../../../../dev/readiness.ts';
+import { untilOk } from '../../../../dev/stack/readiness.ts';
 import type { Site } from '../site.ts';
 import { rulesPath } from './rule-tests.ts';
 

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { runCommand } from '../../../../dev/commands.ts';
+import { runCommand } from '../../../../dev/stack/commands.ts';
 import { alerts, runbookOf, type AlertName } from '../../../../dev/alerts/rules-file.ts';
 import { Problem } from '../../../../dev/problem.ts';
 import { projectDirectory } from '../../../../dev/project.ts';

@@ -1,7 +1,7 @@
 /** A receiver of OTLP over HTTP, and the trace of a sign-up in what it got. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { host } from '../../../../dev/ports.ts';
+import { host } from '../../../../dev/stack/ports.ts';
 import { Problem } from '../../../../dev/problem.ts';
 
 export interface SentSpan {

@@ -1,0 +1,22 @@
+/** The club's plan, its add-ons, and the events of the payment processor. */
+import * as addOns from '../../../domain/billing/add-ons.ts';
+import * as plan from '../../../domain/billing/club-plan.ts';
+import * as notices from '../../../domain/billing/notices.ts';
+import type { Operation } from '../../operation.ts';
+import { accepted, data, page } from '../answers.ts';
+
+export const getClubPlan: Operation<'getClubPlan'> = async ({ params, db, now }) =>
+  data(await plan.readClubPlan(db, params.clubId, now));
+
+export const listAddOns: Operation<'listAddOns'> = async ({ params, query, db }) =>
+  page(await addOns.listAddOns(db, params.clubId, query));
+
+export const buyAddOn: Operation<'buyAddOn'> = async ({ params, body, deps, now }) => {
+  const { db, billing } = deps;
+  return data(await addOns.buyAddOn({ db, processor: billing.processor }, params.clubId, body, now));
+};
+
+export const receiveBillingNotice: Operation<'receiveBillingNotice'> = async ({ receiveBody, header, deps, now }) => {
+  const { db, billing } = deps;
+  return accepted(await notices.receiveBillingEvent({ ...billing, db }, receiveBody, header('Stripe-Signature'), now));
+};

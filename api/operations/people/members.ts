@@ -1,0 +1,19 @@
+/** The administrators of a club and their roles. */
+import * as members from '../../../domain/clubs/members.ts';
+import type { Operation } from '../../operation.ts';
+import { data, noContent, page } from '../answers.ts';
+
+export const listMembers: Operation<'listMembers'> = async ({ params, query, db, now }) =>
+  page(await members.listMembers(db, params.clubId, query, now));
+
+export const inviteMember: Operation<'inviteMember'> = async ({ params, body, administrator, deps, now }) =>
+  data(await members.inviteMember(deps, params.clubId, administrator.id, body, now));
+
+export const changeMemberRole: Operation<'changeMemberRole'> = async ({ params, body, administrator, deps, now }) =>
+  data(await members.changeMemberRole(deps, params.clubId, administrator.id, params.administratorId, body.role, now));
+
+export const removeMember: Operation<'removeMember'> = async ({ params, administrator, deps }) =>
+  noContent(await members.removeMember(deps, params.clubId, administrator.id, params.administratorId));
+
+export const revokeInvitation: Operation<'revokeInvitation'> = async ({ params, administrator, deps }) =>
+  noContent(await members.revokeInvitation(deps, params.clubId, administrator.id, params.invitationId));

@@ -1,0 +1,46 @@
+/** Opens a session within the limit on wrong passwords, with a token that identifies the device later (LIM-26). */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { deviceToken, readDevice } from '../../../domain/identity/devices.ts';
+import { foldEmail } from '../../../platform/core/text.policy.ts';
+import type { OperationRequest } from '../../operation.ts';
+import { rememberNetwork, trySignIn } from '../../rate-limits/tries.ts';
+
+type Session = RecordOf<'StudentSession'> | RecordOf<'AdministratorSession'>;
+type Request = Pick<OperationRequest<never>, 'deps' | 'limiter' | 'now' | 'ip'>;
+
+/** An account as a caller names it, whether or not it exists. */
+interface Named {
+  /** Absent for an administrator. */
+  club_id?: string;
+  email: string;
+}
+
+const accountOf = ({ club_id: clubId, email }: Named) => `${clubId?.toLowerCase() ?? 'admin'} ${foldEmail(email)}`;
+
+/** @throws DomainError rate_limited after too many wrong passwords; the errors of `open` */
+export async function signIn<Opened extends Session>(
+  { deps, limiter, now, ip }: Request,
+  named: Named & { device_token?: string },
+  open: () => Promise<Opened>,
+): Promise<Opened & { device_token: string }> {
+  const account = accountOf(named);
+  const token = named.device_token;
+  const device = token === undefined ? undefined : readDevice(deps.vault, account, token, now);
+  const whenDown = named.club_id === undefined ? 'pass' : 'refuse';
+  const session = await trySignIn(limiter, { account, device, ip, now: now.getTime(), whenDown }, open);
+  return { ...session, device_token: deviceToken(deps.vault, account, now) };
+}
+
+/**
+ * Opens a session that a mail has confirmed, which proves more than a password. From now on its network is known. @throws the errors of
+ * `open`
+ */
+export async function openByMail<Opened extends Session>(
+  { limiter, now, ip }: Request,
+  open: () => Promise<Opened>,
+): Promise<Opened> {
+  const session = await open();
+  const account = accountOf('student' in session ? session.student : session.administrator);
+  await rememberNetwork(limiter, { account, ip, now: now.getTime() });
+  return session;
+}

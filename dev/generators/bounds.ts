@@ -1,0 +1,421 @@
+/** Every bound of one person, club or source, taken from the data that the service itself uses. A new bound is a new row here. */
+import { bounds as downloadBounds } from '../../api/files/download-places.ts';
+import { resumableUploads, singleUploads } from '../../api/files/upload-places.ts';
+import * as limits from '../../api/rate-limits/rules.policy.ts';
+import type { Budget } from '../../api/rate-limits/rules.policy.ts';
+import { sharedBudget, type SpenderKind } from '../../api/rate-limits/shared-budgets.policy.ts';
+import { declarations } from '../../config.ts';
+import { agentDefaults } from '../../domain/agents/agents.policy.ts';
+import { importRules } from '../../domain/access/imports/imports.policy.ts';
+import { assignmentRules } from '../../domain/assignments/assignments.policy.ts';
+import { mostOfAClub as automationsOfAClub } from '../../domain/automations/drafts.ts';
+import { plans } from '../../domain/billing/plans.policy.ts';
+import { printedLogoRules } from '../../domain/branding/printed-look.ts';
+import { campaignsPerClub } from '../../domain/campaigns/drafts.ts';
+import { maxRows as rowsOfASuppressionImport } from '../../domain/campaigns/suppression-import.ts';
+import { slugRules } from '../../domain/clubs/slugs.ts';
+import { maxSpaces } from '../../domain/community/spaces.ts';
+import { pendingSignUpRules } from '../../domain/identity/pending-sign-ups.policy.ts';
+import { administratorSessionMaxMs, sessionLifetimeMs } from '../../domain/identity/sessions.ts';
+import { maxLessons, maxModules } from '../../domain/learning/courses/courses.ts';
+import { codeTries, withheldTriesADay, wrongCodesADay } from '../../domain/mail/codes.policy.ts';
+import { tokenLifetimeMs } from '../../domain/mail/one-time-tokens.ts';
+import { requestRules } from '../../domain/mail/request-bounds.policy.ts';
+import { suppressionsPerClub } from '../../domain/mail/suppressions.ts';
+import { ocrRules } from '../../domain/knowledge/indexing/ocr.policy.ts';
+import { folderRules } from '../../domain/media/folders.ts';
+import { mediaRules, mostBytes, resumableRules } from '../../domain/media/media.policy.ts';
+import { transcriptionRules } from '../../domain/media/transcriptions/transcription.policy.ts';
+import { maxMentorships } from '../../domain/mentorships/mentorships.ts';
+import { endpointRules } from '../../domain/webhooks/endpoints/endpoints.policy.ts';
+import { jsonBounds, noticeBounds } from '../../platform/core/json.ts';
+import { mailPictureRules } from '../../platform/infra/images/mail-picture.ts';
+import { ocrBounds } from '../../platform/infra/programs/ocr-program.ts';
+import { maxInFlight, maxPerClub } from '../../worker/relay/relay.ts';
+import { slots } from '../../worker/temporal/task-queues.ts';
+import { variablesIn } from '../../platform/infra/variables.ts';
+
+export interface Bound {
+  readonly what: string;
+  /** The owner of the share: a club, a person, a source, a file, a process. */
+  readonly of: string;
+  readonly most: string;
+  /** The answer to a caller beyond the bound, or the effect. */
+  readonly beyond: string;
+}
+
+export interface Section {
+  readonly title: string;
+  readonly intro: string;
+  readonly bounds: readonly Bound[];
+}
+
+const hour = 3_600_000;
+const number = (value: number) => value.toLocaleString('en-US');
+const bytes = (value: number) => (value >= 1_000_000_000 ? `${value / 1_000_000_000} GB` : `${value / 1_000_000} MB`);
+const timeOf = (ms: number) =>
+  ms >= 48 * hour ? `${ms / (24 * hour)} days` : ms >= hour ? `${ms / hour} h` : `${ms / 60_000} min`;
+const windowOf = (seconds: number) =>
+  seconds === 60 ? 'a minute' : seconds === 3_600 ? 'an hour' : `in ${seconds / 60} minutes`;
+
+const owners: Readonly<Record<string, string>> = {
+  club: 'club',
+  student: 'person (student)',
+  administrator: 'person (administrator)',
+  account: 'account, whether or not it exists',
+  file: 'file',
+  ip: 'source (address)',
+};
+const callsOf = (what: string, { limit, windowSeconds, scope }: Budget): Bound => ({
+  what,
+  of: owners[scope] ?? scope,
+  most: `${number(limit)} ${windowOf(windowSeconds)}`,
+  beyond: '`429 rate_limited`',
+});
+
+/** The budget and share of callers of one kind in the writes of their club (LIM-24). */
+function sharesOf(kind: SpenderKind): Bound[] {
+  const budget = kind === 'file' ? limits.libraryUploadCreations : limits.clubWrites;
+  const { own, share, reserve } = sharedBudget(budget, kind);
+  const what = kind === 'file' ? 'Uploads to a library' : 'Writes of a club';
+  const name = owners[own.scope] ?? own.scope;
+  return [
+    callsOf(`${what}: own budget`, own),
+    { ...callsOf(`${what}: share that others cannot spend`, { ...own, limit: share }), of: name },
+    callsOf(`${what}: all shares beyond the limit together (${name})`, reserve),
+  ];
+}
+
+/** A setting, with its default. */
+const settingOf = (name: string, what: string, of: string, beyond: string): Bound => {
+  const variable = variablesIn(declarations).find((one) => one.name === name);
+  if (!variable) throw new Error(`dev/generators/bounds.ts names ${name}, which is no variable of config.ts.`);
+  return { what, of, most: `${variable.fallback ?? ''} (\`${name}\`)`, beyond };
+};
+
+const calls: Section = {
+  title: 'Calls',
+  intro:
+    'If several rows match a call, the row with the most literal path replaces the others (DEC-23). Reads are not counted (LIM-3).',
+  bounds: [
+    ...limits.rules.map((rule) => callsOf(`${rule.name}: ${rule.methods.join(', ')} \`${rule.path}\``, rule)),
+    callsOf(limits.studentWritesOfClub.name, limits.studentWritesOfClub),
+    callsOf(limits.studentsShareOfClub.name, limits.studentsShareOfClub),
+    ...(['admin', 'student', 'file'] as const).flatMap((kind) => sharesOf(kind)),
+    callsOf(limits.refusedCalls.name, limits.refusedCalls),
+    callsOf('Wrong passwords, from devices and networks that the account does not know', limits.failedSignIns),
+    callsOf('Wrong passwords, from each device or network that the account knows', limits.failedSignInsOfSource),
+    callsOf('Wrong codes of registration links', limits.wrongCodesOfStudent),
+    callsOf('Wrong codes of registration links', limits.wrongCodesOfSource),
+    callsOf('Resumable uploads that a student begins', limits.uploadCreations),
+    callsOf("Resumable uploads that begin for a club's library", limits.libraryUploadCreations),
+    callsOf('Requests for an archive', limits.archiveRequests),
+    callsOf('Pages of previews: GET `/mail/previews/{token}`', limits.previewPages),
+  ],
+};
+
+const halfOfFree = 'as many as are free for the others (DEC-121)';
+
+const placesOf = (what: string, { process, student }: Readonly<Record<'process' | 'student', number>>) =>
+  [
+    { what, of: 'person (student)', most: number(student), beyond: '`503 busy`' },
+    { what, of: 'club', most: halfOfFree, beyond: '`503 busy`' },
+    { what, of: 'process', most: number(process), beyond: '`503 busy`' },
+  ] as const;
+
+const places: Section = {
+  title: 'Simultaneous work',
+  intro: 'These bounds hold for one process. Each process has its own.',
+  bounds: [
+    ...placesOf('Resumable uploads that write now', resumableUploads.bounds),
+    ...placesOf('Uploads in one request', singleUploads.bounds),
+    ...placesOf('Downloads of archives', downloadBounds),
+    settingOf('STREAMS_PER_STUDENT', 'Answers that are followed', 'person (student)', '`429 rate_limited`'),
+    { what: 'Answers that are followed', of: 'club', most: halfOfFree, beyond: '`429 rate_limited`' },
+    settingOf('STREAMS_PER_PROCESS', 'Answers that are followed', 'process', '`429 rate_limited`'),
+    {
+      what: 'Facts and wakes that a relay carries',
+      of: 'club',
+      most: number(maxPerClub),
+      beyond: 'waits; others go first',
+    },
+    { what: 'Facts and wakes that a relay carries', of: 'process', most: number(maxInFlight), beyond: 'waits' },
+    {
+      what: 'Files that are processed, read for agents, or moved',
+      of: 'club',
+      most: 'as many as are free for the others (ENG-20)',
+      beyond: 'waits; others go first',
+    },
+    ...(['indexing', 'moves'] as const).map((queue) => ({
+      what: `Steps on the queue \`${queue}\``,
+      of: 'process',
+      most: number(slots[queue].activities),
+      beyond: 'waits',
+    })),
+    { what: 'Files that OCR reads', of: 'process', most: '1; the clubs take turns (ENG-21)', beyond: 'waits' },
+    { what: 'Pages of a file that OCR reads', of: 'file', most: number(ocrRules.maxPages), beyond: '`ocr_failed`' },
+    {
+      what: 'Memory of each process of OCR',
+      of: 'file',
+      most: `${ocrBounds.memoryMb} MB`,
+      beyond: '`ocr_failed`',
+    },
+    { what: 'Minutes of OCR', of: 'file', most: number(ocrRules.timeMs / 60_000), beyond: '`ocr_failed`' },
+    {
+      what: 'Files for which a command makes subtitles (MED-34)',
+      of: 'process',
+      most: `${slots.subtitles.activities}; the clubs take turns (ENG-9)`,
+      beyond: 'waits',
+    },
+    {
+      what: 'Languages in which subtitles are being made',
+      of: 'video or sound',
+      most: '1',
+      beyond: '`409 transcription_pending`',
+    },
+    {
+      what: 'Time of the command that makes subtitles',
+      of: 'file',
+      most: `${transcriptionRules.timesItsLength} times its length, ${transcriptionRules.leastMs / 60_000} minutes to ${transcriptionRules.mostMs / 3_600_000} hours`,
+      beyond: '`command_failed`',
+    },
+    {
+      what: 'Memory of each process of the command that makes subtitles',
+      of: 'file',
+      most: `${transcriptionRules.memoryMb} MB`,
+      beyond: '`command_failed`',
+    },
+    {
+      what: 'Bytes of subtitles that the command writes',
+      of: 'file',
+      most: number(transcriptionRules.maxOutputBytes),
+      beyond: '`command_failed`',
+    },
+    { what: 'Steps on the queue `media`', of: 'process', most: '4 to 8, by its cores (DEC-54)', beyond: 'waits' },
+  ],
+};
+
+const ofClub = (what: string, most: number, code: string): Bound => ({
+  what,
+  of: 'club',
+  most: number(most),
+  beyond: `\`409 ${code}\``,
+});
+
+const rows: Section = {
+  title: 'Records of a club or a person',
+  intro: '',
+  bounds: [
+    settingOf(
+      'CLUBS_PER_ADMINISTRATOR',
+      'Clubs that a person owns',
+      'person (administrator)',
+      '`409 organization_limit_reached`',
+    ),
+    ofClub('Former slugs that answer', slugRules.former, 'slug_limit_reached'),
+    ofClub('Webhook endpoints', endpointRules.endpointsPerClub, 'endpoint_limit_reached'),
+    ofClub('Campaigns', campaignsPerClub, 'campaign_limit_reached'),
+    ofClub('Automations that are not archived', automationsOfAClub, 'automation_limit_reached'),
+    ofClub('Spaces', maxSpaces, 'space_limit_reached'),
+    ofClub('Mentorships', maxMentorships, 'mentorship_limit_reached'),
+    {
+      what: 'Upcoming sessions of a mentorship',
+      of: 'person (student)',
+      most: 'the number that the club sets (`max_upcoming`)',
+      beyond: '`409 booking_limit_reached`',
+    },
+    {
+      what: 'Questions to an agent in 24 hours',
+      of: 'person (student)',
+      most: `${agentDefaults.dailyLimit}, unless the club sets another number (DEC-21)`,
+      beyond: '`429 daily_limit_reached`',
+    },
+    ofClub('Folders of the library', folderRules.folders, 'folder_limit_reached'),
+    ofClub('Suppressed addresses', suppressionsPerClub, 'suppression_limit_reached'),
+    {
+      what: 'Rows of one import of suppressions',
+      of: 'club',
+      most: number(rowsOfASuppressionImport),
+      beyond: '`422 invalid_request`',
+    },
+    {
+      what: 'Modules of a course, lessons of a course',
+      of: 'club',
+      most: `${maxModules}, ${maxLessons}`,
+      beyond: '`422 invalid_request`',
+    },
+    {
+      what: 'Assignments of a lesson',
+      of: 'club',
+      most: number(assignmentRules.maxOfLesson),
+      beyond: '`409 assignment_limit_reached`',
+    },
+    {
+      what: 'Imports of students that have not ended',
+      of: 'club',
+      most: number(importRules.maxOpen),
+      beyond: '`409 too_many_imports`',
+    },
+    {
+      what: 'Valid upload addresses of a library without a file, also of deleted files',
+      of: 'club',
+      most: number(mediaRules.maxLibraryAddresses),
+      beyond: '`409 too_many_uploads`',
+    },
+    {
+      what: 'Languages with subtitles',
+      of: 'video or sound',
+      most: number(mediaRules.maxTracks),
+      beyond: '`409 too_many_tracks`',
+    },
+    {
+      what: 'Videos of a library that are being uploaded',
+      of: 'club',
+      most: number(resumableRules.maxOpen),
+      beyond: '`409 too_many_uploads`',
+    },
+    {
+      what: 'Wrong codes in a day through requests whose mail was withheld',
+      of: 'account, source (/24, /48)',
+      most: `${withheldTriesADay.account}, ${withheldTriesADay.network}`,
+      beyond: '`410 token_gone`',
+    },
+    {
+      what: 'Unconfirmed sign-ups of the last hour',
+      of: 'club',
+      most: number(pendingSignUpRules.anHour),
+      beyond: 'refused (DEC-62)',
+    },
+    {
+      what: 'Unconfirmed sign-ups of the last hour from one network',
+      of: 'source (/24, /48)',
+      most: number(pendingSignUpRules.anHourOfNetwork),
+      beyond: '`429 rate_limited` (DEC-62)',
+    },
+    {
+      what: 'Mails of one template that prove an address, to one address of the club',
+      of: 'club',
+      most: `${requestRules.mailsAnHour} an hour, then one every ${timeOf(requestRules.oneMoreEveryMs)}`,
+      beyond: 'withheld (DEC-141)',
+    },
+    settingOf(
+      'MAIL_WARM_UP',
+      'Invitations of a new club on its first, second … day',
+      'club',
+      'wait for a day with room (DEC-65)',
+    ),
+    ...Object.entries(plans).flatMap(([plan, { allowances }]) => {
+      const of = `club on \`${plan}\``;
+      const beyond = (overage: string) => (overage === 'refused' ? '`402 limit_reached`' : 'billed');
+      return [
+        {
+          what: 'Students',
+          of,
+          most: number(allowances.students.included),
+          beyond: beyond(allowances.students.overage),
+        },
+        {
+          what: 'Storage',
+          of,
+          most: bytes(allowances.storage_bytes.included),
+          beyond: beyond(allowances.storage_bytes.overage),
+        },
+        {
+          what: 'AI a month, in US dollars',
+          of,
+          most: number(allowances.ai_budget.included / 100),
+          beyond: beyond(allowances.ai_budget.overage),
+        },
+      ];
+    }),
+  ],
+};
+
+const sizes: Section = {
+  title: 'Sizes',
+  intro: '',
+  bounds: [
+    settingOf('BODY_LIMIT_BYTES', 'A JSON body, in bytes', 'call', '`413 body_too_large`'),
+    {
+      what: 'Values and levels of a JSON body',
+      of: 'call',
+      most: `${number(jsonBounds.values)}, ${jsonBounds.depth}`,
+      beyond: '`400 malformed_request`',
+    },
+    {
+      what: 'Values and levels of a notice',
+      of: 'call',
+      most: `${number(noticeBounds.values)}, ${noticeBounds.depth}`,
+      beyond: '`400 malformed_request`',
+    },
+    { what: 'The head of a request', of: 'call', most: '16 KB', beyond: '`431 headers_too_large`' },
+    ...Object.entries(mostBytes).map(([purpose, of]) => ({
+      what: `A file for \`${purpose}\`: ${Object.entries(of)
+        .filter(([, most]) => most > 0)
+        .map(([kind]) => kind)
+        .join(', ')}`,
+      of: 'file',
+      most: Object.values(of)
+        .filter((most) => most > 0)
+        .map(bytes)
+        .join(', '),
+      beyond: '`422 invalid_request`',
+    })),
+    {
+      what: 'The picture of an image for e-mails',
+      of: 'file',
+      most: `${mailPictureRules.mostBytes / 1_048_576} MiB`,
+      beyond: 'a problem of the e-mail (DEC-157)',
+    },
+    {
+      what: 'The picture of a logo on certificates',
+      of: 'club',
+      most: `${printedLogoRules.mostPictureBytes / 1_024} KiB`,
+      beyond: 'made smaller (DEC-186)',
+    },
+    {
+      what: 'Seconds that a certificate waits for its logo',
+      of: 'file',
+      most: number(printedLogoRules.patienceMs / 1_000),
+      beyond: 'printed without (DEC-186)',
+    },
+    {
+      what: 'Pictures of an animation in an e-mail',
+      of: 'file',
+      most: number(mailPictureRules.frames),
+      beyond: 'not animated, with a warning (ADR 55)',
+    },
+  ],
+};
+
+/** Secrets that are mailed, with their lifetimes; `…_sign_up_again` is never mailed. */
+const secrets: Section = {
+  title: 'Lifetimes of secrets',
+  intro: 'Each secret except a session is valid once. Used, expired and unknown secrets get the same answer (ACC-4).',
+  bounds: [
+    {
+      what: 'Session of a student',
+      of: 'person (student)',
+      most: timeOf(sessionLifetimeMs.student),
+      beyond: '`401 unauthenticated`',
+    },
+    {
+      what: 'Session of an administrator',
+      of: 'person (administrator)',
+      most: `${timeOf(sessionLifetimeMs.admin)} without use, ${timeOf(administratorSessionMaxMs)} in all`,
+      beyond: '`401 unauthenticated`',
+    },
+    ...Object.entries(tokenLifetimeMs)
+      .filter(([purpose]) => !purpose.endsWith('_sign_up_again'))
+      .map(([purpose, ms]) => ({ what: `\`${purpose}\``, of: 'person', most: timeOf(ms), beyond: '`410 token_gone`' })),
+    { what: 'Tries of one code', of: 'person (student)', most: number(codeTries), beyond: '`410 token_gone`' },
+    {
+      what: 'Wrong codes a day with five tries for each code',
+      of: 'person (student)',
+      most: number(wrongCodesADay),
+      beyond: 'one try for each code (DEC-61)',
+    },
+  ],
+};
+
+export const boundSections: readonly Section[] = [calls, places, rows, sizes, secrets];

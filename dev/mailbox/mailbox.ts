@@ -1,0 +1,77 @@
+/**
+ * The mailbox of development and tests: a real SMTP server that stores every message. It shows messages to people in a browser and to
+ * programs as JSON, and can be instructed to refuse. No message ever leaves it.
+ */
+import type { AddressInfo } from 'node:net';
+import { MessageStore, type Message, type MessageFilter, type Summary } from './messages.ts';
+import { mailboxPages } from './pages.ts';
+import { type Fault, mailboxSmtp } from './smtp.ts';
+import { host } from '../stack/ports.ts';
+
+export type { Fault, Message, MessageFilter, Summary };
+
+export interface MailboxOptions {
+  /** The directory of the messages. A later mailbox in the same directory has them too. */
+  readonly directory: string;
+  /** A free port if absent or 0. */
+  readonly smtpPort?: number;
+  readonly httpPort?: number;
+}
+
+export interface Mailbox {
+  /** For SMTP_URL. */
+  readonly smtpUrl: string;
+  /** The pages for people; below it GET /api/messages?to= and GET /api/messages/{id}. */
+  readonly httpUrl: string;
+  /** A JSON line for every accepted message, written before its sender gets the answer. It proves "never sent twice". */
+  readonly logFile: string;
+  /** Accepted messages, newest first, without bodies. */
+  summaries(filter?: MessageFilter): readonly Summary[];
+  /** Accepted messages with bodies. */
+  messages(filter?: MessageFilter): Promise<readonly Message[]>;
+  /** The newest message that matches, now or within the time. @throws Error if there is none */
+  waitFor(predicate: (message: Message) => boolean, timeoutMs: number): Promise<Message>;
+  /** Lets one or several of the next conversations fail. Faults queue up; each is used once or `times` times. */
+  failNext(fault: Fault): void;
+  /** Forgets all unused faults. */
+  succeed(): void;
+  stop(): Promise<void>;
+}
+
+/** Starts the mailbox in this process, on 127.0.0.1. */
+export async function startMailbox(options: MailboxOptions): Promise<Mailbox> {
+  const store = await MessageStore.open(options.directory);
+  const smtp = mailboxSmtp((envelope, source) => store.add(envelope, source));
+  const pages = mailboxPages(store);
+  await new Promise<void>((resolve, reject) => {
+    smtp.server.once('error', reject);
+    smtp.server.listen(options.smtpPort ?? 0, host, () => resolve());
+  });
+  await new Promise<void>((resolve, reject) => {
+    pages.once('error', reject);
+    pages.listen(options.httpPort ?? 0, host, () => resolve());
+  }).catch(async (error: unknown) => {
+    await smtp.stop();
+    throw error;
+  });
+  // From now on, a broken connection is not a fault of the mailbox.
+  smtp.server.on('error', () => undefined);
+
+  return {
+    smtpUrl: `smtp://${host}:${(smtp.server.server.address() as AddressInfo).port}`,
+    httpUrl: `http://${host}:${(pages.address() as AddressInfo).port}`,
+    logFile: store.logFile,
+    summaries: (filter) => store.summaries(filter),
+    messages: (filter) => Promise.all(store.summaries(filter).map(({ id }) => store.read(id))),
+    waitFor: (predicate, timeoutMs) => store.waitFor(predicate, timeoutMs),
+    failNext: (fault) => smtp.faults.push({ ...fault, times: fault.times ?? 1 }),
+    succeed: () => void smtp.faults.splice(0),
+    async stop() {
+      await smtp.stop();
+      await new Promise<void>((resolve) => {
+        pages.close(() => resolve());
+        pages.closeAllConnections();
+      });
+    },
+  };
+}

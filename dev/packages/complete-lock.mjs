@@ -1,0 +1,42 @@
+/**
+ * `npm run complete-lock`, after a change of dependencies. It adds the optional packages for other platforms to package-lock.json. npm
+ * leaves them out if the configured registry does not have them. Without them `npm ci` refuses the lock file on every machine. The added
+ * entries have version and platform; npm finds the rest when it needs one.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+
+const file = new URL('../../package-lock.json', import.meta.url);
+const platform = /(android|darwin|freebsd|linux|openharmony|win32)-(\w+)(?:-(gnu|musl|eabi|msvc))?\w*$/;
+
+const lock = JSON.parse(readFileSync(file, 'utf8'));
+const added = Object.entries(lock.packages).flatMap(([where, entry]) =>
+  Object.entries(entry.optionalDependencies ?? {})
+    .filter(([name]) => !isLocked(where, name))
+    .map(([name, version]) => [`node_modules/${name}`, entryFor(name, version, entry)]),
+);
+const packages = Object.entries({ ...lock.packages, ...Object.fromEntries(added) });
+lock.packages = Object.fromEntries(packages.toSorted(([a], [b]) => a.localeCompare(b, 'en')));
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
+process.stdout.write(`${added.length} packages added to the lock file.\n`);
+
+/** Whether npm finds the package from here: in this package's node_modules or in one above. */
+function isLocked(where, name) {
+  for (let folder = where; ; folder = folder.slice(0, folder.lastIndexOf('/node_modules/'))) {
+    if (lock.packages[`${folder ? `${folder}/` : ''}node_modules/${name}`]) return true;
+    if (!folder.includes('/node_modules/')) return folder !== '' && Boolean(lock.packages[`node_modules/${name}`]);
+  }
+}
+
+function entryFor(name, version, { dev, engines }) {
+  const [, os, cpu, libc] = platform.exec(name) ?? [];
+  if (!os) throw new Error(`${name} names no platform, so npm left it out for another reason.`);
+  return {
+    version,
+    cpu: [cpu],
+    ...(dev && { dev }),
+    ...(os === 'linux' && libc && { libc: [libc === 'gnu' ? 'glibc' : libc] }),
+    optional: true,
+    os: [os],
+    ...(engines && { engines }),
+  };
+}

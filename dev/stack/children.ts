@@ -1,0 +1,150 @@
+/**
+ * Child processes. Their output goes to a file. They are stopped by their own id, first by a signal and then by SIGKILL. They end with
+ * this process, however it ends.
+ */
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync } from 'node:fs';
+import path from 'node:path';
+import type { Environment } from '../../config.ts';
+
+export interface ChildOptions {
+  /** The name in messages. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The whole environment; that of this process if absent. */
+  readonly env?: Environment;
+  readonly cwd?: string;
+  /** The file of the output; the file of the previous run is kept as `<file>.previous`. */
+  readonly logFile: string | undefined;
+  /** `terminal`: the output goes to our terminal, and the child can send us messages. */
+  readonly attached?: 'terminal';
+  /** The signal that asks it to end. */
+  readonly stopSignal?: NodeJS.Signals;
+  /** The time that it may take to end before it is killed. */
+  readonly graceMs?: number;
+  /** The user of the process, if it is another one. */
+  readonly identity?: { readonly uid: number; readonly gid: number };
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Whether this process had asked it to end. */
+  readonly asked: boolean;
+}
+
+export interface Child {
+  readonly name: string;
+  /** Undefined only if the process could not be started; then `exited` rejects. */
+  readonly pid: number | undefined;
+  readonly exited: Promise<Exit>;
+  /** Ends the process: the stop signal, then SIGKILL after the grace period. Resolves when it has ended. */
+  stop(): Promise<void>;
+  /** The last lines of its output. */
+  lastLines(count?: number): string;
+  onMessage(listener: (message: unknown) => void): void;
+}
+
+const usualGraceMs = 10_000;
+
+/**
+ * The guard of one child: a shell that waits on a pipe from this process. A line means that the child has ended. The end of the pipe
+ * means that this process has ended, even by SIGKILL; then the guard ends the child. $1: process id, $2: signal.
+ */
+const guardScript = `
+if read -r line; then exit 0; fi
+kill -s "$2" "$1" || exit 0
+for second in 1 2 3 4 5 6 7 8 9 10; do sleep 1; kill -s 0 "$1" || exit 0; done
+kill -s KILL "$1"
+`;
+
+/** Starts a process in its own group. So Ctrl-C in the terminal reaches only this process, which stops its children in order. */
+export function startChild(options: ChildOptions): Child {
+  const stopSignal = options.stopSignal ?? 'SIGTERM';
+  const output = options.attached === 'terminal' ? 'inherit' : openLog(options.logFile);
+  const child = spawn(options.command, options.args, {
+    detached: true,
+    stdio: options.attached === 'terminal' ? ['ignore', output, output, 'ipc'] : ['ignore', output, output],
+    env: options.env ?? process.env,
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...options.identity,
+  });
+  if (typeof output === 'number') closeSync(output);
+
+  let wasAsked = false;
+  const release = child.pid === undefined ? () => undefined : guard(child.pid, stopSignal);
+  const exited = new Promise<Exit>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      release();
+      resolve({ code, signal, asked: wasAsked });
+    });
+  });
+  exited.catch(() => undefined);
+
+  return {
+    name: options.name,
+    pid: child.pid,
+    exited,
+    async stop() {
+      wasAsked = true;
+      if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+      child.kill(stopSignal);
+      const firmly = setTimeout(() => child.kill('SIGKILL'), options.graceMs ?? usualGraceMs);
+      await exited;
+      clearTimeout(firmly);
+    },
+    lastLines: (count = 15) => (options.logFile === undefined ? '' : lastLinesOf(options.logFile, count)),
+    onMessage: (listener) => void child.on('message', listener),
+  };
+}
+
+/** Whether a process with this id exists, whichever user owns it. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** Describes the unexpected end of a process in one sentence, with the last lines of its output. */
+export function describeExit(child: Child, exit: Exit): string {
+  const how = exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
+  const lines = child.lastLines();
+  return `${child.name} ended unexpectedly (${how}).${lines === '' ? '' : ` Its last words:\n${lines}`}`;
+}
+
+function guard(pid: number, signal: NodeJS.Signals): () => void {
+  const args = ['-c', guardScript, 'guard', String(pid), signal.replace('SIG', '')];
+  const shell = spawn('/bin/sh', args, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  shell.on('error', () => undefined);
+  shell.stdin.on('error', () => undefined);
+  // The guard must not keep this process running.
+  shell.unref();
+  return () => void shell.stdin.end('ended\n');
+}
+
+function openLog(file: string | undefined): number | 'ignore' {
+  if (file === undefined) return 'ignore';
+  mkdirSync(path.dirname(file), { recursive: true });
+  try {
+    renameSync(file, `${file}.previous`);
+  } catch {
+    // There was no previous run.
+  }
+  return openSync(file, 'a', 0o600);
+}
+
+function lastLinesOf(file: string, count: number): string {
+  try {
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    return lines
+      .slice(-count)
+      .map((line) => `  | ${line}`)
+      .join('\n');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,66 @@
+/** Runs a command to its end, for installations. Its output is shown only when it fails. */
+import { spawn } from 'node:child_process';
+import type { Environment } from '../../config.ts';
+
+export interface CommandOptions {
+  readonly env?: Environment;
+  readonly cwd?: string;
+  /** Called every 15 s while the command runs, with the whole seconds so far. */
+  readonly stillRunning?: (seconds: number) => void;
+  /** After this many milliseconds the command is stopped. */
+  readonly timeoutMs?: number;
+  /** The user of the process, if it is another one. */
+  readonly identity?: { readonly uid: number; readonly gid: number };
+}
+
+const heartbeatMs = 15_000;
+
+/**
+ * Runs one command without a shell.
+ * @returns its standard output, then its standard error
+ * @throws Error with the last lines of the output, or the reason why it could not start
+ */
+export function runCommand(command: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
+  const startedAt = Date.now();
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      env: { ...process.env, ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      ...options.identity,
+      ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
+    });
+    const chunks: { out: Buffer[]; error: Buffer[] } = { out: [], error: [] };
+    child.stdout.on('data', (chunk: Buffer) => chunks.out.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => chunks.error.push(chunk));
+    const heartbeat = setInterval(
+      () => options.stillRunning?.(Math.round((Date.now() - startedAt) / 1000)),
+      heartbeatMs,
+    );
+    // When this process ends, nothing waits for the command any more.
+    const kill = () => void child.kill();
+    process.once('exit', kill);
+    const finish = () => {
+      clearInterval(heartbeat);
+      process.off('exit', kill);
+    };
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      finish();
+      reject(error.code === 'ENOENT' ? new Error(`${command} is not installed`) : error);
+    });
+    child.once('close', (code, signal) => {
+      finish();
+      const output = Buffer.concat([...chunks.out, ...chunks.error]).toString('utf8');
+      if (code === 0) resolve(output);
+      else reject(new Error(`${command} ended with ${signal ?? `exit code ${code}`}: ${lastWords(output)}`));
+    });
+  });
+}
+
+function lastWords(output: string): string {
+  const lines = output
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  return lines.slice(-3).join(' | ').slice(-400) || 'it said nothing';
+}

@@ -1,0 +1,101 @@
+/**
+ * The tour plays these scenes through the API:
+ * - A student signs up. The sign-up becomes a signed HTTPS delivery that is refused, waits in a durable timer, is tried again and is
+ * accepted.
+ * - An endpoint with repeated failures is throttled and recovers; its secret is rotated.
+ * - A sale becomes access, a completed course and a certificate that verifies.
+ * - A campaign is mailed, and one student unsubscribes.
+ * - An automation mails, waits and tags.
+ * - An agent answers from a PDF, and cites its page.
+ * - A sale opens a folder, a space and an hour with a mentor.
+ * The tour narrates in the language of the club, with links to look closer.
+ */
+import { defaultLanguage, type OfferedLanguage } from '../../domain/language/languages.ts';
+import type { Authority } from '../stack/certificates.ts';
+import { host } from '../stack/ports.ts';
+import { startReceiver } from '../clients/receiver.ts';
+import { agentAnswers } from './agent.ts';
+import { throttledEndpointRecovers } from './breaker.ts';
+import { automationRuns } from './automation.ts';
+import { campaignIsMailed } from './campaign.ts';
+import { secretIsRotated } from './rotation.ts';
+import { fromSaleToCertificate } from './sale.ts';
+import { setScene, type Say, type Scene } from './scene.ts';
+import { fromSignUpToDelivery } from './sign-up.ts';
+import { wholeClubIsOpened } from './whole-club.ts';
+import { inColumns } from './words/columns.ts';
+import type { TourKey } from './words/words.ts';
+
+export interface TourOptions {
+  /** The environment of API and worker. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** An authority that the worker trusts (EGRESS_EXTRA_CA_FILE). */
+  readonly authority: Authority;
+  /** The language of the club, its people, and the narration; English if absent. */
+  readonly language?: OfferedLanguage;
+  readonly say: Say;
+}
+
+/**
+ * Plays the tour, with new names each time.
+ * @returns when it is over. `stop` ends its receiver, which accepts deliveries of the tour's club until then.
+ * @throws Problem that names the failed step
+ */
+export async function runTour({
+  environment,
+  authority,
+  language = defaultLanguage,
+  say,
+}: TourOptions): Promise<{ stop(): Promise<void> }> {
+  const receiver = await startReceiver({
+    certificate: await authority.issue([host, 'localhost']),
+    respond(request, number) {
+      if (request.path === '/hooks/shaky' && scene.isBroken) return { status: 503, body: 'out of order' };
+      return number === 1 ? { status: 503, body: 'not today' } : { status: 200, body: 'thank you' };
+    },
+  });
+  const scene: Scene = setScene({ environment, language, say, receiver });
+  try {
+    await play(scene);
+    return receiver;
+  } catch (error) {
+    await receiver.stop();
+    throw error;
+  }
+}
+
+type Label = Extract<TourKey, `closer.${string}`>;
+
+async function play(scene: Scene): Promise<void> {
+  const { mailbox, words, say } = scene;
+  say(words('title'));
+  const { club, studentId, studentToken, studentMail, run } = await fromSignUpToDelivery(scene);
+  const shaky = await throttledEndpointRecovers(scene, club, studentId);
+  await secretIsRotated(scene, club, shaky);
+  const sale = await fromSaleToCertificate(scene, club);
+  const campaign = await campaignIsMailed(scene, club);
+  const automation = await automationRuns(scene, club, studentId);
+  const agent = await agentAnswers(scene, club, { studentId, token: studentToken });
+  const session = await wholeClubIsOpened(scene, club, sale.buyer, agent ? 19 : 17);
+
+  const links: [Label, string][] = [
+    ['closer.api_reference', `${scene.environment['PUBLIC_URL']}/docs`],
+    ['closer.delivery_run', run],
+    ['closer.gate_run', shaky.gate],
+    ['closer.sale_run', sale.notice],
+    ['closer.certificate', sale.verifyUrl],
+    ['closer.student_mail', mailbox.linkTo(studentMail)],
+    ['closer.campaign_run', campaign.run],
+    ['closer.campaign_mail', mailbox.linkTo(campaign.mail)],
+    ['closer.campaign_preview', campaign.preview],
+    ['closer.campaign_unsubscribe', campaign.wayOut],
+    ['closer.automation_run', automation.run],
+    ['closer.automation_mail', mailbox.linkTo(automation.mail)],
+    ['closer.session_run', session.run],
+    ['closer.session_mail', mailbox.linkTo(session.mail)],
+    ...(agent ? [['closer.answer_run', agent.run] as [Label, string]] : []),
+  ];
+  say(`\n${words('closer.title')}`);
+  for (const line of inColumns(links.map(([label, link]) => [words(label), link]))) say(`   ${line}`);
+  if (agent) say(`   ${words('closer.ask_again')}\n\n${agent.again}`);
+}

@@ -1,0 +1,187 @@
+/** The uses of the master keys. They encrypt secrets at rest, and derive one-time tokens, which are stored nowhere (ADR 40). */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+  type KeyObject,
+} from 'node:crypto';
+import { Secret } from '../../core/secret.ts';
+
+const nonceBytes = 12;
+const tagBytes = 16;
+/** The first byte of a sealed value that names its key. Values of earlier releases begin with their random nonce. */
+const namingVersion = 1;
+const keyIdBytes = 4;
+/** Shorter MACs can be guessed; the hash has no more bytes. */
+const macBytes = { least: 16, most: 32 };
+/** The bytes at the beginning of a sealed value that name its key: a version and the key's id. */
+export const sealHeaderBytes = 1 + keyIdBytes;
+
+export interface Vault {
+  /** The id of the current key: 4 bytes, which reveal nothing of the key itself. */
+  readonly keyId: Buffer;
+  /** The beginnings of values that were sealed under each given key, the current key first. */
+  readonly headers: readonly [Buffer, ...Buffer[]];
+  /** AES-256-GCM; `context` (the row's id) is authenticated, so that a sealed value moved to another row does not open. */
+  seal(text: string, context: string): Buffer;
+  /**
+   * Opens under the key that the value names, or tries each key if it names none.
+   * @throws SealUnreadable if the value was altered, belongs to another context, or was sealed under a key that is not given
+   */
+  open(sealed: Buffer, context: string): string;
+  /**
+   * @param keyId of the key to derive with; the current one if absent
+   * @returns 32 bytes that only the holder of the key can compute from the label: always equal for the same label and key
+   * @throws Error if no key with this id is given: ask {@link has} before
+   */
+  derive(label: string, keyId?: Buffer): Buffer;
+  /** @returns the ids of the given keys, the current one first */
+  readonly keyIds: readonly Buffer[];
+  /** @returns whether the key is given */
+  has(keyId: Buffer): boolean;
+  /**
+   * @param bytes how many, 16 to 32
+   * @returns the first bytes of the derivation of the label under the current key: the proof of a token
+   */
+  mac(label: string, bytes: number): Buffer;
+  /**
+   * @returns whether `mac` is the beginning of the label's derivation under any of the keys, and has 16 to 32 bytes; compared in constant
+   * time
+   */
+  matches(label: string, mac: Buffer): boolean;
+  /** Like `derive`, with a key that does not change with the master key: for stored values that must be found again. */
+  deriveLasting(label: string): Buffer;
+}
+
+/** A sealed value that opens under none of the keys: it was altered, or its key is not given. */
+export class SealUnreadable extends Error {
+  override name = 'SealUnreadable';
+  code = 'sealed_value_unreadable';
+  constructor() {
+    super('a sealed value opens under none of the keys that are given');
+  }
+}
+
+interface Key {
+  id: Buffer;
+  header: Buffer;
+  sealing: Buffer;
+  deriving: KeyObject;
+}
+
+export interface VaultOptions {
+  /** Keys that were current before, or will be current soon: they open and verify, and never seal. */
+  former?: readonly Secret<Buffer>[];
+  /** The key of `deriveLasting`, 32 bytes; the current master key's own if absent. */
+  lasting?: Secret<Buffer>;
+  /** Sealed values name their key, so releases before ADR 40 cannot open them. If absent, values name keys when former keys are given. */
+  namesKeys?: boolean;
+}
+
+const keyFor = (masterKey: Secret<Buffer>, use: string, bytes = 32) =>
+  Buffer.from(hkdfSync('sha256', masterKey.reveal(), Buffer.alloc(0), use, bytes));
+
+/** @returns the id in values that are sealed under the master key: 4 bytes */
+export const keyIdOf = (masterKey: Secret<Buffer>): Buffer => keyFor(masterKey, 'key id', keyIdBytes);
+
+/** @returns the key of `deriveLasting` if this master key was the first of its database: 32 bytes */
+export const firstLastingKey = (masterKey: Secret<Buffer>): Secret<Buffer> => new Secret(keyFor(masterKey, 'derive'));
+
+/** @param masterKey 32 bytes; a key for each use is derived from it */
+export function createVault(
+  masterKey: Secret<Buffer>,
+  { former = [], lasting = firstLastingKey(masterKey), namesKeys = former.length > 0 }: VaultOptions = {},
+): Vault {
+  const current = keyOf(masterKey);
+  const keys = [current, ...former.map(keyOf)];
+  // Key objects are created once: creating them for each call costs three times as much as the hash, and a mail has a dozen tokens.
+  const lastingKey = createSecretKey(lasting.reveal());
+  const withId = (id: Buffer) => keys.find((key) => key.id.equals(id));
+
+  return {
+    keyId: current.id,
+    keyIds: keys.map(({ id }) => id),
+    headers: [current.header, ...keys.slice(1).map(({ header }) => header)],
+    seal(text, context) {
+      const header = namesKeys ? current.header : Buffer.alloc(0);
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv('aes-256-gcm', current.sealing, nonce, { authTagLength: tagBytes });
+      cipher.setAAD(Buffer.concat([header, Buffer.from(context)]));
+      const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return Buffer.concat([header, nonce, cipher.getAuthTag(), sealed]);
+    },
+    open(sealed, context) {
+      const named = keys.find(({ header }) => sealed.subarray(0, sealHeaderBytes).equals(header));
+      // A nonce may look like a header. Only the tag decides, so a value that names a key is also tried as an older value.
+      const text = named && opened(sealed, context, named, named.header);
+      if (text !== undefined) return text;
+      for (const key of keys) {
+        const byTrial = opened(sealed, context, key);
+        if (byTrial !== undefined) return byTrial;
+      }
+      throw new SealUnreadable();
+    },
+    derive(label, keyId) {
+      const key = keyId === undefined ? current : withId(keyId);
+      if (!key) throw new Error('a token names a key that is not given');
+      return macOf(key.deriving, label);
+    },
+    has: (keyId) => withId(keyId) !== undefined,
+    mac(label, bytes) {
+      if (!isMacLength(bytes)) throw new Error(`a mac has ${macBytes.least} to ${macBytes.most} bytes, not ${bytes}`);
+      return macOf(current.deriving, label).subarray(0, bytes);
+    },
+    matches: (label, mac) =>
+      isMacLength(mac.length) &&
+      keys.some(({ deriving }) => timingSafeEqual(mac, macOf(deriving, label).subarray(0, mac.length))),
+    deriveLasting: (label) => macOf(lastingKey, label),
+  };
+}
+
+function keyOf(masterKey: Secret<Buffer>): Key {
+  const id = keyIdOf(masterKey);
+  return {
+    id,
+    header: Buffer.concat([Buffer.of(namingVersion), id]),
+    sealing: keyFor(masterKey, 'seal'),
+    deriving: createSecretKey(keyFor(masterKey, 'derive')),
+  };
+}
+
+const isMacLength = (bytes: number) => bytes >= macBytes.least && bytes <= macBytes.most;
+
+const macOf = (key: KeyObject, label: string) => createHmac('sha256', key).update(label).digest();
+
+/** @param header the beginning of the value; absent for a value that names no key @returns undefined if it does not open */
+function opened(
+  sealed: Buffer,
+  context: string,
+  { sealing }: Key,
+  header: Buffer = Buffer.alloc(0),
+): string | undefined {
+  const body = sealed.subarray(header.length);
+  if (body.length < nonceBytes + tagBytes) return undefined;
+  const nonce = body.subarray(0, nonceBytes);
+  const decipher = createDecipheriv('aes-256-gcm', sealing, nonce, { authTagLength: tagBytes })
+    .setAAD(Buffer.concat([header, Buffer.from(context)]))
+    .setAuthTag(body.subarray(nonceBytes, nonceBytes + tagBytes));
+  try {
+    return Buffer.concat([decipher.update(body.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8');
+  } catch {
+    return undefined; // Node reports only that the value does not open
+  }
+}
+
+export function sha256(value: string): Buffer {
+  return createHash('sha256').update(value).digest();
+}
+
+/** Compares in constant time. */
+export function sameText(left: string, right: string): boolean {
+  return timingSafeEqual(sha256(left), sha256(right));
+}

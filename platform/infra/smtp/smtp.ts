@@ -1,0 +1,118 @@
+/** Sends mails over SMTP, on a few connections that stay open. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTransport } from 'nodemailer';
+import { icalendarOf, type CalendarEvent } from '../../core/calendar.policy.ts';
+import type { Secret } from '../../core/secret.ts';
+import { describeError } from '../describe-error.ts';
+
+/** The limits for connecting, for the greeting, and for each silence on the wire. */
+export const smtpTimeLimits = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 25_000 };
+/** A broken connection is a failed attempt: the mail's row schedules the next one, not the pool. */
+const maxRequeues = 0;
+
+/** The number of messages that are sent at the same time. */
+export const smtpConnections = 4;
+/** The time limit of a whole message, however slow the server is: shorter than the lease of a mail (60 s). */
+const messageLimitMs = 45_000;
+
+export interface SmtpSettings {
+  smtpUrl: Secret;
+  /** The sender, as `Name <address>`. */
+  from: string;
+}
+
+export interface SmtpMessage {
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+  /** The local part of the Message-ID. */
+  messageKey: string;
+  /** The address for replies; the sender's address if absent. */
+  replyTo?: string;
+  /** The calendar entry in the mail. */
+  calendar?: CalendarEvent;
+}
+
+export interface SmtpSender {
+  /** Resolves when the server has accepted the message, and rejects with an error that names a reply code. */
+  sendMail: (message: SmtpMessage) => Promise<void>;
+  close(): void;
+}
+
+/** @param from `Name <address>`, or the address alone @returns the address */
+export function addressIn(from: string): string {
+  return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from.trim();
+}
+
+export function createSmtpSender({ smtpUrl, from }: SmtpSettings): SmtpSender {
+  const pool = { pool: true, maxConnections: smtpConnections, maxRequeues, ...smtpTimeLimits } as const;
+  const open = () => createTransport({ url: smtpUrl.reveal(), ...pool });
+  let transport = open();
+  const sender = addressIn(from);
+  const domain = sender.split('@')[1] ?? 'localhost';
+  return {
+    async sendMail({ to, subject, text, html, messageKey, replyTo, calendar }) {
+      const icalEvent = calendar && {
+        method: calendar.method,
+        filename: 'session.ics',
+        content: icalendarOf(calendar, sender, to),
+      };
+      const messageId = `<${messageKey}@${domain}>`;
+      const own = transport;
+      try {
+        await Promise.race([
+          own.sendMail({
+            from,
+            to,
+            subject,
+            text,
+            html,
+            messageId,
+            ...(replyTo !== undefined && { replyTo }),
+            ...(icalEvent && { icalEvent }),
+          }),
+          tooSlow(),
+        ]);
+      } catch (error) {
+        // The connection is still busy with the message. A slow server must not block the whole pool.
+        if (error instanceof TooSlow && transport === own) {
+          transport = open();
+          own.close();
+        }
+        throw error;
+      }
+    },
+    close: () => transport.close(),
+  };
+}
+
+class TooSlow extends Error {
+  readonly code = 'ETIMEDOUT';
+}
+
+async function tooSlow(): Promise<never> {
+  await sleep(messageLimitMs, undefined, { ref: false });
+  throw new TooSlow('The SMTP server is too slow');
+}
+
+/**
+ * Connects, and signs in if the address has a user; sends nothing.
+ * @returns a sentence for a mistake, which says what to do
+ */
+export async function smtpMistakes(smtpUrl: Secret, variable: string): Promise<string[]> {
+  const transport = createTransport({ url: smtpUrl.reveal(), ...smtpTimeLimits });
+  try {
+    await transport.verify();
+    return [];
+  } catch (error) {
+    const { code, name } = describeError(error);
+    return [
+      code?.startsWith('EAUTH')
+        ? `The mail server refuses the user and password of ${variable} (${code}): correct them.`
+        : `The mail server of ${variable} cannot be used (${code ?? name}): is the address right, and TLS (smtps:// speaks it from the first byte)?`,
+    ];
+  } finally {
+    transport.close();
+  }
+}

@@ -12,13 +12,16 @@ import { messageOf, Problem } from './problem.ts';
 export interface StartArguments {
   /** Whether agents ask the fake model of this machine. */
   readonly fakeModel: boolean;
+  /** Whether the command only installs the components of the stack and of the tests. */
+  readonly components: boolean;
   /** The language of the tour, its club and its people. */
   readonly language: OfferedLanguage;
 }
 
 const usage =
-  'Usage: npm start, npm start -- --fake-model (agents ask a fake model on this machine), and ' +
-  `npm start -- --language TAG (the tour and its club speak ${offeredLanguages.join(', ')}).`;
+  'Usage: npm start, npm start -- --fake-model (agents ask a fake model on this machine), ' +
+  `npm start -- --language TAG (the tour and its club speak ${offeredLanguages.join(', ')}), and ` +
+  'npm start -- --components (only installs the programs of the stack and of the tests).';
 
 /**
  * @param args the given arguments
@@ -26,14 +29,22 @@ const usage =
  * @throws Problem that names the unknown argument, and the known ones
  */
 export function startArguments(args: readonly string[], locale = ''): StartArguments {
-  const { 'fake-model': fakeModel, language = nearestLanguage(tagOf(locale)) ?? defaultLanguage } = parsed(args);
+  const {
+    'fake-model': fakeModel,
+    components,
+    language = nearestLanguage(tagOf(locale)) ?? defaultLanguage,
+  } = parsed(args);
   if (!isOffered(language)) throw new Problem(`The service does not speak ${JSON.stringify(language)}.\n${usage}`);
-  return { fakeModel, language };
+  return { fakeModel, components, language };
 }
 
 function parsed(args: readonly string[]) {
   try {
-    const options = { 'fake-model': { type: 'boolean', default: false }, language: { type: 'string' } } as const;
+    const options = {
+      'fake-model': { type: 'boolean', default: false },
+      components: { type: 'boolean', default: false },
+      language: { type: 'string' },
+    } as const;
     return parseArgs({ args: [...args], options }).values;
   } catch (error) {
     throw new Problem(`${messageOf(error).split('. ')[0]}.\n${usage}`);

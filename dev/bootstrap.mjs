@@ -1,6 +1,6 @@
 /**
  * Ensures that node_modules exists and is as new as package-lock.json. It is plain JavaScript without dependencies, for any Node from 20
- * on, because it runs before anything is installed. `prestart`, `pretest` and temporal-dev.sh call it. It uses only syntax of Node 12,
+ * on, because it runs before anything is installed. The scripts of package.json and temporal-dev.sh call it. It uses only syntax of Node 12,
  * which distributions still have. So an older Node can run it and print the message that refuses it.
  */
 import { spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * Finds or installs the programs of the development stack that npm does not provide. `npm run components` ensures that all of them are
- * there.
+ * Finds or installs the programs of the development stack that npm does not provide. `npm start -- --components` and
+ * `npm test` ensure that all of them are there.
  */
 import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import type { Environment } from '../config.ts';
 import { lookUp } from '../platform/infra/programs/programs.ts';
 import { cacheDirectory, install } from './components/cache.ts';
 import { type Component, components } from './components/catalogue.ts';
-import { messageOf, Problem, runScript, say } from './problem.ts';
+import { messageOf, Problem, say } from './problem.ts';
 
 export interface LocateOptions {
   readonly env?: Environment;
@@ -114,8 +114,21 @@ async function isExecutable(file: string): Promise<boolean> {
   }
 }
 
-/** Finds or installs every component at the same time; reports all failures together. */
-async function ensureAll(): Promise<number> {
+/** Ends the process with a message if a component is missing and cannot be installed. For commands that need all of them. */
+export async function requireComponents(): Promise<void> {
+  try {
+    await ensureComponents();
+  } catch (error) {
+    process.stderr.write(`\n${messageOf(error)}\n`);
+    process.exit(1);
+  }
+}
+
+/**
+ * Finds or installs every component at the same time.
+ * @throws Problem that reports all failures together
+ */
+export async function ensureComponents(): Promise<void> {
   const outcomes = await Promise.allSettled(
     Object.values(components).map((component) => locate(component, { report: say })),
   );
@@ -123,7 +136,4 @@ async function ensureAll(): Promise<number> {
     .filter((outcome) => outcome.status === 'rejected')
     .map((outcome) => messageOf(outcome.reason));
   if (failures.length > 0) throw new Problem(failures.join('\n\n'));
-  return 0;
 }
-
-if (import.meta.main) await runScript(ensureAll);

@@ -9,7 +9,7 @@ import { authorityIn } from './stack/certificates.ts';
 import { allocatorSettings } from './stack/allocator.ts';
 import { type Child, describeExit, startChild } from './stack/children.ts';
 import { runCommand } from './stack/commands.ts';
-import { locate } from './components.ts';
+import { ensureComponents, locate } from './components.ts';
 import { components } from './components/catalogue.ts';
 import { interruption } from './interruption.ts';
 import { ensurePortsAreFree, host, portsFromEnvironment } from './stack/ports.ts';
@@ -37,6 +37,10 @@ const isOfThisMachine = (env: Environment) => !env['API_HOST'] && !env['WORKER_H
 async function start(): Promise<number> {
   const { LC_ALL, LC_MESSAGES, LANG } = process.env;
   const wanted = startArguments(process.argv.slice(2), LC_ALL || LC_MESSAGES || LANG);
+  if (wanted.components) {
+    await ensureComponents();
+    return 0;
+  }
   const interrupted = interruption();
   const stops: Stop[] = [];
   let fail: (problem: Problem) => void = () => undefined;
@@ -74,11 +78,11 @@ async function bringUp(
   await ensurePortsAreFree(ports);
 
   say('Starting Temporal, Postgres, S3 and the mailbox …');
-  // The program that `npm run components` installed, if no program on the PATH is usable. The worker reports it if there is none at all.
+  // The program that `npm start -- --components` installed, if no program on the PATH is usable. The worker reports it if there is none at all.
   const ffmpeg = await locate({ ...components.ffmpeg, sources: [] }, { report: say }).catch((error: unknown) => {
     if (process.env[components.ffmpeg.variable]) throw error;
     say(
-      'No ffmpeg that creates renditions was found: videos stay as they were uploaded (npm run components installs one).',
+      'No ffmpeg that creates renditions was found: videos stay as they were uploaded (npm start -- --components installs one).',
     );
     return undefined;
   });

@@ -63,7 +63,7 @@ const github = 'https://github.com';
 
 const installGo = 'install Go 1.25 or newer (https://go.dev/dl) and try again: it is then built from source';
 
-/** `npm start` uses only the first two; the others are for tests, and `npm run components` installs them. */
+/** `npm start` uses only the first two; the others are for tests, and `npm start -- --components` installs them. */
 export const components = {
   temporal: {
     title: 'Temporal',

@@ -1,5 +1,5 @@
 /**
- * `npm run complete-lock`, after a change of dependencies. It adds the optional packages for other platforms to package-lock.json. npm
+ * Run `node dev/packages/complete-lock.mjs` after a change of dependencies. It adds the optional packages for other platforms to package-lock.json. npm
  * leaves them out if the configured registry does not have them. Without them `npm ci` refuses the lock file on every machine. The added
  * entries have version and platform; npm finds the rest when it needs one.
  */

@@ -1,7 +1,7 @@
 /**
- * `npm run patterns` judges the regular expressions that are new since the last run, and stores the linear ones in verdicts.json. With
- * `--check`, as in `npm run check`, it fails if a pattern has not been judged. With `--all` it judges all patterns again, which takes
- * some minutes.
+ * Judges the regular expressions that are new since the last run, and stores the linear ones in verdicts.json; `npm run generate` starts it.
+ * With `--check`, as in `npm run check`, it fails if a pattern has not been judged. With `--all` it judges all patterns again, which takes
+ * some minutes: `npm run check -- patterns --all`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { projectDirectory } from '../project.ts';
@@ -34,8 +34,8 @@ async function main(options: readonly string[]): Promise<void> {
   if (options.includes('--check')) {
     const isStale = [...known].some((text) => !byText.has(text));
     for (const [text, { place }] of unknown)
-      faults.push(`${place}: ${text} has not been judged. Run npm run patterns.`);
-    if (isStale) faults.push('dev/patterns/verdicts.json has patterns that are gone. Run npm run patterns.');
+      faults.push(`${place}: ${text} has not been judged. Run npm run generate.`);
+    if (isStale) faults.push('dev/patterns/verdicts.json has patterns that are gone. Run npm run generate.');
   } else {
     for (const [text, pattern] of unknown) {
       const fault = await faultOf(pattern);

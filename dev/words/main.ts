@@ -1,7 +1,7 @@
 /**
- * `npm run words` counts the habits of habits.ts, and lowers the allowances in allowances.json to the counts. With paths of files or
- * folders it lists each occurrence instead. With `--check`, as in `npm run check`, it fails if the count of a file differs from its
- * allowance. An allowance can only shrink, and a new file has none.
+ * Counts the habits of habits.ts, and lowers the allowances in allowances.json to the counts; `npm run generate` starts it. An allowance can
+ * only shrink, and a new file has none. With `--check`, as in `npm run check`, it fails if the count of a file differs from its allowance.
+ * With paths of files or folders it lists each occurrence instead: `npm run check -- words domain/mail`.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ function main(options: readonly string[]): void {
     .filter(([file, count]) => allowances && count > (allowances[file] ?? 0))
     .map(
       ([file, count]) =>
-        `${file} has ${count} hard sentences or names, and may have ${allowances?.[file] ?? 0}. See: npm run words -- ${file}`,
+        `${file} has ${count} hard sentences or names, and may have ${allowances?.[file] ?? 0}. See: npm run check -- words ${file}`,
     );
   const lowered = Object.fromEntries(
     [...counts]
@@ -59,7 +59,7 @@ function main(options: readonly string[]): void {
   const text = `${JSON.stringify(lowered, null, 2)}\n`;
   if (!isCheck) writeFileSync(allowancesFile, text);
   else if (faults.length === 0 && text !== readFileSync(allowancesFile, 'utf8'))
-    faults.push('Fewer hard sentences are left than allowances.json says. Run npm run words.');
+    faults.push('Fewer hard sentences are left than allowances.json says. Run npm run generate.');
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   if (!isCheck) process.stdout.write(`${total} hard sentences or names in ${counts.size} files\n`);
   for (const fault of faults) process.stderr.write(`${fault}\n`);

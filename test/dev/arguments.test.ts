@@ -5,8 +5,12 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 
 describe('dev/arguments', () => {
   it('reads --fake-model, which is off by default', () => {
-    expect(startArguments([])).to.deep.equal({ fakeModel: false, language: 'en' });
-    expect(startArguments(['--fake-model'])).to.deep.equal({ fakeModel: true, language: 'en' });
+    expect(startArguments([])).to.deep.equal({ fakeModel: false, components: false, language: 'en' });
+    expect(startArguments(['--fake-model'])).to.deep.equal({ fakeModel: true, components: false, language: 'en' });
+  });
+
+  it('reads --components, which only installs programs', () => {
+    expect(startArguments(['--components'])).to.deep.equal({ fakeModel: false, components: true, language: 'en' });
   });
 
   it('takes the language of the tour from --language, else from the locale, else English', () => {
@@ -21,8 +25,9 @@ describe('dev/arguments', () => {
 
   it('names an unknown argument and lists the known ones', async () => {
     const there =
-      'Usage: npm start, npm start -- --fake-model (agents ask a fake model on this machine), and ' +
-      'npm start -- --language TAG (the tour and its club speak en, pt-BR, es, de, ar).';
+      'Usage: npm start, npm start -- --fake-model (agents ask a fake model on this machine), ' +
+      'npm start -- --language TAG (the tour and its club speak en, pt-BR, es, de, ar), and ' +
+      'npm start -- --components (only installs the programs of the stack and of the tests).';
     const wrong: Record<string, string> = {
       '--fake': "Unknown option '--fake'.",
       '--fake-model=yes': "Option '--fake-model' does not take an argument.",

@@ -5,9 +5,7 @@ import { proofs } from '../proofs/names.ts';
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-const commands = Object.keys(scripts).filter(
-  (name) => !/^pre[a-z]/.test(name) || !Object.hasOwn(scripts, name.slice(3)),
-);
+const commands = Object.keys(scripts);
 const page = read('docs/reference/commands.md');
 
 /** The names behind `npm`, `npm run` and `npm run prove --` in a text. */
@@ -15,8 +13,8 @@ const scriptsIn = (text: string) => [...text.matchAll(/`npm (?:run )?([a-z][a-z:
 const proofsIn = (text: string) => [...text.matchAll(/npm run prove -- ([a-z]+)/g)].map(([, name]) => name);
 
 describe('the page of commands', () => {
-  it('lists every script of package.json', () => {
-    expect(commands).to.include.members(['start', 'prove', 'test:unit']);
+  it('lists every script of package.json, of which there are ten', () => {
+    expect(commands).to.have.length(10);
     expect(scriptsIn(page)).to.include.members(commands);
   });
 

@@ -12,7 +12,8 @@ describe('platform/load', () => {
     };
     const started = Object.values(scripts).filter((script) => /\.ts\b/.test(script));
     expect(started).to.have.length.above(5);
-    for (const script of started) expect(script).to.match(/^node --import \.\/platform\/load\.mjs \S+\.ts\b/);
+    for (const script of started)
+      expect(script).to.match(/^node dev\/bootstrap\.mjs && exec node --import \.\/platform\/load\.mjs \S+\.ts$/);
   });
 
   const run = (version: string, args: readonly string[]) => {

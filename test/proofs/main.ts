@@ -4,12 +4,14 @@
  */
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { requireComponents } from '../../dev/components.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { proofs, proofTable } from './names.ts';
 
 const [name = '', ...args] = process.argv.slice(2);
 const proof = Object.hasOwn(proofs, name) ? proofs[name] : undefined;
 if (proof) {
+  await requireComponents();
   const script = path.join(projectDirectory, proof.script);
   process.argv = [process.execPath, script, ...args];
   await import(pathToFileURL(script).href);

@@ -5,6 +5,7 @@
 import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
+import { ensureComponents } from '../../dev/components.ts';
 import { startChild } from '../../dev/stack/children.ts';
 import { interruption } from '../../dev/interruption.ts';
 import { Problem, runScript, say } from '../../dev/problem.ts';
@@ -17,6 +18,7 @@ await runScript(async () => {
   if (!/^\d+\.\d+\.\d+$/.test(version) || further.length > 0)
     throw new Problem('Name one version, like this: npm run release -- 1.2.3');
   const changes = announcement(projectDirectory, version, new Date().toISOString().slice(0, 10));
+  await ensureComponents();
   const directory = path.join(releasesDirectory, version);
   if (existsSync(directory))
     throw new Problem(

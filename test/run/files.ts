@@ -39,7 +39,7 @@ function importsOf(file: string): string[] {
     .filter((target) => /^(?:test|dev)\/.*\.ts$/.test(target) && existsSync(path.join(projectDirectory, target)));
 }
 
-/** `npm run test:unit` takes a few seconds in total, so it leaves out files that read hostile PDFs or wait for sockets. */
+/** `npm test -- --unit` takes a few seconds in total, so it leaves out files that read hostile PDFs or wait for sockets. */
 const quickSeconds = 1;
 
 /** @param durations a file without an entry counts as quick */

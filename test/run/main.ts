@@ -7,6 +7,7 @@
  *   --seed N       the files in an order of chance that N gives
  *   --jobs N       so many processes
  *   --durations    writes test/run/durations.json anew
+ *   --budgets      runs nothing; fails if a file of the last run took longer than its budget in durations.json
  *
  * Others are mocha's own. Files that failed run once more, so that a test that fails only now and then is told from one
  * that is broken; either has failed.
@@ -16,10 +17,12 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { requireComponents } from '../../dev/components.ts';
+import { Problem, runScript, say } from '../../dev/problem.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { isQuick, isUnitTest, likeliestFirst, longestFirst, shuffled, testFiles } from './files.ts';
 import { closingLine, flakeReport, flakyTests, knownFlakes, type Results } from './results.ts';
-import { committedDurations, readTimings, timingsFile, writeDurations } from './timings.ts';
+import { committedDurations, overBudget, readTimings, timingsFile, writeDurations } from './timings.ts';
 
 const { values, positionals, tokens } = parseArgs({
   allowPositionals: true,
@@ -28,12 +31,13 @@ const { values, positionals, tokens } = parseArgs({
   options: {
     unit: { type: 'boolean' },
     durations: { type: 'boolean' },
+    budgets: { type: 'boolean' },
     seed: { type: 'string' },
     jobs: { type: 'string' },
     grep: { type: 'string', short: 'g' },
   },
 });
-const ours = new Set(['unit', 'durations', 'seed', 'jobs']);
+const ours = new Set(['unit', 'durations', 'budgets', 'seed', 'jobs']);
 const passedOn = tokens.flatMap((token) =>
   token.kind === 'option' && !ours.has(token.name) ? [token.rawName, ...(token.value ? [token.value] : [])] : [],
 );
@@ -43,6 +47,8 @@ const jobs = Number(values.jobs ?? os.availableParallelism() + waitingJobs);
 const resultsFile = path.join(path.dirname(timingsFile), 'test-results.json');
 const crashesFile = path.join(path.dirname(timingsFile), 'test-crashes.txt');
 
+if (values.budgets === true) await runScript(async () => checkBudgets());
+if (values.unit !== true) await requireComponents();
 mkdirSync(path.dirname(timingsFile), { recursive: true });
 writeFileSync(timingsFile, '');
 writeFileSync(crashesFile, '');
@@ -62,6 +68,20 @@ if (first === undefined) {
   if (values.durations === true && first.failed === 0) writeDurations(readTimings());
   process.stdout.write(`\n${closingLine(first)}\n`);
   process.exitCode = Math.min(first.failed, 255);
+}
+
+/** @returns the exit code 0 @throws Problem that names each file over its budget */
+function checkBudgets(): number {
+  const measured = readTimings();
+  const over = overBudget(measured, committedDurations());
+  if (over.length > 0)
+    throw new Problem(
+      [...over, 'Make it faster, or run `npm test -- --durations` and say in the commit why it takes longer.'].join(
+        '\n',
+      ),
+    );
+  say(`${Object.keys(measured).length} test files are within their budgets.`);
+  return 0;
 }
 
 /** @returns undefined if mocha did not finish */

@@ -56,7 +56,7 @@ async function tallyOfRules(target: Target): Promise<MutationTally> {
   }
   const results = await mutate(target).catch((error: unknown) => {
     throw new Problem(
-      `${name}: ${messageOf(error)} Its tests have to pass before anything is changed: npm run test:unit.`,
+      `${name}: ${messageOf(error)} Its tests have to pass before anything is changed: npm test -- --unit.`,
     );
   });
   const tried = results.map((one) => ({ result: resultOf(one), line: lineOf(one) }));

@@ -19,7 +19,7 @@ export function mutationTargets(): Target[] {
   const tests = testFiles();
   const seen = new Map<string, boolean>();
   const durations = committedDurations();
-  // They run again for each change: those that npm run test:unit leaves out would take hours, but for those of the rules themselves.
+  // They run again for each change: those that npm test -- --unit leaves out would take hours, but for those of the rules themselves.
   const isWanted = (file: string) => file.endsWith('.policy.test.ts') || isQuick(file, durations);
   const units = new Set(tests.filter((file) => isWanted(file) && isUnitTest(file, seen)));
   const byName = Object.groupBy(policies(), nameOf);

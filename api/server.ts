@@ -51,6 +51,7 @@ export interface ApiOptions {
   completionWatchMs?: number;
   /** The time for which a call waits for its counter. */
   counterDeadlineMs?: number;
+  onSecondTransaction?: ApiDeps['onSecondTransaction'];
 }
 
 export interface RunningApi {
@@ -70,6 +71,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
     readinessGraceMs = config.api.closesAfterMs,
     completionWatchMs = processingRules.watchMs,
     counterDeadlineMs = storeDeadlineMs,
+    onSecondTransaction = () => undefined,
   } = options;
   trustPeers((address) => isTrusted(address, config.api.trustedProxies));
   const log = createProcessLogger('api', config.log.level);
@@ -145,6 +147,7 @@ export async function startApi(config: Config, options: ApiOptions = {}): Promis
       open: openStreams,
       onFailure: (error) => log.error({ error: describeError(error) }, 'a stream was cut off'),
     },
+    onSecondTransaction,
     accepting: () => accepting,
   };
   files.serve(api);

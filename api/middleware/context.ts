@@ -41,6 +41,8 @@ export interface ApiDeps {
     trustedProxies: readonly string[];
   };
   streams: StreamSettings;
+  /** Called if a handler has begun a second transaction, although its operation commits once. */
+  onSecondTransaction: (operationId: string) => void;
   /** False from the moment when the process must stop. */
   accepting: () => boolean;
 }

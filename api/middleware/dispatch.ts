@@ -2,24 +2,27 @@
 import { Binary, EventStream, Redirect, type Checked } from '../../contract/contract.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { noticeBounds, readJson } from '../../platform/core/json.ts';
+import { RequestDatabase } from '../../platform/infra/postgres/request-database.ts';
 import { inSpan } from '../../platform/infra/tracing.ts';
 import type { OperationRequest } from '../operation.ts';
 import { networkOf } from '../rate-limits/client-ip.policy.ts';
 import { ipOf } from './client-ip.ts';
 import type { ApiDeps, BoundOperation, Context, Middleware } from './context.ts';
+import { commitsOnce } from './commits.ts';
 import { answerWithEvents } from './event-stream.ts';
 
 /** A handler whose operation is known only by name. The compile-time types end where the contract is read at run time. */
 export type AnyOperation = (request: OperationRequest<never>) => Promise<unknown>;
 
 export function dispatch(
-  { deps, limiter, streams, settings }: ApiDeps,
+  { deps, limiter, streams, settings, onSecondTransaction }: ApiDeps,
   { operation, validators }: BoundOperation,
   handler: AnyOperation,
 ): Middleware {
   return async (context) => {
     const { params, query } = context as Context & { params: Record<string, string> };
     const { body } = context.request as Context['request'] & { body: unknown };
+    const transaction = commitsOnce(operation) ? new RequestDatabase(deps.db) : undefined;
     const request = {
       params: {
         ...accepted(validators.params(params)),
@@ -44,8 +47,8 @@ export function dispatch(
       },
       header: (name: string) => context.get(name),
       answerWith: (name: string, value: string) => context.set(name, value),
-      db: deps.db,
-      deps,
+      db: transaction ?? deps.db,
+      deps: transaction ? { ...deps, db: transaction } : deps,
       now: context.state.now,
       limiter,
       get ip() {
@@ -68,14 +71,20 @@ export function dispatch(
     };
     // The validators have just checked it. Only here the contract's types meet run-time values.
     const handle = () =>
-      inSpan(operation.operationId, {}, () => handler(request as unknown as OperationRequest<never>));
+      inSpan(operation.operationId, {}, async () => {
+        const answer = await handler(request as unknown as OperationRequest<never>);
+        await transaction?.commit();
+        return answer;
+      });
     const isStream = operation.contentTypes.includes('text/event-stream');
     // The permit is taken before any work: a question whose answer could not be streamed is not accepted.
     const place = isStream ? streams.open.take(callerOf(context), (params['clubId'] ?? '').toLowerCase()) : undefined;
-    const answer = await handle().catch((error: unknown) => {
+    const answer = await handle().catch(async (error: unknown) => {
       place?.release();
+      await transaction?.rollback();
       throw error;
     });
+    if (transaction && transaction.transactions > 1) onSecondTransaction(operation.operationId);
     context.status = operation.successStatus;
     if (typeof answer === 'string') context.type = 'json'; // JSON text that needs no further conversion
     if (answer instanceof Binary) answerWithFile(context, answer);

@@ -44,10 +44,12 @@ export async function setSender(
   const { from_name: fromName, reply_to: replyTo = null, tracking = 'all', mails_per_minute: rate = 600 } = input;
   const postalAddress = input.postal_address.replaceAll(/\r\n?/g, '\n').trim();
   // A new bucket is full; one that is there keeps what is in it.
-  await db.run(sql`INSERT INTO mail_senders
-      (club_id, from_name, reply_to, postal_address, tracking, mails_per_minute, allowance, allowance_at, updated_at)
-    VALUES (${clubId}, ${plainName(fromName, 'from_name')}, ${replyTo}, ${postalAddress}, ${tracking}, ${rate}, ${rate}, ${now}, ${now})
-    ON CONFLICT (club_id) DO UPDATE SET from_name = excluded.from_name, reply_to = excluded.reply_to, postal_address = excluded.postal_address,
-      tracking = excluded.tracking, mails_per_minute = excluded.mails_per_minute, updated_at = excluded.updated_at`);
-  return findSender(db, clubId);
+  return db.transaction(async (tx) => {
+    await tx.run(sql`INSERT INTO mail_senders
+        (club_id, from_name, reply_to, postal_address, tracking, mails_per_minute, allowance, allowance_at, updated_at)
+      VALUES (${clubId}, ${plainName(fromName, 'from_name')}, ${replyTo}, ${postalAddress}, ${tracking}, ${rate}, ${rate}, ${now}, ${now})
+      ON CONFLICT (club_id) DO UPDATE SET from_name = excluded.from_name, reply_to = excluded.reply_to, postal_address = excluded.postal_address,
+        tracking = excluded.tracking, mails_per_minute = excluded.mails_per_minute, updated_at = excluded.updated_at`);
+    return findSender(tx, clubId);
+  });
 }

@@ -105,15 +105,17 @@ export async function updateFolder(
  * @throws DomainError not_found, folder_not_empty
  */
 export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: Id): Promise<void> {
-  const deleted = await db
-    .run(sql`DELETE FROM media_folders WHERE id = ${folderId} AND club_id = ${clubId}`)
+  await db
+    .transaction(async (tx) => {
+      const deleted = await tx.run(sql`DELETE FROM media_folders WHERE id = ${folderId} AND club_id = ${clubId}`);
+      if (deleted === 0) throw notFound('folder');
+    })
     .catch((error: unknown) => {
       const isHeld = sqlStateOf(error) === '23503'; // a foreign key
       throw isHeld
         ? new DomainError('folder_not_empty', 'The folder holds files or folders. Move them out first.')
         : error;
     });
-  if (deleted === 0) throw notFound('folder');
 }
 
 /** A file is about to lie in it; the key of the file holds the folder from then on. @throws DomainError not_found */

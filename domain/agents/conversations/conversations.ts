@@ -106,13 +106,15 @@ export async function renameConversation(
   conversationId: Id,
   title: string,
 ): Promise<Conversation> {
-  const conversation = await db.one<ConversationRow>(
-    sql`UPDATE agent_conversations conversation SET title = ${tidyName(title)}
-         WHERE ${ownedBy(student.id)} AND id = ${conversationId} AND club_id = ${student.clubId}
-        RETURNING ${conversationColumns}`,
-  );
-  if (!conversation) throw notFound('conversation');
-  return presentConversation(conversation);
+  return db.transaction(async (tx) => {
+    const conversation = await tx.one<ConversationRow>(
+      sql`UPDATE agent_conversations conversation SET title = ${tidyName(title)}
+           WHERE ${ownedBy(student.id)} AND id = ${conversationId} AND club_id = ${student.clubId}
+          RETURNING ${conversationColumns}`,
+    );
+    if (!conversation) throw notFound('conversation');
+    return presentConversation(conversation);
+  });
 }
 
 /** Erases the words of a conversation. Its questions still count, and their ids stay used. @throws DomainError not_found */

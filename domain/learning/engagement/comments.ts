@@ -3,7 +3,7 @@ import { Student } from '../../../entities/identity/student.ts';
 import { LessonComment } from '../../../entities/learning/lesson-comment.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
-import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 import { notFound } from '../../../platform/core/errors.ts';
@@ -104,9 +104,11 @@ export async function deleteComment({ db }: DatabaseDeps, clubId: Id, commentId:
   await deleteOne(db, { id: commentId, clubId });
 }
 
-async function deleteOne(db: Queries, comment: { id: Id; clubId: Id; studentId?: Id }): Promise<void> {
-  const { affected } = await db.manager.delete(LessonComment, comment);
-  if (affected === 0) throw notFound('comment');
+async function deleteOne(db: Database, comment: { id: Id; clubId: Id; studentId?: Id }): Promise<void> {
+  await db.transaction(async (tx) => {
+    const { affected } = await tx.manager.delete(LessonComment, comment);
+    if (affected === 0) throw notFound('comment');
+  });
 }
 
 async function presentToStudent(storage: ObjectStore, row: CommentRow, reader: Reader): Promise<ClassroomComment> {

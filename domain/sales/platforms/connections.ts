@@ -79,8 +79,10 @@ export async function rotateConnection(
 /** Ends the receiving of notices. Earlier notices and their results stay. @throws DomainError not_found */
 export async function deleteConnection({ db }: DatabaseDeps, clubId: Id, connectionId: Id, now: Date): Promise<void> {
   const active = { id: connectionId, clubId, deletedAt: IsNull() };
-  const { affected } = await db.manager.update(SalesConnection, active, { deletedAt: now });
-  if (affected === 0) throw noConnection();
+  await db.transaction(async (tx) => {
+    const { affected } = await tx.manager.update(SalesConnection, active, { deletedAt: now });
+    if (affected === 0) throw noConnection();
+  });
 }
 
 /** @returns a page of the club's connections, oldest first */

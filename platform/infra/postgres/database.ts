@@ -7,11 +7,20 @@ import { sql, type Sql } from './sql.ts';
 
 /** Runs statements on any connection of the pool, or in a transaction. Code that only reads needs no more than this. */
 export class Queries {
-  /** For statements about one table without expressions: `find`, `insert`, `update`, `delete`, `exists`. */
-  readonly manager: EntityManager;
+  #manager: EntityManager;
 
   constructor(manager: EntityManager) {
-    this.manager = manager;
+    this.#manager = manager;
+  }
+
+  /** For statements about one table without expressions: `find`, `insert`, `update`, `delete`, `exists`. */
+  get manager(): EntityManager {
+    return this.#manager;
+  }
+
+  /** Sends further statements on another connection: that of a transaction which stays open, or of the pool again. */
+  protected useConnectionOf(manager: EntityManager): void {
+    this.#manager = manager;
   }
 
   /** @returns the rows that a statement selects or returns */
@@ -80,18 +89,25 @@ export class Database extends Queries {
    * transaction would make commits queue behind one another (ENG-14).
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    for (let tries = 1; ; tries++) {
-      try {
-        const { result, leavesWork } = await this.source.transaction(async (manager) => {
-          const tx = new Transaction(manager);
-          return { result: await work(tx), leavesWork: tx.leavesWork };
-        });
-        if (leavesWork) this.notifier.notify();
-        return result;
-      } catch (error) {
-        if (tries === maxTries || !isPassing(error)) throw error;
-        await pause(pauseBeforeRepetition(Math.random()));
-      }
+    return againAfterConflicts(async () => {
+      const { result, leavesWork } = await this.source.transaction(async (manager) => {
+        const tx = new Transaction(manager);
+        return { result: await work(tx), leavesWork: tx.leavesWork };
+      });
+      if (leavesWork) this.notifier.notify();
+      return result;
+    });
+  }
+}
+
+/** Runs `attempt`, and runs it again after a passing conflict: five times at most, with a short pause between. @returns its result */
+export async function againAfterConflicts<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (tries === maxTries || !isPassing(error)) throw error;
+      await pause(pauseBeforeRepetition(Math.random()));
     }
   }
 }

@@ -81,6 +81,11 @@ async function start(): Promise<RunningApi> {
     readinessGraceMs: 0,
     completionWatchMs: 0,
     counterDeadlineMs,
+    onSecondTransaction: (operationId) => {
+      throw new Error(
+        `${operationId} began a second transaction: make one of both, or name it in api/middleware/commits.ts`,
+      );
+    },
   });
   atEndOfFile(async () => {
     running = undefined;

@@ -83,6 +83,7 @@ export async function serveApp({ resolve, env = {}, deps = (usual) => usual }: R
       clock: clock.now,
       settings: config.api,
       streams: { heartbeatMs: 15_000, stopping: new AbortController().signal, open, onFailure() {} },
+      onSecondTransaction() {},
       accepting: () => true,
     }),
   );

@@ -1,0 +1,22 @@
+/** One commit for a request: which operations have it, and which commit by themselves (ADR 69). */
+import type { ContractOperation, OperationId } from '../../contract/contract.ts';
+
+/**
+ * Operations that also work outside their transaction, with the reason. Each of their transactions commits by itself, so what it wrote stays
+ * if a later step fails.
+ */
+const ownCommits: ReadonlyMap<OperationId, string> = new Map([
+  ['buyAddOn', 'The row exists before the payment processor charges for it.'],
+  ['checkMailDomain', 'It asks name servers between its transactions.'],
+  ['completeMedia', 'It copies the file in the store, and then watches its processing for a moment.'],
+  ['importStudents', 'It stores the file between its transactions.'],
+  ['pauseCampaign', 'It waits for mails that are being sent.'],
+  ['putMediaTrack', 'It records the name of the file, stores the file, and then records the track.'],
+  ['recoverWebhookDeliveries', 'It repeats a transaction for each batch of deliveries.'],
+  ['removeMedia', 'It erases the file from the store after the commit.'],
+] as const);
+
+/** @returns whether everything that the operation writes commits once, at its end */
+export function commitsOnce({ operationId, method, auth }: ContractOperation): boolean {
+  return method !== 'get' && auth.length > 0 && !ownCommits.has(operationId);
+}

@@ -1,0 +1,93 @@
+/**
+ * Postgres for one request that changes something. Its handler calls `transaction` as usual: the work is done, and the transaction stays
+ * open. The API commits it with the answer, by {@link RequestDatabase.commit}. So a request commits once (ADR 69).
+ */
+import type { QueryRunner } from 'typeorm';
+import { againAfterConflicts, Database, Transaction } from './database.ts';
+
+interface OpenTransaction {
+  readonly runner: QueryRunner;
+  readonly tx: Transaction;
+}
+
+export class RequestDatabase extends Database {
+  readonly #pool: Database;
+  #open: OpenTransaction | undefined;
+  /** The number of transactions that the handler has begun. */
+  transactions = 0;
+
+  constructor(pool: Database) {
+    super(pool.source, pool.notifier);
+    this.#pool = pool;
+  }
+
+  /**
+   * Runs `work` in the request's transaction, which stays open; reads that follow use its connection and see its rows. After an error nothing
+   * of the transaction remains, and the next call begins another one. A second call runs within the first transaction.
+   */
+  override async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    this.transactions += 1;
+    return againAfterConflicts(() => (this.#open ? within(this.#open.tx, work) : this.#begin(work)));
+  }
+
+  async #begin<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const runner = this.source.createQueryRunner();
+    try {
+      await runner.startTransaction();
+      const tx = new Transaction(runner.manager);
+      const result = await work(tx);
+      this.#open = { runner, tx };
+      this.useConnectionOf(runner.manager);
+      return result;
+    } catch (error) {
+      await end(runner, () => runner.rollbackTransaction()).catch(() => undefined); // the first error says more
+      throw error;
+    }
+  }
+
+  /** Commits the request's transaction, if its handler has begun one, and then notifies the relay of its facts. */
+  async commit(): Promise<void> {
+    const open = this.#close();
+    if (!open) return;
+    await end(open.runner, () => open.runner.commitTransaction());
+    if (open.tx.leavesWork) this.notifier.notify();
+  }
+
+  /** Undoes the request's transaction, if its handler has begun one. */
+  async rollback(): Promise<void> {
+    const open = this.#close();
+    if (open) await end(open.runner, () => open.runner.rollbackTransaction());
+  }
+
+  #close(): OpenTransaction | undefined {
+    const open = this.#open;
+    this.#open = undefined;
+    this.useConnectionOf(this.#pool.manager);
+    return open;
+  }
+}
+
+/** Runs `work` in a savepoint of the transaction. Its facts and wakes belong to the whole transaction. */
+async function within<T>(outer: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  return outer.manager.transaction(async (manager) => {
+    const tx = new Transaction(manager);
+    const result = await work(tx);
+    if (tx.leavesWork) outer.notifyRelay();
+    return result;
+  });
+}
+
+/**
+ * Ends the transaction of a connection, and returns the connection to the pool in any case. The further ROLLBACK after an error finds out whether
+ * the connection still works: the pool drops a connection that has failed.
+ */
+async function end(runner: QueryRunner, ending: () => Promise<void>): Promise<void> {
+  try {
+    if (runner.isTransactionActive) await ending();
+  } catch (error) {
+    await runner.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  } finally {
+    await runner.release();
+  }
+}

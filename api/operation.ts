@@ -10,7 +10,7 @@ import type { Queries } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import type { AddressedDeps } from '../domain/deps.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
-import type { EveryMediaUsePlace } from '../domain/media/places.ts';
+import type { EveryMediaUsePlace } from '../domain/media/use-places.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
 import type { SessionFinder } from '../domain/identity/session-finder.ts';

@@ -1,5 +1,5 @@
 /** Charges the request to its rate limit (LIM-1 to LIM-11), after the session check and before the body is read (DEC-6). */
-import { readWayOut } from '../../domain/mail/way-out.ts';
+import { readWayOut } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import { admit, admitChange, admitPreview, type Call } from '../rate-limits/admission.ts';
 import { ipOf } from './client-ip.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';

@@ -2,8 +2,8 @@
 import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { MediaUsePlaces } from '../media/places.ts';
-import { endUsesOf } from '../media/uses.ts';
+import type { MediaUsePlaces } from '../media/use-places.ts';
+import { endUsesOf } from '../media/uses/uses.ts';
 
 /**
  * Whether runs begin in `automation_versions version` of `automations automation`, or are in it. The uses of an old version stay until

@@ -6,7 +6,7 @@ import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { boundOfDay } from '../mail/bulk-days.ts';
+import { boundOfDay } from '../mail/bounds/bulk-days.ts';
 import type { MailDomainSettings } from '../mail/domains/domains.ts';
 import { schedulingProblems } from './checks.ts';
 import { findImages, imageIdsOf } from './images.ts';

@@ -11,7 +11,7 @@ import type { Queries, Transaction } from '../../platform/infra/postgres/databas
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { renditionVersion } from '../media/media.policy.ts';
-import { setUses, type MediaPlace } from '../media/uses.ts';
+import { setUses, type MediaPlace } from '../media/uses/uses.ts';
 import type { CompiledEmail, ImageWidths } from '../mail/content/compile.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 import type { EmailToJudge } from '../mail/content/email-thread.ts';

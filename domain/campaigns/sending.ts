@@ -24,12 +24,12 @@ import {
   type ClaimOf,
   type HandingOverDeps,
   type SentPage,
-} from '../mail/handing-over.ts';
-import type { WarmUps } from '../mail/pace.policy.ts';
+} from '../mail/sending/hand-over.ts';
+import type { WarmUps } from '../mail/bounds/pace.policy.ts';
 import { identifyingHeaders } from '../mail/notices/mail-event.policy.ts';
-import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../mail/recipients.policy.ts';
+import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../mail/sending/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
-import { wayOutToken } from '../mail/way-out.ts';
+import { wayOutToken } from '../mail/suppressions/unsubscribe-link.ts';
 import type { ImageDeps } from './images.ts';
 import { findCampaign } from './records.ts';
 import { pause } from './states.ts';

@@ -1,6 +1,6 @@
 /** The use of a library file as a club's logo. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { MediaUsePlaces } from '../media/places.ts';
+import type { MediaUsePlaces } from '../media/use-places.ts';
 
 export const clubMediaUses = {
   branding: { title: sql`SELECT name FROM clubs WHERE id = use.place_id` },

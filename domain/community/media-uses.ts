@@ -1,6 +1,6 @@
 /** The uses of library files by spaces and posts. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { MediaUsePlaces } from '../media/places.ts';
+import type { MediaUsePlaces } from '../media/use-places.ts';
 
 export const communityMediaUses = {
   space: { title: sql`SELECT name FROM community_spaces WHERE id = use.place_id` },

@@ -11,7 +11,7 @@ import { lockStudent } from '../identity/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { hasLeftDigests } from '../joining/digests.ts';
 import { followAccess } from '../joining/joining.ts';
-import { returnToDigests } from '../mail/leaving.ts';
+import { returnToDigests } from '../mail/suppressions/preferences.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { readSpaceOfMember, readVisibleSpace } from './classroom.ts';
 import { RefusalToPerson } from '../language/refusal.ts';

@@ -1,6 +1,6 @@
 /** The uses of library files by lessons and courses. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { MediaUsePlaces } from '../media/places.ts';
+import type { MediaUsePlaces } from '../media/use-places.ts';
 
 export const learningMediaUses = {
   lesson: { title: sql`SELECT title FROM lessons WHERE id = use.place_id` },

@@ -28,7 +28,7 @@ import {
   renditionVersion,
   type MediaError,
 } from './media.policy.ts';
-import type { EveryMediaUsePlace } from './places.ts';
+import type { EveryMediaUsePlace } from './use-places.ts';
 
 export interface MediaDeps {
   db: Database;

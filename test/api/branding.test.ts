@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { previewPage } from '../../api/pages/preview.ts';
-import { wayOutToken } from '../../domain/mail/way-out.ts';
-import { clubMailTemplates, variablesOf } from '../../domain/mail/own-text.ts';
+import { wayOutToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
+import { clubMailTemplates, variablesOf } from '../../domain/mail/texts/own-text.ts';
 import { offeredLanguages } from '../../domain/language/languages.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { codeFailureKey, forgetCodeFailures } from '../../domain/mail/codes.ts';
-import { codeTries, withheldTriesADay, wrongCodesADay } from '../../domain/mail/codes.policy.ts';
-import { tokenText } from '../../domain/mail/one-time-tokens.ts';
+import { codeFailureKey, forgetCodeFailures } from '../../domain/mail/codes/codes.ts';
+import { codeTries, withheldTriesADay, wrongCodesADay } from '../../domain/mail/codes/codes.policy.ts';
+import { tokenText } from '../../domain/mail/codes/one-time-tokens.ts';
 import { OneTimeToken } from '../../entities/mail/one-time-token.ts';
 import { CodeFailureCount } from '../../entities/mail/code-failure-count.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { mailKinds } from '../../domain/contexts.ts';
-import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send.ts';
-import { requestMail } from '../../domain/mail/requests.ts';
-import { wayOutToken } from '../../domain/mail/way-out.ts';
+import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/transactional/send.ts';
+import { requestMail } from '../../domain/mail/transactional/requests.ts';
+import { wayOutToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { removeStudent } from '../../domain/students/students.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { readStatistics, listDeliveries } from '../../domain/campaigns/recipients.ts';
 import { noteEvents } from '../../domain/mail/notices/noting.ts';
 import { createSnsGuard } from '../../domain/mail/notices/sns.ts';
-import { addSuppression, listSuppressions } from '../../domain/mail/suppressions.ts';
+import { addSuppression, listSuppressions } from '../../domain/mail/suppressions/suppressions.ts';
 import { removeStudent } from '../../domain/students/students.ts';
 import { Mail } from '../../entities/mail/mail.ts';
 import { newId } from '../../platform/core/ids.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { wayOutToken, type MailKind } from '../../domain/mail/way-out.ts';
+import { wayOutToken, type MailKind } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import { followAccess } from '../../domain/joining/joining.ts';
-import { addSuppression } from '../../domain/mail/suppressions.ts';
+import { addSuppression } from '../../domain/mail/suppressions/suppressions.ts';
 import { removeStudent } from '../../domain/students/students.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';

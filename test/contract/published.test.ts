@@ -5,8 +5,8 @@ import { contractDocument } from '../../contract/document.ts';
 import { createVault } from '../../platform/infra/keys/vault.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { newId } from '../../platform/core/ids.ts';
-import { tokenText } from '../../domain/mail/one-time-tokens.ts';
-import { wayOutToken } from '../../domain/mail/way-out.ts';
+import { tokenText } from '../../domain/mail/codes/one-time-tokens.ts';
+import { wayOutToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import { dereference, isObject, methods, type JsonObject, type ResponseObject } from '../../contract/openapi.ts';
 
 const { paths, webhooks, components } = contractDocument;

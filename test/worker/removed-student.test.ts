@@ -8,7 +8,7 @@ import { retentionActivities } from '../../activities/retention.ts';
 import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model/fake-model.ts';
 import { noteEvents } from '../../domain/mail/notices/noting.ts';
 import { linkToken } from '../../domain/mail/tracking/tokens.ts';
-import { wayOutToken } from '../../domain/mail/way-out.ts';
+import { wayOutToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import { eventTypes } from '../../platform/core/event-types.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';

@@ -7,7 +7,7 @@ import { components } from '../../dev/components/catalogue.ts';
 import { locate } from '../../dev/components.ts';
 import { MediaTrack } from '../../entities/media/media-track.ts';
 import { MediaTranscription } from '../../entities/media/media-transcription.ts';
-import { askForTrack } from '../../domain/media/transcriptions/asking.ts';
+import { askForTrack } from '../../domain/media/transcriptions/requests.ts';
 import { silentWav } from '../../domain/media/transcriptions/trial.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';

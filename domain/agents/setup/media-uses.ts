@@ -1,6 +1,6 @@
 /** The uses of library files by agents, as their material. */
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import type { MediaUsePlaces } from '../../media/places.ts';
+import type { MediaUsePlaces } from '../../media/use-places.ts';
 
 export const agentMediaUses = {
   agent: { title: sql`SELECT name FROM agents WHERE id = use.place_id` },

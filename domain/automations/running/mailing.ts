@@ -11,16 +11,16 @@ import type { Queries, Transaction } from '../../../platform/infra/postgres/data
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../../platform/infra/smtp/smtp-hand-over.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
-import { returnAllowance, takeAllowance } from '../../mail/allowance.ts';
-import { returnPlacesOfDay, takePlacesOfDay } from '../../mail/bulk-days.ts';
+import { returnAllowance, takeAllowance } from '../../mail/bounds/allowance.ts';
+import { returnPlacesOfDay, takePlacesOfDay } from '../../mail/bounds/bulk-days.ts';
 import { renderEmail } from '../../mail/content/render.ts';
 import { feedbackSenderOf, fromOf } from '../../mail/domains/from.ts';
 import { provenAt, settledAs } from '../../mail/evidence.ts';
 import { identifyingHeaders, providerIdIn } from '../../mail/notices/mail-event.policy.ts';
-import { dayOf, type WarmUps } from '../../mail/pace.policy.ts';
-import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
+import { dayOf, type WarmUps } from '../../mail/bounds/pace.policy.ts';
+import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/sending/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../../mail/tracking/addresses.ts';
-import { wayOutToken } from '../../mail/way-out.ts';
+import { wayOutToken } from '../../mail/suppressions/unsubscribe-link.ts';
 import type { Step } from '../definition.policy.ts';
 import type { Recipient, RunRow } from './moves.ts';
 

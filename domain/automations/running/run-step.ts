@@ -8,7 +8,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { isConflict, type Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { recordInTime } from '../../mail/recording.ts';
+import { recordInTime } from '../../mail/sending/record-outcome.ts';
 import { wakeRun } from '../../watches/watches.ts';
 import type { PlacedStep } from '../definition.policy.ts';
 import { applyEffect } from './effects.ts';

@@ -23,11 +23,11 @@ import {
   type ClaimOf,
   type HandingOverDeps,
   type SentPage,
-} from '../../mail/handing-over.ts';
+} from '../../mail/sending/hand-over.ts';
 import { identifyingHeaders } from '../../mail/notices/mail-event.policy.ts';
-import type { WarmUps } from '../../mail/pace.policy.ts';
-import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
-import { wayOutToken } from '../../mail/way-out.ts';
+import type { WarmUps } from '../../mail/bounds/pace.policy.ts';
+import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/sending/recipients.policy.ts';
+import { wayOutToken } from '../../mail/suppressions/unsubscribe-link.ts';
 import { findBranding, type Branding } from '../../branding/branding.ts';
 import { languageOf } from '../../language/languages.ts';
 import { prepareLayout, type Layout } from './layout.ts';

@@ -10,7 +10,7 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import type { ResolveText } from '../../../platform/infra/dns-text.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import type { WarmUps } from '../pace.policy.ts';
+import type { WarmUps } from '../bounds/pace.policy.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { recordsOf, type DomainRecordKind, type DomainRecordState } from './records.policy.ts';
 

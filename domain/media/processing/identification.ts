@@ -1,7 +1,7 @@
 /** Looking into a file in a thread, within bounds: what somebody uploads neither blocks nor ends the process. */
 import { moduleAt } from '../../../platform/core/modules.ts';
 import { createThreads, type ThreadBounds, type Threads } from '../../../platform/infra/threads/bounded-thread.ts';
-import type { Finding } from '../file-content.ts';
+import type { Finding } from '../formats/file-content.ts';
 import { identificationRules, isImageType } from '../media.policy.ts';
 import type { StoredMedia } from '../media.ts';
 import type { Piece } from './identification-thread.ts';

@@ -5,8 +5,8 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { MediaKind, MediaStatus, RenditionRole } from '../../../entities/media/values.ts';
-import { eraseFile } from '../erasure.ts';
-import type { FoundFile } from '../file-content.ts';
+import { eraseFile } from '../erasure/erasure.ts';
+import type { FoundFile } from '../formats/file-content.ts';
 import {
   examinationVersion,
   getsMp4,

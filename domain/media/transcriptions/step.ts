@@ -9,12 +9,12 @@ import { keyPrefix, type ObjectStore } from '../../../platform/infra/store/objec
 import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import { syncSources } from '../../knowledge/sources.ts';
-import { leaveBehind } from '../leftovers.ts';
+import { leaveBehind } from '../erasure/leftovers.ts';
 import { mediaRules } from '../media.policy.ts';
 import { trackType } from '../media.ts';
 import { contentsOf } from '../processing/contents.ts';
 import type { StepWatcher } from '../processing/step.ts';
-import { lockPlayed, nameOf } from '../tracks.ts';
+import { lockPlayed, nameOf } from '../library/tracks.ts';
 import type { Speech, SpeechWork, SpokenFile } from './speech.ts';
 import { transcriptionRules, type TranscriptionError } from './transcription.policy.ts';
 

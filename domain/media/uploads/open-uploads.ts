@@ -6,7 +6,7 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { maxBytes } from '../media.policy.ts';
-import { holdStorage } from '../storage.ts';
+import { holdStorage } from '../storage/storage.ts';
 
 /** A file that is, or was, uploaded through our listener. */
 export interface UploadedFile {

@@ -2,7 +2,7 @@
 import { deleteEndedAnswerLogs } from '../../../domain/agents/answers/answer-logs.ts';
 import { answerRules } from '../../../domain/agents/answers/answers.policy.ts';
 import { contexts, type RetentionJob } from '../../../domain/contexts.ts';
-import { removeExpiredTokens, tokenLifetimeMs } from '../../../domain/mail/one-time-tokens.ts';
+import { removeExpiredTokens, tokenLifetimeMs } from '../../../domain/mail/codes/one-time-tokens.ts';
 import { retainMailEvents } from '../../../domain/mail/retention.ts';
 import { noticedMs } from '../../../domain/mail/retention.policy.ts';
 import { mediaRules } from '../../../domain/media/media.policy.ts';

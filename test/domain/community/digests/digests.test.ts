@@ -5,10 +5,10 @@ import { beginDigests } from '../../../../domain/community/digests/beginning.ts'
 import { retainDigests } from '../../../../domain/community/digests/retention.ts';
 import type { DigestDeps } from '../../../../domain/community/digests/sending.ts';
 import { stepDigest } from '../../../../domain/community/digests/step.ts';
-import { leave } from '../../../../domain/mail/leaving.ts';
+import { leave } from '../../../../domain/mail/suppressions/preferences.ts';
 import { noteEvents } from '../../../../domain/mail/notices/noting.ts';
-import { addSuppression } from '../../../../domain/mail/suppressions.ts';
-import { wayOutToken } from '../../../../domain/mail/way-out.ts';
+import { addSuppression } from '../../../../domain/mail/suppressions/suppressions.ts';
+import { wayOutToken } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { SpaceDigest } from '../../../../entities/community/space-digest.ts';
 import { Mail } from '../../../../entities/mail/mail.ts';

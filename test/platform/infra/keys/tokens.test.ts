@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { previewToken, readPreviewToken } from '../../../../domain/campaigns/preview-tokens.ts';
-import { readWayOut, wayOutToken } from '../../../../domain/mail/way-out.ts';
+import { readWayOut, wayOutToken } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { linkToken, openingToken, readLinkToken, readOpeningToken } from '../../../../domain/mail/tracking/tokens.ts';
 import { readUploadToken, uploadToken } from '../../../../domain/media/uploads/tokens.ts';
 import { downloadToken, readDownloadToken } from '../../../../domain/repositories/tokens.ts';

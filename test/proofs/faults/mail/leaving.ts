@@ -1,5 +1,5 @@
 /** The way out that a mail carries, followed in one click. */
-import { wayOutToken } from '../../../../domain/mail/way-out.ts';
+import { wayOutToken } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { Vault } from '../../../../platform/infra/keys/vault.ts';
 import type { Ground } from '../victims.ts';

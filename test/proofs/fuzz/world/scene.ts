@@ -23,7 +23,7 @@ import { updateAutomation } from '../../../../domain/automations/drafts.ts';
 import { publishAutomation } from '../../../../domain/automations/publishing.ts';
 import { previewToken } from '../../../../domain/campaigns/preview-tokens.ts';
 import { linkToken, openingToken } from '../../../../domain/mail/tracking/tokens.ts';
-import { wayOutToken } from '../../../../domain/mail/way-out.ts';
+import { wayOutToken } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import type { ClubName, Entry } from '../requests/pool.ts';
 import type { CallerName } from '../requests/step.ts';

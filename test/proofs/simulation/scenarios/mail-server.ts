@@ -1,10 +1,10 @@
 /** The mail server of bulk mail, with a log of its own, and whom it must not be given mail for. */
 import { compileEmail } from '../../../../domain/mail/content/compile.ts';
-import { comeBack, leave } from '../../../../domain/mail/leaving.ts';
-import { outcomeUnknown } from '../../../../domain/mail/recipients.policy.ts';
-import { addSuppression } from '../../../../domain/mail/suppressions.ts';
+import { comeBack, leave } from '../../../../domain/mail/suppressions/preferences.ts';
+import { outcomeUnknown } from '../../../../domain/mail/sending/recipients.policy.ts';
+import { addSuppression } from '../../../../domain/mail/suppressions/suppressions.ts';
 import { noteEvents } from '../../../../domain/mail/notices/noting.ts';
-import { wayOutToken, type MailKind } from '../../../../domain/mail/way-out.ts';
+import { wayOutToken, type MailKind } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../../../platform/infra/smtp/smtp-hand-over.ts';

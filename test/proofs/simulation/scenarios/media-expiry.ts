@@ -2,11 +2,11 @@
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { receiveEvent } from '../../../../domain/billing/events.ts';
 import { planOfPriceBy, readEvent } from '../../../../domain/billing/events.policy.ts';
-import { eraseDue, removeMedia } from '../../../../domain/media/erasure.ts';
-import { followVideoHosting } from '../../../../domain/media/expiry.ts';
-import { eraseLeftovers } from '../../../../domain/media/leftovers.ts';
+import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
+import { followVideoHosting } from '../../../../domain/media/erasure/expiry.ts';
+import { eraseLeftovers } from '../../../../domain/media/erasure/leftovers.ts';
 import { expiryRules } from '../../../../domain/media/media.policy.ts';
-import { reserveMedia } from '../../../../domain/media/reservation.ts';
+import { reserveMedia } from '../../../../domain/media/uploads/reservation.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { wake } from '../../../../platform/engine/wakes.ts';
 import { billingEvents } from '../../../toolkit/builders/billing-events.ts';

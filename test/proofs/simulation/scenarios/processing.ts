@@ -1,5 +1,5 @@
 /** What processes files in a simulation: no threads, no child processes, no ffmpeg, no disk. */
-import type { Finding } from '../../../../domain/media/file-content.ts';
+import type { Finding } from '../../../../domain/media/formats/file-content.ts';
 import {
   isImageType,
   isKeptAsPicture,

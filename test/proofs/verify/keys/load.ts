@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { Problem } from '../../../../dev/problem.ts';
 import { startReceiver } from '../../../../dev/clients/receiver.ts';
-import { wayOutToken } from '../../../../domain/mail/way-out.ts';
+import { wayOutToken } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { createConnection } from '../../../../domain/sales/platforms/connections.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';

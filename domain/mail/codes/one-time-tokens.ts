@@ -1,0 +1,209 @@
+/** Single-use, expiring tokens and codes that go out by mail. A used, an expired and an unknown one get the same answer: 410. */
+import { OneTimeToken } from '../../../entities/mail/one-time-token.ts';
+import type { TokenPurpose } from '../../../entities/mail/values.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { codeRequestId } from './code-requests.ts';
+import { codeTries } from './codes.policy.ts';
+import { sha256, type Vault } from '../../../platform/infra/keys/vault.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** The purposes of tokens, and how long each lasts in milliseconds (DEC-14). */
+export const tokenLifetimeMs = {
+  student_verify_email: 24 * hour,
+  student_invitation: 7 * 24 * hour,
+  student_reset_password: 1 * hour,
+  student_code: 10 * minute,
+  /**
+   * Never mailed: holds the password that the last repeated sign-up offered, so that sign-in answers it as it does a first
+   * one's. As good as for ever, because a first one's stays too.
+   */
+  student_sign_up_again: 365 * 24 * hour,
+  administrator_verify_email: 24 * hour,
+  administrator_reset_password: 1 * hour,
+  administrator_sign_up_again: 365 * 24 * hour,
+  administrator_invitation: 7 * 24 * hour,
+} as const satisfies Record<TokenPurpose, number>;
+
+/** Of these a person has one: of the passwords offered only the last is answered. */
+const newestOnly: ReadonlySet<TokenPurpose> = new Set(['student_sign_up_again', 'administrator_sign_up_again']);
+
+export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
+
+/** The one answer for every token that cannot be spent (ACC-4). */
+export const tokenGone = () => new RefusalToPerson('token_gone', 'refusal.token_gone');
+
+/**
+ * Issues a token. It is derived from its id, so that it can be mailed later, and again, without being kept anywhere.
+ * @param passwordHash only for the purposes `…_sign_up_again`: the password that was offered
+ * @returns the token's id, which {@link tokenText} turns into what is mailed
+ */
+export async function issueToken(
+  tx: Transaction,
+  vault: Vault,
+  { purpose, owner, passwordHash = null }: { purpose: TokenPurpose; owner: TokenOwner; passwordHash?: string | null },
+  now: Date,
+): Promise<Id> {
+  const isCode = purpose === 'student_code';
+  const id = isCode ? codeRequestId(now) : newId();
+  const [column, ownerId] = ownerColumn(owner);
+  if (newestOnly.has(purpose)) {
+    await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId} AND purpose = ${purpose}`);
+  }
+  await tx.run(sql`INSERT INTO one_time_tokens (id, purpose, token_hash, key_id, ${raw(column)}, password_hash, tries_left, created_at, expires_at)
+     VALUES (${id}, ${purpose}, ${isCode ? null : sha256(tokenText(vault, purpose, id))}, ${vault.keyId}, ${ownerId}, ${passwordHash}, ${isCode ? codeTries : null}, ${now}, ${new Date(now.getTime() + tokenLifetimeMs[purpose])})`);
+  return id;
+}
+
+/**
+ * Issues a token for each of these students, in one statement. Not for codes.
+ * @returns the tokens' ids, in the order of the students
+ */
+export async function issueTokens(
+  tx: Transaction,
+  vault: Vault,
+  purpose: Exclude<TokenPurpose, 'student_code'>,
+  studentIds: readonly Id[],
+  now: Date,
+): Promise<Id[]> {
+  const ids = studentIds.map(() => newId());
+  const hashes = ids.map((id) => sha256(tokenText(vault, purpose, id)));
+  await tx.run(sql`INSERT INTO one_time_tokens (id, purpose, token_hash, key_id, student_id, created_at, expires_at)
+     SELECT id, ${purpose}, token_hash, ${vault.keyId}::bytea, student_id, ${now}, ${new Date(now.getTime() + tokenLifetimeMs[purpose])}
+       FROM unnest(${ids}::uuid[], ${hashes}::bytea[], ${studentIds}::uuid[]) AS issued (id, token_hash, student_id)`);
+  return ids;
+}
+
+function ownerColumn(owner: TokenOwner): ['student_id' | 'administrator_id' | 'invitation_id', Id] {
+  if ('studentId' in owner) return ['student_id', owner.studentId];
+  if ('administratorId' in owner) return ['administrator_id', owner.administratorId];
+  return ['invitation_id', owner.invitationId];
+}
+
+/**
+ * @param keyId of the key that the token was issued under; the current one if absent
+ * @returns what the mail says: 43 characters, or six digits for a code
+ * @throws Error if that key is not given
+ */
+export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id, keyId?: Buffer): string {
+  const derived = vault.derive(`${purpose}:${id}`, keyId);
+  if (purpose === 'student_code') return String(derived.readUIntBE(0, 6) % 1_000_000).padStart(6, '0');
+  return derived.toString('base64url');
+}
+
+/** A token as its row has it. */
+export interface IssuedToken {
+  id: Id;
+  /** Null for a token of a release that knew one key only. */
+  keyId: Buffer | null;
+  /** Null for a code. */
+  tokenHash: Buffer | null;
+}
+
+/**
+ * What a mail says of a token, whichever key it was issued under: each attempt at the mail says the same. Where its key is no longer
+ * given it becomes a token of the current one; then an attempt from before, if there was one, mailed a token that is gone.
+ * @returns undefined if the token was spent or withdrawn meanwhile
+ */
+export async function textToMail(
+  db: Queries,
+  vault: Vault,
+  purpose: TokenPurpose,
+  { id, keyId, tokenHash }: IssuedToken,
+): Promise<string | undefined> {
+  const issuedUnder = keyId ?? vault.keyIds.find((key) => isOf(vault, purpose, { id, tokenHash }, key));
+  if (issuedUnder && vault.has(issuedUnder)) return tokenText(vault, purpose, id, issuedUnder);
+  const text = tokenText(vault, purpose, id);
+  const renewed = await db.run(sql`UPDATE one_time_tokens
+      SET key_id = ${vault.keyId}, token_hash = ${tokenHash && sha256(text)} WHERE id = ${id}`);
+  return renewed === 0 ? undefined : text;
+}
+
+/** A code without a key lasts for ten minutes: it is of the key that was current before there were several. */
+const isOf = (vault: Vault, purpose: TokenPurpose, { id, tokenHash }: Omit<IssuedToken, 'keyId'>, key: Buffer) =>
+  tokenHash === null ? key.equals(vault.keyId) : tokenHash.equals(sha256(tokenText(vault, purpose, id, key)));
+
+export interface SpentToken {
+  purpose: TokenPurpose;
+  studentId: Id | null;
+  administratorId: Id | null;
+  invitationId: Id | null;
+}
+
+/**
+ * Spends a token: it is gone with the transaction that used it.
+ * @throws DomainError token_gone, the same for used, expired, unknown and meant for something else
+ */
+export async function spendToken(
+  tx: Transaction,
+  purposes: readonly TokenPurpose[],
+  token: string,
+  now: Date,
+): Promise<SpentToken> {
+  const rows = await tx.rows<SpentToken>(sql`DELETE FROM one_time_tokens
+      WHERE token_hash = ${sha256(token)} AND purpose = ANY(${purposes}) AND expires_at > ${now}
+  RETURNING ${columns(OneTimeToken, ['purpose', 'studentId', 'administratorId', 'invitationId'])}`);
+  const [spent] = rows;
+  if (!spent) throw tokenGone();
+  return spent;
+}
+
+/**
+ * Whose student's token this is, without spending it: the student is locked before the token (ENG-6).
+ * @throws DomainError token_gone, as `spendToken`
+ */
+export async function ownerOfToken(
+  tx: Transaction,
+  purposes: readonly TokenPurpose[],
+  token: string,
+  now: Date,
+): Promise<Id> {
+  const owner = await tx.one<{ studentId: Id | null }>(sql`SELECT student_id AS "studentId" FROM one_time_tokens
+      WHERE token_hash = ${sha256(token)} AND purpose = ANY(${purposes}) AND expires_at > ${now}`);
+  if (!owner?.studentId) throw tokenGone();
+  return owner.studentId;
+}
+
+/**
+ * Which invitation this token accepts, without spending it: the club is locked before the token.
+ * @throws DomainError token_gone, as `spendToken`
+ */
+export async function invitationOfToken(tx: Transaction, token: string, now: Date): Promise<Id> {
+  const owner = await tx.one<{
+    invitationId: Id | null;
+  }>(sql`SELECT ${columns(OneTimeToken, ['invitationId'])} FROM one_time_tokens
+      WHERE token_hash = ${sha256(token)} AND purpose = 'administrator_invitation' AND expires_at > ${now}`);
+  if (!owner?.invitationId) throw tokenGone();
+  return owner.invitationId;
+}
+
+/** Takes back everything that was mailed to a person: after a new address, a new password or the person's removal. */
+export async function withdrawTokensOf(tx: Transaction, owner: TokenOwner): Promise<void> {
+  const [column, ownerId] = ownerColumn(owner);
+  await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId}`);
+}
+
+/** So long an expired token stays, in milliseconds: the clocks of two processes differ, and a mail may wait for its last attempt. */
+const expiredForMs = 86_400_000;
+/** Tokens a batch. */
+const removedABatch = 1_000;
+
+/**
+ * Removes a batch of tokens that expired a day ago. A password that a repeated sign-up offered stays, one for an account: that there
+ * was one decides for how long the account has none (ADR 5).
+ * @returns how many, and whether there may be more to do at once
+ */
+export async function removeExpiredTokens(
+  db: Queries,
+  now: Date,
+): Promise<{ rows: { tokens: number }; more: boolean }> {
+  const tokens = await db.run(sql`DELETE FROM one_time_tokens WHERE id IN (
+    SELECT id FROM one_time_tokens
+     WHERE expires_at <= ${new Date(now.getTime() - expiredForMs)} AND purpose <> ALL (${[...newestOnly]})
+     ORDER BY expires_at LIMIT ${removedABatch} FOR UPDATE SKIP LOCKED)`);
+  return { rows: { tokens }, more: tokens >= removedABatch };
+}

@@ -1,0 +1,174 @@
+/** Asking for a transactional mail: a row and a wake, in the transaction of the act that it answers. */
+import { Wake } from '../../../entities/facts/wake.ts';
+import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
+import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
+import { issueToken, issueTokens } from '../codes/one-time-tokens.ts';
+import { bulk, type Priority } from '../../../entities/facts/values.ts';
+import type { MailTemplate } from '../../../entities/mail/values.ts';
+import { hadEnoughRequests, withheldAddresses } from './request-bounds.ts';
+import { mailTemplates } from '../texts/templates.ts';
+
+export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
+
+/** When a session was to be before it moved to another mentor. */
+export interface FormerTime {
+  startsAt: Date;
+  endsAt: Date;
+}
+
+export interface MailRequest {
+  template: MailTemplate;
+  clubId: Id | null;
+  recipient: Recipient;
+  /**
+   * The recipient's address, folded: what is counted, whatever account or invitation it belongs to at the time. The mail
+   * goes to the address that the account has when it is sent, or to this one where the template is for a former address.
+   */
+  email: string;
+  /** The webhook endpoint that it is about. */
+  endpointId?: Id;
+  /** The review that it tells of, which is told once. */
+  reviewId?: Id;
+  /** The session of a mentorship that it tells of: each template tells once of each of its times. */
+  session?: { id: Id; sequence: number; former?: FormerTime };
+  /** How urgent it is; as the template says if absent. */
+  priority?: Priority;
+}
+
+/** The answer to a request for a mail. */
+interface Requested {
+  /** The token that the mail carries, if it carries one; null if there is no mail. */
+  tokenId: Id | null;
+  /** Until when the mail is withheld; null if it goes now. */
+  withheldUntil: Date | null;
+}
+
+/**
+ * Issues the template's token, if it has one, and requests the mail. If the club has sent the address enough of them (DEC-141), a mail
+ * that somebody asked for is left out silently: the answer to the caller must not tell whether there is an account.
+ * @returns the id of the token; null if the template has none, or the mail was left out
+ */
+export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Id | null> {
+  return (await requestOrWithhold(tx, vault, request, now)).tokenId;
+}
+
+/**
+ * Requests a mail that the club sends on its own account, as {@link requestMail} does. Beyond the bound it waits, and goes by itself.
+ * @returns until when it waits; null if it goes now
+ */
+export async function requestInvitation(
+  tx: Transaction,
+  vault: Vault,
+  request: MailRequest,
+  now: Date,
+): Promise<Date | null> {
+  return (await requestOrWithhold(tx, vault, request, now)).withheldUntil;
+}
+
+async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Requested> {
+  const { template, clubId, recipient } = request;
+  const addressKey = addressKeyOf(vault, request.email);
+  const rule = mailTemplates[template];
+  const withheld =
+    'uncapped' in rule ? new Map<string, Date>() : await withheldAddresses(tx, request, [addressKey], now);
+  const withheldUntil = withheld.get(addressKey.toString('hex')) ?? null;
+  if (withheldUntil !== null && !('paced' in rule)) return { tokenId: null, withheldUntil };
+
+  const tokenId =
+    'purpose' in rule ? await issueToken(tx, vault, { purpose: rule.purpose, owner: recipient }, now) : null;
+  const [column, recipientId] = recipientColumn(recipient);
+  const id = newId();
+  const priority = request.priority ?? rule.priority;
+  const sealedAddress = 'toFormerAddress' in rule ? vault.seal(request.email, id) : null;
+  const inserted = await tx.rows(sql`INSERT INTO transactional_mails
+       (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, review_id, session_id, session_sequence, former_starts_at, former_ends_at, status, next_attempt_at, created_at, priority)
+     VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${sealedAddress}, ${request.endpointId ?? null},
+       ${request.reviewId ?? null}, ${request.session?.id ?? null}, ${request.session?.sequence ?? null}, ${request.session?.former?.startsAt ?? null},
+       ${request.session?.former?.endsAt ?? null}, 'pending', ${withheldUntil ?? now}, ${now}, ${priority})
+     ON CONFLICT (session_id, template, session_sequence) DO NOTHING RETURNING 1`);
+  if (inserted.length > 0) await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
+  return { tokenId, withheldUntil };
+}
+
+/**
+ * Invites many students of a club, as `requestMail` does one: as bulk, and in a number of statements that does not grow with
+ * theirs, because the caller holds what others of the club wait for.
+ * @param students with their addresses, folded; none twice
+ */
+export async function requestInvitations(
+  tx: Transaction,
+  vault: Vault,
+  clubId: Id,
+  students: readonly { studentId: Id; email: string }[],
+  now: Date,
+): Promise<void> {
+  if (students.length === 0) return;
+  const template = 'student_invitation';
+  const addressed = students.map((student) => ({ ...student, key: addressKeyOf(vault, student.email) }));
+  const keys = addressed.map(({ key }) => key);
+  const withheld = await withheldAddresses(tx, { clubId, template }, keys, now);
+  const dueTimes = keys.map((key) => withheld.get(key.toString('hex')) ?? now);
+  const studentIds = addressed.map(({ studentId }) => studentId);
+  const tokenIds = await issueTokens(tx, vault, mailTemplates[template].purpose, studentIds, now);
+  const ids = addressed.map(() => newId());
+  await tx.run(sql`INSERT INTO transactional_mails
+       (id, club_id, template, student_id, token_id, address_key, status, next_attempt_at, created_at, priority)
+     SELECT id, ${clubId}, ${template}, student_id, token_id, address_key, 'pending', due_at, ${now}, ${bulk}
+       FROM unnest(${ids}::uuid[], ${studentIds}::uuid[], ${tokenIds}::uuid[], ${keys}::bytea[], ${dueTimes}::timestamptz[])
+         AS requested (id, student_id, token_id, address_key, due_at)`);
+  const mails = ids.map((id) => ({ id, clubId, priority: bulk }) as const);
+  await wake(tx, 'transactionalMail', mails, now);
+}
+
+/**
+ * For an address that has no account: the statements that a mail would take, and no mail. What the caller waits for must not tell one
+ * from the other either. For a club that does not exist it writes nothing.
+ */
+export async function requestNoMail(
+  tx: Transaction,
+  vault: Vault,
+  { template, clubId, email }: Omit<MailRequest, 'recipient'>,
+  now: Date,
+): Promise<void> {
+  const addressKey = addressKeyOf(vault, email);
+  if (await hadEnoughRequests(tx, { clubId, template }, addressKey, now)) return;
+  const id = newId();
+  const { priority } = mailTemplates[template];
+  const written = await tx.run(sql`
+    INSERT INTO transactional_mails (id, club_id, template, address_key, status, next_attempt_at, created_at, priority)
+    SELECT ${id}, ${clubId}::uuid, ${template}, ${addressKey}, 'canceled', ${now}, ${now}, ${priority}
+     WHERE ${clubId}::uuid IS NULL OR EXISTS (SELECT FROM clubs WHERE id = ${clubId}::uuid)`);
+  if (written === 0) return;
+  await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
+  await tx.manager.delete(Wake, { workflowId: workflowIdOf('transactionalMail', id) });
+}
+
+/**
+ * Forgets a student's addresses, the former too: mails to them that were not sent are canceled at their next step, and no key of
+ * an address is left, of requests for an account that was not there yet neither. Mails of other clubs keep what they are counted by.
+ */
+export async function forgetAddressesOf(
+  tx: Transaction,
+  { clubId, studentId, addressKey }: { clubId: Id; studentId: Id; addressKey: Buffer },
+): Promise<void> {
+  const mails = await tx.rows<{ key: Buffer }>(
+    sql`SELECT DISTINCT address_key AS key FROM transactional_mails WHERE student_id = ${studentId}`,
+  );
+  const keys = [addressKey, ...mails.map(({ key }) => key)];
+  await tx.run(sql`
+    UPDATE transactional_mails SET sealed_address = NULL, address_key = ''
+     WHERE student_id = ${studentId}
+        OR address_key = ANY (${keys}::bytea[]) AND num_nonnulls(student_id, administrator_id, invitation_id) = 0
+           AND (club_id = ${clubId} OR club_id IS NULL)`);
+}
+
+function recipientColumn(recipient: Recipient): ['student_id' | 'administrator_id' | 'invitation_id', Id] {
+  if ('studentId' in recipient) return ['student_id', recipient.studentId];
+  if ('administratorId' in recipient) return ['administrator_id', recipient.administratorId];
+  return ['invitation_id', recipient.invitationId];
+}

@@ -1,0 +1,42 @@
+/** An administrator asks for subtitles that are made of the speech of a video or sound (MED-34). */
+import { MediaTranscription } from '../../../entities/media/media-transcription.ts';
+import type { RecordOf } from '../../../contract/contract.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
+import type { MediaDeps } from '../media.ts';
+import { presentTranscription } from '../media.ts';
+import { canonicalLanguage, findWithRoom, lockPlayed } from '../library/tracks.ts';
+
+/**
+ * Has a run make the track. Asking again while it is pending changes nothing; one that failed begins again.
+ * @param deps.makesSubtitles whether the deployment has a program for it
+ * @throws DomainError not_configured, not_found, invalid_file, invalid_request (language), track_exists (an uploaded one), too_many_tracks,
+ *   transcription_pending (of another language)
+ */
+export async function askForTrack(
+  { db, makesSubtitles }: Pick<MediaDeps, 'db'> & { makesSubtitles: boolean },
+  { clubId, mediaId }: { clubId: Id; mediaId: Id },
+  { language: given }: RecordOf<'MediaTranscriptionRequest'>,
+  now: Date,
+): Promise<RecordOf<'MediaTranscription'>> {
+  if (!makesSubtitles) throw new DomainError('not_configured', 'This environment makes no subtitles.');
+  const language = canonicalLanguage(given);
+  return db.transaction(async (tx) => {
+    await lockPlayed(tx, clubId, mediaId);
+    const track = await findWithRoom(tx, mediaId, language);
+    if (track?.madeBy === 'upload')
+      throw new DomainError('track_exists', `The file has uploaded subtitles in ${language}. Remove them first.`);
+    const before = await tx.manager.findOneBy(MediaTranscription, { id: mediaId });
+    const isPending = before !== null && before.looksAt !== null;
+    if (isPending && before.language !== language)
+      throw new DomainError('transcription_pending', `Subtitles in ${before.language} are being made. Wait for them.`);
+    if (!isPending) {
+      const begun = { language, looksAt: now, attempts: 0, errorCode: null };
+      if (before) await tx.manager.update(MediaTranscription, { id: mediaId }, begun);
+      else await tx.manager.insert(MediaTranscription, { ...begun, id: mediaId, clubId, createdAt: now });
+      await wake(tx, 'mediaTranscription', [{ id: mediaId, clubId }], now);
+    }
+    return presentTranscription({ language, error: null });
+  });
+}

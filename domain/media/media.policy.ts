@@ -165,6 +165,9 @@ export const processingRules = {
 /** Of the boxes below: what was made by others is not shown. */
 export const renditionVersion = 1;
 
+/** @returns the prefix of the keys of a file's renditions */
+export const renditionsPrefix = (objectKey: string) => `${objectKey}.`;
+
 /**
  * Of the rules by which files are examined. Files of before are examined once more (MED-30): 1 turns photos upright, keeps HDR out of
  * MP4s, and makes MP4s of what students hand in.

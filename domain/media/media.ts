@@ -1,6 +1,5 @@
 /** Files of a club and of its students as rows, and as the record that callers see (MED-1). */
 import { Media } from '../../entities/media/media.ts';
-import type { TranscriptionError } from './transcriptions/transcription.policy.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
@@ -17,6 +16,7 @@ import type {
   ScreenType,
   TrackKind,
   TrackMaker,
+  TranscriptionError,
 } from '../../entities/media/values.ts';
 import {
   examinationVersion,

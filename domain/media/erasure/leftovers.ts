@@ -3,9 +3,8 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ErasureCounts } from './erasure.ts';
-import { mediaRules } from '../media.policy.ts';
+import { mediaRules, renditionsPrefix } from '../media.policy.ts';
 import type { MediaDeps } from '../media.ts';
-import { renditionsPrefix } from '../processing/renditions.ts';
 
 export interface Leftover {
   clubId: Id;

@@ -7,7 +7,14 @@ import type { Box, SmallPicture } from '../../../platform/infra/images/pictures.
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { MediaDeps } from '../media.ts';
-import { isResumable, pageRules, pictureBox, renditionVersion, type renditionBoxes } from '../media.policy.ts';
+import {
+  isResumable,
+  pageRules,
+  pictureBox,
+  renditionsPrefix,
+  renditionVersion,
+  type renditionBoxes,
+} from '../media.policy.ts';
 import type { FileClaim } from './claims.ts';
 import { asAway, type Contents } from './contents.ts';
 import type { FileReaders } from './readers.ts';
@@ -31,9 +38,6 @@ export interface Made {
   /** Of an image of the library: whether it has a picture for e-mails, or why there is none. */
   mailPicture?: MailPictureState;
 }
-
-/** Where the renditions of a file are. */
-export const renditionsPrefix = (objectKey: string) => `${objectKey}.`;
 
 type PictureRole = keyof typeof renditionBoxes;
 

@@ -4,13 +4,14 @@ import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { TranscriptionError } from '../../../entities/media/values.ts';
 import type { Ffmpeg } from '../../../platform/infra/video/ffmpeg.ts';
 import { findProgram, runCommand } from '../../../platform/infra/programs/placeholder-command.ts';
 import { inWorkDirectory } from '../../../platform/infra/programs/work-directory.ts';
 import { BadSubtitles, parseSubtitles, toWebVtt } from '../../knowledge/extraction/subtitles.policy.ts';
 import { videoRules } from '../media.policy.ts';
 import type { Contents } from '../processing/contents.ts';
-import { commandTime, transcriptionRules, type TranscriptionError } from './transcription.policy.ts';
+import { commandTime, transcriptionRules } from './transcription.policy.ts';
 
 export interface SpeechDeps {
   /** The program and its arguments, with placeholders; undefined if the deployment has none. */

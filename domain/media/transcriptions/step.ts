@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { MediaTrack } from '../../../entities/media/media-track.ts';
 import { MediaTranscription } from '../../../entities/media/media-transcription.ts';
+import type { TranscriptionError } from '../../../entities/media/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { defineLease, holdLease, LeaseLost, type Claim } from '../../../platform/engine/lease.ts';
@@ -16,7 +17,7 @@ import { contentsOf } from '../processing/contents.ts';
 import type { StepWatcher } from '../processing/step.ts';
 import { lockPlayed, nameOf } from '../library/tracks.ts';
 import type { Speech, SpeechWork, SpokenFile } from './speech.ts';
-import { transcriptionRules, type TranscriptionError } from './transcription.policy.ts';
+import { transcriptionRules } from './transcription.policy.ts';
 
 export interface TranscriptionDeps {
   db: Database;

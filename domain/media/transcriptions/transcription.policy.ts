@@ -1,16 +1,5 @@
 /** The bounds of making subtitles of speech, and why none are made (MED-34). */
 
-/** All are of the file or of what the command made of it; the run is not tried again until somebody asks. */
-export const transcriptionErrors = [
-  'no_sound',
-  'no_speech',
-  'subtitles_invalid',
-  'command_failed',
-  'too_many_tracks',
-  'file_missing',
-] as const;
-export type TranscriptionError = (typeof transcriptionErrors)[number];
-
 const minute = 60_000;
 const hour = 60 * minute;
 

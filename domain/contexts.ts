@@ -30,9 +30,9 @@ import { rollUpWords } from './knowledge/words.ts';
 import { moveCertificatesTo } from './learning/certificates/certificates.ts';
 import { eraseDueFiles } from './learning/certificates/files.ts';
 import { purgeStudentFromLearning } from './learning/student-removal.ts';
-import { forgetCodeFailures } from './mail/codes/codes.ts';
+import { deleteCodeFailures } from './mail/codes/codes.ts';
 import { removeExpiredTokens, withdrawTokensOf } from './mail/codes/one-time-tokens.ts';
-import { forgetAddressesOf } from './mail/transactional/requests.ts';
+import { deleteAddressesOf } from './mail/transactional/requests.ts';
 import type { MailKind, MailKinds } from './mail/kinds.ts';
 import { retainMailEvents } from './mail/retention.ts';
 import { eraseDue, purgeStudentFromMedia } from './media/erasure/erasure.ts';
@@ -148,8 +148,8 @@ export const contexts = {
     mediaUses: {},
     async eraseStudent(tx, student) {
       await withdrawTokensOf(tx, student);
-      await forgetAddressesOf(tx, student);
-      await forgetCodeFailures(tx, student);
+      await deleteAddressesOf(tx, student);
+      await deleteCodeFailures(tx, student);
     },
     changeEmail: (tx, _vault, { studentId }) => withdrawTokensOf(tx, { studentId }),
     retention: [

@@ -9,7 +9,7 @@ import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { StudentDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requireOffered } from '../language/chosen.ts';
-import { requestMail, requestNoMail } from '../mail/transactional/requests.ts';
+import { requestMail, imitateRequest } from '../mail/transactional/requests.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
@@ -244,7 +244,7 @@ async function mailIfKnown(
       const recipient = { studentId: student.id };
       return requestMail(tx, vault, { template, clubId, recipient, email: address }, now);
     }
-    await requestNoMail(tx, vault, { template, clubId, email: address }, now);
+    await imitateRequest(tx, vault, { template, clubId, email: address }, now);
     return null;
   });
 }

@@ -158,7 +158,10 @@ export const processingRules = {
   maxWatching: 200,
   /** Of files that were ready before they were processed, so many are under way at a time. */
   caughtUpAtOnce: 50,
-  /** So long an original is kept that a picture has replaced: signed addresses of it are good for 20 minutes, and a download takes a while. */
+  /**
+   * So long an original is kept that a picture has replaced: signed addresses of it are good for 20 minutes, and a download takes a
+   * while.
+   */
   emptiedAfterMs: 30 * minuteMs,
 } as const;
 

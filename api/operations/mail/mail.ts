@@ -43,10 +43,10 @@ export const getMailPreference: Operation<'getMailPreference'> = async ({ params
   data(await leaving.readPreference(deps, params.clubId, params.token));
 
 export const unsubscribe: Operation<'unsubscribe'> = async ({ params, deps, now }) =>
-  data(await leaving.leave(deps, params.clubId, params.token, now));
+  data(await leaving.unsubscribe(deps, params.clubId, params.token, now));
 
 export const resubscribe: Operation<'resubscribe'> = async ({ params, deps }) =>
-  data(await leaving.comeBack(deps, params.clubId, params.token));
+  data(await leaving.resubscribe(deps, params.clubId, params.token));
 
 export const getMailPreferences: Operation<'getMailPreferences'> = async ({ student, deps }) =>
   data(await leaving.readPreferences(deps, student));

@@ -5,7 +5,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { hasFeature } from '../../billing/allowances.ts';
-import { giveUpLeases } from '../../mail/sending/leases.ts';
+import { endExpiredLeases } from '../../mail/sending/leases.ts';
 import { sendWithinBounds } from '../../mail/sending/within-bounds.ts';
 import { digestRules } from './digests.policy.ts';
 import { studentsWithNews } from './news.ts';
@@ -38,7 +38,7 @@ export async function stepDigest(deps: DigestDeps, digestId: string, now: number
   const at = new Date(now);
   const digest = await db.manager.findOneBy(SpaceDigest, { id: digestId });
   if (!digest) return { done: true, outcome: 'gone' };
-  const leased = await giveUpLeases(deps.db, sql`digest_id = ${digestId}`);
+  const leased = await endExpiredLeases(deps.db, sql`digest_id = ${digestId}`);
   if (digest.endedAt !== null) return { done: true, outcome: 'sent' };
   if (at >= digest.endsAt) return endEarly(deps, digest, 'date_over', { leased, now: at });
   if (!(await isWanted(deps, digest.clubId))) return endEarly(deps, digest, 'not_wanted', { leased, now: at });

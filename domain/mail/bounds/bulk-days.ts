@@ -1,4 +1,4 @@
-/** How many mails of campaigns and automations a club may still send today (CAMP-41). */
+/** The daily limit of a club's mails of campaigns and automations (CAMP-41). */
 import type { PlanName } from '../../../entities/billing/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -8,13 +8,13 @@ import { bulkMailsOfDay, dayOf, type WarmUps } from './pace.policy.ts';
 const dateOf = (now: Date) => now.toISOString().slice(0, 10);
 
 interface Sending {
-  /** As `bulkMailsOfDay`. */
+  /** See `bulkMailsOfDay`. */
   domainProvenAt: Date | null;
   warmUps: WarmUps;
 }
 
-/** @returns how many mails the club may send today; null for no bound */
-export async function boundOfDay(
+/** @returns the number of mails that the club may send today; null without a limit */
+export async function limitOfDay(
   db: Queries,
   clubId: Id,
   { domainProvenAt, warmUps }: Sending,
@@ -27,31 +27,31 @@ export async function boundOfDay(
 }
 
 /**
- * Takes places in the day (UTC). Those of a worker that dies with them are lost for the day.
- * @returns how many of the wanted it got
+ * Takes mails from the limit of the day (UTC). If a worker dies before it returns the unsent mails, they stay counted for the day.
+ * @returns the number of mails that may be sent, at most `mails`
  */
-export async function takePlacesOfDay(
+export async function takeMailsOfDay(
   db: Queries,
   clubId: Id,
-  { wanted, ...sending }: Sending & { wanted: number },
+  { mails, ...sending }: Sending & { mails: number },
   now: Date,
 ): Promise<number> {
-  const mails = await boundOfDay(db, clubId, sending, now);
-  if (mails === null) return wanted;
+  const most = await limitOfDay(db, clubId, sending, now);
+  if (most === null) return mails;
   const day = sql`club_id = ${clubId} AND day = ${dateOf(now)}`;
   await db.run(sql`INSERT INTO club_bulk_days (club_id, day, mails) SELECT id, ${dateOf(now)}, 0 FROM clubs WHERE id = ${clubId}
     ON CONFLICT DO NOTHING`);
-  const taken = await db.one<{ granted: number }>(sql`
-    WITH held AS (SELECT club_id, day, least(${wanted}::int, greatest(0, ${mails}::int - mails)) AS granted FROM club_bulk_days WHERE ${day} FOR UPDATE)
-    UPDATE club_bulk_days taken SET mails = taken.mails + held.granted
-      FROM held WHERE taken.club_id = held.club_id AND taken.day = held.day RETURNING held.granted`);
-  return taken?.granted ?? 0;
+  const row = await db.one<{ granted: number }>(sql`
+    WITH room AS (SELECT club_id, day, least(${mails}::int, greatest(0, ${most}::int - mails)) AS granted FROM club_bulk_days WHERE ${day} FOR UPDATE)
+    UPDATE club_bulk_days counted SET mails = counted.mails + room.granted
+      FROM room WHERE counted.club_id = room.club_id AND counted.day = room.day RETURNING room.granted`);
+  return row?.granted ?? 0;
 }
 
-/** Puts back what was taken and not sent. */
-export async function returnPlacesOfDay(db: Queries, clubId: Id, places: number, now: Date): Promise<void> {
-  if (places > 0)
+/** Puts back mails that were taken but not sent. */
+export async function returnMailsOfDay(db: Queries, clubId: Id, mails: number, now: Date): Promise<void> {
+  if (mails > 0)
     await db.run(
-      sql`UPDATE club_bulk_days SET mails = greatest(0, mails - ${places}) WHERE club_id = ${clubId} AND day = ${dateOf(now)}`,
+      sql`UPDATE club_bulk_days SET mails = greatest(0, mails - ${mails}) WHERE club_id = ${clubId} AND day = ${dateOf(now)}`,
     );
 }

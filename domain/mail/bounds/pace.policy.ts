@@ -1,41 +1,40 @@
-/** How many mails a club may send in a day on its own account: few while it is new or pays nothing (DEC-65). */
+/** The daily limits of mails that a club sends on its own initiative. A new club or a club that pays nothing may send few (DEC-65). */
 import type { PlanName } from '../../../entities/billing/values.ts';
 
 const day = 86_400_000;
 
-/** Invitations of a day (UTC) by plan; null for no bound. */
+/** Invitations for each day (UTC) by plan; null without a limit. */
 const mailsOfPlan = { trial: 25, starter: null, professional: null, business: null } as const satisfies Record<
   PlanName,
   number | null
 >;
 
-/** A club, as far as its pace depends on it. */
+/** The values of a club that decide its daily limit. */
 interface PacedClub {
   plan: PlanName;
   createdAt: Date;
 }
 
 /**
- * @param warmUp mails of a club's first day, second day and so on; no bound after the last
+ * @param warmUp the limits of a club's first day, second day and so on; after the last day there is no limit
  * @param date the first instant of the day (UTC)
- * @returns how many mails the club may send on that day; null for no bound
- */
+ * @returns the number of mails that the club may send on that day; null without a limit */
 export function mailsOfDay({ plan, createdAt }: PacedClub, warmUp: readonly number[], date: Date): number | null {
   const bounds = [warmUp[ageInDays(createdAt, date)] ?? null, mailsOfPlan[plan]].filter((bound) => bound !== null);
   return bounds.length === 0 ? null : Math.min(...bounds);
 }
 
-/** Mails of the first day, the second day and so on; no bound after the last. */
+/** The limits of the first day, the second day and so on. After the last day there is no limit. */
 export interface WarmUps {
   clubs: readonly number[];
-  /** Of a club's own mail domain, from the day on which it was proven first. */
+  /** The limits of a club's own mail domain. The first day is the day of its first proof. */
   domains: readonly number[];
 }
 
 /**
- * @param domainProvenAt when the domain that mails leave from was proven first; null for the platform's domain
+ * @param domainProvenAt the time of the sender domain's first proof; null for the platform's domain
  * @param date the first instant of the day (UTC)
- * @returns how many mails of campaigns and automations the club may send on that day; null for no bound (CAMP-41)
+ * @returns the number of mails of campaigns and automations that the club may send on that day; null without a limit (CAMP-41)
  */
 export function bulkMailsOfDay(
   club: PacedClub,
@@ -51,12 +50,12 @@ export function bulkMailsOfDay(
 
 const ageInDays = (since: Date, date: Date) => Math.max(0, Math.floor((date.getTime() - dayOf(since).getTime()) / day));
 
-/** @returns the first instant of the day (UTC) that is so many days after this one's */
+/** @returns the first instant of the day (UTC) that is `later` days after the day of `at` */
 export function dayOf(at: Date, later = 0): Date {
   return new Date((Math.floor(at.getTime() / day) + later) * day);
 }
 
-/** @returns when the mail with this place, from 1, of so many goes: they are spread over the day */
-export function timeOfPlace(date: Date, place: number, mails: number): Date {
-  return new Date(date.getTime() + Math.floor(((place - 1) / mails) * day));
+/** @returns the time at which the mail with this slot (from 1) is sent; the slots of a day are spread evenly */
+export function timeOfSlot(date: Date, slot: number, mails: number): Date {
+  return new Date(date.getTime() + Math.floor(((slot - 1) / mails) * day));
 }

@@ -1,4 +1,4 @@
-/** Gives mails that a club sends on its own account a place in a day, the first with room (DEC-65). */
+/** Gives a mail that a club sends on its own initiative a slot on the first day that has one (DEC-65). */
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import type { Claim } from '../../../platform/engine/lease.ts';
@@ -6,9 +6,9 @@ import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { dayOf, mailsOfDay, timeOfPlace } from './pace.policy.ts';
+import { dayOf, mailsOfDay, timeOfSlot } from './pace.policy.ts';
 
-/** A warm-up and the largest backlog end long before; a club without any place in so many days waits for the last. */
+/** A warm-up and the largest backlog end long before. A mail without a slot on any earlier day is sent on this day. */
 const daysAhead = 365;
 
 /** A claimed mail, with its club. */
@@ -20,20 +20,18 @@ interface PacedMail extends Claim {
 }
 
 /**
- * Takes the place and records it with the mail, in one transaction: a mail takes one place, however often it is tried. What the
- * mail carries stays good as long from then on.
- * @param warmUp as `mailsOfDay`
- * @returns true if the mail goes now; false if it waits, and its lease is given back
- * @throws LeaseLost, having written nothing
+ * Takes a slot and records it in the mail's row in one transaction, so a retry takes no second slot. The token of a mail that waits
+ * expires later by the time of the wait. @param warmUp see `mailsOfDay` @returns true if the mail is sent now; false if it waits, after
+ * its lease was released @throws LeaseLost; nothing was written
  */
-export async function takePlaceInDay(
+export async function takeSlotOfDay(
   db: Database,
   mail: PacedMail,
   warmUp: readonly number[],
   now: Date,
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const { date, at } = await firstRoom(tx, mail, warmUp, now);
+    const { date, at } = await firstDayWithSlot(tx, mail, warmUp, now);
     const waits = at > now;
     const { affected } = await tx.manager.update(
       TransactionalMail,
@@ -49,7 +47,7 @@ export async function takePlaceInDay(
   });
 }
 
-async function firstRoom(
+async function firstDayWithSlot(
   tx: Transaction,
   { clubId, plan, clubCreatedAt }: PacedMail,
   warmUp: readonly number[],
@@ -59,11 +57,11 @@ async function firstRoom(
     const date = dayOf(now, later);
     const mails = mailsOfDay({ plan, createdAt: clubCreatedAt }, warmUp, date);
     if (mails === null) return { date, at: later === 0 ? now : date };
-    const taken = await tx.one<{ place: number }>(sql`
-      INSERT INTO club_mail_days AS taken (club_id, day, mails) VALUES (${clubId}, ${date.toISOString().slice(0, 10)}, 1)
-      ON CONFLICT (club_id, day) DO UPDATE SET mails = taken.mails + 1 WHERE taken.mails < ${mails}
-      RETURNING mails AS place`);
-    if (taken) return { date, at: later === 0 ? now : timeOfPlace(date, taken.place, mails) };
+    const row = await tx.one<{ slot: number }>(sql`
+      INSERT INTO club_mail_days AS counted (club_id, day, mails) VALUES (${clubId}, ${date.toISOString().slice(0, 10)}, 1)
+      ON CONFLICT (club_id, day) DO UPDATE SET mails = counted.mails + 1 WHERE counted.mails < ${mails}
+      RETURNING mails AS slot`);
+    if (row) return { date, at: later === 0 ? now : timeOfSlot(date, row.slot, mails) };
   }
   return { date: dayOf(now, daysAhead), at: dayOf(now, daysAhead) };
 }

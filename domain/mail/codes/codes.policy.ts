@@ -1,29 +1,29 @@
-/** How often codes may be guessed (DEC-61). Pure. */
+/** The limits of guesses at codes (DEC-61). Pure. */
 
 /** Tries of one request whose code was mailed. */
 export const codeTries = 5;
 
 /**
- * Wrong codes of one account in one day (UTC), whatever codes they were meant for. Beyond them each mailed request has one try: to
- * refuse them all would let anybody who asks for codes and guesses keep the owner out.
+ * Wrong codes of one account in one day (UTC), over all its requests. Above this number each mailed request has one try. The service does
+ * not refuse every try, because then an attacker who requests and guesses codes could lock out the owner.
  */
 export const wrongCodesADay = 20;
 
 /**
- * Wrong codes of one day (UTC) that were tried through requests whose mail was withheld. Such requests cost a stranger no mail, so
- * they have bounds of their own. No single network can use up those of the account.
+ * Wrong codes in one day (UTC) through requests whose mail was withheld. An attacker can make many such requests, because they cause no
+ * mail, so they have limits of their own. No single network can use up the limit of an account.
  */
 export const withheldTriesADay = { account: 100, network: 25 } as const;
 
 /**
- * @param tried codes of the account that were tried today without success, this one included
- * @returns how many of a request's tries must be left for this one
+ * @param wrongCodes the account's wrong codes of today, this code included @returns the number of tries that a request must still have
+ * before this try
  */
-export function triesNeeded(tried: number): number {
-  return tried > wrongCodesADay ? codeTries : 1;
+export function triesNeeded(wrongCodes: number): number {
+  return wrongCodes > wrongCodesADay ? codeTries : 1;
 }
 
-/** @param tried through withheld requests today without success, this one included */
-export function mayTryWithheld(tried: { account: number; network: number }): boolean {
-  return tried.account <= withheldTriesADay.account && tried.network <= withheldTriesADay.network;
+/** @param wrongCodes the wrong codes of today through withheld requests, this code included */
+export function mayTryWithheld(wrongCodes: { account: number; network: number }): boolean {
+  return wrongCodes.account <= withheldTriesADay.account && wrongCodes.network <= withheldTriesADay.network;
 }

@@ -1,7 +1,7 @@
 /**
- * One-time codes (DEC-61). A code is tried through a request: nobody else can use up the tries of a request. Any code of the account that
- * is unspent is good, because a person who asked twice, or whom a stranger asked for, types the one that they read. Wrong codes are
- * counted for the account, too.
+ * One-time codes (DEC-61). A caller tries a code with the id of a request, so a caller without that id cannot use up its tries. Every
+ * unspent code of the account is valid: a person may have received several codes, also because a stranger requested one. Wrong codes also
+ * count for the account.
  */
 import { createHash } from 'node:crypto';
 import { OneTimeToken } from '../../../entities/mail/one-time-token.ts';
@@ -14,26 +14,26 @@ import { isUnmailedRequest, type AccountAddress } from './code-requests.ts';
 import { mayTryWithheld, triesNeeded } from './codes.policy.ts';
 import { tokenText } from './one-time-tokens.ts';
 
-/** A code as somebody says it. */
+/** A code that a caller tries. */
 export interface TriedCode extends AccountAddress {
-  /** The request through which it is tried. */
+  /** The request with which the code is tried. */
   codeId: Id;
   code: string;
-  /** The network that the try comes from; absent if nobody knows. */
+  /** The network of the caller; absent if it is unknown. */
   network?: string;
 }
 
-/** A code that is good. */
+/** A valid code. */
 export interface FoundCode {
   studentId: Id;
-  /** The code's own id: another one than the request's, if it was mailed for another request. */
+  /** The id of the code's own request. It differs from `codeId` if the code was mailed for another request. */
   id: Id;
 }
 
 /**
- * Tries a code. Commit it whatever it answers: each try counts before anything is compared, also with others at the same time. An
- * address without an account takes the same statements; a club that does not exist gets nothing written.
- * @returns undefined for a code that is not good
+ * Tries a code. The caller commits the transaction whatever the result is: each try counts before the comparison, even if tries run at
+ * the same time. An address without an account causes the same statements. For an unknown club nothing is written. @returns undefined for
+ * an invalid code
  */
 export async function tryCode(
   tx: Transaction,
@@ -51,16 +51,15 @@ export async function tryCode(
   const codes = await tx.rows<{ id: Id; keyId: Buffer | null }>(sql`
     SELECT id, key_id AS "keyId" FROM one_time_tokens
      WHERE student_id = ${studentId ?? null}::uuid AND purpose = 'student_code' AND expires_at > ${now}`);
-  // All are compared, whichever is right.
+  // Every code is compared, so the time does not show which code is right.
   const good = codes.filter(({ id, keyId }) => isRight(vault, tried.code, id, keyId ?? vault.keyId));
   const [found] = good;
   return studentId !== undefined && found ? { studentId, id: found.id } : undefined;
 }
 
 /**
- * Spends a code that was tried with success, in the transaction that it is good for; the student's row is held. It was no
- * failure of the account.
- * @returns false if another has spent it meanwhile, or it was withdrawn
+ * Spends a valid code in the transaction that uses it. The caller holds the lock of the student's row. The try no longer counts as a
+ * wrong code. @returns false if another transaction spent or withdrew the code meanwhile
  */
 export async function spendCode(tx: Transaction, vault: Vault, tried: TriedCode, found: FoundCode): Promise<boolean> {
   const { affected } = await tx.manager.delete(OneTimeToken, { id: found.id });
@@ -74,8 +73,8 @@ export async function spendCode(tx: Transaction, vault: Vault, tried: TriedCode,
   return true;
 }
 
-/** Forgets how many codes of an account were wrong; rows of a release that counted by address alone, too. */
-export async function forgetCodeFailures(
+/** Deletes the counts of an account's wrong codes, and rows of an old release, which counted by address alone. */
+export async function deleteCodeFailures(
   tx: Transaction,
   { clubId, addressKey }: { clubId: Id; addressKey: Buffer },
 ): Promise<void> {
@@ -85,7 +84,7 @@ export async function forgetCodeFailures(
     WHERE address_key = ${addressKey} OR address_key BETWEEN ${first} AND ${last}`);
 }
 
-/** Counts are of one day: one of the day before begins again. @returns the counts by key, in hexadecimal */
+/** Counts a try. The count of an earlier day starts again. @returns the counts by key, in hexadecimal */
 async function countTry(
   tx: Transaction,
   clubId: Id,
@@ -103,7 +102,7 @@ async function countTry(
   return new Map(rows.map(({ key, tried }) => [key.toString('hex'), tried]));
 }
 
-/** @returns the student whose mailed request it is, if it has a try for this code */
+/** @returns the student of the mailed request, if the request still has enough tries */
 async function spendTry(
   tx: Transaction,
   { clubId, email, codeId }: TriedCode,
@@ -119,7 +118,7 @@ async function spendTry(
   return request?.studentId;
 }
 
-/** @returns the student whose address it is, if this may be tried */
+/** @returns the student with this address, if the try is allowed */
 async function ownerOf(tx: Transaction, { clubId, email }: TriedCode, mayTry: boolean): Promise<Id | undefined> {
   const student = await tx.one<{ id: Id }>(
     sql`SELECT id FROM students WHERE club_id = ${clubId} AND email = ${email} AND ${mayTry}::boolean`,
@@ -133,16 +132,15 @@ const isRight = (vault: Vault, code: string, id: Id, keyId: Buffer) =>
 const keyBytes = 32;
 
 /**
- * @param clubId in whatever case a caller writes it
- * @param addressKey the keyed hash of the address
- * @returns the key that wrong codes of an account count under: another one in each club, so that no club's count in another
+ * @param clubId in upper or lower case @param addressKey the keyed hash of the address @returns the key under which an account's wrong
+ * codes are counted; each club has its own key for the same address
  */
 export const codeFailureKey = (clubId: Id, addressKey: Buffer) =>
   createHash('sha256').update(`${clubId.toLowerCase()}:`).update(addressKey).digest();
 
 /**
- * The counts that a try belongs to, the account's first: every process locks them in this order. Those of withheld requests begin with
- * the account's key, so that they are found when it is forgotten.
+ * The keys of the counts of a try. The account's key is first, and every process locks the counts in this order. The keys of withheld
+ * requests start with the account's key, so that a deletion finds them.
  */
 function countKeys(vault: Vault, { clubId, email, network }: TriedCode, isUnmailed: boolean): Buffer[] {
   const account = codeFailureKey(clubId, addressKeyOf(vault, email));

@@ -1,4 +1,4 @@
-/** Single-use, expiring tokens and codes that go out by mail. A used, an expired and an unknown one get the same answer: 410. */
+/** Single-use tokens and codes that are sent by mail and expire. A used, an expired and an unknown token get the same answer: 410. */
 import { OneTimeToken } from '../../../entities/mail/one-time-token.ts';
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -12,15 +12,15 @@ import { RefusalToPerson } from '../../language/refusal.ts';
 const minute = 60_000;
 const hour = 60 * minute;
 
-/** The purposes of tokens, and how long each lasts in milliseconds (DEC-14). */
+/** The lifetime of a token by its purpose, in milliseconds (DEC-14). */
 export const tokenLifetimeMs = {
   student_verify_email: 24 * hour,
   student_invitation: 7 * 24 * hour,
   student_reset_password: 1 * hour,
   student_code: 10 * minute,
   /**
-   * Never mailed: holds the password that the last repeated sign-up offered, so that sign-in answers it as it does a first
-   * one's. As good as for ever, because a first one's stays too.
+   * Never mailed. It stores the password of the last repeated sign-up, so that sign-in gives it the same answer as the password of a
+   * first sign-up. It lasts very long, because the password of a first sign-up also stays.
    */
   student_sign_up_again: 365 * 24 * hour,
   administrator_verify_email: 24 * hour,
@@ -29,7 +29,7 @@ export const tokenLifetimeMs = {
   administrator_invitation: 7 * 24 * hour,
 } as const satisfies Record<TokenPurpose, number>;
 
-/** Of these a person has one: of the passwords offered only the last is answered. */
+/** A person has at most one token of these purposes, with the password of the last sign-up. */
 const newestOnly: ReadonlySet<TokenPurpose> = new Set(['student_sign_up_again', 'administrator_sign_up_again']);
 
 export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
@@ -38,9 +38,9 @@ export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitat
 export const tokenGone = () => new RefusalToPerson('token_gone', 'refusal.token_gone');
 
 /**
- * Issues a token. It is derived from its id, so that it can be mailed later, and again, without being kept anywhere.
- * @param passwordHash only for the purposes `…_sign_up_again`: the password that was offered
- * @returns the token's id, which {@link tokenText} turns into what is mailed
+ * Issues a token. Its text is derived from its id, so that a mail can contain it later and repeatedly, although no row stores it. @param
+ * passwordHash the hash of the unverified password; only for the purposes `…_sign_up_again` @returns the token's id, from which {@link
+ * tokenText} derives the text
  */
 export async function issueToken(
   tx: Transaction,
@@ -60,7 +60,7 @@ export async function issueToken(
 }
 
 /**
- * Issues a token for each of these students, in one statement. Not for codes.
+ * Issues a token for each of these students in one statement. It cannot issue codes.
  * @returns the tokens' ids, in the order of the students
  */
 export async function issueTokens(
@@ -85,9 +85,8 @@ function ownerColumn(owner: TokenOwner): ['student_id' | 'administrator_id' | 'i
 }
 
 /**
- * @param keyId of the key that the token was issued under; the current one if absent
- * @returns what the mail says: 43 characters, or six digits for a code
- * @throws Error if that key is not given
+ * @param keyId the id of the key under which the token was issued; the current key if absent @returns the text for the mail: 43
+ * characters, or six digits for a code @throws Error if the process does not have that key
  */
 export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id, keyId?: Buffer): string {
   const derived = vault.derive(`${purpose}:${id}`, keyId);
@@ -95,19 +94,19 @@ export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id, keyId?: B
   return derived.toString('base64url');
 }
 
-/** A token as its row has it. */
+/** The stored columns of a token. */
 export interface IssuedToken {
   id: Id;
-  /** Null for a token of a release that knew one key only. */
+  /** Null for a token of an old release, which had a single key. */
   keyId: Buffer | null;
   /** Null for a code. */
   tokenHash: Buffer | null;
 }
 
 /**
- * What a mail says of a token, whichever key it was issued under: each attempt at the mail says the same. Where its key is no longer
- * given it becomes a token of the current one; then an attempt from before, if there was one, mailed a token that is gone.
- * @returns undefined if the token was spent or withdrawn meanwhile
+ * Returns the text of a token for a mail. Each attempt at the mail gets the same text, also after a change of the master key. If the
+ * process no longer has the token's key, the token is issued again under the current key. Then the text that an earlier attempt mailed is
+ * no longer valid. @returns undefined if the token was spent or withdrawn meanwhile
  */
 export async function textToMail(
   db: Queries,
@@ -123,7 +122,10 @@ export async function textToMail(
   return renewed === 0 ? undefined : text;
 }
 
-/** A code without a key lasts for ten minutes: it is of the key that was current before there were several. */
+/**
+ * A code without a key id was issued under the key that was current before there were several. Codes last ten minutes, so this matters
+ * only during the upgrade.
+ */
 const isOf = (vault: Vault, purpose: TokenPurpose, { id, tokenHash }: Omit<IssuedToken, 'keyId'>, key: Buffer) =>
   tokenHash === null ? key.equals(vault.keyId) : tokenHash.equals(sha256(tokenText(vault, purpose, id, key)));
 
@@ -135,8 +137,8 @@ export interface SpentToken {
 }
 
 /**
- * Spends a token: it is gone with the transaction that used it.
- * @throws DomainError token_gone, the same for used, expired, unknown and meant for something else
+ * Spends a token: the transaction that uses the token deletes it. @throws DomainError token_gone, for a token that is used, expired,
+ * unknown or issued for another purpose
  */
 export async function spendToken(
   tx: Transaction,
@@ -153,8 +155,8 @@ export async function spendToken(
 }
 
 /**
- * Whose student's token this is, without spending it: the student is locked before the token (ENG-6).
- * @throws DomainError token_gone, as `spendToken`
+ * Returns the student of a token without spending it, because the student must be locked before the token (ENG-6). @throws DomainError
+ * token_gone, as `spendToken`
  */
 export async function ownerOfToken(
   tx: Transaction,
@@ -169,7 +171,7 @@ export async function ownerOfToken(
 }
 
 /**
- * Which invitation this token accepts, without spending it: the club is locked before the token.
+ * Returns the invitation of a token without spending it, because the club must be locked before the token.
  * @throws DomainError token_gone, as `spendToken`
  */
 export async function invitationOfToken(tx: Transaction, token: string, now: Date): Promise<Id> {
@@ -181,21 +183,24 @@ export async function invitationOfToken(tx: Transaction, token: string, now: Dat
   return owner.invitationId;
 }
 
-/** Takes back everything that was mailed to a person: after a new address, a new password or the person's removal. */
+/** Deletes all tokens of a person after a new address, a new password or the person's removal. */
 export async function withdrawTokensOf(tx: Transaction, owner: TokenOwner): Promise<void> {
   const [column, ownerId] = ownerColumn(owner);
   await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId}`);
 }
 
-/** So long an expired token stays, in milliseconds: the clocks of two processes differ, and a mail may wait for its last attempt. */
+/**
+ * An expired token stays for this time, in milliseconds, because the clocks of processes differ and a mail may wait for its last
+ * attempt.
+ */
 const expiredForMs = 86_400_000;
-/** Tokens a batch. */
-const removedABatch = 1_000;
+/** Tokens in a batch. */
+const batchSize = 1_000;
 
 /**
- * Removes a batch of tokens that expired a day ago. A password that a repeated sign-up offered stays, one for an account: that there
- * was one decides for how long the account has none (ADR 5).
- * @returns how many, and whether there may be more to do at once
+ * Removes a batch of tokens that expired at least a day ago. The token with the password of a repeated sign-up stays, because its
+ * existence decides how long the account has no password (ADR 5). @returns the number of removed tokens, and whether another batch may be
+ * due immediately
  */
 export async function removeExpiredTokens(
   db: Queries,
@@ -204,6 +209,6 @@ export async function removeExpiredTokens(
   const tokens = await db.run(sql`DELETE FROM one_time_tokens WHERE id IN (
     SELECT id FROM one_time_tokens
      WHERE expires_at <= ${new Date(now.getTime() - expiredForMs)} AND purpose <> ALL (${[...newestOnly]})
-     ORDER BY expires_at LIMIT ${removedABatch} FOR UPDATE SKIP LOCKED)`);
-  return { rows: { tokens }, more: tokens >= removedABatch };
+     ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`);
+  return { rows: { tokens }, more: tokens >= batchSize };
 }

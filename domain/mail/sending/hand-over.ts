@@ -1,6 +1,7 @@
 /**
- * Hands a page of bulk mails over, on all connections at once, for some seconds: each is claimed in a commit of its own, immediately
- * before it is handed over, and recorded after (CAMP-6). Who sends says how a mail is claimed, composed and recorded.
+ * Hands a page of bulk mails to the mail server, on all connections in parallel, for some seconds. Each mail is claimed in its own
+ * transaction immediately before the hand-over, and the result is recorded after it (CAMP-6). The caller passes functions that claim,
+ * compose and record a mail.
  */
 import { gathered } from '../../../platform/core/gathered.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -9,87 +10,93 @@ import { prepared } from '../../../platform/infra/postgres/prepared.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../../platform/infra/smtp/smtp-hand-over.ts';
 import { provenAt } from '../evidence.ts';
 import { providerIdIn } from '../notices/mail-event.policy.ts';
-import { recordInTime } from './record-outcome.ts';
+import { recordWithRetries } from './record-outcome.ts';
 
 /** Longer than the SMTP client's limit for a message (60 s), so that a living sender never loses its lease. */
 export const mailLeaseSeconds = 90;
-/** A page claims no mail after so long: a stop of the worker, and Temporal's limit, wait for its last mails alone. */
+/**
+ * After this time a page claims no more mails. So a worker that stops, and the activity's time limit, only wait for the mails that are
+ * already claimed.
+ */
 const pageLimitMs = 10_000;
-/** A mail server that so many in a row do not reach rests a while: an outage must not use up the attempts of all. */
-const unreachedBeforeRest = 20;
+/**
+ * After this many mails in a row that do not reach the mail server, sending pauses. Otherwise an outage would use up the attempts of
+ * all mails.
+ */
+const unreachedBeforePause = 20;
 
-export interface HandingOverDeps {
-  /** The mail server: a mail is claimed only once a connection is idle, so that none waits while its lease runs. */
+export interface HandOverDeps {
+  /** The mail server. A mail is claimed only when a connection is idle, so that no claimed mail waits while its lease runs. */
   smtp: Pick<SmtpHandOver, 'connections' | 'onConnection' | 'handOver'>;
-  /** Where tests end the process: `mail_claimed`, `mail_handed_over`, `mail_recorded`. */
+  /** Tests end the process at these points: `mail_claimed`, `mail_handed_over`, `mail_recorded`. */
   failpoint: (name: string) => Promise<void>;
 }
 
-/** What becomes of a candidate: its claim; `stopped` where nothing goes on; `passed` where it is skipped or another has it. */
+/** The result of a claim: the claimed mail; `stopped` if sending must end; `passed` if the mail is skipped or another worker claimed it. */
 export type ClaimOf<Claimed> = Claimed | 'stopped' | 'passed';
 
 interface Page<Candidate, Claimed> {
   waiting: readonly Candidate[];
-  /** Claims several at once: one for each connection that is idle. */
+  /** Claims several mails in one statement: one mail for each idle connection. */
   claim: (candidates: readonly Candidate[]) => Promise<readonly ClaimOf<Claimed>[]>;
   compose: (claimed: Claimed) => HandedMessage;
-  /** Changes nothing where it was committed already. @returns whether the page goes on */
+  /** Changes nothing if it was already committed. @returns whether the page continues */
   record: (claimed: Claimed, answer: HandOver) => Promise<boolean>;
 }
 
-/** What a page came to. */
+/** The result of a page. */
 export interface SentPage {
   handedOver: number;
-  /** The mail server was not reached, again and again. */
+  /** Whether too many mails in a row did not reach the mail server. */
   isUnreached: boolean;
 }
 
 export async function handOverPage<Candidate, Claimed extends object>(
-  { smtp, failpoint }: HandingOverDeps,
+  { smtp, failpoint }: HandOverDeps,
   { waiting, claim, compose, record }: Page<Candidate, Claimed>,
 ): Promise<SentPage> {
   const endsAt = performance.now() + pageLimitMs;
-  const left = [...waiting];
+  const queue = [...waiting];
   let handedOver = 0;
   let unreached = 0;
-  let goesOn = true;
+  let continues = true;
   const claimOne = gathered(claim);
   const sendOne = async (candidate: Candidate) => {
     const claimed = await claimOne(candidate);
-    if (claimed === 'stopped') goesOn = false;
+    if (claimed === 'stopped') continues = false;
     if (typeof claimed !== 'object') return;
     handedOver += 1;
     await failpoint('mail_claimed');
     const { answer, fault } = await handOver(smtp, () => compose(claimed));
     await failpoint('mail_handed_over');
     unreached = answer.kind === 'not_sent' ? unreached + 1 : 0;
-    if (!(await recordInTime(() => record(claimed, answer)))) goesOn = false;
-    if (unreached >= unreachedBeforeRest) goesOn = false;
+    if (!(await recordWithRetries(() => record(claimed, answer)))) continues = false;
+    if (unreached >= unreachedBeforePause) continues = false;
     if (fault !== undefined) throw fault;
     await failpoint('mail_recorded');
   };
-  const mayGoOn = () => goesOn && performance.now() < endsAt;
+  const mayContinue = () => continues && performance.now() < endsAt;
   const oneAfterAnother = async () => {
     try {
-      for (let next = left.shift(); next && mayGoOn(); next = left.shift()) {
+      for (let next = queue.shift(); next && mayContinue(); next = queue.shift()) {
         const candidate = next;
-        await smtp.onConnection(async () => mayGoOn() && sendOne(candidate));
+        await smtp.onConnection(async () => mayContinue() && sendOne(candidate));
       }
     } catch (error) {
-      goesOn = false;
+      continues = false;
       throw error;
     }
   };
-  const lanes = Array.from({ length: Math.min(smtp.connections, left.length) }, oneAfterAnother);
-  // All of them end before the step does: the next one must not find this one still at work.
+  const lanes = Array.from({ length: Math.min(smtp.connections, queue.length) }, oneAfterAnother);
+  // The step waits for all lanes, so that the next step does not start while a lane still sends.
   const ends = await Promise.allSettled(lanes);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  return { handedOver, isUnreached: unreached >= unreachedBeforeRest };
+  return { handedOver, isUnreached: unreached >= unreachedBeforePause };
 }
 
-/** @returns a fault of ours beside the answer that nothing was sent: the mail is given back first */
+/** @returns the answer `not_sent` with the error if `compose` failed, so that the mail is released before the error is thrown */
 async function handOver(
-  smtp: HandingOverDeps['smtp'],
+  smtp: HandOverDeps['smtp'],
   compose: () => HandedMessage,
 ): Promise<{ answer: HandOver; fault?: unknown }> {
   try {
@@ -99,30 +106,30 @@ async function handOver(
   }
 }
 
-/** A mail that the server took. */
-interface TakenMail {
+/** A mail that the mail server accepted. */
+interface AcceptedMail {
   id: Id;
   fence: number;
-  /** By what the provider tells of it, where its answer says that. */
+  /** The id that the provider uses in its notices; null if the server's reply has none. */
   providerId: string | null;
 }
 
 /**
- * Records mails that the server took, together with those of other connections. An acceptance is believed after the lease was over,
- * too: the mail was given up, or is to go out again.
+ * Records mails that the server accepted, together with the accepted mails of other connections. It also records an acceptance after the
+ * end of the lease, when the mail was already given up or is pending again.
  */
-export function recorderOfSent(
+export function recorderOfAccepted(
   db: Database,
   now: Date,
-): (mail: Pick<TakenMail, 'id' | 'fence'>, answer: HandOver) => Promise<unknown> {
-  const record = gathered(async (taken: readonly TakenMail[]) => {
+): (mail: Pick<AcceptedMail, 'id' | 'fence'>, answer: HandOver) => Promise<unknown> {
+  const record = gathered(async (mails: readonly AcceptedMail[]) => {
     await recordSentMails(db.source, [
-      taken.map(({ id }) => id),
-      taken.map(({ fence }) => fence),
-      taken.map(({ providerId }) => providerId),
+      mails.map(({ id }) => id),
+      mails.map(({ fence }) => fence),
+      mails.map(({ providerId }) => providerId),
       now,
     ]);
-    return taken;
+    return mails;
   });
   return ({ id, fence }, answer) =>
     record({ id, fence, providerId: (answer.kind === 'accepted' && providerIdIn(answer.reply)) || null });
@@ -130,7 +137,7 @@ export function recorderOfSent(
 
 const recordSentMails = prepared<object>(
   'record_sent_mails',
-  `UPDATE mails SET status = 'sent', sent_at = least($4, ${provenAt.render([])}), provider_id = taken.provider_id, lease_until = NULL, last_error = NULL
-      FROM unnest($1::uuid[], $2::int[], $3::text[]) AS taken (id, fence, provider_id)
-     WHERE mails.id = taken.id AND mails.fence = taken.fence AND mails.status IN ('sending', 'pending', 'failed')`,
+  `UPDATE mails SET status = 'sent', sent_at = least($4, ${provenAt.render([])}), provider_id = accepted.provider_id, lease_until = NULL, last_error = NULL
+      FROM unnest($1::uuid[], $2::int[], $3::text[]) AS accepted (id, fence, provider_id)
+     WHERE mails.id = accepted.id AND mails.fence = accepted.fence AND mails.status IN ('sending', 'pending', 'failed')`,
 );

@@ -1,10 +1,13 @@
-/** What becomes of a mail that is sent at most once by itself (CAMP-6). Pure. */
+/** The outcome of a hand-over of bulk mail, which is never sent again automatically after it may have arrived (CAMP-6). Pure. */
 
 const minute = 60_000;
-/** Waits after attempt 1, 2 …, in milliseconds, where the server refuses for now or is not reached. After the last the mail is `failed`. */
+/**
+ * The waits after attempt 1, 2 …, in milliseconds, if the server refuses temporarily or is not reached. After the last attempt the mail
+ * is `failed`.
+ */
 const waitsMs = [minute, 5 * minute, 15 * minute, 60 * minute, 4 * 60 * minute] as const;
 
-/** Said of a mail whose connection was cut, or whose worker died, after its last byte: it may have arrived. */
+/** The error of a mail whose connection broke or whose worker died after its last byte was sent. Such a mail may have arrived. */
 export const outcomeUnknown = 'outcome_unknown';
 
 export type Outcome =
@@ -12,7 +15,7 @@ export type Outcome =
   | { status: 'failed'; lastError: string }
   | { status: 'pending'; lastError: string; waitMs: number };
 
-/** What the mail server said, or that it said nothing. */
+/** The mail server's answer, or its absence. */
 type Answer =
   | { kind: 'accepted' }
   | { kind: 'refused'; permanent: boolean; reply: string }
@@ -29,10 +32,10 @@ export function outcomeOf(answer: Answer, attempt: number): Outcome {
     : { status: 'pending', lastError: answer.reply, waitMs };
 }
 
-/** Bounds of SMTP (RFC 5321), which the check of a form does not know. */
+/** The limits of SMTP (RFC 5321), which are stricter than the check of a form. */
 const longest = { address: 254, localPart: 64 } as const;
 
-/** @returns whether a mail server can be given this address at all */
+/** @returns whether a mail server can accept this address */
 export function isMailable(email: string): boolean {
   const at = email.lastIndexOf('@');
   const [localPart, domain] = [email.slice(0, at), email.slice(at + 1)];

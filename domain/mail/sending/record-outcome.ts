@@ -1,18 +1,17 @@
-/** Writes what became of a mail that was handed over, also where Postgres is away for a while: nobody else knows it. */
+/** Records the outcome of a hand-over, also if Postgres is not available for a while. Only this process knows the outcome. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sqlStateOf } from '../../../platform/infra/postgres/errors.ts';
 
-/** How long a record is tried. */
+/** The time limit of all tries. */
 const recordLimitMs = 120_000;
-/** States of statements that fail however often they are tried: data, constraints, syntax. */
+/** SQL states of errors that every retry would repeat: data, constraints, syntax. */
 const isOurFault = /^(22|23|42)/;
 
 /**
- * Tries on while Postgres is away.
- * @param record changes nothing where it was committed already
- * @throws the last error, after two minutes or where another try would end alike
+ * Retries while Postgres is not available. @param record changes nothing if it was already committed @throws the last error, after two
+ * minutes or if a retry cannot succeed
  */
-export async function recordInTime<T>(record: () => Promise<T>): Promise<T> {
+export async function recordWithRetries<T>(record: () => Promise<T>): Promise<T> {
   const until = performance.now() + recordLimitMs;
   for (let waitMs = 100; ; waitMs = Math.min(2 * waitMs, 2_000)) {
     try {

@@ -1,4 +1,4 @@
-/** How a club's campaigns and automations write: under which name, from where, how fast (CAMP-4). */
+/** The sender settings of a club's campaigns and automations: name, reply and postal addresses, tracking and rate (CAMP-4). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { MailSender } from '../../../entities/mail/mail-sender.ts';
 import type { Tracking } from '../../../entities/mail/values.ts';
@@ -9,7 +9,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DatabaseDeps } from '../../deps.ts';
 
-/** @throws DomainError not_found, where the club has not said yet how it writes */
+/** @throws DomainError not_found, if the club has no sender settings */
 export async function findSender(db: Queries, clubId: Id): Promise<RecordOf<'MailSender'>> {
   const sender = await db.manager.findOneBy(MailSender, { clubId });
   if (!sender) throw notFound('mail sender');
@@ -32,8 +32,8 @@ interface SenderInput {
 }
 
 /**
- * Replaces it as a whole. What is on its way keeps the address that it was compiled with.
- * @throws DomainError invalid_request, for a name with a web address (DEC-64)
+ * Replaces all settings of the sender. E-mails that are already compiled keep the old postal address. @throws DomainError
+ * invalid_request, for a name with a web address (DEC-64)
  */
 export async function setSender(
   { db }: DatabaseDeps,
@@ -43,7 +43,7 @@ export async function setSender(
 ): Promise<RecordOf<'MailSender'>> {
   const { from_name: fromName, reply_to: replyTo = null, tracking = 'all', mails_per_minute: rate = 600 } = input;
   const postalAddress = input.postal_address.replaceAll(/\r\n?/g, '\n').trim();
-  // A new bucket is full; one that is there keeps what is in it.
+  // A new bucket is full. An existing bucket keeps its content.
   await db.run(sql`INSERT INTO mail_senders
       (club_id, from_name, reply_to, postal_address, tracking, mails_per_minute, allowance, allowance_at, updated_at)
     VALUES (${clubId}, ${plainName(fromName, 'from_name')}, ${replyTo}, ${postalAddress}, ${tracking}, ${rate}, ${rate}, ${now}, ${now})

@@ -1,4 +1,4 @@
-/** Leaving a kind of mail by the way out that each mail has, and coming back (CAMP-5). */
+/** Unsubscribing from a kind of mail, by link or in the classroom, and subscribing again (CAMP-5). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { MailSuppression } from '../../../entities/mail/mail-suppression.ts';
 import { notFound } from '../../../platform/core/errors.ts';
@@ -11,9 +11,15 @@ import type { AddressedDeps, VaultDeps } from '../../deps.ts';
 import { hasSpaces, resumeDigests, stopDigests } from '../../joining/digests.ts';
 import { findBranding, presentPublicBranding } from '../../branding/branding.ts';
 import { languageOf } from '../../language/languages.ts';
-import { mailKinds, readWayOut, wayOutToken, type MailKind, type WayOut } from './unsubscribe-link.ts';
+import {
+  mailKinds,
+  readUnsubscribeToken,
+  unsubscribeToken,
+  type MailKind,
+  type Unsubscription,
+} from './unsubscribe-link.ts';
 
-/** Where it stands that somebody has left a kind of mail. */
+/** The column with the time of an address's unsubscription, by kind of mail. */
 const columns = {
   campaigns: 'leftCampaignsAt',
   automations: 'leftAutomationsAt',
@@ -22,26 +28,30 @@ const columns = {
 const leftAt = (kind: MailKind): Sql => columnOf(columns[kind]);
 const otherKinds = (kind: MailKind) => mailKinds.filter((other) => other !== kind);
 
-interface Leaver extends WayOut {
+interface TokenOwner extends Unsubscription {
   clubName: string;
   /** BCP 47 tag: the student's own language, or the club's. */
   language: string;
-  /** Null once the student is removed: then there is nothing left to leave. */
+  /** Null for a removed student, who gets no mail any more. */
   addressKey: Buffer | null;
 }
 
-/** @throws DomainError not_found, for a token that is not ours or is another club's */
-async function leaverOf({ vault, db }: { vault: Vault; db: Queries }, clubId: Id, token: string): Promise<Leaver> {
-  const way = readWayOut(vault, token);
+/** @throws DomainError not_found, for an invalid token or a token of another club */
+async function ownerOfToken(
+  { vault, db }: { vault: Vault; db: Queries },
+  clubId: Id,
+  token: string,
+): Promise<TokenOwner> {
+  const unsubscription = readUnsubscribeToken(vault, token);
   const student =
-    way &&
+    unsubscription &&
     (await db.one<{ email: string | null; clubName: string; language: string }>(
       sql`SELECT student.email, club.name AS "clubName", coalesce(student.language, club.language) AS language FROM students student JOIN clubs club ON club.id = student.club_id
-           WHERE student.id = ${way.studentId} AND student.club_id = ${clubId}`,
+           WHERE student.id = ${unsubscription.studentId} AND student.club_id = ${clubId}`,
     ));
-  if (!way || !student) throw notFound('mail');
-  const { email, ...known } = student;
-  return { ...way, ...known, addressKey: email === null ? null : addressKeyOf(vault, email) };
+  if (!unsubscription || !student) throw notFound('mail');
+  const { email, ...details } = student;
+  return { ...unsubscription, ...details, addressKey: email === null ? null : addressKeyOf(vault, email) };
 }
 
 /** @throws DomainError not_found */
@@ -50,71 +60,71 @@ export async function readPreference(
   clubId: Id,
   token: string,
 ): Promise<RecordOf<'MailPreference'>> {
-  const { kind, studentId, clubName, language, addressKey } = await leaverOf(deps, clubId, token);
-  const gets = await preferencesOf(deps.db, clubId, addressKey);
-  const talks = await hasSpaces(deps.db, clubId);
+  const { kind, studentId, clubName, language, addressKey } = await ownerOfToken(deps, clubId, token);
+  const subscriptions = await preferencesOf(deps.db, clubId, addressKey);
+  const clubHasSpaces = await hasSpaces(deps.db, clubId);
   return {
     club_name: clubName,
     branding: presentPublicBranding(await findBranding(deps.db, deps.publicUrl, clubId)),
     language: languageOf(language),
     kind,
-    subscribed: gets[kind],
+    subscribed: subscriptions[kind],
     token,
     others: otherKinds(kind)
-      .filter((other) => other !== 'digests' || talks)
+      .filter((other) => other !== 'digests' || clubHasSpaces)
       .map((other) => ({
         kind: other,
-        subscribed: gets[other],
-        token: wayOutToken(deps.vault, { kind: other, studentId }),
+        subscribed: subscriptions[other],
+        token: unsubscribeToken(deps.vault, { kind: other, studentId }),
       })),
   };
 }
 
-/** What an address gets; nothing where there is none any more. */
+/** Returns the kinds of mail that an address gets; no kind without an address. */
 async function preferencesOf(db: Queries, clubId: Id, addressKey: Buffer | null): Promise<RecordOf<'MailPreferences'>> {
   if (addressKey === null) return { campaigns: false, automations: false, digests: false };
-  const left = await db.one<RecordOf<'MailPreferences'>>(
+  const subscriptions = await db.one<RecordOf<'MailPreferences'>>(
     sql`SELECT left_campaigns_at IS NULL AS campaigns, left_automations_at IS NULL AS automations, left_digests_at IS NULL AS digests
           FROM mail_suppressions WHERE club_id = ${clubId} AND address_key = ${addressKey}`,
   );
-  return left ?? { campaigns: true, automations: true, digests: true };
+  return subscriptions ?? { campaigns: true, automations: true, digests: true };
 }
 
-/** Leaves; a mail that is not claimed yet does not go out any more. @throws DomainError not_found */
-export async function leave(
+/** Unsubscribes. A mail that no worker has claimed yet is not sent any more. @throws DomainError not_found */
+export async function unsubscribe(
   deps: VaultDeps & Pick<AddressedDeps, 'publicUrl'>,
   clubId: Id,
   token: string,
   now: Date,
 ): Promise<RecordOf<'MailPreference'>> {
-  const { kind, studentId, addressKey } = await leaverOf(deps, clubId, token);
+  const { kind, studentId, addressKey } = await ownerOfToken(deps, clubId, token);
   if (addressKey !== null)
-    await deps.db.transaction((tx) => leaveKind(tx, { clubId, studentId, addressKey, kind }, now));
+    await deps.db.transaction((tx) => unsubscribeFrom(tx, { clubId, studentId, addressKey, kind }, now));
   return readPreference(deps, clubId, token);
 }
 
-/** Comes back; what is suppressed for another reason stays so. @throws DomainError not_found */
-export async function comeBack(
+/** Subscribes again. A suppression for another reason stays. @throws DomainError not_found */
+export async function resubscribe(
   deps: VaultDeps & Pick<AddressedDeps, 'publicUrl'>,
   clubId: Id,
   token: string,
 ): Promise<RecordOf<'MailPreference'>> {
-  const { kind, studentId, addressKey } = await leaverOf(deps, clubId, token);
+  const { kind, studentId, addressKey } = await ownerOfToken(deps, clubId, token);
   if (addressKey !== null)
     await deps.db.transaction(async (tx) => {
-      await returnToKind(tx, { clubId, addressKey, kind });
+      await resubscribeTo(tx, { clubId, addressKey, kind });
       if (kind === 'digests') await resumeDigests(tx, studentId);
     });
   return readPreference(deps, clubId, token);
 }
 
-/** A student of the classroom. */
+/** A student who is signed in. */
 interface Subscriber {
   id: Id;
   clubId: Id;
 }
 
-/** What a student gets, as the classroom shows it. */
+/** Returns the kinds of mail that a student gets, for the classroom. */
 export async function readPreferences(
   { db, vault }: { db: Queries; vault: Vault },
   student: Subscriber,
@@ -122,7 +132,7 @@ export async function readPreferences(
   return preferencesOf(db, student.clubId, await keyOf({ db, vault }, student));
 }
 
-/** Changes what the student gets; what is absent stays. All or nothing. */
+/** Changes the kinds of mail that the student gets, in one transaction. A kind that is absent stays as it is. */
 export async function setPreferences(
   { db, vault }: VaultDeps,
   student: Subscriber,
@@ -135,9 +145,9 @@ export async function setPreferences(
     for (const kind of mailKinds) {
       if (addressKey === null || wanted[kind] === undefined) continue;
       const subscription = { clubId, studentId: student.id, addressKey, kind };
-      if (!wanted[kind]) await leaveKind(tx, subscription, now);
+      if (!wanted[kind]) await unsubscribeFrom(tx, subscription, now);
       else {
-        await returnToKind(tx, subscription);
+        await resubscribeTo(tx, subscription);
         if (kind === 'digests') await resumeDigests(tx, student.id);
       }
     }
@@ -159,7 +169,7 @@ interface Subscription {
   kind: MailKind;
 }
 
-async function leaveKind(
+async function unsubscribeFrom(
   tx: Transaction,
   { clubId, studentId, addressKey, kind }: Subscription & { studentId: Id },
   now: Date,
@@ -171,7 +181,7 @@ async function leaveKind(
     ON CONFLICT (club_id, address_key) DO UPDATE SET ${column} = coalesce(suppression.${column}, excluded.${column})`);
 }
 
-async function returnToKind(tx: Transaction, { clubId, addressKey, kind }: Subscription): Promise<void> {
+async function resubscribeTo(tx: Transaction, { clubId, addressKey, kind }: Subscription): Promise<void> {
   const column = leftAt(kind);
   const others = list([sql`reason`, ...otherKinds(kind).map(leftAt)]);
   const mine = sql`club_id = ${clubId} AND address_key = ${addressKey} AND ${column} IS NOT NULL`;
@@ -179,11 +189,14 @@ async function returnToKind(tx: Transaction, { clubId, addressKey, kind }: Subsc
   await tx.run(sql`UPDATE mail_suppressions SET ${column} = NULL WHERE ${mine} AND num_nonnulls(${others}) > 0`);
 }
 
-/** Ends that a student has left the daily mail of spaces, who asks for that of a space now. The caller holds the student. */
-export async function returnToDigests(tx: Transaction, { id, clubId }: Subscriber): Promise<void> {
+/**
+ * Subscribes a student to the daily mail again, because the student now asks for the mail of a space. The caller holds the lock of the
+ * student's row.
+ */
+export async function resubscribeToDigests(tx: Transaction, { id, clubId }: Subscriber): Promise<void> {
   const student = await tx.one<{ addressKey: Buffer | null }>(
     sql`SELECT email_key AS "addressKey" FROM students WHERE id = ${id} AND club_id = ${clubId}`,
   );
   const addressKey = student?.addressKey ?? null;
-  if (addressKey !== null) await returnToKind(tx, { clubId, addressKey, kind: 'digests' });
+  if (addressKey !== null) await resubscribeTo(tx, { clubId, addressKey, kind: 'digests' });
 }

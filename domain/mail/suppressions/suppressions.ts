@@ -1,4 +1,4 @@
-/** Addresses to which a club's campaigns, automations and digests do not go (CAMP-5). Only keys of addresses are kept. */
+/** Addresses that get no mails of a club's campaigns, automations and digests (CAMP-5). A row stores only the keyed hash of an address. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { MailSuppression } from '../../../entities/mail/mail-suppression.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -10,7 +10,7 @@ import { listPage, type Page, type PageRequest } from '../../../platform/infra/p
 import { all, columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../../deps.ts';
 
-const listed = columns(MailSuppression, [
+const suppressionColumns = columns(MailSuppression, [
   'addressKey',
   'reason',
   'leftCampaignsAt',
@@ -18,7 +18,7 @@ const listed = columns(MailSuppression, [
   'leftDigestsAt',
   'createdAt',
 ]);
-type Row = RowOf<typeof listed>;
+type Row = RowOf<typeof suppressionColumns>;
 
 const present = ({ addressKey, reason, leftCampaignsAt, leftAutomationsAt, leftDigestsAt, createdAt }: Row) => ({
   id: addressKey.toString('hex'),
@@ -42,19 +42,19 @@ export async function listSuppressions(
     filter.q === undefined ? undefined : sql`address_key = ${addressKeyOf(vault, foldEmail(filter.q))}`,
   ]);
   const { rows, total } = await listPage<Row>(db, filter, {
-    columns: listed,
+    columns: suppressionColumns,
     from: sql`FROM mail_suppressions WHERE ${where}`,
     orderBy: sql`created_at DESC, address_key`,
   });
   return { rows: rows.map(present), total };
 }
 
-/** Suppressions of a club: some ten times the students of the largest plan. */
+/** The limit of suppressions in a club, about ten times the students of the largest plan. */
 export const suppressionsPerClub = 500_000;
 
 /**
- * Suppresses an address by hand; repeating it changes nothing. A reason that is there already stays.
- * @param most suppressions of a club
+ * Suppresses an address by hand. Repeating it changes nothing, and an existing reason stays. @param most the limit of suppressions in a
+ * club
  * @throws DomainError suppression_limit_reached
  */
 export async function addSuppression(
@@ -68,18 +68,16 @@ export async function addSuppression(
   return db.transaction(async (tx) => {
     await suppressAll(tx, clubId, [key], now, most);
     const row = await tx.one<Row>(
-      sql`SELECT ${listed} FROM mail_suppressions WHERE club_id = ${clubId} AND address_key = ${key}`,
+      sql`SELECT ${suppressionColumns} FROM mail_suppressions WHERE club_id = ${clubId} AND address_key = ${key}`,
     );
-    if (!row) throw new Error('a suppression was not written');
+    if (!row) throw new Error(`Suppression of club ${clubId} was not found right after it was written`);
     return present(row);
   });
 }
 
 /**
- * Suppresses many addresses by hand; reasons that are there already stay.
- * @param keys keyed hashes of addresses, each once
- * @param most suppressions of a club
- * @returns how many were not suppressed before
+ * Suppresses many addresses by hand. Existing reasons stay. @param keys keyed hashes of addresses, each once @param most the limit of
+ * suppressions in a club @returns the number of addresses that were not suppressed before
  * @throws DomainError suppression_limit_reached
  */
 export async function suppressAll(
@@ -89,9 +87,9 @@ export async function suppressAll(
   now: Date,
   most: number = suppressionsPerClub,
 ): Promise<number> {
-  // The lock makes the count hold until the commit.
+  // The lock keeps the count correct until the commit.
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
-  // In their order, so that two lists with the same addresses wait for one another and not in a circle.
+  // The rows are locked in the order of their keys, so two lists with the same addresses cannot cause a deadlock.
   const written = await tx.one<{ added: number; rows: number }>(sql`
     WITH added AS (
       INSERT INTO mail_suppressions AS suppression (club_id, address_key, reason, created_at)
@@ -99,24 +97,27 @@ export async function suppressAll(
       ON CONFLICT (club_id, address_key) DO UPDATE SET reason = excluded.reason WHERE suppression.reason IS NULL
       RETURNING xmax = 0 AS is_new)
     SELECT count(*)::int AS added, (count(*) FILTER (WHERE is_new))::int AS rows FROM added`);
-  if (!written) throw new Error('suppressions were not counted');
-  // Only new rows can pass the bound: what is there already may always be said again.
+  if (!written) throw new Error(`The count of suppressions of club ${clubId} returned no row`);
+  // Only new rows can exceed the limit. A repeated suppression is always accepted.
   if (written.rows > 0 && (await tx.manager.countBy(MailSuppression, { clubId })) > most)
     throw new DomainError(
       'suppression_limit_reached',
-      `A club has at most ${most} suppressions. Lift those that are not needed any more.`,
+      `A club has at most ${most} suppressions. Delete suppressions that are no longer needed.`,
     );
   return written.added;
 }
 
-/** Lifts what was suppressed; what the owner of the address unsubscribed from stays so. @throws DomainError not_found */
+/**
+ * Removes a suppression. The kinds of mail from which the owner of the address unsubscribed stay unsubscribed.
+ * @throws DomainError not_found
+ */
 export async function removeSuppression({ db }: Pick<VaultDeps, 'db'>, clubId: Id, id: string): Promise<void> {
   const key = Buffer.from(id, 'hex');
   await db.transaction(async (tx) => {
-    const kept = await tx.run(sql`UPDATE mail_suppressions SET reason = NULL
+    const updatedRows = await tx.run(sql`UPDATE mail_suppressions SET reason = NULL
       WHERE club_id = ${clubId} AND address_key = ${key} AND num_nonnulls(left_campaigns_at, left_automations_at, left_digests_at) > 0`);
-    const gone = await tx.run(sql`DELETE FROM mail_suppressions
+    const deletedRows = await tx.run(sql`DELETE FROM mail_suppressions
       WHERE club_id = ${clubId} AND address_key = ${key} AND num_nonnulls(left_campaigns_at, left_automations_at, left_digests_at) = 0`);
-    if (kept + gone === 0) throw notFound('suppression');
+    if (updatedRows + deletedRows === 0) throw notFound('suppression');
   });
 }

@@ -1,17 +1,17 @@
-/** Texts that a club writes for its transactional mails, in place of those of the catalogue. */
+/** The rules of texts that a club writes for its transactional mails. They replace the texts of the catalogue. */
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import { parseVariables } from '../content/variables.policy.ts';
 import { mailTemplates, type MailVariable, type Template } from './templates.ts';
 
 export interface OwnText {
   subject: string;
-  /** Paragraphs, with an empty line between each two. */
+  /** Paragraphs, separated by empty lines. */
   text: string;
-  /** The words of the button; null for those of the catalogue. */
+  /** The label of the button; null for the label of the catalogue. */
   action: string | null;
 }
 
-/** Templates about a person's own account, which belongs to no club. */
+/** Templates about a person's own account. A club cannot change their texts. */
 const withoutClub = [
   'administrator_verify_email',
   'administrator_already_registered',
@@ -25,22 +25,22 @@ export function isOfClub(template: MailTemplate): template is ClubMailTemplate {
 
 export const clubMailTemplates = (Object.keys(mailTemplates) as MailTemplate[]).filter(isOfClub);
 
-/** @returns the variables that texts of a template may name, the one that its text must name first */
+/** @returns the variables of a template; the first variable is required in its text */
 export function variablesOf(template: MailTemplate): readonly [needed: MailVariable, ...others: MailVariable[]] {
   const rule: Template = mailTemplates[template];
   return [rule.withCode ? 'code' : 'link', 'name', 'club', ...(rule.variables ?? [])];
 }
 
-/** @returns what is wrong with a text, a sentence each, with the field that it is about */
+/** @returns the problems of a text: for each problem a sentence that starts with the field */
 export function problemsOf(template: MailTemplate, { subject, text, action }: OwnText): string[] {
   const [needed, ...others] = variablesOf(template);
   const inSubject = needed === 'link' ? others : [needed, ...others];
   const body = parseVariables(text, [needed, ...others], () => '');
-  const leads = body.parts.some((part) => typeof part !== 'string' && part.variable === needed);
+  const hasNeeded = body.parts.some((part) => typeof part !== 'string' && part.variable === needed);
   return [
     ...parseVariables(subject, inSubject, () => '').problems.map(({ message }) => `subject: ${message}`),
     ...body.problems.map(({ message }) => `text: ${message}`),
-    ...(leads ? [] : [`text: It lacks {{${needed}}}, without which nobody can use the mail.`]),
+    ...(hasNeeded ? [] : [`text: {{${needed}}} is missing. The mail is useless without it.`]),
     ...(action === null
       ? []
       : parseVariables(action, [], () => '').problems.map(({ message }) => `action: ${message}`)),

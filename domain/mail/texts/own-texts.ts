@@ -1,4 +1,4 @@
-/** The texts that a club writes for its transactional mails: kept, checked and previewed. */
+/** Reads, checks, stores and previews the texts that a club writes for its transactional mails. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { ClubMailText } from '../../../entities/mail/club-mail-text.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -14,7 +14,7 @@ import { renderMail, standardText, type MailContext } from './rendering.ts';
 
 type OwnTextDeps = Pick<AddressedDeps, 'db' | 'publicUrl'>;
 
-/** Names one text. */
+/** The key of a text. */
 export interface MailTextName {
   clubId: Id;
   template: ClubMailTemplate;
@@ -22,12 +22,12 @@ export interface MailTextName {
   language: string;
 }
 
-/** @returns the club's own text for a mail, undefined for the catalogue's */
+/** @returns the club's own text for a mail; undefined if the club uses the catalogue's text */
 export async function findOwnText(db: Queries, name: MailTextName): Promise<ClubMailText | undefined> {
   return (await db.manager.findOneBy(ClubMailText, name)) ?? undefined;
 }
 
-/** @returns every mail that a club may reword, in the order of the templates */
+/** @returns every mail whose text a club may change, in the order of the templates */
 export async function listMailTexts(db: Queries, clubId: Id): Promise<RecordOf<'MailTextSummary'>[]> {
   const rows = await db.manager.find(ClubMailText, { where: { clubId }, order: { language: 'ASC' } });
   return clubMailTemplates.map((template) => ({
@@ -39,9 +39,9 @@ export async function listMailTexts(db: Queries, clubId: Id): Promise<RecordOf<'
 /** @throws DomainError invalid_request (a language that is not offered) */
 export async function readMailText(
   { db, publicUrl }: { db: Queries; publicUrl: string },
-  { clubId, template, language: asked }: MailTextName,
+  { clubId, template, language: requestedLanguage }: MailTextName,
 ): Promise<RecordOf<'MailText'>> {
-  const language = requireOffered(asked);
+  const language = requireOffered(requestedLanguage);
   const wording = wordingIn(language);
   const own = await findOwnText(db, { clubId, template, language });
   const [needed, ...others] = variablesOf(template);
@@ -61,7 +61,7 @@ export async function readMailText(
   };
 }
 
-/** @throws DomainError invalid_request (a language that is not offered, a text with a mistake) */
+/** @throws DomainError invalid_request (a language that is not offered, a text with a problem) */
 export async function setMailText(
   deps: OwnTextDeps,
   name: MailTextName,
@@ -84,7 +84,7 @@ export async function setMailText(
   return readMailText(deps, name);
 }
 
-/** Goes back to the catalogue's text; without a text of the club nothing happens. @throws DomainError invalid_request */
+/** Restores the catalogue's text. If the club has no own text, nothing changes. @throws DomainError invalid_request */
 export async function resetMailText(deps: OwnTextDeps, name: MailTextName): Promise<RecordOf<'MailText'>> {
   const language = requireOffered(name.language);
   await deps.db.run(
@@ -99,7 +99,7 @@ const presentWords = ({ subject, text, action }: OwnText): RecordOf<'MailTextWor
   ...(action !== null && { action }),
 });
 
-/** Names that read alike in every language; the addresses lead nowhere. */
+/** Example values for a preview in any language. The addresses do not exist. */
 const exampleOf = (clubName: string, timeZone: string): MailContext => ({
   name: 'Ana',
   clubName,

@@ -1,4 +1,4 @@
-/** Renders a transactional mail in the language of its reader, with the face and the texts of its club. */
+/** Renders a transactional mail in the language of its reader, with the branding and the texts of its club. */
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import { noBranding, type Branding } from '../../branding/branding.ts';
@@ -11,11 +11,11 @@ import { variablesOf, type OwnText } from './own-text.ts';
 import { mailTemplates, type MailVariable, type Template } from './templates.ts';
 
 export interface MailContext {
-  /** The recipient's name; empty for somebody who has no confirmed account. */
+  /** The recipient's name; empty without a confirmed account. */
   name: string;
   /** The club that the mail is about; empty if it is about the person's own account. */
   clubName: string;
-  /** The address of the page that the mail leads to, its token included. */
+  /** The address of the page that the mail links to, with its token. */
   link: string;
   /** The six digits of a code. */
   code: string;
@@ -23,23 +23,23 @@ export interface MailContext {
   endpointUrl: string;
   /** The lesson of the reviewed assignment. */
   lessonTitle: string;
-  /** The session of a mentorship that the mail is about; undefined if it is about none. */
+  /** The mentorship session that the mail is about; undefined for other mails. */
   session?: SessionWords;
 }
 
 export interface SessionWords {
-  /** The mentorship's title; empty if it must not stand in a mail. */
+  /** The mentorship's title; empty if mails must not contain it. */
   title: string;
   startsAt: Date;
-  /** IANA name of the zone by whose clock the mail shows the beginning. */
+  /** The IANA name of the time zone in which the mail shows the start. */
   timeZone: string;
-  /** The person whom the reader meets; empty if the name must not stand in a mail. */
+  /** The person whom the reader meets; empty if mails must not contain the name. */
   withWhom: string;
-  /** Why it was canceled; empty if nobody gave a reason. */
+  /** Why the session was canceled; empty without a reason. */
   reason: string;
 }
 
-/** How a club's mails look and read. */
+/** The branding and the text of a mail. */
 export interface MailStyle {
   branding?: Branding;
   /** Undefined for the text of the catalogue. */
@@ -52,7 +52,7 @@ export interface RenderedMail {
   html: string;
 }
 
-/** @returns the mail as plain text and as HTML; every value is escaped in the HTML, and no line break enters the subject */
+/** @returns the mail as plain text and HTML; every value is escaped in the HTML, and the subject has no line breaks */
 export function renderMail(
   template: MailTemplate,
   context: MailContext,
@@ -81,10 +81,10 @@ export function renderMail(
   };
 }
 
-/** @returns the text of the catalogue as a club would write it, with variables in place of values */
+/** @returns the catalogue's text in the form of a club's text, with variables instead of values */
 export function standardText(template: MailTemplate, wording: Wording): OwnText {
   const { withReason }: Template = mailTemplates[template];
-  const named: MailContext = {
+  const variableNames: MailContext = {
     name: '{{name}}',
     clubName: '{{club}}',
     link: '{{link}}',
@@ -99,12 +99,12 @@ export function standardText(template: MailTemplate, wording: Wording): OwnText 
       reason: withReason ? '{{reason}}' : '',
     },
   };
-  const { subject, paragraphs } = wordsOfCatalogue(template, named, wording, {
-    ...valuesOf(named, wording),
+  const { subject, paragraphs } = wordsOfCatalogue(template, variableNames, wording, {
+    ...valuesOf(variableNames, wording),
     at: '{{at}}',
   });
   const withVariable = (paragraph: Paragraph) =>
-    paragraph.map((part) => (part === linkHere ? '{{link}}' : part)).join('');
+    paragraph.map((part) => (part === linkMark ? '{{link}}' : part)).join('');
   return {
     subject: withoutIsolates(subject),
     text: withoutIsolates(paragraphs.map(withVariable).join('\n\n')),
@@ -112,12 +112,15 @@ export function standardText(template: MailTemplate, wording: Wording): OwnText 
   };
 }
 
-/** Variables are Latin letters, which stand in isolates among Arabic ones: their values get isolates of their own. */
+/**
+ * Removes direction isolates. Variables have Latin names, so they are isolated in an Arabic text; their values get their own isolates
+ * later.
+ */
 const withoutIsolates = (text: string) => text.replaceAll(/[\u2068\u2069]/g, '');
 
-/** The place of the link in a paragraph. */
-const linkHere: unique symbol = Symbol('link');
-type Paragraph = readonly (string | typeof linkHere)[];
+/** Marks the position of the link in a paragraph. */
+const linkMark: unique symbol = Symbol('link');
+type Paragraph = readonly (string | typeof linkMark)[];
 
 interface MailWords {
   subject: string;
@@ -142,7 +145,7 @@ function wordsOfCatalogue(
     subject: wording.say(`mail.${template}.subject`, values),
     paragraphs: [
       ...paragraphs.map((paragraph): Paragraph => [paragraph]),
-      ...(hasLink(template) ? [[linkHere] as const] : []),
+      ...(hasLink(template) ? [[linkMark] as const] : []),
     ],
   };
 }
@@ -151,28 +154,28 @@ function wordsOfClub(template: MailTemplate, own: OwnText, context: MailContext,
   const values = ownValues(context, wording);
   const partsOf = (text: string) =>
     parseVariables(text, variablesOf(template), (name) => fallbackOf(name, wording)).parts.map((part) =>
-      filled(part, values, wording),
+      fillPart(part, values, wording),
     );
-  // A paragraph of a variable alone goes with its value.
+  // A paragraph of a single variable is omitted if the variable has no value.
   const paragraphs = own.text
     .split(/\n{2,}/)
     .map(partsOf)
     .filter(hasWords);
   return {
     subject: partsOf(own.subject)
-      .map((part) => (part === linkHere ? '' : part))
+      .map((part) => (part === linkMark ? '' : part))
       .join(''),
     paragraphs,
   };
 }
 
-function filled(
+function fillPart(
   part: TemplatePart<MailVariable>,
   values: Readonly<Record<Exclude<MailVariable, 'link'>, string>>,
   { direction }: Wording,
-): string | typeof linkHere {
+): string | typeof linkMark {
   if (typeof part === 'string') return part;
-  if (part.variable === 'link') return linkHere;
+  if (part.variable === 'link') return linkMark;
   return isolated(values[part.variable] || part.fallback, direction);
 }
 
@@ -200,7 +203,7 @@ function ownValues(
   };
 }
 
-/** Every value that a message of a mail may name. */
+/** All values that messages of mails may use. */
 type MailValues = UnionToIntersection<MessageArguments[`mail.${MailTemplate}.${'subject' | 'text'}`]>;
 type UnionToIntersection<Union> = (Union extends unknown ? (each: Union) => void : never) extends (
   all: infer All,
@@ -216,11 +219,11 @@ function valuesOf({ clubName, code, endpointUrl, lessonTitle, session }: MailCon
     code,
     url: endpointUrl,
     lesson: lessonTitle,
-    has_lesson: given(lessonTitle),
+    has_lesson: isPresent(lessonTitle),
     title,
-    has_title: given(title),
+    has_title: isPresent(title),
     person,
-    has_person: given(person),
+    has_person: isPresent(person),
     at: momentOf(session, wording),
   };
 }
@@ -228,8 +231,8 @@ function valuesOf({ clubName, code, endpointUrl, lessonTitle, session }: MailCon
 const momentOf = (session: SessionWords | undefined, wording: Wording) =>
   session === undefined ? '' : wording.moment(session.startsAt, session.timeZone);
 
-/** An option of ICU's `select`. */
-const given = (text: string) => (text === '' ? 'no' : 'yes');
+/** Returns an option of ICU's `select`. */
+const isPresent = (text: string) => (text === '' ? 'no' : 'yes');
 
 type TemplateWithLink = {
   [Each in MailTemplate]: (typeof mailTemplates)[Each] extends { withCode: true } ? never : Each;
@@ -242,14 +245,14 @@ interface Link {
   action: string;
 }
 
-const hasWords = (paragraph: Paragraph) => paragraph.some((part) => part === linkHere || part.trim() !== '');
+const hasWords = (paragraph: Paragraph) => paragraph.some((part) => part === linkMark || part.trim() !== '');
 
-/** A link that is a whole paragraph is a button. */
+/** A paragraph that is only a link becomes a button. */
 const isButton = (paragraph: Paragraph) =>
-  paragraph.includes(linkHere) && paragraph.every((part) => part === linkHere || part.trim() === '');
+  paragraph.includes(linkMark) && paragraph.every((part) => part === linkMark || part.trim() === '');
 
 const paragraphText = (paragraph: Paragraph, { url, action }: Link) =>
-  isButton(paragraph) ? `${action}: ${url}` : paragraph.map((part) => (part === linkHere ? url : part)).join('');
+  isButton(paragraph) ? `${action}: ${url}` : paragraph.map((part) => (part === linkMark ? url : part)).join('');
 
 interface Look {
   accentColor: string;
@@ -259,9 +262,9 @@ interface Look {
 function paragraphHtml(paragraph: Paragraph, { url, action }: Link, { accentColor, wording }: Look): string {
   if (isButton(paragraph))
     return `<p><a href="${escapeHtml(url)}" style="display:inline-block;padding:12px 20px;border-radius:6px;background:${accentColor};color:#fff;text-decoration:none">${escapeHtml(action)}</a></p>`;
-  const words = paragraph.filter((part) => part !== linkHere).join('');
+  const words = paragraph.filter((part) => part !== linkMark).join('');
   const html = paragraph.map((part) =>
-    part === linkHere
+    part === linkMark
       ? `<a href="${escapeHtml(url)}" style="color:${accentColor}">${escapeHtml(action)}</a>`
       : escapeHtml(part).replaceAll('\n', '<br>'),
   );

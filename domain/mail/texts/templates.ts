@@ -1,12 +1,12 @@
 /**
- * The rules of transactional mails: one template for each reason to write. The catalogues have their words (domain/language), and the
- * contexts read what they are about ({@link file://./kinds.ts}).
+ * The rules of transactional mails, with one template for each kind of mail. The catalogues in domain/language have the texts, and the
+ * contexts read the rows that a mail is about ({@link file://./../kinds.ts}).
  */
 import type { Priority } from '../../../entities/facts/values.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import type { TokenPurpose } from '../../../entities/mail/values.ts';
 
-/** The variables of a text. A mail without its `link` or its `code` would be useless, so a text must name them. */
+/** The variables of a text. A text must contain its `link` or `code`, because the mail is useless without it. */
 export type MailVariable =
   | 'name'
   | 'club'
@@ -20,25 +20,28 @@ export type MailVariable =
   | 'reason';
 
 export interface Template {
-  /** The token that the mail carries, if it carries one. */
+  /** The purpose of the token in the mail; absent without a token. */
   purpose?: TokenPurpose;
-  /** How urgent it is: for most somebody sits and waits. */
+  /** The urgency of the mail. For most mails a person waits. */
   priority: Priority;
-  /** The variables of its text beside its link or code, the name and the club. */
+  /** The variables of the text, in addition to the link or code, the name and the club. */
   variables?: readonly MailVariable[];
-  /** Its standard text ends with the reason, if there is one. */
+  /** The standard text ends with the reason, if the mail has one. */
   withReason?: true;
-  /** The club sends it on its own account, to whom may know nothing of it: so many of a day (DEC-65). */
+  /** The club sends the mail on its own initiative, perhaps to people who do not know the club. A daily limit applies (DEC-65). */
   paced?: true;
-  /** Goes to an address that the student had before, which the request names. */
+  /** The mail is sent to the student's former address, which the request names. */
   toFormerAddress?: true;
-  /** Nobody can cause it at will (a review needs work that the student has sent, bookings are limited by LIM-10), so an address gets as many as there are. */
+  /**
+   * The hourly limit of an address does not apply, because a caller cannot cause any number of these mails. For example, a review needs
+   * a submission of the student, and LIM-10 limits bookings.
+   */
   uncapped?: true;
-  /** Path on the classroom's or the dashboard's address. `{token}` becomes the token, `{id}` the id of the row that the mail is about. */
+  /** The path in the classroom or the dashboard. `{token}` becomes the token, and `{id}` the id of the row that the mail is about. */
   path: string;
-  /** Whose pages it leads to. */
+  /** The site of the linked page. */
   site: 'classroom' | 'dashboard';
-  /** Carries a code to type instead of a link. */
+  /** The mail contains a code to type instead of a link. */
   withCode?: true;
 }
 

@@ -1,16 +1,16 @@
-/** How many mails of one template a club sends to one address in an hour (DEC-141). Pure. */
+/** The hourly limit of a club's mails of one template to one address (DEC-141). Pure. */
 
 export const requestRules = {
-  /** Whoever asks for more, in whatever way, fills no mailbox. */
+  /** The limit protects a mailbox against many requests, whatever their source. */
   mailsAnHour: 5,
   hourMs: 3_600_000,
-  /** Beyond that, one mail now and then: a stranger who uses the hour up must not keep the owner from a code that works. */
+  /** Above the limit, one more mail in this time. Otherwise an attacker who uses up the limit could keep a valid code from the owner. */
   oneMoreEveryMs: 10 * 60_000,
 } as const;
 
 /**
- * @param newestFirst when the mails of the last hour were handed over, or are to be: the newest first
- * @returns until when the next mail is withheld; undefined if it may go now
+ * @param newestFirst the past or planned times of the last hour's mails, newest first @returns the time until which the next mail is
+ * withheld; undefined if it may be sent now
  */
 export function withheldUntil(newestFirst: readonly Date[], now: Date): Date | undefined {
   const { mailsAnHour, hourMs, oneMoreEveryMs } = requestRules;

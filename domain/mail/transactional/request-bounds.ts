@@ -1,6 +1,6 @@
 /**
- * Counts the mails that a club sent to an address, and apart from them the requests for addresses that get no mail (DEC-141). What a
- * stranger or another club asks for changes neither count of this club's mails.
+ * Counts the mails of a club to an address, and separately the requests for addresses that get no mail (DEC-141). Requests of other clubs
+ * do not change the counts of this club.
  */
 import type { MailTemplate } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -9,21 +9,20 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { requestRules, withheldUntil } from './request-bounds.policy.ts';
 import { mailTemplates } from '../texts/templates.ts';
 
-/** The mails that are counted together: those of one club, or those that are about the accounts of administrators. */
-interface Counted {
+/** The mails of one count: the mails of one club, or the mails about administrators' accounts. */
+interface CountedMails {
   clubId: Id | null;
   template: MailTemplate;
 }
 
 /**
- * Counts mails that were handed over, and those that may still be, at the time for which they wait: neither the failed and canceled ones, nor one whose token is
- * gone, unless a worker is sending it at the moment.
- * @param addressKeys of any number of addresses
- * @returns until when the next mail to an address is withheld, by the address's key in hexadecimal; the others may have one now
+ * Counts sent mails, and pending mails at their planned time. Failed and canceled mails do not count. A pending mail whose token no
+ * longer exists counts only while a worker sends it. @param addressKeys the keys of any number of addresses @returns the time until which
+ * the next mail is withheld, by the address's key in hexadecimal; an absent address may get a mail now
  */
 export async function withheldAddresses(
   db: Queries,
-  { clubId, template }: Counted,
+  { clubId, template }: CountedMails,
   addressKeys: readonly Buffer[],
   now: Date,
 ): Promise<ReadonlyMap<string, Date>> {
@@ -45,13 +44,12 @@ export async function withheldAddresses(
 }
 
 /**
- * Counts requests for an address that no mail answered, because it has no account, or none that wants the mail. Nothing that can be
- * sent depends on this count.
- * @returns whether the next such request writes nothing
+ * Counts the requests for an address that caused no mail, because the address has no account or its account does not get this mail. The
+ * count does not affect mails that can be sent. @returns whether the next such request must write nothing
  */
 export async function hadEnoughRequests(
   db: Queries,
-  { clubId, template }: Counted,
+  { clubId, template }: CountedMails,
   addressKey: Buffer,
   now: Date,
 ): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Asking for a transactional mail: a row and a wake, in the transaction of the act that it answers. */
+/** Requests transactional mails. A request writes a row and a wake in the transaction of the action that causes the mail. */
 import { Wake } from '../../../entities/facts/wake.ts';
 import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -15,7 +15,7 @@ import { mailTemplates } from '../texts/templates.ts';
 
 export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
 
-/** When a session was to be before it moved to another mentor. */
+/** The former time of a session that moved to another mentor. */
 export interface FormerTime {
   startsAt: Date;
   endsAt: Date;
@@ -26,40 +26,40 @@ export interface MailRequest {
   clubId: Id | null;
   recipient: Recipient;
   /**
-   * The recipient's address, folded: what is counted, whatever account or invitation it belongs to at the time. The mail
-   * goes to the address that the account has when it is sent, or to this one where the template is for a former address.
+   * The recipient's case-folded address. The limits count this address, whichever account or invitation it belongs to. The mail is sent
+   * to the account's address at the time of sending. Only a template for a former address uses this address.
    */
   email: string;
-  /** The webhook endpoint that it is about. */
+  /** The webhook endpoint that the mail is about. */
   endpointId?: Id;
-  /** The review that it tells of, which is told once. */
+  /** The review that the mail is about. One mail is sent for each review. */
   reviewId?: Id;
-  /** The session of a mentorship that it tells of: each template tells once of each of its times. */
+  /** The mentorship session that the mail is about. One mail of each template is sent for each time of the session. */
   session?: { id: Id; sequence: number; former?: FormerTime };
-  /** How urgent it is; as the template says if absent. */
+  /** The urgency of the mail; the template's priority if absent. */
   priority?: Priority;
 }
 
-/** The answer to a request for a mail. */
+/** The result of a request for a mail. */
 interface Requested {
-  /** The token that the mail carries, if it carries one; null if there is no mail. */
+  /** The token in the mail; null without a token or without a mail. */
   tokenId: Id | null;
-  /** Until when the mail is withheld; null if it goes now. */
+  /** The time until which the mail is withheld; null if it is sent now. */
   withheldUntil: Date | null;
 }
 
 /**
- * Issues the template's token, if it has one, and requests the mail. If the club has sent the address enough of them (DEC-141), a mail
- * that somebody asked for is left out silently: the answer to the caller must not tell whether there is an account.
- * @returns the id of the token; null if the template has none, or the mail was left out
+ * Issues the template's token, if it has one, and requests the mail. If the address has reached its limit (DEC-141), no mail is sent, and
+ * the caller gets no error. The answer must not show whether an account exists. @returns the id of the token; null without a token or
+ * without a mail
  */
 export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Id | null> {
   return (await requestOrWithhold(tx, vault, request, now)).tokenId;
 }
 
 /**
- * Requests a mail that the club sends on its own account, as {@link requestMail} does. Beyond the bound it waits, and goes by itself.
- * @returns until when it waits; null if it goes now
+ * Requests a mail that the club sends on its own initiative, like {@link requestMail}. Above the limit the mail waits, and is sent later.
+ * @returns the time until which the mail waits; null if it is sent now
  */
 export async function requestInvitation(
   tx: Transaction,
@@ -85,20 +85,19 @@ async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailReq
   const id = newId();
   const priority = request.priority ?? rule.priority;
   const sealedAddress = 'toFormerAddress' in rule ? vault.seal(request.email, id) : null;
-  const inserted = await tx.rows(sql`INSERT INTO transactional_mails
+  const insertedRows = await tx.rows(sql`INSERT INTO transactional_mails
        (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, review_id, session_id, session_sequence, former_starts_at, former_ends_at, status, next_attempt_at, created_at, priority)
      VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${sealedAddress}, ${request.endpointId ?? null},
        ${request.reviewId ?? null}, ${request.session?.id ?? null}, ${request.session?.sequence ?? null}, ${request.session?.former?.startsAt ?? null},
        ${request.session?.former?.endsAt ?? null}, 'pending', ${withheldUntil ?? now}, ${now}, ${priority})
      ON CONFLICT (session_id, template, session_sequence) DO NOTHING RETURNING 1`);
-  if (inserted.length > 0) await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
+  if (insertedRows.length > 0) await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
   return { tokenId, withheldUntil };
 }
 
 /**
- * Invites many students of a club, as `requestMail` does one: as bulk, and in a number of statements that does not grow with
- * theirs, because the caller holds what others of the club wait for.
- * @param students with their addresses, folded; none twice
+ * Invites many students of a club, as bulk mail. The number of statements is constant, because the caller holds locks that other
+ * transactions of the club wait for. @param students with their case-folded addresses; each student once
  */
 export async function requestInvitations(
   tx: Transaction,
@@ -126,10 +125,10 @@ export async function requestInvitations(
 }
 
 /**
- * For an address that has no account: the statements that a mail would take, and no mail. What the caller waits for must not tell one
- * from the other either. For a club that does not exist it writes nothing.
+ * Runs the same statements as a request for a mail, but sends no mail. It is for an address without an account, because the response time
+ * must not show whether an account exists. For an unknown club it writes nothing.
  */
-export async function requestNoMail(
+export async function imitateRequest(
   tx: Transaction,
   vault: Vault,
   { template, clubId, email }: Omit<MailRequest, 'recipient'>,
@@ -149,10 +148,10 @@ export async function requestNoMail(
 }
 
 /**
- * Forgets a student's addresses, the former too: mails to them that were not sent are canceled at their next step, and no key of
- * an address is left, of requests for an account that was not there yet neither. Mails of other clubs keep what they are counted by.
+ * Deletes a student's current and former addresses and all keys of them, also from requests before the account existed. Unsent mails to
+ * these addresses are canceled at their next step. Mails of other clubs keep their keys, because the limits count them.
  */
-export async function forgetAddressesOf(
+export async function deleteAddressesOf(
   tx: Transaction,
   { clubId, studentId, addressKey }: { clubId: Id; studentId: Id; addressKey: Buffer },
 ): Promise<void> {

@@ -1,7 +1,7 @@
-/** When a transactional mail is tried again: soon at first, for a person waits for it; no longer than its token lasts. */
+/** The waits between the attempts of a transactional mail. The first waits are short, because a person waits for the mail. */
 const minute = 60_000;
 
-/** Waits after attempt 1, 2 …, in milliseconds. After the last attempt the mail is `failed`. */
+/** The waits after attempt 1, 2 …, in milliseconds. After the last attempt the mail is `failed`. */
 const mailWaitsMs = [10_000, minute, 5 * minute, 15 * minute, 30 * minute, 60 * minute, 120 * minute] as const;
 
 /** @returns the wait after this many attempts, or undefined after the last */

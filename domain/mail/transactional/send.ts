@@ -1,4 +1,4 @@
-/** The step of a transactional mail: claim, send, record (ENG-2). Sent at least once, because a person waits for it. */
+/** The step of a transactional mail: claim, send, record (ENG-2). The mail is sent at least once, because a person waits for it. */
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -14,7 +14,7 @@ import { languageOf } from '../../language/languages.ts';
 import { wordingIn } from '../../language/wording.ts';
 import type { MailKind, MailRow, MailSubject } from '../kinds.ts';
 import { textToMail } from '../codes/one-time-tokens.ts';
-import { takePlaceInDay } from '../bounds/pace.ts';
+import { takeSlotOfDay } from '../bounds/pace.ts';
 import type { PlanName } from '../../../entities/billing/values.ts';
 import { waitAfterMailAttempt } from './schedule.policy.ts';
 import type { MailTemplate } from '../../../entities/mail/values.ts';
@@ -25,30 +25,30 @@ import { mailTemplates, type Template } from '../texts/templates.ts';
 
 export interface OutgoingMail extends RenderedMail {
   to: string;
-  /** The same for every attempt, so that mailbox providers fold a repetition. */
+  /** The same key for every attempt, so that mailbox providers show a repeated mail once. */
   messageKey: Id;
-  /** Where answers go, if the club says so. */
+  /** The club's address for replies; absent if it has none. */
   replyTo?: string;
-  /** The entry for the reader's calendar that it carries. */
+  /** The attached entry for the reader's calendar. */
   calendar?: CalendarEvent;
 }
 
-/** What sends: resolves when the server has accepted the message, and rejects with an error that names a reply code. */
+/** Sends a mail. It resolves when the server has accepted the message, and rejects with an error that names the reply code. */
 export type SendMail = (mail: OutgoingMail) => Promise<void>;
 
 export interface MailDeps {
   db: Database;
   vault: Vault;
   sendMail: SendMail;
-  /** Which rows each kind of mail is about, from the contexts. */
+  /** The contexts' functions that read the rows of each kind of mail. */
   kinds: Readonly<Record<MailTemplate, MailKind>>;
   links: {
     classroomUrl: string;
     dashboardUrl: string;
-    /** Where callers reach the API, without a slash at the end. */
+    /** The API's public address, without a slash at the end. */
     publicUrl: string;
   };
-  /** Mails that a club may send on its own account on its first day, its second day and so on (DEC-65). */
+  /** The limits of mails on a club's own initiative, for its first day, second day and so on (DEC-65). */
   warmUp: readonly number[];
   /** Called with the outcome of each attempt, for metrics and log. */
   onOutcome: (outcome: MailOutcome, error?: unknown) => void;
@@ -66,9 +66,12 @@ interface ClaimedMail extends Claim, MailRow {
   tokenHash: Buffer | null;
   email: string | null;
   sealedAddress: Buffer | null;
-  /** Only of a confirmed account: else a stranger who signed up with the address chose what its owner reads. */
+  /**
+   * The name of a confirmed account. The name of another account is null, because a stranger may have signed up with the address and
+   * chosen the name.
+   */
   name: string | null;
-  /** The person's own; null if they have chosen none. */
+  /** The language that the person chose; null without a choice. */
   language: string | null;
   clubName: string | null;
   clubLanguage: string | null;
@@ -136,7 +139,7 @@ async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<
     deps.onOutcome('canceled');
     return record(deps.db, claimed, 'canceled', now);
   }
-  if (!(await hasPlace(deps, claimed, now))) return undefined;
+  if (!(await hasSlot(deps, claimed, now))) return undefined;
   try {
     await deps.sendMail(mail);
   } catch (error) {
@@ -148,14 +151,14 @@ async function send(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<
 }
 
 /** @returns false if the mail waits for another day, which is recorded */
-async function hasPlace(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<boolean> {
+async function hasSlot(deps: MailDeps, claimed: ClaimedMail, now: number): Promise<boolean> {
   const { clubId, clubCreatedAt, plan, placedOn, template } = claimed;
   if (!('paced' in mailTemplates[template]) || placedOn !== null) return true;
   if (clubId === null || clubCreatedAt === null || plan === null) return true;
-  return takePlaceInDay(deps.db, { ...claimed, clubId, clubCreatedAt, plan }, deps.warmUp, new Date(now));
+  return takeSlotOfDay(deps.db, { ...claimed, clubId, clubCreatedAt, plan }, deps.warmUp, new Date(now));
 }
 
-/** @returns what the mail says of its token; undefined for a mail without one, or whose token is gone */
+/** @returns the text of the mail's token; undefined without a token, or if the token no longer exists */
 async function tokenOf({ db, vault }: MailDeps, claimed: ClaimedMail): Promise<string | undefined> {
   const { purpose }: Template = mailTemplates[claimed.template];
   const { tokenId: id, tokenKeyId: keyId, tokenHash } = claimed;
@@ -164,14 +167,14 @@ async function tokenOf({ db, vault }: MailDeps, claimed: ClaimedMail): Promise<s
 
 const wordingOf = ({ language, clubLanguage }: ClaimedMail) => wordingIn(languageOf(language, clubLanguage));
 
-/** How the club's mails look, and its own text of this mail, if it has any. */
+/** The club's branding, and its own text for this mail, if it has one. */
 interface Style {
   branding: Branding;
   own: OwnText | undefined;
 }
 
-/** What a mail is composed of. */
-interface Composing extends Style {
+/** The parts of a mail. */
+interface MailParts extends Style {
   to: string;
   claimed: ClaimedMail;
   subject: MailSubject;
@@ -186,7 +189,7 @@ async function styleOf({ db, links }: MailDeps, claimed: ClaimedMail): Promise<S
   return { branding, own: await findOwnText(db, { clubId, template, language: wordingOf(claimed).language }) };
 }
 
-/** @returns the mail; undefined if there is nothing to send any more, because the token, the person or the rows that it is about are gone */
+/** @returns the mail; undefined if the token, the recipient or the rows of the mail no longer exist */
 async function prepare(deps: MailDeps, claimed: ClaimedMail, now: Date): Promise<OutgoingMail | undefined> {
   const rule: Template = mailTemplates[claimed.template];
   const to = addressOf(deps, claimed);
@@ -200,7 +203,7 @@ async function prepare(deps: MailDeps, claimed: ClaimedMail, now: Date): Promise
 
 function compose(
   { links }: MailDeps,
-  { to, claimed, subject, token = '', branding, own }: Composing,
+  { to, claimed, subject, token = '', branding, own }: MailParts,
   now: Date,
 ): OutgoingMail {
   const rule: Template = mailTemplates[claimed.template];
@@ -211,7 +214,7 @@ function compose(
   const rendered = renderMail(
     claimed.template,
     {
-      // A name from before the rule, or from a platform or a file (DEC-64).
+      // The name may come from a platform or a file, or be older than the rule (DEC-64).
       name: mailable(claimed.name),
       clubName: mailable(claimed.clubName) || (claimed.clubSlug ?? ''),
       link: base + rule.path.replace('{token}', token).replace('{id}', subject.id ?? ''),
@@ -242,7 +245,7 @@ function compose(
   };
 }
 
-/** Words that members chose are left out if they hold a web address or characters that nobody sees (DEC-64). */
+/** Omits words that members chose if they contain a web address or invisible characters (DEC-64). */
 const mailable = (words: string | null) => (words !== null && mayStandInMail(words) ? words : '');
 
 /** @returns null once the person was removed */

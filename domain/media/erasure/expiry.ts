@@ -152,7 +152,10 @@ async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date
   return { state: 'waiting', at: removedAt, waitingFor: 'removal' };
 }
 
-/** One mail tells of all files whose week begins on that day. The club's row is locked: of two files at once one finds the other's warning. */
+/**
+ * One mail tells of all files whose week begins on that day. The club's row is locked: of two files at once one finds the other's
+ * warning.
+ */
 async function warnOnceADay(tx: Transaction, vault: Vault, clubId: Id, now: Date): Promise<void> {
   await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
   const since = new Date(now.getTime() - expiryRules.oneWarningMs);

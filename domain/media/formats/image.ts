@@ -86,7 +86,10 @@ function walkPng(bytes: Buffer): Walked {
   return { width, height, isAnimated, exif };
 }
 
-/** Marks of a JPEG: the end, the start of a scan, the segment of Exif, and the frames, which have the size (of these 16 three are something else). */
+/**
+ * Marks of a JPEG: the end, the start of a scan, the segment of Exif, and the frames, which have the size (of these 16 three are
+ * something else).
+ */
 const [endOfImage, startOfScan, exifSegment] = [0xd9, 0xda, 0xe1];
 const isFrame = (mark: number) => mark >= 0xc0 && mark <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(mark);
 

@@ -1,4 +1,7 @@
-/** An image that a student shows an agent, or is shown by: kept as a picture of ours alone, upright and without metadata (MED-22, MED-28). */
+/**
+ * An image that a student shows an agent, or is shown by: kept as a picture of ours alone, upright and without metadata (MED-22,
+ * MED-28).
+ */
 import type { Box } from '../../../platform/infra/images/pictures.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { isKeptAsPicture, processingRules, type ImageType } from '../media.policy.ts';

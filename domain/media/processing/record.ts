@@ -122,7 +122,8 @@ export async function recordWait(
 }
 
 /**
- * A file that is ready stays as it is after the last try. Of an image of the library there is no picture for e-mails then, unless it has one.
+ * A file that is ready stays as it is after the last try. Of an image of the library there is no picture for e-mails then, unless it
+ * has one.
  * @throws LeaseLost
  */
 export async function recordGivenUp(db: Database, claim: FileClaim, now: Date): Promise<void> {

@@ -31,7 +31,10 @@ export async function replaceAvatar(
   await removeFiles(tx, sql`${avatarsOf(studentId)} AND status = 'ready' AND id <> ${mediaId}`, now);
 }
 
-/** Takes a student's picture away, with one on its way. Safe to repeat. @throws DomainError not_found (the student was removed meanwhile) */
+/**
+ * Takes a student's picture away, with one on its way. Safe to repeat.
+ * @throws DomainError not_found (the student was removed meanwhile)
+ */
 export async function deleteAvatar(
   deps: MediaDeps,
   { clubId, studentId }: Required<MediaOwner>,

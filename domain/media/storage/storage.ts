@@ -105,7 +105,10 @@ export async function admitFile(
 /** Clubs whose changes a round of upkeep rolls up: a few milliseconds each. */
 const clubsPerRound = 500;
 
-/** Rolls the changes of clubs up where no addition does, so that reading a storage stays cheap. @returns how many, and whether there may be more */
+/**
+ * Rolls the changes of clubs up where no addition does, so that reading a storage stays cheap.
+ * @returns how many, and whether there may be more
+ */
 export async function rollUpStorage(db: Database): Promise<{ changes: number; more: boolean }> {
   const clubs = await db.rows<{ clubId: Id }>(sql`
     SELECT DISTINCT club_id AS "clubId" FROM (SELECT club_id FROM club_storage_changes LIMIT ${clubsPerRound}) AS changed`);

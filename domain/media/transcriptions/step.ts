@@ -149,7 +149,8 @@ interface MadeSubtitles {
 
 /**
  * Stores the object, then the row. Until the row names the object, it is left to be erased, so nothing stays if the process dies
- * between. A track that a member uploads in the meantime stays. If the content of the file changes (MED-18), the transcription starts again.
+ * between. A track that a member uploads in the meantime stays. If the content of the file changes (MED-18), the transcription starts
+ * again.
  * @throws LeaseLost
  */
 async function record(

@@ -54,7 +54,11 @@ export interface Reservation {
   upload: RecordOf<'UploadDescriptor'>;
 }
 
-/** For the club's library. @throws DomainError invalid_request (a name that is none, a file that is too large), feature_not_in_plan (a video), limit_reached, too_many_uploads */
+/**
+ * For the club's library.
+ * @throws DomainError invalid_request (a name that is none, a file that is too large), feature_not_in_plan (a video), limit_reached,
+ * too_many_uploads
+ */
 export async function reserveMedia(
   deps: ReservationDeps,
   clubId: Id,

@@ -23,7 +23,10 @@ export async function countUnused(tx: Transaction, studentId: Id, purpose: Media
   return row?.unused ?? 0;
 }
 
-/** An address takes its file also after the reservation has gone, so what counts is which addresses are good. @throws DomainError too_many_images */
+/**
+ * An address takes its file also after the reservation has gone, so what counts is which addresses are good.
+ * @throws DomainError too_many_images
+ */
 export async function requireFewAvatarUploads(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   const row = await tx.one<{ uploads: number }>(sql`
     SELECT count(*)::int AS uploads FROM media WHERE owner_id = ${studentId} AND purpose = 'avatar' AND upload_expires_at > ${now}`);

@@ -67,8 +67,8 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     file: 'domain/mail/transactional/requests.ts',
     changes: [
       [
-        "if (inserted.length > 0) await wake(tx, 'transactionalMail'",
-        "if (inserted.length < 0) await wake(tx, 'transactionalMail'",
+        "if (insertedRows.length > 0) await wake(tx, 'transactionalMail'",
+        "if (insertedRows.length < 0) await wake(tx, 'transactionalMail'",
       ],
     ],
     engine: 'mails',

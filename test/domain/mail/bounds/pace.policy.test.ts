@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { codeTries, triesNeeded, wrongCodesADay } from '../../../../domain/mail/codes/codes.policy.ts';
-import { bulkMailsOfDay, dayOf, mailsOfDay, timeOfPlace } from '../../../../domain/mail/bounds/pace.policy.ts';
+import { bulkMailsOfDay, dayOf, mailsOfDay, timeOfSlot } from '../../../../domain/mail/bounds/pace.policy.ts';
 import { isMailable, outcomeOf } from '../../../../domain/mail/sending/recipients.policy.ts';
-import { noticedMs } from '../../../../domain/mail/retention.policy.ts';
+import { eventRetentionMs } from '../../../../domain/mail/retention.policy.ts';
 
 const dayMs = 86_400_000;
 const today = new Date('2026-03-10T00:00:00Z');
@@ -47,13 +47,13 @@ describe('mails of a day (DEC-65)', () => {
   });
 
   it('are spread over the day', () => {
-    const times = [1, 2, 4].map((place) => timeOfPlace(today, place, 4).toISOString().slice(11, 19));
+    const times = [1, 2, 4].map((place) => timeOfSlot(today, place, 4).toISOString().slice(11, 19));
     expect(times).to.deep.equal(['00:00:00', '06:00:00', '18:00:00']);
-    expect(timeOfPlace(today, 2, 7).getTime() - today.getTime()).to.equal(12_342_857);
+    expect(timeOfSlot(today, 2, 7).getTime() - today.getTime()).to.equal(12_342_857);
   });
 
   it('have events for 90 days (CAMP-17)', () => {
-    expect(noticedMs).to.equal(7_776_000_000);
+    expect(eventRetentionMs).to.equal(7_776_000_000);
   });
 });
 

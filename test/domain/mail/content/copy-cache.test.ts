@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { CopiesToMake, RenderedCopy } from '../../../../domain/mail/content/email-thread.ts';
-import { keepCopies } from '../../../../domain/mail/content/copy-cache.ts';
+import { cacheCopies } from '../../../../domain/mail/content/copy-cache.ts';
 
 describe('copies that are looked at', () => {
   const copies = (subject: string, more: Partial<CopiesToMake> = {}): CopiesToMake => ({
@@ -16,7 +16,7 @@ describe('copies that are looked at', () => {
 
   it('are made once for each club, content, letterhead and recipient, however many look at the same time', async () => {
     const asked: string[] = [];
-    const make = keepCopies((clubId, { content, letterhead, recipients }) => {
+    const make = cacheCopies((clubId, { content, letterhead, recipients }) => {
       asked.push([clubId, content.subject, letterhead.clubName, JSON.stringify(recipients)].join(' '));
       return Promise.resolve([rendered(content.subject)]);
     });
@@ -38,7 +38,7 @@ describe('copies that are looked at', () => {
 
   it('are made again for other images, but not because addresses of images were signed again', async () => {
     let made = 0;
-    const make = keepCopies(() => Promise.resolve([rendered(String((made += 1)))]));
+    const make = cacheCopies(() => Promise.resolve([rendered(String((made += 1)))]));
     await make('a', copies('One', { imageUrls: { one: 'https://files/one?signature=1' } }));
     await make('a', copies('One', { imageUrls: { one: 'https://files/one?signature=2' } }));
     expect(made).to.equal(1);
@@ -49,7 +49,7 @@ describe('copies that are looked at', () => {
 
   it('are made again after a failure, and if there were too many since', async () => {
     const asked: string[] = [];
-    const make = keepCopies((_, { content: { subject } }) => {
+    const make = cacheCopies((_, { content: { subject } }) => {
       asked.push(subject);
       if (asked.length === 1) return Promise.reject(new Error('away'));
       return Promise.resolve([rendered('x'.repeat(9_000_000))]);

@@ -5,7 +5,7 @@ import {
   requestInvitation,
   requestInvitations,
   requestMail,
-  requestNoMail,
+  imitateRequest,
 } from '../../../../domain/mail/transactional/requests.ts';
 import { TransactionalMail } from '../../../../entities/mail/transactional-mail.ts';
 import type { Priority } from '../../../../entities/facts/values.ts';
@@ -152,7 +152,7 @@ describe('mail requests', () => {
     const email = `${newId()}@example.com`;
     for (const clubId of [club.id, other.id, newId()]) {
       const request = { template: 'student_reset_password', clubId, email } as const;
-      for (let times = 0; times < 8; times++) await db.transaction((tx) => requestNoMail(tx, vault, request, start));
+      for (let times = 0; times < 8; times++) await db.transaction((tx) => imitateRequest(tx, vault, request, start));
     }
     const student = await buildStudent(club.id, { email });
     await ask(student, club.id, 1);
@@ -168,7 +168,7 @@ describe('mail requests', () => {
     for (const minutes of [0, 1, 2, 3, 4, 5, 13, 14, 15]) {
       const request = { template: 'student_reset_password', clubId: club.id, email } as const;
       const at = new Date(start.getTime() + minutes * minute);
-      await db.transaction((tx) => requestNoMail(tx, vault, request, at));
+      await db.transaction((tx) => imitateRequest(tx, vault, request, at));
     }
     expect((await rows()) - before).to.equal(6);
   });
@@ -177,7 +177,7 @@ describe('mail requests', () => {
     const { db, vault } = await testDeps();
     const before = await rowCounts();
     const request = { template: 'student_code', clubId: newId(), email: `${newId()}@example.com` } as const;
-    await db.transaction((tx) => requestNoMail(tx, vault, request, start));
+    await db.transaction((tx) => imitateRequest(tx, vault, request, start));
     expect(await rowCounts()).to.deep.equal(before);
   });
 
@@ -214,7 +214,7 @@ describe('mail requests', () => {
     const club = await buildClub();
     const before = await rowCounts();
     const request = { template: 'student_reset_password', clubId: club.id, email: `${newId()}@example.com` } as const;
-    await db.source.transaction((tx) => requestNoMail(new Transaction(tx), vault, request, start));
+    await db.source.transaction((tx) => imitateRequest(new Transaction(tx), vault, request, start));
     expect(await rowCounts()).to.deep.equal({
       ...before,
       transactional_mails: (before['transactional_mails'] ?? 0) + 1,

@@ -1,4 +1,7 @@
-/** Notes what mail providers tell: the mails' times, tallies and suppressions, in one transaction, set by set (CAMP-14, CAMP-15). */
+/**
+ * Records the events that mail providers report: the times of mails, tallies and suppressions. Each request is one transaction
+ * (CAMP-14, CAMP-15).
+ */
 import type { TalliedList } from '../../../entities/facts/values.ts';
 import { Mail } from '../../../entities/mail/mail.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -6,11 +9,11 @@ import { addToTallies } from '../../../platform/infra/postgres/lists/counts.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
 import { sentByEvidence } from '../evidence.ts';
-import { noticedMs } from '../retention.policy.ts';
+import { eventRetentionMs } from '../retention.policy.ts';
 import type { MailEvent } from './mail-event.policy.ts';
-import { softBouncesBeforeSuppression, suppress } from './suppressing.ts';
+import { softBouncesBeforeSuppression, suppress } from './suppress.ts';
 
-const looked = columns(Mail, [
+const mailColumns = columns(Mail, [
   'id',
   'providerId',
   'clubId',
@@ -23,49 +26,49 @@ const looked = columns(Mail, [
   'softBouncedAt',
   'complainedAt',
 ]);
-type LookedMail = RowOf<typeof looked>;
+type MailColumns = RowOf<typeof mailColumns>;
 
-/** The column in which the earliest event of a kind stands. */
+/** The column with the time of the earliest event of a kind. */
 const columnOf = {
   delivered: 'deliveredAt',
   bounced: 'bouncedAt',
   soft_bounced: 'softBouncedAt',
   complained: 'complainedAt',
-} as const satisfies Record<MailEvent['kind'], keyof LookedMail>;
+} as const satisfies Record<MailEvent['kind'], keyof MailColumns>;
 
-/** Soft bounces come again and again; only the others are counted. */
+/** The tally of each kind of event. Soft bounces have no tally, because a mail can have many. */
 const listOf: Partial<Record<MailEvent['kind'], TalliedList>> = {
   delivered: 'mails_delivered',
   bounced: 'mails_bounced',
   complained: 'mails_complained',
 };
 
-/** What became of the events of a request. */
-export interface NotedEvents {
-  /** Of mails of ours; repeated ones, too. */
+/** The counts of a request's events. */
+export interface RecordedEvents {
+  /** Events of our mails, also repeated events. */
   matched: number;
-  /** Of no mail of ours, or older than 90 days. */
-  passedOver: number;
+  /** Events of unknown mails, or events that are older than 90 days. */
+  ignored: number;
 }
 
 /**
- * Repetitions change nothing, and the order has no meaning: of each kind the earliest time stays.
- * @param events at most some thousands
+ * Records events. Repeated events change nothing, and the order does not matter: for each kind the earliest time stays. @param events at
+ * most a few thousand
  */
-export async function noteEvents(db: Database, events: readonly MailEvent[], now: Date): Promise<NotedEvents> {
-  const recent = events.filter(({ at }) => at.getTime() > now.getTime() - noticedMs);
-  const matched = recent.length === 0 ? 0 : await db.transaction((tx) => noteRecent(tx, recent, now));
-  return { matched, passedOver: events.length - matched };
+export async function recordEvents(db: Database, events: readonly MailEvent[], now: Date): Promise<RecordedEvents> {
+  const recent = events.filter(({ at }) => at.getTime() > now.getTime() - eventRetentionMs);
+  const matched = recent.length === 0 ? 0 : await db.transaction((tx) => recordRecent(tx, recent, now));
+  return { matched, ignored: events.length - matched };
 }
 
 interface MatchedEvent {
-  mail: LookedMail;
+  mail: MailColumns;
   kind: MailEvent['kind'];
   at: Date;
 }
 
-/** @returns how many are of mails of ours */
-async function noteRecent(tx: Transaction, events: readonly MailEvent[], now: Date): Promise<number> {
+/** @returns the number of events of our mails */
+async function recordRecent(tx: Transaction, events: readonly MailEvent[], now: Date): Promise<number> {
   const matched = await matchAndLock(tx, events, now);
   if (matched.length === 0) return 0;
   const changed = changesBy(matched);
@@ -80,7 +83,7 @@ async function noteRecent(tx: Transaction, events: readonly MailEvent[], now: Da
         : [{ clubId, list, subjectId: campaignId, marked: false, records: 1 }];
     }),
   );
-  const softly = await keepSoftBounces(tx, matched);
+  const softBouncing = await insertSoftBounces(tx, matched);
   await suppress(
     tx,
     [
@@ -89,22 +92,22 @@ async function noteRecent(tx: Transaction, events: readonly MailEvent[], now: Da
           ? [{ ...mail, reason: kind === 'bounced' ? ('bounce' as const) : ('complaint' as const) }]
           : [],
       ),
-      ...softly.map((one) => ({ ...one, reason: 'bounce' as const })),
+      ...softBouncing.map((address) => ({ ...address, reason: 'bounce' as const })),
     ],
     now,
   );
   return matched.length;
 }
 
-/** Locks the mails in the order of their ids. One that was never handed over cannot be meant. */
+/** Locks the mails in the order of their ids. A mail that was never handed over cannot have events. */
 async function matchAndLock(tx: Transaction, events: readonly MailEvent[], now: Date): Promise<MatchedEvent[]> {
   const ids = events.flatMap(({ mailId }) => mailId ?? []);
   const providerIds = events.flatMap(({ providerId }) => providerId ?? []);
-  const mails = await tx.rows<LookedMail>(sql`SELECT ${looked} FROM mails
+  const mails = await tx.rows<MailColumns>(sql`SELECT ${mailColumns} FROM mails
     WHERE id IN (SELECT id FROM mails WHERE id = ANY(${ids}) UNION SELECT id FROM mails WHERE provider_id = ANY(${providerIds}))
       AND fence > 0 ORDER BY id FOR NO KEY UPDATE`);
   const byId = new Map(mails.map((mail) => [mail.id, mail]));
-  // Mail servers use an id again after a while: the mail that had it last is meant.
+  // Mail servers reuse an id after a while, so the event belongs to the latest mail with this id.
   const bySending = mails.toSorted((one, other) => (one.sentAt?.getTime() ?? 0) - (other.sentAt?.getTime() ?? 0));
   const byProviderId = new Map(bySending.map((mail) => [mail.providerId, mail]));
   return events.flatMap(({ kind, at, mailId, providerId }) => {
@@ -113,13 +116,13 @@ async function matchAndLock(tx: Transaction, events: readonly MailEvent[], now: 
   });
 }
 
-/** A mail that the events change, with its times after them. */
+/** A mail that the events change, with its new times. */
 interface ChangedMail {
-  mail: LookedMail;
-  times: Pick<LookedMail, (typeof columnOf)[MailEvent['kind']]>;
+  mail: MailColumns;
+  times: Pick<MailColumns, (typeof columnOf)[MailEvent['kind']]>;
   /** The earliest event. */
   provenAt: Date;
-  /** Kinds that are noted for the first time. */
+  /** The kinds of events that are recorded for the first time. */
   first: Set<MailEvent['kind']>;
 }
 
@@ -157,26 +160,26 @@ async function write(tx: Transaction, changed: readonly ChangedMail[]): Promise<
     WHERE mails.id = event.mail_id`);
 }
 
-/** @returns whose addresses have bounced softly too often since a mail arrived there last */
-async function keepSoftBounces(
+/** @returns the addresses with too many soft bounces since the last delivered mail */
+async function insertSoftBounces(
   tx: Transaction,
   matched: readonly MatchedEvent[],
-): Promise<Pick<LookedMail, 'clubId' | 'addressKey'>[]> {
+): Promise<Pick<MailColumns, 'clubId' | 'addressKey'>[]> {
   const soft = matched.filter(({ kind }) => kind === 'soft_bounced');
   if (soft.length === 0) return [];
   return tx.rows(sql`
-    WITH kept AS (
+    WITH inserted AS (
       INSERT INTO mail_soft_bounces (mail_id, at)
       SELECT DISTINCT * FROM unnest(${soft.map(({ mail }) => mail.id)}::uuid[], ${soft.map(({ at }) => at)}::timestamptz[]) AS given (mail_id, at)
       ON CONFLICT DO NOTHING RETURNING mail_id, at),
     hit AS (
-      SELECT DISTINCT club_id, student_id, address_key FROM mails WHERE id IN (SELECT mail_id FROM kept) AND address_key IS NOT NULL)
+      SELECT DISTINCT club_id, student_id, address_key FROM mails WHERE id IN (SELECT mail_id FROM inserted) AND address_key IS NOT NULL)
     SELECT hit.club_id AS "clubId", hit.address_key AS "addressKey" FROM hit
      WHERE ${softBouncesBeforeSuppression} <= (
        SELECT count(*) FROM (
          SELECT soft.mail_id, soft.at FROM mails mail JOIN mail_soft_bounces soft ON soft.mail_id = mail.id
           WHERE mail.student_id = hit.student_id AND mail.address_key = hit.address_key
-          UNION SELECT kept.mail_id, kept.at FROM mails mail JOIN kept ON kept.mail_id = mail.id
+          UNION SELECT inserted.mail_id, inserted.at FROM mails mail JOIN inserted ON inserted.mail_id = mail.id
           WHERE mail.student_id = hit.student_id AND mail.address_key = hit.address_key) AS bounce
         WHERE bounce.at > coalesce((SELECT max(mail.delivered_at) FROM mails mail
           WHERE mail.student_id = hit.student_id AND mail.address_key = hit.address_key), '-infinity'))`);

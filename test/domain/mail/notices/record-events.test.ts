@@ -5,7 +5,7 @@ import { readStatistics } from '../../../../domain/campaigns/recipients.ts';
 import { scheduleCampaign } from '../../../../domain/campaigns/states.ts';
 import { stepCampaign } from '../../../../domain/campaigns/step.ts';
 import type { MailEvent } from '../../../../domain/mail/notices/mail-event.policy.ts';
-import { noteEvents } from '../../../../domain/mail/notices/noting.ts';
+import { recordEvents } from '../../../../domain/mail/notices/record-events.ts';
 import { MailSuppression } from '../../../../entities/mail/mail-suppression.ts';
 import type { HandOver } from '../../../../platform/infra/smtp/smtp-hand-over.ts';
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
@@ -127,7 +127,7 @@ describe('events of mails, in any order, early and twice (CAMP-14, CAMP-15)', fu
         mailId: mailIds[place],
         providerId: undefined,
       }));
-      await noteEvents(deps.db, list, new Date(start.getTime() + hour));
+      await recordEvents(deps.db, list, new Date(start.getTime() + hour));
       committed.push([...events]);
     };
     let place = 0;

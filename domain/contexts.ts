@@ -44,7 +44,7 @@ import { automationMediaUses } from './automations/media-uses.ts';
 import { assignmentMediaUses } from './assignments/media-uses.ts';
 import { repositoryMediaUses } from './repositories/media-uses.ts';
 import { communityMediaUses } from './community/media-uses.ts';
-import type { EveryMediaUsePlace, MediaUsePlace, MediaUsePlaces } from './media/use-places.ts';
+import type { AllMediaUseRules, MediaUseRule, MediaUseRules } from './media/use-rules.ts';
 import { mediaMails } from './media/mails.ts';
 import { eraseLeftovers } from './media/erasure/leftovers.ts';
 import { followVideoHosting } from './media/erasure/expiry.ts';
@@ -117,7 +117,7 @@ export interface ContextParts {
   /** For each kind of mail that the context asks for: which rows it is about, and whether it may still be sent. */
   mails: MailKinds;
   /** For each kind of record that uses files of the library: its title, and whether the use is live. */
-  mediaUses: MediaUsePlaces;
+  mediaUses: MediaUseRules;
   /** Null: the context keeps nothing of students. */
   eraseStudent: EraseStudent | null;
   /** Null: the context keeps no address. */
@@ -405,7 +405,7 @@ export const mailKinds = answersOf<MailTemplate, MailKind>(
 );
 
 /** The titles and the life of all uses of library files. */
-export const mediaUses: EveryMediaUsePlace = answersOf<MediaUseKind, MediaUsePlace>(
+export const mediaUses: AllMediaUseRules = answersOf<MediaUseKind, MediaUseRule>(
   mediaUseKinds,
   contextsInLockOrder.map((context) => context.mediaUses),
 );

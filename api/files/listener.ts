@@ -72,7 +72,7 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
       const handle = app.callback();
       serveReadable(server, (request, response) => void handle(request, response), secureHeadersOf(url));
       end = async () => {
-        locks.letAllGo();
+        locks.releaseAll();
         await drain(server);
         await locks.stop();
       };

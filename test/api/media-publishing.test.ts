@@ -3,7 +3,7 @@ import { mock } from 'node:test';
 import { expect } from 'chai';
 import { removeMedia } from '../../domain/media/erasure/erasure.ts';
 import { eraseLeftovers } from '../../domain/media/erasure/leftovers.ts';
-import { movingRules } from '../../domain/media/media.policy.ts';
+import { movingRules } from '../../domain/media/processing.policy.ts';
 import { moveMedia } from '../../domain/media/library/publishing.ts';
 import type { MovingDeps, MoveStep } from '../../domain/media/library/moving.ts';
 import { replaceMedia } from '../../domain/media/library/replacing.ts';

@@ -5,7 +5,7 @@ import * as erasure from '../../../domain/media/erasure/erasure.ts';
 import * as folders from '../../../domain/media/library/folders.ts';
 import * as library from '../../../domain/media/library/library.ts';
 import { Redirect } from '../../../contract/contract.ts';
-import { movingRules } from '../../../domain/media/media.policy.ts';
+import { movingRules } from '../../../domain/media/processing.policy.ts';
 import * as publishing from '../../../domain/media/library/publishing.ts';
 import * as references from '../../../domain/media/library/references.ts';
 import * as replacing from '../../../domain/media/library/replacing.ts';
@@ -75,7 +75,7 @@ export const putMediaTrack: Operation<'putMediaTrack'> = async ({ params, body, 
   data(await tracks.putTrack(deps, params, body, now));
 
 export const createMediaTrack: Operation<'createMediaTrack'> = async ({ params, body, deps, now }) =>
-  data(await transcriptions.askForTrack(deps, params, body, now));
+  data(await transcriptions.requestTranscription(deps, params, body, now));
 
 export const removeMediaTrack: Operation<'removeMediaTrack'> = async ({ params, deps, now }) =>
   noContent(await tracks.removeTrack(deps, params, now));

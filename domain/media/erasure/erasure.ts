@@ -1,7 +1,7 @@
 /**
- * Files that go: the row keeps their key until the bucket has said that they are gone. An address of the bucket outlives what
- * was put there. What is erased while it is good keeps its bytes held, and is erased again minutes after the end of the address, and
- * from then on until nothing can arrive any more (MED-29).
+ * Removes files and erases them from the bucket. The row keeps the object's key until the bucket confirms the erasure. The signed address
+ * of an upload may be valid for longer than its file exists. While the address is valid, its bytes still count. The object is erased
+ * again minutes after the address expires, and then repeatedly until no upload can arrive any more (MED-29).
  */
 import { syncSources } from '../../knowledge/sources.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -15,13 +15,16 @@ import { mediaRules } from '../media.policy.ts';
 import type { LibraryDeps, MediaDeps } from '../media.ts';
 import { endUses } from '../uses/uses.ts';
 
-/** Files of a round, and how long a round goes on beginning with the next: its step has a minute, a file at most 40 s. */
-const erasedARound = 200;
+/**
+ * The limits of a round: the number of files, and the time after which it starts no further file. The step has a minute, and a file
+ * takes at most 40 s.
+ */
+const filesPerRound = 200;
 const roundMs = 10_000;
-/** After the bucket has not answered. */
-const againMs = 5 * 60_000;
+/** The wait after the bucket did not answer. */
+const retryMs = 5 * 60_000;
 
-/** A row that is removed keeps no words of anybody, and lies in no folder. An upload through our listener ends with it. */
+/** The SET clauses that remove a file. They delete its texts and its folder, and end an upload through our listener. */
 const removal = (
   now: Date,
 ) => sql`removed_at = ${now}, updated_at = ${now}, title = '', file_name = NULL, folder_id = NULL,
@@ -30,13 +33,13 @@ const removal = (
   erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
 
 interface RemovalOptions {
-  /** Ends the uses of the file; what automations that are published or under way use stays in use all the same. */
+  /** Also ends the uses of the file, except uses by automations that are published or have runs. */
   force?: boolean;
 }
 
 /**
- * Takes a file out of the library; what agents have learnt from it goes with it.
- * @throws DomainError not_found, in_use (naming places)
+ * Removes a file from the library, and its passages from the agents' index. @throws DomainError not_found, in_use (with the names of
+ * records)
  */
 export async function removeMedia(
   deps: LibraryDeps,
@@ -46,13 +49,12 @@ export async function removeMedia(
   options: RemovalOptions = {},
 ): Promise<void> {
   await deps.db.transaction((tx) => removeMediaIn(tx, deps, { clubId, mediaId }, now, options));
-  await eraseAtOnce(deps, mediaId, now);
+  await eraseImmediately(deps, mediaId, now);
 }
 
 /**
- * As `removeMedia`, in the caller's transaction, which holds the file's row and then the club's until it ends. The caller calls
- * `eraseAtOnce` when it has committed.
- * @throws DomainError not_found, in_use (naming places)
+ * Does the same as `removeMedia` in the caller's transaction, which then holds the locks of the file's and the club's row. After the
+ * commit the caller calls `eraseAtOnce`. @throws DomainError not_found, in_use (with the names of records)
  */
 export async function removeMediaIn(
   tx: Transaction,
@@ -61,48 +63,49 @@ export async function removeMediaIn(
   now: Date,
   { force = false }: RemovalOptions,
 ): Promise<void> {
-  // Not against foreign keys to it: whoever brings the agents' index in step writes such a one while it holds the club. Uses share the row.
-  const held = await tx.rows(sql`SELECT 1 FROM media
+  // NO KEY does not block inserts of foreign keys to the file: `syncSources` inserts such rows while it holds the club. Uses take a
+  // shared lock of the row.
+  const lockedFiles = await tx.rows(sql`SELECT 1 FROM media
     WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`);
-  if (held.length === 0) throw notFound('file');
+  if (lockedFiles.length === 0) throw notFound('file');
   await endUses(tx, mediaUses, mediaId, force);
   await tx.run(sql`DELETE FROM media_favorites WHERE media_id = ${mediaId}`);
   await removeOne(tx, mediaId, now);
   await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
 }
 
-/** Erases what was removed, where the bucket answers; upkeep erases the rest. */
-export async function eraseAtOnce(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
+/** Erases a removed file immediately. If the bucket does not answer, maintenance erases the file later. */
+export async function eraseImmediately(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   await eraseFile(deps, mediaId, now).catch(() => undefined);
 }
 
-/** Marks the row as removed, and the file as due. The caller holds the row, and calls `eraseAtOnce` when it has committed. */
+/** Marks the row as removed, and the file as due. The caller holds the row's lock, and calls `eraseAtOnce` after the commit. */
 export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promise<void> {
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId}`);
 }
 
 /**
- * What is used by nobody goes some days later: an image that no question shows, a file that is in no attempt or in no post.
- * @returns when it goes, unless it is used by then; null for the library
+ * An unused file is removed after some days: an image that no question shows, or a file that belongs to no attempt or post. @returns the
+ * time of the removal, unless the file is used by then; null for the library and avatars
  */
 export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
   const { unusedImageMs, unsentFileMs } = mediaRules;
-  const keptMs = {
+  const unusedMs = {
     library: null,
     agent_image: unusedImageMs,
     assignment: unsentFileMs,
     post: unsentFileMs,
-    avatar: null, // it is shown as soon as it is ready
+    avatar: null, // an avatar is used as soon as it is ready
   }[purpose];
-  return keptMs === null ? null : new Date(now.getTime() + keptMs);
+  return unusedMs === null ? null : new Date(now.getTime() + unusedMs);
 }
 
-/** The student's row is held by the caller. Upkeep erases the files. */
+/** Removes all files of a student. The caller holds the lock of the student's row. Maintenance erases the files. */
 export async function purgeStudentFromMedia(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE owner_id = ${studentId} AND removed_at IS NULL`);
 }
 
-/** Files of students that nothing shows any more, for good. @param which selects their ids. Upkeep erases the files. */
+/** Removes files of students permanently. Maintenance erases them from the bucket. @param which selects the ids of the files */
 export async function removeFiles(tx: Transaction, which: Sql, now: Date): Promise<void> {
   await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id IN (${which}) AND removed_at IS NULL`);
 }
@@ -110,20 +113,20 @@ export async function removeFiles(tx: Transaction, which: Sql, now: Date): Promi
 const unfinished = sql`status IN ('uploading', 'processing')`;
 
 export interface ErasureCounts {
-  /** Files that the bucket was asked to erase, and has. */
+  /** Files that the bucket has erased. */
   erased: number;
-  /** Files that it has not; they come again some minutes later. */
+  /** Files that the bucket has not erased. They are due again some minutes later. */
   refused: number;
 }
 
 /**
- * Erases what is due, a round of it. Repetition and company do no harm: what is gone already is erased again.
- * @returns what it did, and whether there may be more to do at once
+ * Erases one round of due files. Repeated and parallel rounds are harmless, because an erased file can be erased again. @returns the
+ * counts, and whether another round may be due immediately
  */
 export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCounts & { more: boolean }> {
   const { db } = deps;
   const due = await db.rows<{ id: Id }>(
-    sql`SELECT id FROM media WHERE erases_at <= ${now} ORDER BY erases_at LIMIT ${erasedARound}`,
+    sql`SELECT id FROM media WHERE erases_at <= ${now} ORDER BY erases_at LIMIT ${filesPerRound}`,
   );
   const ends = performance.now() + roundMs;
   const counts = { erased: 0, refused: 0 };
@@ -133,25 +136,25 @@ export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCount
       await eraseFile(deps, id, now);
       counts.erased += 1;
     } catch {
-      const again = new Date(now.getTime() + againMs);
+      const again = new Date(now.getTime() + retryMs);
       await db.run(sql`UPDATE media SET erases_at = ${again} WHERE id = ${id} AND erases_at <= ${now}`);
       counts.refused += 1;
     }
   }
-  return { ...counts, more: due.length === erasedARound };
+  return { ...counts, more: due.length === filesPerRound };
 }
 
 /**
- * Has the bucket erase the file of a row that is due: one that failed, was removed, or whose upload nobody completed in time,
- * which has failed then; or an image that no question has shown in time, or a file that nobody has sent, which is removed then. A
- * completion, a question or a submission that comes at the same moment finds it so, or was first. The club's storage counts the file
- * until the bucket has erased it (MED-20), and holds its bytes until its address has ended (MED-21).
- * @throws whatever the store throws; the row is due as before then
+ * Erases the file of a due row in the bucket. A row is due if its file failed or was removed. It is also due if its upload was not
+ * completed in time; then the upload fails here. An image that no question shows in time, or a file that was not sent in time, is removed
+ * here. A completion, a question or a submission at the same time either comes first or sees the removed file. The club's storage counts
+ * the file until the bucket has erased it (MED-20), and its reserved bytes until the address expires (MED-21). @throws any error of the
+ * store; then the row stays due
  */
 export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   const { db, storage } = deps;
   await settleAtDeadline(deps, mediaId, now);
-  // Of what is ready and stands, what is unused is ever due.
+  // A ready file that is not removed can only be due because it is unused.
   await db.run(
     sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
   );
@@ -162,12 +165,13 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
       WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
   for (const { key } of due) {
     await storage.remove(key);
-    await storage.removeUnder(`${key}.`); // its renditions, and what of an upload was smaller than a part
+    await storage.removeUnder(`${key}.`); // the renditions, and the rest of an upload that is smaller than a part
     await db.manager.delete(MediaUpload, { id: mediaId });
   }
   const { lateMs, arrivalMs } = mediaRules;
   const lastArrival = sql`upload_expires_at + ${arrivalMs} * interval '1 millisecond'`;
-  // 5, 10, 20, 40 … minutes after the end of the address: what began in time and ends so much later is gone before as long again.
+  // 5, 10, 20, 40 … minutes after the address expires. An upload that started in time and ends late is erased before the double time
+  // has passed.
   const sinceItsEnd = sql`greatest(2 * (${now}::timestamptz - upload_expires_at), ${lateMs} * interval '1 millisecond')`;
   const again = sql`least(${lastArrival}, upload_expires_at + ${sinceItsEnd})`;
   const isAddressGood = sql`upload_expires_at + ${lateMs} * interval '1 millisecond' > ${now}`;
@@ -180,8 +184,8 @@ export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promis
 }
 
 /**
- * A resumable upload whose parts are all there has arrived, although nobody has said so: its client, and the process that got the last
- * part, may have died (MED-26).
+ * Settles a resumable upload if all its parts have arrived but no call has completed it. The client and the process that received the
+ * last part may have died (MED-26).
  */
 async function settleAtDeadline(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
   const due = await deps.db.one<ArrivingFile>(sql`

@@ -1,22 +1,23 @@
-/** Objects that no file has any more: what a file has moved away from, and copies that came to nothing (MED-27). */
+/** Objects in the bucket that belong to no file any more: the old objects of moved files, and unused copies (MED-27). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ErasureCounts } from './erasure.ts';
-import { mediaRules, renditionsPrefix } from '../media.policy.ts';
+import { mediaRules } from '../media.policy.ts';
+import { renditionsPrefix } from '../processing.policy.ts';
 import type { MediaDeps } from '../media.ts';
 
 export interface Leftover {
   clubId: Id;
   key: string;
-  /** When it goes, with the renditions beside it. */
+  /** The time at which the object and its renditions are erased. */
   erasesAt: Date;
-  /** Until when the address of an upload was good that leads there; absent: there was none. */
+  /** The end of the signed upload address of this object; absent without such an address. */
   uploadExpiresAt?: Date | null;
 }
 
-/** In the transaction after which no file has the object. */
-export async function leaveBehind(
+/** Records an object for a later erasure, in the transaction that ends the file's reference to it. */
+export async function recordLeftover(
   tx: Transaction,
   { clubId, key, erasesAt, uploadExpiresAt = null }: Leftover,
 ): Promise<void> {
@@ -26,19 +27,19 @@ export async function leaveBehind(
     VALUES (${key}, ${clubId}, ${erasesAt}, ${arrivesUntil}) ON CONFLICT (object_key) DO NOTHING`);
 }
 
-/** Of a round, and how long it goes on beginning with the next one. */
-const erasedARound = 100;
+/** The limits of a round: the number of objects, and the time after which it starts no further object. */
+const objectsPerRound = 100;
 const roundMs = 10_000;
-/** After the store has not answered. */
-const againMs = 5 * 60_000;
+/** The wait after the store did not answer. */
+const retryMs = 5 * 60_000;
 
-/** Erases what is due, a round of it. Repetition and company do no harm: what is gone already is erased again. */
+/** Erases one round of due objects. Repeated and parallel rounds are harmless, because an erased object can be erased again. */
 export async function eraseLeftovers(
   { db, storage }: MediaDeps,
   now: Date,
 ): Promise<ErasureCounts & { more: boolean }> {
   const due = await db.rows<{ key: string }>(sql`
-    SELECT object_key AS key FROM leftover_objects WHERE erases_at <= ${now} ORDER BY erases_at LIMIT ${erasedARound}`);
+    SELECT object_key AS key FROM leftover_objects WHERE erases_at <= ${now} ORDER BY erases_at LIMIT ${objectsPerRound}`);
   const ends = performance.now() + roundMs;
   const counts = { erased: 0, refused: 0 };
   for (const { key } of due) {
@@ -51,12 +52,12 @@ export async function eraseLeftovers(
       await db.run(sql`DELETE FROM leftover_objects WHERE object_key = ${key} AND erases_at <= ${now}`);
       counts.erased += 1;
     } catch {
-      const again = new Date(now.getTime() + againMs);
+      const again = new Date(now.getTime() + retryMs);
       await db.run(
         sql`UPDATE leftover_objects SET erases_at = ${again} WHERE object_key = ${key} AND erases_at <= ${now}`,
       );
       counts.refused += 1;
     }
   }
-  return { ...counts, more: due.length === erasedARound };
+  return { ...counts, more: due.length === objectsPerRound };
 }

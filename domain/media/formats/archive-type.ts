@@ -1,6 +1,6 @@
 /**
- * What a ZIP archive is: a document of an office, a book, or an archive; its directory, which stands at its end, says so. Where
- * the main part of a document has an unusual name, the two parts that name it are unpacked.
+ * Detects the type of a ZIP archive: an office document, an e-book or a plain archive. The directory at the end of the archive shows the
+ * type. If the main part of a document has an unusual name, the two parts that name it are unpacked.
  */
 import { Readable } from 'node:stream';
 import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry, type ZipFile } from 'yauzl';
@@ -9,19 +9,22 @@ import type { ArchiveType } from '../media.policy.ts';
 import { contentTypesPart, mainPartOf, packageRelations } from '../../../platform/core/office-parts.ts';
 
 const office = 'application/vnd.openxmlformats-officedocument';
-/** Of Office Open XML: the usual names of main parts. Names are the same in any case. */
+/** The usual names of main parts in Office Open XML. Upper and lower case are equal. */
 const mainParts: ReadonlyMap<string, ArchiveType> = new Map([
   ['word/document.xml', `${office}.wordprocessingml.document`],
   ['ppt/presentation.xml', `${office}.presentationml.presentation`],
   ['xl/workbook.xml', `${office}.spreadsheetml.sheet`],
 ]);
-/** Documents, and neither templates nor those with macros. */
+/** The content types of documents, without templates and documents with macros. */
 const mainContents: ReadonlyMap<string, ArchiveType> = new Map(
   [...mainParts.values()].map((type) => [`${type}.main+xml`, type]),
 );
-/** The parts that name the main part have some kilobytes, and 200 for each thousand parts: longer ones are not unpacked. */
+/**
+ * The longest part that is unpacked. The parts that name the main part have some kilobytes, and about 200 kilobytes for each thousand
+ * parts.
+ */
 const maxNamingBytes = 1_024 * 1_024;
-/** OpenDocument and EPUB say what they are in their first entry, which is stored as it is and has this name. */
+/** The name of the first entry in OpenDocument and EPUB. The entry is not compressed and contains the type. */
 const mimeEntry = 'mimetype';
 const statedTypes: readonly ArchiveType[] = [
   'application/vnd.oasis.opendocument.text',
@@ -30,22 +33,21 @@ const statedTypes: readonly ArchiveType[] = [
   'application/epub+zip',
 ];
 const zipMark = Buffer.from('PK\u0003\u0004', 'latin1');
-/** Where the name of the first entry begins. */
+/** The offset of the first entry's name. */
 const firstName = 30;
-/** Documents have some hundreds of parts: an archive whose directory names more is none that may be uploaded. */
+/** The limit of entries. Documents have some hundreds of parts, and an archive with more entries than this is refused. */
 const maxEntries = 4_096;
-/** A directory that takes more reads is looked at no further. */
+/** The limit of reads for one directory. */
 const maxReads = 64;
-/** Read of the archive at a time. */
+/** The bytes of one read. */
 const windowBytes = 128 * 1_024;
 
 /** @returns the bytes from `offset` on, at most `length` of them */
 export type Read = (offset: number, length: number) => Promise<Buffer>;
 
 /**
- * Unpacks two parts at most, of a megabyte each.
- * @param head the first bytes
- * @returns undefined for what is no archive that can be read, and for one of more than 4,096 entries
+ * Detects the type of an archive. It unpacks at most two parts of a megabyte each. @param head the first bytes @returns undefined for a
+ * file that is not a readable archive, or for an archive with more than 4,096 entries
  * @throws whatever `read` throws
  */
 export async function archiveTypeOf(read: Read, sizeBytes: number, head: Buffer): Promise<ArchiveType | undefined> {
@@ -58,7 +60,7 @@ export async function archiveTypeOf(read: Read, sizeBytes: number, head: Buffer)
   } catch (error) {
     if (archive.failure) throw archive.failure;
     if (!(error instanceof Error)) throw error;
-    return undefined; // no archive that can be read
+    return undefined; // not a readable archive
   }
 }
 
@@ -67,7 +69,7 @@ function statedType(head: Buffer): ArchiveType | undefined {
   return statedTypes.find((type) => says(mimeEntry + type));
 }
 
-/** @returns undefined for any other archive, whose directory was read to its end */
+/** @returns undefined for another archive, after its whole directory was read */
 async function officeTypeOf(zip: ZipFile, failure: () => Error | undefined): Promise<ArchiveType | undefined> {
   const entries = new Map<string, Entry>();
   let type: ArchiveType | undefined;
@@ -80,16 +82,16 @@ async function officeTypeOf(zip: ZipFile, failure: () => Error | undefined): Pro
     type ??= mainParts.get(name);
     if (type && entryOf(contentTypesPart)) return type;
   }
-  // Every such document has it; other archives that hold one somewhere do not.
+  // Every such document has this part. An archive that only contains a document does not.
   if (!entryOf(contentTypesPart)) return undefined;
-  const textOf = async (name: string) => unpacked(zip, entryOf(name), failure);
+  const textOf = async (name: string) => unpack(zip, entryOf(name), failure);
   const parts = { relations: await textOf(packageRelations), contentTypes: await textOf(contentTypesPart) };
   const main = mainPartOf(parts, (name) => entryOf(name) !== undefined);
   return mainContents.get(main?.contentType ?? '');
 }
 
-/** @returns undefined for a part that is not there, too long, or cannot be unpacked @throws whatever the store threw */
-async function unpacked(
+/** @returns undefined for a part that is missing, too long or damaged @throws the error of the store */
+async function unpack(
   zip: ZipFile,
   entry: Entry | undefined,
   failure: () => Error | undefined,
@@ -97,7 +99,7 @@ async function unpacked(
   if (!entry || Math.max(entry.compressedSize, entry.uncompressedSize) > maxNamingBytes) return undefined;
   const parts: Buffer[] = [];
   try {
-    // It breaks off where more is unpacked than the entry says.
+    // The stream fails if the part is longer than its entry says.
     for await (const part of await zip.openReadStreamPromise(entry)) parts.push(part as Buffer);
   } catch (error) {
     if (failure()) throw error;
@@ -106,9 +108,9 @@ async function unpacked(
   return decodeXml(Buffer.concat(parts));
 }
 
-/** The archive's bytes as yauzl asks for them: some at a time, one after the other, so that few requests are made. */
+/** Gives yauzl the bytes of the archive. It reads larger pieces one after another, so that few requests are made. */
 class ArchiveInStore extends RandomAccessReader {
-  /** What the store threw, where it was not the archive that could not be read. */
+  /** The error of the store; undefined if the archive itself was not readable. */
   failure: Error | undefined;
   readonly #read: Read;
   #window: { start: number; bytes: Buffer } = { start: 0, bytes: Buffer.alloc(0) };

@@ -1,28 +1,28 @@
-/** How a photo must be turned to stand upright, as its Exif says. Cameras store the pixels as their sensor lies. */
+/** The orientation of a photo, from its Exif. Cameras store the pixels in the orientation of their sensor. */
 
-/** Readers accept the mark of JPEG also where the format needs none. */
+/** The mark that starts the Exif of a JPEG. Readers also accept it in formats that do not require it. */
 const mark = 'Exif\0\0';
 const orientationTag = 0x0112;
 const shortType = 3;
 const entryBytes = 12;
 
 /**
- * @param exif the content of the segment or chunk: TIFF, with or without the mark before it
- * @returns whether people see its width as the height: orientation 5 to 8; false also for what cannot be read
+ * @param exif the content of the segment or chunk: TIFF data, with or without the mark before it @returns whether width and height must
+ * be exchanged (orientation 5 to 8); false if the data cannot be read
  */
-export function liesOnItsSide(exif: Buffer): boolean {
+export function isRotated(exif: Buffer): boolean {
   try {
     const orientation = orientationOf(
       exif.toString('latin1', 0, mark.length) === mark ? exif.subarray(mark.length) : exif,
     );
     return orientation >= 5 && orientation <= 8;
   } catch (error) {
-    if (error instanceof RangeError) return false; // it points beyond its end
+    if (error instanceof RangeError) return false; // an offset is beyond the end of the data
     throw error;
   }
 }
 
-/** @returns of the first directory; 1 where it says none @throws RangeError */
+/** @returns the orientation in the first directory; 1 if it has none @throws RangeError */
 function orientationOf(tiff: Buffer): number {
   const order = tiff.toString('latin1', 0, 4);
   if (order !== 'II*\0' && order !== 'MM\0*') return 1;

@@ -1,10 +1,9 @@
-/** What a file is, by what is in it: the type that was announced only tells texts apart, whose contents do not. */
+/** Detects the type of a file by its content. The announced type only distinguishes texts, because their content cannot. */
 import type { MediaKind, MediaPurpose } from '../../../entities/media/values.ts';
 import { archiveTypeOf, type Read } from './archive-type.ts';
 import { imageTypeOf, measureImage } from './image.ts';
 import {
   isImageType,
-  isKeptAsPicture,
   isTextType,
   kindOf,
   mediaRules,
@@ -13,32 +12,33 @@ import {
   type ImageType,
   type MediaError,
 } from '../media.policy.ts';
+import { isKeptAsPicture } from '../processing.policy.ts';
 import { playedFileOf, type PlayedFile } from './played-file.ts';
 import { beginsAsSvg } from './svg-root.ts';
 import { isText, isTextInOtherUnits } from './text-content.ts';
 
-/** Of a document, this much is read at either end; of images all, for they are small. */
+/** The bytes that are read at each end of a document. Images are small, so they are read whole. */
 const pieceBytes = 64 * 1_024;
-/** PDFs begin within these: readers pass over what stands before. */
+/** A PDF starts within this many bytes. PDF readers skip the bytes before the start. */
 const pdfHeadBytes = 1_024;
 
-/** What a file is that may be delivered. */
-export interface FoundFile {
+/** The properties of an accepted file. */
+export interface IdentifiedFile {
   sizeBytes: number;
   mime: ContentType;
   kind: MediaKind;
-  /** In pixels, of images and videos. */
+  /** In pixels; for images and videos. */
   width?: number;
   height?: number;
-  /** Of audio and video. */
+  /** For audio and video. */
   durationMs?: number;
-  /** Of a video: whether its container says that it is HDR, or has more colours than BT.709. */
+  /** For videos: whether the container says that the video is HDR or has more colours than BT.709. */
   hasWideColors?: boolean;
 }
 
-export type Finding = FoundFile | { sizeBytes: number; error: MediaError };
+export type Finding = IdentifiedFile | { sizeBytes: number; error: MediaError };
 
-/** What is known of a file before anything of it is read. */
+/** The facts about a file before its content is read. */
 export interface ArrivedFile {
   sizeBytes: number;
   purpose: MediaPurpose;
@@ -46,8 +46,8 @@ export interface ArrivedFile {
   announced: string;
 }
 
-/** @param read never asked for what is beyond the end @throws whatever `read` throws */
-export async function lookInto(read: Read, { sizeBytes, purpose, announced }: ArrivedFile): Promise<Finding> {
+/** @param read is never called for bytes after the end of the file @throws any error of `read` */
+export async function identifyContent(read: Read, { sizeBytes, purpose, announced }: ArrivedFile): Promise<Finding> {
   if (sizeBytes === 0) return { sizeBytes, error: 'content_not_allowed' };
   const readInside: Read = (offset, length) => read(offset, Math.min(length, sizeBytes - offset));
   const type = await typeOf(readInside, sizeBytes, announced);
@@ -56,14 +56,14 @@ export async function lookInto(read: Read, { sizeBytes, purpose, announced }: Ar
   if (purpose === 'post' && !isImageType(mime) && mime !== 'application/pdf')
     return { sizeBytes, error: 'content_not_allowed' };
   if (isKeptAsPicture(purpose) && !isImageType(mime)) return { sizeBytes, error: 'content_not_allowed' };
-  // Videos are asked for by name: the plan must host them, and they may be larger.
+  // A video must be announced as a video, because the plan must include hosting, and the size limit is higher.
   if (kindOf(mime) === 'video' && kindOf(announced) !== 'video') return { sizeBytes, error: 'content_not_allowed' };
   if (sizeBytes > maxBytes(purpose, mime)) return { sizeBytes, error: 'too_large' };
-  const found = { sizeBytes, mime, kind: kindOf(mime) };
-  if (played) return { ...found, ...played };
-  if (!isImageType(mime)) return found;
+  const file = { sizeBytes, mime, kind: kindOf(mime) };
+  if (played) return { ...file, ...played };
+  if (!isImageType(mime)) return file;
   const measured = await imageOf(readInside, sizeBytes, mime, purpose === 'agent_image');
-  return 'error' in measured ? { sizeBytes, ...measured } : { ...found, ...measured };
+  return 'error' in measured ? { sizeBytes, ...measured } : { ...file, ...measured };
 }
 
 type TypeOfContent = { is: ContentType; played?: Omit<PlayedFile, 'mime'> } | { error: MediaError };
@@ -74,12 +74,12 @@ async function typeOf(read: Read, sizeBytes: number, announced: string): Promise
   if (image) return { is: image };
   if (isAvif(head)) return { is: 'image/avif' };
   const begins = head.subarray(0, pdfHeadBytes).indexOf('%PDF-');
-  // A text may be about it.
+  // A text may contain the mark of a PDF after its start.
   if (begins === 0 || (begins > 0 && !isTextType(announced))) return { is: 'application/pdf' };
   const kind = kindOf(announced);
-  // The directory of an archive can be long: it is not read of what was announced as an image, audio or video.
+  // The directory of an archive can be long, so it is not read if an image, audio or video was announced.
   const archive = kind === 'document' ? await archiveTypeOf(read, sizeBytes, head) : undefined;
-  // Any archive is one; whether it is more, its announced type cannot say.
+  // The content decides about documents. A plain archive is accepted only if it was announced as one.
   if (archive && (archive !== 'application/zip' || announced === archive)) return { is: archive };
   const played = kind === 'audio' || kind === 'video' ? await playedFileOf(read, sizeBytes) : undefined;
   if (played) {
@@ -99,7 +99,7 @@ function isAvif(head: Buffer): boolean {
 
 async function isTextByItsEnds(read: Read, sizeBytes: number, head: Buffer): Promise<boolean> {
   if (sizeBytes <= 2 * pieceBytes) return isText(await read(0, sizeBytes));
-  const tailBytes = pieceBytes - (sizeBytes % 2); // what has units of two bytes is not cut inside of one
+  const tailBytes = pieceBytes - (sizeBytes % 2); // a unit of two bytes is not cut into two
   return isText(head, await read(sizeBytes - tailBytes, tailBytes));
 }
 

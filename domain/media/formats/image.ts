@@ -1,42 +1,42 @@
 /**
- * Whether an image is whole, how large it is, and whether it moves. It is walked through, not decoded: each byte is looked at once
- * at most, and the parts of a file are bounded.
+ * Checks that an image is complete, and reads its size and whether it is animated. The image is parsed, not decoded: each byte is read at
+ * most once, and the number of parts is limited.
  */
 import { crc32 } from 'node:zlib';
-import { liesOnItsSide } from './exif.ts';
+import { isRotated } from './exif.ts';
 import type { ImageType } from '../media.policy.ts';
 
-export interface Measured {
-  /** In pixels, at least 1, as people see it: a photo that lies on its side is turned upright. */
+export interface ImageProperties {
+  /** In pixels, at least 1, after the rotation that the Exif requires. */
   width: number;
   height: number;
-  /** Whether it has more than one picture. */
+  /** Whether the image has more than one frame. */
   isAnimated: boolean;
 }
 
-/** An image as it is stored. */
-interface Walked extends Measured {
-  /** Its Exif; absent where it has none. */
+/** The stored properties of an image, before the rotation. */
+interface ParsedImage extends ImageProperties {
+  /** The Exif data; absent if the image has none. */
   exif?: Buffer | undefined;
 }
 
-/** Chunks, segments or blocks of an image: a picture has some thousands at most. */
+/** The limit of chunks, segments or blocks in an image. A usual image has at most some thousands. */
 const maxParts = 16_384;
 
-/** @returns undefined for an image that ends too early, is damaged, has too many parts, or has no size */
-export function measureImage(type: ImageType, bytes: Buffer): Measured | undefined {
+/** @returns undefined for an image that ends too early, is damaged, has too many parts or has no size */
+export function measureImage(type: ImageType, bytes: Buffer): ImageProperties | undefined {
   try {
-    const { width, height, isAnimated, exif } = walks[type](bytes);
+    const { width, height, isAnimated, exif } = parsers[type](bytes);
     if (width < 1 || height < 1) return undefined;
-    return exif && liesOnItsSide(exif) ? { width: height, height: width, isAnimated } : { width, height, isAnimated };
+    return exif && isRotated(exif) ? { width: height, height: width, isAnimated } : { width, height, isAnimated };
   } catch (error) {
-    // A reader throws RangeError where it asks for bytes beyond the end.
+    // A read beyond the end throws RangeError.
     if (error instanceof BrokenImage || error instanceof RangeError) return undefined;
     throw error;
   }
 }
 
-/** @returns the type that the first bytes say; undefined for no image that may be uploaded */
+/** @returns the type from the first bytes; undefined if it is not an accepted image */
 export function imageTypeOf(head: Buffer): ImageType | undefined {
   const begins = (text: string, at = 0) => head.toString('latin1', at, at + text.length) === text;
   if (begins('\u0089PNG\r\n\u001a\n')) return 'image/png';
@@ -48,7 +48,7 @@ export function imageTypeOf(head: Buffer): ImageType | undefined {
 
 class BrokenImage extends Error {}
 
-/** Counts the parts of one image. @throws BrokenImage beyond the bound */
+/** Counts the parts of one image. @throws BrokenImage above the limit */
 function partCounter(): () => void {
   let parts = 0;
   return () => {
@@ -56,16 +56,16 @@ function partCounter(): () => void {
   };
 }
 
-/** From the first byte to the mark of the end. @throws BrokenImage, RangeError */
-const walks: Readonly<Record<ImageType, (bytes: Buffer) => Walked>> = {
-  'image/png': walkPng,
-  'image/jpeg': walkJpeg,
-  'image/gif': walkGif,
-  'image/webp': walkWebp,
+/** The parsers by type. Each one reads from the first byte to the end mark. @throws BrokenImage, RangeError */
+const parsers: Readonly<Record<ImageType, (bytes: Buffer) => ParsedImage>> = {
+  'image/png': parsePng,
+  'image/jpeg': parseJpeg,
+  'image/gif': parseGif,
+  'image/webp': parseWebp,
 };
 
-/** Chunks of length, name, data and checksum. The first is IHDR, with the size; the last is IEND. */
-function walkPng(bytes: Buffer): Walked {
+/** Parses chunks of length, name, data and checksum. The first chunk is IHDR, with the size; the last is IEND. */
+function parsePng(bytes: Buffer): ParsedImage {
   if (bytes.readUInt32BE(8) !== 13 || bytes.toString('latin1', 12, 16) !== 'IHDR') throw new BrokenImage();
   const [width, height] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
   const countPart = partCounter();
@@ -87,14 +87,14 @@ function walkPng(bytes: Buffer): Walked {
 }
 
 /**
- * Marks of a JPEG: the end, the start of a scan, the segment of Exif, and the frames, which have the size (of these 16 three are
- * something else).
+ * The marks of a JPEG: the end, the start of a scan, and the segment of Exif. The marks of frames, which have the size, are the 16 from
+ * 0xC0 except three.
  */
 const [endOfImage, startOfScan, exifSegment] = [0xd9, 0xda, 0xe1];
 const isFrame = (mark: number) => mark >= 0xc0 && mark <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(mark);
 
-/** Segments, and after each start of a scan its data, in which a mark is an FF that no 00 follows; the last is EOI. */
-function walkJpeg(bytes: Buffer): Walked {
+/** Parses segments, and after each start of a scan its data. In the data a mark is an FF without a following 00. The last mark is EOI. */
+function parseJpeg(bytes: Buffer): ParsedImage {
   const countPart = partCounter();
   let size: { width: number; height: number } | undefined;
   let hasScan = false;
@@ -103,15 +103,15 @@ function walkJpeg(bytes: Buffer): Walked {
     if (bytes.readUInt8(at) !== 0xff) throw new BrokenImage();
     const mark = bytes.readUInt8(at + 1);
     if (mark === 0xff) {
-      at += 1; // marks may be preceded by any number of them
+      at += 1; // any number of FF bytes may precede a mark
       continue;
     }
     if (mark === endOfImage) break;
     countPart();
-    // A thumbnail has its frame inside a segment, which is passed over as a whole.
+    // The frame of a thumbnail is inside a segment, which is skipped as a whole.
     if (isFrame(mark)) size ??= { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
     const next = at + 2 + bytes.readUInt16BE(at + 2);
-    // XMP stands in segments of the same mark.
+    // Segments with the same mark may also contain XMP.
     if (mark === exifSegment && bytes.toString('latin1', at + 4, at + 8) === 'Exif')
       exif ??= bytes.subarray(at + 4, next);
     hasScan ||= mark === startOfScan;
@@ -121,7 +121,7 @@ function walkJpeg(bytes: Buffer): Walked {
   return { ...size, isAnimated: false, exif };
 }
 
-/** @returns where the next mark stands that is not of the scan itself */
+/** @returns the offset of the next mark that does not belong to the scan */
 function endOfScan(bytes: Buffer, start: number): number {
   for (let at = start; at + 1 < bytes.length; at++) {
     if (bytes[at] !== 0xff) continue;
@@ -132,8 +132,8 @@ function endOfScan(bytes: Buffer, start: number): number {
   throw new BrokenImage();
 }
 
-/** The size of the screen; then pictures and extensions, each with its sub-blocks, up to the trailer. */
-function walkGif(bytes: Buffer): Walked {
+/** Parses the size of the screen, then the pictures and extensions with their sub-blocks, up to the trailer. */
+function parseGif(bytes: Buffer): ParsedImage {
   const [picture, extension, trailer] = [0x2c, 0x21, 0x3b];
   const tableBytes = (flags: number) => (flags & 0x80 ? 3 << ((flags & 0x07) + 1) : 0);
   const [width, height] = [bytes.readUInt16LE(6), bytes.readUInt16LE(8)];
@@ -156,8 +156,8 @@ function walkGif(bytes: Buffer): Walked {
   return { width, height, isAnimated: pictures > 1 };
 }
 
-/** Chunks of name, length and data, padded to an even length, inside a container that states its length. */
-function walkWebp(bytes: Buffer): Walked {
+/** Parses chunks of name, length and data, padded to an even length, in a container that states its length. */
+function parseWebp(bytes: Buffer): ParsedImage {
   const end = 8 + bytes.readUInt32LE(4);
   if (end > bytes.length) throw new BrokenImage();
   const countPart = partCounter();
@@ -169,7 +169,7 @@ function walkWebp(bytes: Buffer): Walked {
     const name = bytes.toString('latin1', at, at + 4);
     const next = at + 8 + bytes.readUInt32LE(at + 4);
     if (next > end) throw new BrokenImage();
-    // The canvas of an extended file comes first; of a simple one the only picture has the size.
+    // In an extended file the first chunk has the size; in a simple file its only picture has it.
     size ??= webpSizes.get(name)?.(bytes, at + 8);
     hasPicture ||= name === 'VP8 ' || name === 'VP8L' || name === 'ANMF';
     isAnimated ||= name === 'ANIM' || name === 'ANMF';
@@ -180,7 +180,7 @@ function walkWebp(bytes: Buffer): Walked {
   return { ...size, isAnimated, exif };
 }
 
-/** Where each chunk has the size. @throws BrokenImage, RangeError */
+/** The readers of the size, by the name of the chunk. @throws BrokenImage, RangeError */
 const webpSizes: ReadonlyMap<string, (bytes: Buffer, at: number) => { width: number; height: number }> = new Map([
   [
     'VP8X',

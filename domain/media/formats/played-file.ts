@@ -1,4 +1,4 @@
-/** Audio and video: in which format, how long, and how large. Their streams are not decoded. */
+/** Reads the format, duration and size of audio and video, without decoding their streams. */
 import {
   ADTS,
   CustomSource,
@@ -20,14 +20,14 @@ import type { PlayedType } from '../media.policy.ts';
 export interface PlayedFile {
   mime: PlayedType;
   durationMs: number;
-  /** In pixels, as it is shown; of video. */
+  /** In pixels, as a player shows the video; for videos. */
   width?: number;
   height?: number;
-  /** Whether its container says that it is HDR, or has more colours than BT.709; of video. */
+  /** For videos: whether the container says that the video is HDR or has more colours than BT.709. */
   hasWideColors?: boolean;
 }
 
-/** By format, with a moving picture and without; undefined: such a file may not be uploaded. No playlist is among them. */
+/** The types by container format, with and without video; undefined if such a file is refused. Playlists are not in the list. */
 const types: readonly { format: InputFormat; video: PlayedType | undefined; audio: PlayedType | undefined }[] = [
   { format: MP4, video: 'video/mp4', audio: 'audio/mp4' },
   { format: QTFF, video: 'video/quicktime', audio: 'audio/mp4' },
@@ -45,8 +45,7 @@ const cacheBytes = 8 * 1_024 * 1_024;
 const longestMs = 10 * 86_400_000;
 
 /**
- * @returns undefined for what is none, is damaged where the formats say what is in it, or has nothing to play
- * @throws whatever `read` throws
+ * @returns undefined for another file, a file with damaged metadata, or a file without streams @throws any error of `read`
  */
 export async function playedFileOf(read: Read, sizeBytes: number): Promise<PlayedFile | undefined> {
   let failure: unknown;
@@ -65,7 +64,7 @@ export async function playedFileOf(read: Read, sizeBytes: number): Promise<Playe
     handleUnhandledError() {},
   });
   try {
-    return await measured(new Input({ formats: types.map(({ format }) => format), source }));
+    return await measure(new Input({ formats: types.map(({ format }) => format), source }));
   } catch (error) {
     if (failure !== undefined) throw failure;
     if (!(error instanceof Error)) throw error;
@@ -73,12 +72,12 @@ export async function playedFileOf(read: Read, sizeBytes: number): Promise<Playe
   }
 }
 
-async function measured(input: Input): Promise<PlayedFile | undefined> {
+async function measure(input: Input): Promise<PlayedFile | undefined> {
   if (!(await input.canRead())) return undefined;
   const format = await input.getFormat();
   const [picture, sound] = [await input.getPrimaryVideoTrack(), await input.getPrimaryAudioTrack()];
-  const known = types.find((one) => one.format === format);
-  const mime = picture ? known?.video : sound ? known?.audio : undefined;
+  const typesOfFormat = types.find((entry) => entry.format === format);
+  const mime = picture ? typesOfFormat?.video : sound ? typesOfFormat?.audio : undefined;
   if (mime === undefined) return undefined;
   const seconds = (await input.getDurationFromMetadata()) ?? (await input.computeDuration());
   const durationMs = Math.round(seconds * 1_000);

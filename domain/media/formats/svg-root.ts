@@ -1,14 +1,14 @@
-/** Whether a text is a drawing in SVG, by what stands before its root. Each character is looked at a few times at most (MED-23). */
+/** Detects whether a text is an SVG drawing, by the text before its root element. Each character is read at most a few times (MED-23). */
 
 const byteOrderMark = '\xef\xbb\xbf';
 
 /**
  * @param head the first bytes of a file as Latin-1
- * @returns whether they are a declaration, comments and a document type, each if any, and then the root `svg`
+ * @returns whether the root element is `svg`, after an optional declaration, comments and document type
  */
 export function beginsAsSvg(head: string): boolean {
   let at = head.startsWith(byteOrderMark) ? byteOrderMark.length : 0;
-  /** Passes over what the pattern finds here. Each is tried once at a place. */
+  /** Skips a match of the pattern at the current position. Each pattern is tried once for each position. */
   const pass = (pattern: RegExp): void => {
     pattern.lastIndex = at;
     if (pattern.test(head)) at = pattern.lastIndex;
@@ -33,6 +33,6 @@ export function beginsAsSvg(head: string): boolean {
 
 const whiteSpace = /\s*/y;
 const declaration = /<\?xml[^>]*>/y;
-/** One with declarations of its own, in brackets, is none that may be uploaded. */
+/** A document type with its own declarations in brackets is refused. */
 const documentType = /<!DOCTYPE[^>[]*>/y;
 const root = /<svg[\s>]/y;

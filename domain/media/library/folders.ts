@@ -13,9 +13,9 @@ import type { DatabaseDeps } from '../../deps.ts';
 type Folder = RecordOf<'MediaFolder'>;
 
 export const folderRules = {
-  /** Of a club: a tree of them is read and held as a whole. */
+  /** The limit for a club, because the whole tree of folders is read and locked. */
   folders: 1_000,
-  /** A folder at the top is one deep. */
+  /** The limit of levels. A folder at the top is on level one. */
   depth: 10,
 } as const;
 
@@ -31,7 +31,7 @@ function presentFolder({ id, parentId, name, createdAt, updatedAt }: RowOf<typeo
   };
 }
 
-/** @returns a page of the club's folders, by name, whatever they lie in */
+/** @returns a page of the club's folders on all levels, by name */
 export async function listFolders(db: Queries, clubId: Id, page: PageRequest): Promise<Page<Folder>> {
   const { rows, total } = await listPage(db, page, {
     columns: folderColumns,
@@ -67,8 +67,7 @@ export async function createFolder(
 }
 
 /**
- * Renames or moves; what is absent stays.
- * @param input.parent_id `top` for no parent
+ * Renames or moves a folder. An absent field does not change. @param input.parent_id the new parent, or `top` for the top of the library
  * @throws DomainError not_found (the folder, or the parent), name_taken, folder_too_deep, folder_cycle, invalid_request
  */
 export async function updateFolder(
@@ -82,11 +81,11 @@ export async function updateFolder(
   return db.transaction(async (tx) => {
     const tree = await lockTree(tx, clubId);
     if (!tree.has(folderId)) throw notFound('folder');
-    const asked = input.parent_id?.toLowerCase();
-    const parentId = asked === undefined ? tree.get(folderId) : asked === 'top' ? null : asked;
+    const newParent = input.parent_id?.toLowerCase();
+    const parentId = newParent === undefined ? tree.get(folderId) : newParent === 'top' ? null : newParent;
     if (parentId === undefined || (parentId !== null && !tree.has(parentId))) throw notFound('folder');
     if (wayUp(tree, parentId).includes(folderId))
-      throw new DomainError('folder_cycle', 'A folder cannot be moved into itself, or into a folder that lies in it.');
+      throw new DomainError('folder_cycle', 'A folder cannot be moved into itself or into one of its subfolders.');
     if (depthOf(tree, parentId) + heightOf(tree, folderId) > folderRules.depth) throw tooDeep();
     await tx.manager
       .update(
@@ -100,28 +99,28 @@ export async function updateFolder(
 }
 
 /**
- * Deletes an empty folder. The keys of what lies in it refuse it otherwise, also what is moved into it at the same moment.
- * It takes no lock of the tree: a file that is moved out holds its folder and may wait for more.
+ * Deletes an empty folder. If the folder contains files or folders, their foreign keys prevent the deletion, also if a file is moved into
+ * it at the same time. It does not lock the tree, because a transaction that moves a file holds the folder and may wait for other locks.
  * @throws DomainError not_found, folder_not_empty
  */
 export async function deleteFolder({ db }: DatabaseDeps, clubId: Id, folderId: Id): Promise<void> {
   const deleted = await db
     .run(sql`DELETE FROM media_folders WHERE id = ${folderId} AND club_id = ${clubId}`)
     .catch((error: unknown) => {
-      const isHeld = sqlStateOf(error) === '23503'; // a foreign key
-      throw isHeld
-        ? new DomainError('folder_not_empty', 'The folder holds files or folders. Move them out first.')
+      const isNotEmpty = sqlStateOf(error) === '23503'; // a foreign key
+      throw isNotEmpty
+        ? new DomainError('folder_not_empty', 'The folder contains files or folders. Move them out first.')
         : error;
     });
   if (deleted === 0) throw notFound('folder');
 }
 
-/** A file is about to lie in it; the key of the file holds the folder from then on. @throws DomainError not_found */
+/** Locks a folder before a file is put into it. Afterwards the file's foreign key protects the folder. @throws DomainError not_found */
 export async function requireFolder(tx: Transaction, clubId: Id, folderId: Id): Promise<void> {
-  const held = await tx.rows(
+  const folders = await tx.rows(
     sql`SELECT 1 FROM media_folders WHERE id = ${folderId} AND club_id = ${clubId} FOR KEY SHARE`,
   );
-  if (held.length === 0) throw notFound('folder');
+  if (folders.length === 0) throw notFound('folder');
 }
 
 async function findFolder(tx: Transaction, clubId: Id, id: Id): Promise<Folder> {
@@ -132,12 +131,12 @@ async function findFolder(tx: Transaction, clubId: Id, id: Id): Promise<Folder> 
   return presentFolder(row);
 }
 
-/** By folder: its parent. */
+/** The parent of each folder, by the folder's id. */
 type Tree = ReadonlyMap<Id, Id | null>;
 
 /**
- * Reads the club's tree, which nobody else changes until the transaction ends but by deleting empty folders. The lock is the
- * tree's own: whoever moves a file holds a folder, and may then wait for the club's row.
+ * Reads and locks the club's tree of folders. Until the transaction ends, other transactions can only delete empty folders. It takes an
+ * advisory lock and not the club's row. A transaction that moves a file holds a folder and may wait for the club's row.
  */
 async function lockTree(tx: Transaction, clubId: Id): Promise<Tree> {
   await tx.run(sql`SELECT pg_advisory_xact_lock(hashtextextended('media folders ' || ${clubId}::text, 0))`);
@@ -147,36 +146,36 @@ async function lockTree(tx: Transaction, clubId: Id): Promise<Tree> {
   return new Map(rows.map(({ id, parentId }) => [id, parentId]));
 }
 
-/** @returns the folder and all that it lies in, upwards; nothing for the top */
+/** @returns the folder and its parents, from the bottom to the top; empty for the top of the library */
 function wayUp(tree: Tree, from: Id | null): Id[] {
-  const way: Id[] = [];
-  for (let at = from; at !== null && way.length <= tree.size; at = tree.get(at) ?? null) way.push(at);
-  return way;
+  const path: Id[] = [];
+  for (let at = from; at !== null && path.length <= tree.size; at = tree.get(at) ?? null) path.push(at);
+  return path;
 }
 
 const depthOf = (tree: Tree, folderId: Id | null) => wayUp(tree, folderId?.toLowerCase() ?? null).length;
 
-/** @returns how many folders lie in one another from this one down, itself among them */
+/** @returns the number of levels in the folder's subtree, the folder included */
 function heightOf(tree: Tree, folderId: Id): number {
   const own = depthOf(tree, folderId);
   const depths = [...tree.keys()].flatMap((id) => {
-    const way = wayUp(tree, id);
-    return way.includes(folderId) ? [way.length] : [];
+    const path = wayUp(tree, id);
+    return path.includes(folderId) ? [path.length] : [];
   });
   return Math.max(own, ...depths) - own + 1;
 }
 
-function nameOf(given: string): string {
-  const name = tidyName(given);
+function nameOf(input: string): string {
+  const name = tidyName(input);
   if (!hasVisible(name)) throw new DomainError('invalid_request', 'name must have a letter.');
   return name;
 }
 
-const tooDeep = () => new DomainError('folder_too_deep', `Folders lie at most ${folderRules.depth} deep.`);
+const tooDeep = () => new DomainError('folder_too_deep', `Folders have at most ${folderRules.depth} levels.`);
 
-/** @throws DomainError name_taken, whatever the case of the letters */
+/** @throws DomainError name_taken; names are equal if they differ only in upper and lower case */
 function rethrowNameTaken(error: unknown): never {
   throw violates(error, 'media_folders_name') || violates(error, 'media_folders_top_name')
-    ? new DomainError('name_taken', 'Another folder in this place has this name.')
+    ? new DomainError('name_taken', 'Another folder with the same parent has this name.')
     : error;
 }

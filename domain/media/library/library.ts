@@ -1,4 +1,4 @@
-/** The media library of a club as its administrators see it: listed, searched, read and edited (MED-11, MED-17). */
+/** The media library of a club for its administrators: list, search, read and edit files (MED-11, MED-17). */
 import { MediaFavorite } from '../../../entities/media/media-favorite.ts';
 import { screenTypes, type ScreenType } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -23,10 +23,10 @@ export interface LibraryReader {
   administratorId: Id;
 }
 
-/** For functions that read files as an administrator sees them. */
+/** The dependencies of functions that read files for an administrator. */
 export type LibraryReads = Pick<LibraryDeps, 'storage' | 'mediaUses'> & { db: Queries };
 
-/** Stands for the top of the library where a folder can be named. */
+/** The value of a folder's id that means the top of the library. */
 const top = 'top';
 
 interface LibraryRow extends StoredMedia {
@@ -34,7 +34,7 @@ interface LibraryRow extends StoredMedia {
   usageCount: number;
 }
 
-/** The columns of `media` as this administrator sees it. */
+/** The columns of `media`, with the administrator's own favorites. */
 const columnsFor = ({ mediaUses }: Pick<LibraryDeps, 'mediaUses'>, { administratorId }: LibraryReader) =>
   mediaColumns.and<Pick<LibraryRow, 'favorite' | 'usageCount'>>(
     sql`EXISTS (SELECT FROM media_favorites favorite WHERE favorite.media_id = media.id AND favorite.administrator_id = ${administratorId}) AS favorite,
@@ -56,21 +56,21 @@ export async function findMedia(deps: LibraryReads, reader: LibraryReader, media
 
 export interface LibraryFilter extends PageRequest {
   types?: readonly ScreenType[];
-  /** A folder's id, or `top` for what lies in none. */
+  /** A folder's id, or `top` for files without a folder. */
   folder_id?: string;
   archived?: boolean;
-  /** Those that the reader marked, or did not mark. */
+  /** Only files that the reader marked as favorites (true), or did not mark (false). */
   favorite?: boolean;
-  /** Searched in title and file name, without regard to case. */
+  /** A text to search in title and file name, without regard to case. */
   q?: string;
 }
 
-/** Of `media`. */
+/** A condition on `media`: the file belongs to the library and is not removed. */
 const ofLibrary = (clubId: Id) =>
   sql`media.club_id = ${clubId} AND media.purpose = 'library' AND media.removed_at IS NULL`;
 const newestFirst = sql`media.created_at DESC, media.id DESC`;
 
-/** @returns a page of the club's files, newest first; with `q`, of the newest 1,000 that fit */
+/** @returns a page of the club's files, newest first; with `q`, a page of the newest 1,000 matches */
 export async function listMedia(
   deps: LibraryReads,
   reader: LibraryReader,
@@ -83,7 +83,7 @@ export async function listMedia(
 }
 
 /** The condition under which the list shows a file, without its screen type. */
-function shown(
+function isListed(
   { clubId, administratorId }: LibraryReader,
   { folder_id: folder, archived = false, favorite }: LibraryFilter,
 ): Sql {
@@ -103,27 +103,27 @@ async function listLibrary(
 ): Promise<Page<LibraryRow>> {
   const { limit, offset } = windowOf(filter);
   const types = [...new Set(filter.types ?? screenTypes)];
-  // The head of each type is read from the index of types: a rare one costs no more than a frequent one.
+  // The newest files of each type are read from the index of types, so a rare type costs no more than a frequent type.
   const heads = sql`FROM unnest(${types}::text[]) AS listed (type) CROSS JOIN LATERAL (
-    SELECT * FROM media WHERE ${shown(reader, filter)} AND media.type = listed.type ORDER BY ${newestFirst} LIMIT ${limit + offset}) AS media`;
-  const some = sql`FROM media WHERE ${shown(reader, filter)} AND media.type = ANY (${types}::text[])`;
+    SELECT * FROM media WHERE ${isListed(reader, filter)} AND media.type = listed.type ORDER BY ${newestFirst} LIMIT ${limit + offset}) AS media`;
+  const some = sql`FROM media WHERE ${isListed(reader, filter)} AND media.type = ANY (${types}::text[])`;
   return listPage(deps.db, filter, {
     columns: columnsFor(deps, reader),
     from: heads,
     counted: some,
     orderBy: newestFirst,
-    // The marks of a person are few, and counted.
+    // A person has few favorites, so they are counted.
     ...(filter.favorite === undefined && { total: () => countLibrary(deps.db, reader.clubId, types, filter) }),
   });
 }
 
-/** What a tally is of: the library as a whole, or what lies in no folder. */
+/** The subjects of tallies that are not a folder: the whole library, and the files without a folder. */
 const talliedAs = {
   all: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
   top: '00000000-0000-0000-0000-000000000000',
 } as const;
 
-/** From the tallies of the screen types (docs/adr/0011-lists-of-a-million.md). */
+/** Sums the tallies of the screen types (docs/adr/0011-lists-of-a-million.md). */
 async function countLibrary(
   db: Queries,
   clubId: Id,
@@ -149,7 +149,7 @@ async function searchLibrary(
     from: 'media media',
     alias: 'media',
     orderedBy: 'created_at',
-    conditions: all([shown(reader, filter), types && sql`media.type = ANY (${types}::text[])`]),
+    conditions: all([isListed(reader, filter), types && sql`media.type = ANY (${types}::text[])`]),
     matching: sql`(${nameMatches('media.title', tidyName(q))} OR ${nameMatches('media.file_name', q.normalize('NFC').trim())})`,
   });
   const rows = await deps.db.rows<LibraryRow>(
@@ -159,7 +159,7 @@ async function searchLibrary(
 }
 
 /**
- * Changes what is given; what is absent stays. An archived file leaves the agents' index, and stays where it is used.
+ * Changes a file. An absent field does not change. An archived file is removed from the agents' index, but records still use it.
  * @throws DomainError not_found (the file, or the folder), invalid_request (a title without a letter)
  */
 export async function updateMedia(
@@ -199,11 +199,11 @@ async function mark(
       VALUES (${administratorId}, ${mediaId}, ${now}) ON CONFLICT DO NOTHING`);
 }
 
-/** Holds a file of the library for a change. @throws DomainError not_found */
+/** Locks a file of the library for a change. @throws DomainError not_found */
 async function lockMedia(tx: Transaction, clubId: Id, mediaId: Id): Promise<StoredMedia> {
-  const held = await tx.one<StoredMedia>(
+  const file = await tx.one<StoredMedia>(
     sql`SELECT ${mediaColumns} FROM media WHERE ${ofLibrary(clubId)} AND media.id = ${mediaId} FOR NO KEY UPDATE`,
   );
-  if (!held) throw notFound('file');
-  return held;
+  if (!file) throw notFound('file');
+  return file;
 }

@@ -1,4 +1,4 @@
-/** The step of a file that changes its bucket: claim, copy, record (MED-25, ENG-2). */
+/** The step that moves a file to another bucket: claim, copy, record (MED-25, ENG-2). */
 import { MediaMove } from '../../../entities/media/media-move.ts';
 import type { MediaVisibility } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -8,21 +8,21 @@ import { keyPrefix, type ObjectStore, type StoredHeaders } from '../../../platfo
 import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import { nameAs } from '../file-name.policy.ts';
-import { leaveBehind } from '../erasure/leftovers.ts';
-import { movingRules } from '../media.policy.ts';
+import { recordLeftover } from '../erasure/leftovers.ts';
+import { movingRules } from '../processing.policy.ts';
 import { publicHeaders } from '../media.ts';
 import type { StepWatcher } from '../processing/step.ts';
 
 export interface MovingDeps {
   db: Database;
   storage: ObjectStore;
-  /** Told how each move ended. */
+  /** Called with the outcome of each move. */
   onOutcome: (outcome: MoveOutcome) => void;
-  /** Where tests stop the process. */
+  /** Tests stop the process at these points. */
   failpoint: (name: 'move_claimed' | 'move_copied' | 'move_recorded') => Promise<void>;
 }
 
-/** What the file is in the end; `gone`: it was removed meanwhile, or the store has lost it. */
+/** The visibility after the move; `gone` if the file was removed meanwhile, or the store has lost it. */
 export type MoveOutcome = MediaVisibility | 'gone';
 
 export type MoveStep = { done: true; outcome: MoveOutcome } | { done: false; at: number };
@@ -32,7 +32,7 @@ interface MovedRendition {
   mime: string;
 }
 
-/** The file as it was at the claim. After the copy, its row changes only if these values are still the same. */
+/** The values of the file at the claim. After the copy, its row is changed only if these values are still current. */
 interface MovedFile {
   objectKey: string;
   fileName: string | null;
@@ -43,37 +43,37 @@ interface MovedFile {
 interface MoveClaim extends Claim {
   clubId: Id;
   visibility: MediaVisibility;
-  /** Absent where there is nothing to copy: the file is so already, cannot be moved now, or is gone. */
+  /** The copy to make; absent if the file already has this visibility, cannot be moved now, or no longer exists. */
   copying?: { file: MovedFile; targetKey: string };
 }
 
 const lease = defineLease(MediaMove, { open: {}, due: 'looksAt', seconds: movingRules.leaseMs / 1_000 });
 
 /**
- * Takes a move one step further: a repetition finds it done, or claimed.
- * @param now Unix milliseconds
- * @throws whatever the store throws: the move can be claimed again at once then
+ * Runs one step of a move. A repeated call finds the move finished or claimed. @param now Unix milliseconds @throws any error of the
+ * store; then the move can be claimed again immediately
  */
 export async function moveFile(deps: MovingDeps, mediaId: Id, now: number, watcher: StepWatcher): Promise<MoveStep> {
   const { db } = deps;
   const claim = await claimMove(db, mediaId, now);
   if (!claim) return readState(db, mediaId, now);
   await deps.failpoint('move_claimed');
-  const held = holdLease(db, MediaMove, claim, {
+  const heldLease = holdLease(db, MediaMove, claim, {
     seconds: movingRules.leaseMs / 1_000,
     everyMs: movingRules.renewalMs,
     onRenewal: () => watcher.beat('copying'),
     stop: watcher.stop,
   });
   try {
-    const isThere = claim.copying !== undefined && (await copyAll(deps.storage, claim, claim.copying, held.signal));
+    const isThere =
+      claim.copying !== undefined && (await copyAll(deps.storage, claim, claim.copying, heldLease.signal));
     await deps.failpoint('move_copied');
     await settle(db, claim, isThere, new Date(now));
   } catch (error) {
-    await release(db, claim).catch(() => undefined); // while Postgres is away the lease runs out
-    if (!held.signal.aborted) ignoreLostLease(error);
+    await release(db, claim).catch(() => undefined); // if Postgres is not available, the lease expires
+    if (!heldLease.signal.aborted) ignoreLostLease(error);
   } finally {
-    held.release();
+    heldLease.release();
   }
   await deps.failpoint('move_recorded');
   const next = await readState(db, mediaId, now);
@@ -81,7 +81,7 @@ export async function moveFile(deps: MovingDeps, mediaId: Id, now: number, watch
   return next;
 }
 
-/** A copy that an earlier claim may still be writing is left to be erased when it cannot be written any more. */
+/** Claims the move. An earlier claim may still be writing its copy, so that copy is erased later, when no process can write it any more. */
 async function claimMove(db: Database, mediaId: Id, now: number): Promise<MoveClaim | undefined> {
   return db.transaction(async (tx) => {
     const claimed = await lease.claim<Claim & Pick<MediaMove, 'clubId' | 'visibility' | 'targetKey'>>(
@@ -94,7 +94,7 @@ async function claimMove(db: Database, mediaId: Id, now: number): Promise<MoveCl
     const { targetKey: earlier, ...claim } = claimed;
     if (earlier !== null) {
       const erasesAt = new Date(now + movingRules.readableMs.private);
-      await leaveBehind(tx, { clubId: claim.clubId, key: earlier, erasesAt });
+      await recordLeftover(tx, { clubId: claim.clubId, key: earlier, erasesAt });
     }
     const file = await findMovable(tx, claim);
     const targetKey = file ? `${keyPrefix[claim.visibility]}${claim.clubId}/${newId()}` : null;
@@ -103,7 +103,7 @@ async function claimMove(db: Database, mediaId: Id, now: number): Promise<MoveCl
   });
 }
 
-/** Of `media`: it is the library's, stands, and can be moved as soon as nobody processes it. */
+/** A condition on `media`: the file is ready, not removed and stored by us, so it can be moved when it is not being processed. */
 const isMovable = sql`status = 'ready' AND removed_at IS NULL AND object_key IS NOT NULL`;
 
 async function findMovable(db: Queries, { id, visibility }: Pick<MoveClaim, 'id' | 'visibility'>) {
@@ -118,7 +118,7 @@ const renditionsOf = (db: Queries, id: Id) =>
     sql`SELECT object_key AS key, mime FROM media_renditions WHERE media_id = ${id} ORDER BY object_key`,
   );
 
-/** @returns whether the store has the file; a rendition that it has lost is passed over */
+/** @returns whether the store has the file; a rendition that the store has lost is skipped */
 async function copyAll(
   storage: Pick<ObjectStore, 'copy'>,
   { visibility }: MoveClaim,
@@ -126,20 +126,20 @@ async function copyAll(
   signal: AbortSignal,
 ): Promise<boolean> {
   const name = file.fileName ?? '';
-  const headersOf = (mime: string, shownName: string): StoredHeaders =>
-    visibility === 'public' ? publicHeaders(mime, shownName) : { contentType: mime };
+  const headersOf = (mime: string, downloadName: string): StoredHeaders =>
+    visibility === 'public' ? publicHeaders(mime, downloadName) : { contentType: mime };
   for (const { key, mime } of file.renditions)
     await storage.copy(key, renditionAt(targetKey, file, key), headersOf(mime, nameAs(name, mime)), signal);
   return storage.copy(file.objectKey, targetKey, headersOf(file.mime, name), signal);
 }
 
-/** Renditions stand beside their file, by the same suffix. */
+/** Returns the new key of a rendition, with the same suffix after the key of its file. */
 const renditionAt = (targetKey: string, { objectKey }: MovedFile, key: string) =>
   `${targetKey}${key.slice(objectKey.length)}`;
 
 /**
- * Switches the file to its copy, if it is still what was copied and is still wanted so; else the copy is left behind, and the
- * move ends or begins again. The file is locked before its move, as by those who ask for moves.
+ * Switches the file to its copy, if the file did not change during the copy and the move is still requested. Otherwise the copy is
+ * recorded for erasure, and the move ends or starts again. It locks the file before its move, in the same order as requests for moves.
  * @throws LeaseLost
  */
 async function settle(db: Database, claim: MoveClaim, isThere: boolean, now: Date): Promise<void> {
@@ -156,9 +156,9 @@ async function settle(db: Database, claim: MoveClaim, isThere: boolean, now: Dat
     const move = await tx.one<Pick<MediaMove, 'visibility'>>(sql`
       SELECT visibility FROM media_moves WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL FOR UPDATE`);
     if (!move) throw new LeaseLost();
-    const isWanted = file !== undefined && file.visibility !== move.visibility;
+    const isRequested = file !== undefined && file.visibility !== move.visibility;
     const isSame =
-      isWanted &&
+      isRequested &&
       !file.busy &&
       move.visibility === claim.visibility &&
       file.objectKey === copying?.file.objectKey &&
@@ -166,9 +166,9 @@ async function settle(db: Database, claim: MoveClaim, isThere: boolean, now: Dat
     if (isSame && isThere && copying) {
       await switchTo(tx, claim, copying, now);
       const erasesAt = new Date(now.getTime() + movingRules.readableMs[file.visibility]);
-      await leaveBehind(tx, { clubId, key: file.objectKey, erasesAt, uploadExpiresAt: file.uploadExpiresAt });
-    } else if (copying) await leaveBehind(tx, { clubId, key: copying.targetKey, erasesAt: now });
-    if (!isWanted || isSame) await tx.run(sql`DELETE FROM media_moves WHERE id = ${id}`);
+      await recordLeftover(tx, { clubId, key: file.objectKey, erasesAt, uploadExpiresAt: file.uploadExpiresAt });
+    } else if (copying) await recordLeftover(tx, { clubId, key: copying.targetKey, erasesAt: now });
+    if (!isRequested || isSame) await tx.run(sql`DELETE FROM media_moves WHERE id = ${id}`);
     else {
       const looksAt = new Date(now.getTime() + (file.busy ? movingRules.busyMs : 0));
       await tx.run(
@@ -181,7 +181,7 @@ async function settle(db: Database, claim: MoveClaim, isThere: boolean, now: Dat
 const sameKeys = (some: readonly { key: string }[], others: readonly { key: string }[]) =>
   some.map(({ key }) => key).join() === others.map(({ key }) => key).join();
 
-/** Nothing arrives at the new key: no upload has its address. */
+/** Changes the keys of the file and its renditions. No upload has the new key's address, so the upload's columns become null. */
 async function switchTo(
   tx: Transaction,
   { id, visibility }: MoveClaim,
@@ -195,7 +195,7 @@ async function switchTo(
       UPDATE media_renditions SET object_key = ${renditionAt(targetKey, file, key)} WHERE media_id = ${id} AND object_key = ${key}`);
 }
 
-/** Gives a claim back that was broken off; its copy is left behind by the next one. */
+/** Releases an interrupted claim. The next claim records its copy for erasure. */
 async function release(db: Queries, { id, fence }: Claim): Promise<void> {
   await db.run(
     sql`UPDATE media_moves SET lease_until = NULL WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL`,
@@ -203,9 +203,9 @@ async function release(db: Queries, { id, fence }: Claim): Promise<void> {
 }
 
 async function readState(db: Queries, mediaId: Id, now: number): Promise<MoveStep> {
-  const row = await db.one<{ visibility: MediaVisibility; stands: boolean; at: Date | null }>(sql`
-    SELECT media.visibility, ${isMovable} AS stands, greatest(move.looks_at, move.lease_until) AS at
+  const row = await db.one<{ visibility: MediaVisibility; exists: boolean; at: Date | null }>(sql`
+    SELECT media.visibility, ${isMovable} AS exists, greatest(move.looks_at, move.lease_until) AS at
       FROM media LEFT JOIN media_moves move ON move.id = media.id WHERE media.id = ${mediaId}`);
   if (row?.at) return { done: false, at: Math.max(now, row.at.getTime()) };
-  return { done: true, outcome: row?.stands ? row.visibility : 'gone' };
+  return { done: true, outcome: row?.exists ? row.visibility : 'gone' };
 }

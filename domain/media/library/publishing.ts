@@ -1,4 +1,4 @@
-/** Files of the library that everybody may read: who decides that, and where they are found (MED-5, MED-7, MED-25). */
+/** Public files of the library: requests to publish a file, and the permanent addresses of public files (MED-5, MED-7, MED-25). */
 import { createHash } from 'node:crypto';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
@@ -12,11 +12,9 @@ import { findMedia, type LibraryReader } from './library.ts';
 import { mediaColumns, type LibraryDeps, type StoredMedia } from '../media.ts';
 
 /**
- * Asks for a file to become public, or private again: its run copies it to the other bucket. What is so already stays, and the
- * last of several wishes counts.
- * @returns the file, whose `visibility` changes when it has moved
- * @throws DomainError not_found (also a student's file), media_not_ready (no file on our side that is ready), media_archived
- *   (publishing alone)
+ * Requests that a file becomes public or private. Its run copies the file to the other bucket. If the file already has the visibility,
+ * nothing changes. The last request wins. @returns the file, whose `visibility` changes after the move @throws
+ * DomainError not_found (also a student's file), media_not_ready (not a ready file that we store), media_archived (only when publishing)
  */
 export async function moveMedia(
   deps: LibraryDeps,
@@ -37,12 +35,12 @@ export async function moveMedia(
        WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`);
     if (!file) throw notFound('file');
     if (file.status !== 'ready' || !file.stored)
-      throw new DomainError('media_not_ready', 'Only a file on our side that is ready can change its visibility.');
+      throw new DomainError('media_not_ready', 'Only a ready file that is stored here can change its visibility.');
     if (visibility === 'public' && file.archived)
       throw new DomainError('media_archived', 'The file is archived. Take it out of the archive to publish it.');
-    const turned = await tx.run(sql`UPDATE media_moves SET visibility = ${visibility} WHERE id = ${mediaId}`);
-    if (turned === 0 && file.visibility === visibility) return;
-    if (turned === 0)
+    const changedMoves = await tx.run(sql`UPDATE media_moves SET visibility = ${visibility} WHERE id = ${mediaId}`);
+    if (changedMoves === 0 && file.visibility === visibility) return;
+    if (changedMoves === 0)
       await tx.run(sql`
         INSERT INTO media_moves (id, club_id, visibility, looks_at, created_at) VALUES (${mediaId}, ${clubId}, ${visibility}, ${now}, ${now})`);
     await wake(tx, 'mediaMove', [{ id: mediaId, clubId }], now);
@@ -51,9 +49,9 @@ export async function moveMedia(
 }
 
 /**
- * The lasting address of a public file leads on to where its content is now, so it outlives a replacement.
- * @returns where that is, and a tag that another content does not have
- * @throws DomainError not_found, alike for private, removed and unknown files
+ * Finds the current object of a public file. The file's permanent address redirects to it, so the permanent address stays valid after a
+ * replacement. @returns the address of the object, and an entity tag that changes with the content @throws DomainError not_found, for
+ * private, removed and unknown files
  */
 export async function findPublicFile(
   db: Queries,

@@ -1,22 +1,25 @@
-/** Content elsewhere that a library refers to: which addresses are taken, and what of them is kept (MED-3, MED-9). Nothing is fetched. */
+/**
+ * References to content on other sites: the accepted addresses, and the stored part of each address (MED-3, MED-9). No address is
+ * fetched.
+ */
 import type { ReferenceProvider } from '../../../entities/media/values.ts';
 import { withoutEnd } from '../../../platform/core/ends.policy.ts';
 
-/** Longest address that is read. */
+/** The longest accepted address. */
 const addressCharacters = 2_048;
 
 interface Site {
   hosts: readonly string[];
-  /** The id that stands in an address of the site; undefined for a page that shows no video. */
+  /** Returns the video's id in an address of the site; undefined for another page. */
   idIn: (address: URL) => string | undefined;
-  /** The whole of an id. */
+  /** The pattern of a whole id. */
   id: RegExp;
 }
 
-/** The segments of a path without empty ones. */
+/** The segments of a path, without empty segments. */
 const segmentsOf = ({ pathname }: URL) => pathname.split('/').filter((segment) => segment !== '');
 
-/** Paths that a video's id follows. */
+/** The path segments before a video's id. */
 const video1Paths = ['embed', 'shorts', 'live', 'v'];
 
 const sites: Readonly<Record<'videosite1' | 'videosite2', Site>> = {
@@ -39,7 +42,7 @@ const sites: Readonly<Record<'videosite1' | 'videosite2', Site>> = {
   },
   videosite2: {
     hosts: ['vimeo.com', 'www.vimeo.com', 'player.vimeo.com'],
-    // Videos that are not listed have a key beside their number.
+    // An unlisted video has a key after its number.
     id: /^\d{1,19}(?:\/[0-9a-f]{1,40})?$/,
     idIn(address) {
       const segments = segmentsOf(address);
@@ -52,16 +55,15 @@ const sites: Readonly<Record<'videosite1' | 'videosite2', Site>> = {
   },
 };
 
-/** Of the protected player. */
+/** The pattern of the protected player's ids. */
 const playerId = /^[\w-]{1,128}$/;
 
 /**
- * @param given an id, or an address as somebody pastes it
- * @returns what is kept as `external_id`: the id of a video site, the id or the address of a protected video, the address of
- *   anything else; undefined for what is none of the provider's
+ * @param input an id, or a pasted address @returns the value for `external_id`: the id on a video site, the id or address of a protected
+ * video, or the address of other content; undefined for an input that the provider does not have
  */
-export function externalIdOf(provider: ReferenceProvider, given: string): string | undefined {
-  const text = given.trim();
+export function externalIdOf(provider: ReferenceProvider, input: string): string | undefined {
+  const text = input.trim();
   if (provider === 'external') return addressOf(text)?.href;
   if (provider === 'protectedvideo') return playerId.test(text) ? text : addressOf(text)?.href;
   const site = sites[provider];
@@ -73,13 +75,13 @@ export function externalIdOf(provider: ReferenceProvider, given: string): string
   return id !== undefined && site.id.test(id) ? id : undefined;
 }
 
-// oxlint-disable-next-line no-control-regex -- none of these stands in an address that somebody reads before they follow it
+// oxlint-disable-next-line no-control-regex -- a visible address contains none of these characters
 const notOfAddresses = /[\u0000-\u0020\u007f-\u00a0\\<>"`{}|^\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/;
-/** Names that only mean something inside a network, and addresses of machines: those in brackets have no dot. */
+/** Names of private networks, names without a dot (also IPv6 addresses in brackets), and IPv4 addresses. */
 const privateName =
   /\.(?:localhost|local|internal|intranet|lan|home|corp|test|invalid|example|onion)$|^[^.]+$|^[\d.]+$/;
 
-/** @returns an address on the public web that a browser opens without running anything here; undefined for any other text */
+/** @returns an https address on the public web; undefined for any other text */
 function addressOf(text: string): URL | undefined {
   if (text.length > addressCharacters || notOfAddresses.test(text) || !/^https:\/\/[^/]/i.test(text)) return undefined;
   const address = URL.parse(text);

@@ -1,4 +1,4 @@
-/** References of the library to content elsewhere: `ready` at once, without bytes (MED-3, MED-9). */
+/** References of the library to content on other sites. They are `ready` immediately, and have no bytes (MED-3, MED-9). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { newId } from '../../../platform/core/ids.ts';
@@ -10,8 +10,8 @@ import type { LibraryDeps } from '../media.ts';
 import { externalIdOf } from './references.policy.ts';
 
 /**
- * Adds a reference by an id, or by an address that somebody pasted. Nothing of it is fetched.
- * @throws DomainError invalid_request (no id and no address of the provider, a title without a letter), not_found (the folder)
+ * Adds a reference by an id or a pasted address. The address is not fetched. @throws DomainError invalid_request (neither an id nor an
+ * address of the provider, a title without a letter), not_found (the folder)
  */
 export async function createReference(
   deps: LibraryDeps,
@@ -21,7 +21,7 @@ export async function createReference(
 ): Promise<RecordOf<'Media'>> {
   const externalId = externalIdOf(input.provider, input.external_id);
   if (externalId === undefined)
-    throw new DomainError('invalid_request', 'external_id is no id and no address of this provider.');
+    throw new DomainError('invalid_request', 'external_id is neither an id nor an address of this provider.');
   const title = tidyName(input.title);
   if (!hasVisible(title)) throw new DomainError('invalid_request', 'title must have a letter.');
   const id = newId();

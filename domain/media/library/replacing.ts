@@ -1,4 +1,7 @@
-/** Replacing a file: two files of the library exchange their contents, so one is new everywhere, and nothing is lost (MED-18). */
+/**
+ * Replaces a file: two files of the library exchange their contents, so all records show the new content, and the old content is not
+ * lost (MED-18).
+ */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -8,7 +11,7 @@ import { syncSources } from '../../knowledge/sources.ts';
 import { findMedia, type LibraryReader } from './library.ts';
 import type { LibraryDeps } from '../media.ts';
 
-/** What belongs to the content; the rest belongs to the record, and stays. */
+/** The columns of the content. The other columns belong to the record, and do not change. */
 const contentColumns = [
   'object_key',
   'provider',
@@ -31,10 +34,9 @@ const contentColumns = [
 const columnList = (prefix: string) => raw(contentColumns.map((column) => `${prefix}${column}`).join(', '));
 
 /**
- * Exchanges the contents of two files in one transaction. Ids, titles, uses and folders stay. The second is archived and holds
- * the content that the first had: to do it again undoes it.
- * @returns the first file
- * @throws DomainError not_found (either), media_mismatch
+ * Exchanges the contents of two files in one transaction. Ids, titles, uses and folders stay. The second file is archived and gets the
+ * old content of the first file. A repeated call undoes the exchange. @returns the first file @throws DomainError not_found (either
+ * file), media_mismatch
  */
 export async function replaceMedia(
   deps: LibraryDeps,
@@ -45,7 +47,7 @@ export async function replaceMedia(
 ): Promise<RecordOf<'Media'>> {
   const { clubId } = reader;
   const withId = input.with.toLowerCase();
-  if (withId === mediaId) throw mismatch('A file does not exchange contents with itself.');
+  if (withId === mediaId) throw mismatch('A file cannot exchange contents with itself.');
   await deps.db.transaction(async (tx) => {
     const pair = await tx.rows<{ id: Id; exchangeable: boolean; kind: string; visibility: string }>(sql`
       SELECT id, kind, visibility, status = 'ready' AND object_key IS NOT NULL AND expires_at IS NULL AND looks_at IS NULL AS exchangeable FROM media
@@ -54,9 +56,9 @@ export async function replaceMedia(
     const [one, other] = pair;
     if (!one || !other) throw notFound('file');
     if (!one.exchangeable || !other.exchangeable)
-      throw mismatch('Both must be files on our side that are ready, are not being processed, and do not expire.');
+      throw mismatch('Both files must be stored here, be ready, not be in processing, and not expire.');
     if (one.kind !== other.kind || one.visibility !== other.visibility)
-      throw mismatch('Both must be of one kind and one visibility.');
+      throw mismatch('Both files must have the same kind and the same visibility.');
     await tx.run(sql`
       UPDATE media SET (${columnList('')}) = (SELECT ${columnList('other.')}), updated_at = ${now},
              archived = media.archived OR media.id = ${withId}, fence = greatest(media.fence, other.fence)
@@ -69,8 +71,9 @@ export async function replaceMedia(
 }
 
 /**
- * What was made of a content goes with it: first to a version that nobody has, for both may have the same. The fence of both becomes the
- * higher one: keys of renditions have it, and no claim may write to a key that exists (MED-22).
+ * Exchanges the renditions of two files. They get a negative version first, because both files may have the same version. The fence of
+ * both files becomes the higher fence of the two: keys of renditions contain the fence, and no claim may write to an existing key
+ * (MED-22).
  */
 async function exchangeRenditions(tx: Transaction, mediaId: Id, withId: Id): Promise<void> {
   await tx.run(sql`

@@ -1,4 +1,4 @@
-/** Subtitles of the library's videos and sounds: stored as WebVTT, shown by players, and read by agents with their times (MED-33). */
+/** Subtitles of the library's videos and sounds. They are stored as WebVTT for players, and agents read them with their times (MED-33). */
 import { Readable } from 'node:stream';
 import { MediaTrack } from '../../../entities/media/media-track.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -15,11 +15,11 @@ import {
   type SubtitleProblem,
 } from '../../knowledge/extraction/subtitles.policy.ts';
 import { syncSources } from '../../knowledge/sources.ts';
-import { leaveBehind } from '../erasure/leftovers.ts';
+import { recordLeftover } from '../erasure/leftovers.ts';
 import { mediaRules } from '../media.policy.ts';
 import { presentTrack, trackType, type MediaDeps } from '../media.ts';
 
-/** Names a track: a file and a language. */
+/** The key of a track: a file and a language. */
 export interface TrackName {
   clubId: Id;
   mediaId: Id;
@@ -28,25 +28,24 @@ export interface TrackName {
 }
 
 /**
- * Adds the subtitles of a language, or puts others in their place. What is refused is refused before anything is stored. The object
- * is stored before its row; until the row names it, it is left to be erased, so nothing stays if the process dies between.
- * @throws DomainError not_found, invalid_file (no video or sound that is ready), invalid_request (language, label, or a line of the
- *   file), too_many_tracks
+ * Adds or replaces the subtitles of a language. All checks run before the object is stored. The object is recorded for erasure until the
+ * row names it, so no object remains if the process dies in between. @throws DomainError not_found, invalid_file (not a ready video or
+ * sound), invalid_request (the language, the label, or a line of the file), too_many_tracks
  */
 export async function putTrack(
   { db, storage }: MediaDeps,
-  { clubId, mediaId, language: given }: TrackName,
+  { clubId, mediaId, language: tag }: TrackName,
   { content, label, kind = 'subtitles' }: RecordOf<'MediaTrackChange'>,
   now: Date,
 ): Promise<RecordOf<'MediaTrack'>> {
-  const language = canonicalLanguage(given);
+  const language = canonicalLanguage(tag);
   if (label !== undefined && !hasVisible(label)) throw new DomainError('invalid_request', 'label must have a letter.');
   const key = `${keyPrefix.private}${clubId}/${newId()}`;
   const bytes = await db.transaction(async (tx) => {
     const { durationMs } = await lockPlayed(tx, clubId, mediaId);
     const vtt = Buffer.from(webVttOf(content, durationMs), 'utf8');
     await findWithRoom(tx, mediaId, language);
-    await leaveBehind(tx, { clubId, key, erasesAt: new Date(now.getTime() + mediaRules.completionMs) });
+    await recordLeftover(tx, { clubId, key, erasesAt: new Date(now.getTime() + mediaRules.completionMs) });
     return vtt;
   });
   await storage.put(key, trackType, Readable.from([bytes]));
@@ -84,50 +83,53 @@ export async function removeTrack({ db }: Pick<MediaDeps, 'db'>, name: TrackName
   });
 }
 
-/** @returns the track of this language, if there is one @throws DomainError too_many_tracks */
+/** @returns the track of this language; undefined without such a track @throws DomainError too_many_tracks */
 export async function findWithRoom(tx: Transaction, mediaId: Id, language: string): Promise<MediaTrack | undefined> {
   const tracks = await tx.manager.findBy(MediaTrack, { mediaId });
-  const found = tracks.find((one) => one.language === language);
-  if (!found && tracks.length >= mediaRules.maxTracks)
-    throw new DomainError('too_many_tracks', `A file has at most ${mediaRules.maxTracks} tracks. Remove one first.`);
-  return found;
+  const track = tracks.find((candidate) => candidate.language === language);
+  if (!track && tracks.length >= mediaRules.maxTracks)
+    throw new DomainError(
+      'too_many_tracks',
+      `A file has at most ${mediaRules.maxTracks} tracks. Remove a track first.`,
+    );
+  return track;
 }
 
-/** Holds a video or sound of the library for a change. @throws DomainError not_found, invalid_file */
+/** Locks a video or sound of the library for a change. @throws DomainError not_found, invalid_file */
 export async function lockPlayed(tx: Transaction, clubId: Id, mediaId: Id): Promise<{ durationMs: number | null }> {
-  const held = await tx.one<{ isPlayed: boolean; durationMs: number | null }>(
+  const file = await tx.one<{ isPlayed: boolean; durationMs: number | null }>(
     sql`SELECT duration_ms::float8 AS "durationMs", kind IN ('video', 'audio') AND status = 'ready' AND object_key IS NOT NULL AS "isPlayed" FROM media
          WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`,
   );
-  if (!held) throw notFound('file');
-  if (!held.isPlayed) throw new DomainError('invalid_file', 'Only a video or sound that is ready may have subtitles.');
-  return held;
+  if (!file) throw notFound('file');
+  if (!file.isPlayed) throw new DomainError('invalid_file', 'Only a ready video or sound can have subtitles.');
+  return file;
 }
 
 /** @throws DomainError invalid_request */
 export function canonicalLanguage(language: string): string {
   try {
-    const [found] = Intl.getCanonicalLocales(language);
-    if (found !== undefined && found.length <= 35) return found;
+    const [tag] = Intl.getCanonicalLocales(language);
+    if (tag !== undefined && tag.length <= 35) return tag;
   } catch {
-    // no language by BCP 47
+    // not a language tag of BCP 47
   }
   throw new DomainError('invalid_request', 'language must be a language tag, such as `en` or `pt-BR`.');
 }
 
-/** @returns the language in its own words, such as `português (Brasil)`; its tag where nobody knows them */
+/** @returns the language's own name, such as `português (Brasil)`; the tag if the name is unknown */
 export function nameOf(language: string): string {
   return new Intl.DisplayNames([language], { type: 'language' }).of(language) ?? language;
 }
 
 const problems: Readonly<Record<SubtitleProblem, string>> = {
-  no_cues: 'there is no cue in it. Send WebVTT or SRT',
+  no_cues: 'the file has no cue. Send WebVTT or SRT',
   too_many_cues: 'there are more than 20,000 cues',
   time_expected: 'a time is expected here, such as `00:01.000 --> 00:02.500`',
-  time_invalid: 'this is no time, such as `00:01.000 --> 00:02.500`',
-  ends_before_it_begins: 'the cue ends before it begins',
-  out_of_order: 'the cue begins before the one above it',
-  overlapping: 'the cue begins before the one above it has ended',
+  time_invalid: 'the time is invalid. A valid time is, for example, `00:01.000 --> 00:02.500`',
+  ends_before_it_begins: 'the cue ends before its start',
+  out_of_order: 'the cue starts before the cue above it',
+  overlapping: 'the cue starts before the end of the cue above it',
   beyond_the_end: 'the cue ends after the video or sound',
   text_too_long: 'the cue has more than 5,000 characters',
 };

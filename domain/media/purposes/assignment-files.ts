@@ -1,4 +1,4 @@
-/** Files that students want to hand in, before they are sent. */
+/** Files for assignments that the student has not submitted yet. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
@@ -7,14 +7,14 @@ import type { ObjectStore } from '../../../platform/infra/store/object-store.ts'
 import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { lockStudent } from '../../identity/accounts.ts';
-import { eraseAtOnce, removeOne } from '../erasure/erasure.ts';
+import { eraseImmediately, removeOne } from '../erasure/erasure.ts';
 import { mediaColumns, presentMedia, type MediaDeps, type MediaOwner, type StoredMedia } from '../media.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/** Of `media`: whether a file of an assignment is in no attempt. What is in one has no time at which it goes. */
+/** A condition on `media`: whether an assignment's file belongs to no attempt. A file of an attempt has no erasure time. */
 const isUnsent = sql`(erases_at IS NOT NULL OR status <> 'ready')`;
 
-/** @returns a page of those that count towards the 20 of a student, newest first */
+/** @returns a page of the files that count towards a student's limit of 20, newest first */
 export async function listUnsentFiles(
   db: Queries,
   storage: ObjectStore,
@@ -30,9 +30,8 @@ export async function listUnsentFiles(
 }
 
 /**
- * Removes a file that the student does not want to send. The student is held: a sending that comes at the same moment finds it gone,
- * or was first.
- * @throws DomainError not_found (also of somebody else, and for something else), in_use (it is in an attempt)
+ * Removes an unsent file of a student. It locks the student, so a submission at the same time either comes first or does not find the
+ * file. @throws DomainError not_found (also for a file of another owner or purpose), in_use (the file belongs to an attempt)
  */
 export async function removeUnsentFile(
   deps: MediaDeps,
@@ -50,5 +49,5 @@ export async function removeUnsentFile(
     if (!file.unsent) throw new RefusalToPerson('in_use', 'refusal.file_in_sent_work');
     await removeOne(tx, mediaId, now);
   });
-  await eraseAtOnce(deps, mediaId, now);
+  await eraseImmediately(deps, mediaId, now);
 }

@@ -1,26 +1,29 @@
 /**
- * Pictures of students (MED-28). A student has at most one that is ready, which everybody in the club sees, and one on its way. The last
- * one that was reserved wins: its reservation removes what was on its way before, and it replaces the one that is shown once it is ready.
+ * Pictures of students (MED-28). A student has at most one ready picture, which all members of the club see, and one unfinished picture.
+ * The last reservation wins: it removes an earlier unfinished picture. When the new picture is ready, it replaces the ready picture.
  */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import { setAvatar } from '../../identity/avatars.ts';
-import { eraseAtOnce, removeFiles } from '../erasure/erasure.ts';
+import { eraseImmediately, removeFiles } from '../erasure/erasure.ts';
 import type { MediaDeps, MediaOwner } from '../media.ts';
 
 const avatarsOf = (studentId: Id): Sql =>
   sql`SELECT id FROM media WHERE owner_id = ${studentId} AND purpose = 'avatar' AND removed_at IS NULL`;
 
-/** Removes what a new reservation makes pointless: what is on its way, or has failed. The student is held. Upkeep erases the files. */
+/**
+ * Removes the unfinished and failed pictures of a student before a new reservation. The caller holds the student's lock. Maintenance
+ * erases the files.
+ */
 export async function removeUnreadyAvatars(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   await removeFiles(tx, sql`${avatarsOf(studentId)} AND status <> 'ready'`, now);
 }
 
 /**
- * In the transaction that makes the file ready, before it does: the picture that was shown goes, and upkeep erases it. Holds the student
- * before the files (ENG-6).
+ * Removes the earlier picture, in the transaction that makes the new file ready and before it does so. Maintenance erases the earlier
+ * picture. The function locks the student before the files (ENG-6).
  */
 export async function replaceAvatar(
   tx: Transaction,
@@ -32,7 +35,7 @@ export async function replaceAvatar(
 }
 
 /**
- * Takes a student's picture away, with one on its way. Safe to repeat.
+ * Removes a student's picture, also an unfinished picture. It may be repeated.
  * @throws DomainError not_found (the student was removed meanwhile)
  */
 export async function deleteAvatar(
@@ -47,5 +50,5 @@ export async function deleteAvatar(
     await setAvatar(tx, studentId, null);
     return files;
   });
-  for (const { id } of removed) await eraseAtOnce(deps, id, now);
+  for (const { id } of removed) await eraseImmediately(deps, id, now);
 }

@@ -1,4 +1,7 @@
-/** Files of students that are in nothing yet: what they are sent with takes them, and gives them back (ASG-9, COMM-15). */
+/**
+ * Files of students that belong to no submission or post yet. A submission or post keeps them, and its withdrawal releases them (ASG-9,
+ * COMM-15).
+ */
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -8,14 +11,14 @@ import { unusedUntil } from '../erasure/erasure.ts';
 import type { MediaOwner } from '../media.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
-/** What students send files with. */
+/** The purposes of files that students send. */
 type SentPurpose = Extract<MediaPurpose, 'assignment' | 'post'>;
 
 /**
- * The files that something takes, which are not erased as unsent any more. The caller holds the student: nobody else takes files of
- * theirs but what erases unsent ones; it finds here that one is sent, or was first.
- * @returns their ids, in lower case, in the order in which they are named
- * @throws DomainError invalid_file: one is unknown, not ready, removed, sent already, for something else, somebody else's, or named twice
+ * Keeps the files of a submission or post, so that they are not erased as unsent. The caller holds the student's lock. So only the
+ * erasure of unsent files can remove one at the same time. It either comes first, or sees that the file is sent. @returns the ids in
+ * lower case, in the order of `fileIds` @throws DomainError invalid_file: a file is unknown, not ready, removed, already sent, of another
+ * purpose or owner, or named twice
  */
 export async function keepSentFiles(
   tx: Transaction,
@@ -23,20 +26,20 @@ export async function keepSentFiles(
   purpose: SentPurpose,
   fileIds: readonly Id[],
 ): Promise<Id[]> {
-  const asked = fileIds.map((id) => id.toLowerCase());
-  if (new Set(asked).size < asked.length) throw new DomainError('invalid_file', 'file_ids names a file twice.');
-  const kept = await tx.run(sql`
+  const ids = fileIds.map((id) => id.toLowerCase());
+  if (new Set(ids).size < ids.length) throw new DomainError('invalid_file', 'file_ids names a file twice.');
+  const updatedRows = await tx.run(sql`
     UPDATE media SET erases_at = NULL
-     WHERE id = ANY (${asked}::uuid[]) AND club_id = ${clubId} AND owner_id = ${studentId} AND purpose = ${purpose}
+     WHERE id = ANY (${ids}::uuid[]) AND club_id = ${clubId} AND owner_id = ${studentId} AND purpose = ${purpose}
        AND status = 'ready' AND removed_at IS NULL AND erases_at IS NOT NULL`);
-  if (kept < asked.length)
+  if (updatedRows < ids.length)
     throw new RefusalToPerson('invalid_file', 'refusal.file_not_ready', {
-      technical: 'file_ids names a file that is not yours, not ready, or sent already.',
+      technical: 'file_ids names a file that is not yours, not ready or already sent.',
     });
-  return asked;
+  return ids;
 }
 
-/** Makes files unsent again: they go some days later unless they are sent once more. @param which selects their ids */
+/** Makes files unsent again. They are removed after some days unless they are sent again. @param which selects the ids of the files */
 export async function releaseFiles(tx: Transaction, purpose: SentPurpose, which: Sql, now: Date): Promise<void> {
   await tx.run(sql`
     UPDATE media SET erases_at = ${unusedUntil(purpose, now)} WHERE id IN (${which}) AND removed_at IS NULL`);

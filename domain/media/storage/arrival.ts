@@ -1,4 +1,4 @@
-/** A file that has arrived: whoever notices it settles it, once (MED-16). */
+/** Settles the arrival of an uploaded file. The first process that notices the arrival settles it, once (MED-16). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -10,7 +10,7 @@ import { maxBytes, type MediaError } from '../media.policy.ts';
 import type { MediaDeps } from '../media.ts';
 import { admitFile } from './storage.ts';
 
-/** What of a file decides about it. */
+/** The columns of an uploaded file that settling needs. */
 export interface ArrivingFile {
   id: Id;
   clubId: Id;
@@ -19,14 +19,13 @@ export interface ArrivingFile {
   objectKey: string | null;
 }
 
-/** `missing`: it is not there, or not all of it; `too late`: somebody else has settled it, or does so now. */
+/** `missing`: the file has not arrived completely. `too late`: another process has settled the arrival, or is settling it. */
 type Arrival = 'processing' | 'failed' | 'missing' | 'too late';
 
 /**
- * Asks the store for the size, and settles it. The parts of a resumable upload become the file here, where the process that got the
- * last one could not see to it (MED-26).
- * @param chargeChange called once, by the call that changes something; what it throws leaves the upload as it was
- * @throws whatever the store throws
+ * Reads the size from the store, and settles the arrival. If the process that received the last part of a resumable upload has not joined
+ * the parts, they are joined here (MED-26). @param chargeChange is called once, by the call that changes the row; if it throws, the
+ * upload stays unchanged @throws any error of the store
  */
 export async function settleArrival(
   deps: MediaDeps,
@@ -38,27 +37,30 @@ export async function settleArrival(
   return sizeBytes === undefined ? 'missing' : arrive(deps, file, sizeBytes, now, chargeChange);
 }
 
-/** While somebody else joins the parts, a store may have neither them nor the file: it is asked again after so many milliseconds. */
+/**
+ * While another process joins the parts, the store may have neither the parts nor the file. These are the waits before each further
+ * request, in milliseconds.
+ */
 const joiningMs = [0, 100, 400, 1_000] as const;
 
-/** @returns undefined where not all of the file is there */
+/** @returns undefined if the file has not arrived completely */
 async function sizeOf({ db, storage }: MediaDeps, id: Id, objectKey: string): Promise<number | undefined> {
   const whole = await storage.size(objectKey);
   const upload = await openUploadOf(db, id);
-  // What a process that died has left of a file is none: its length was said before the first byte (MED-29).
+  // A process that died may have left a part of the file. The announced length shows it (MED-29).
   if (whole !== undefined) return upload && whole !== Number(upload.length) ? undefined : whole;
   if (!upload || upload.multipartId === null) return undefined;
   const joining = await storage.joinParts(objectKey, upload.multipartId, Number(upload.length));
   if (joining === 'incomplete') return undefined;
   for (const pauseMs of joiningMs) {
     await sleep(pauseMs);
-    const joined = await storage.size(objectKey);
-    if (joined !== undefined) return joined;
+    const sizeBytes = await storage.size(objectKey);
+    if (sizeBytes !== undefined) return sizeBytes;
   }
   return undefined;
 }
 
-/** @returns undefined where nobody has said how long the file is to be, or its bytes do not pass our listener */
+/** @returns undefined if the client has announced no length, or does not upload through our listener */
 function openUploadOf(db: Queries, id: Id): Promise<{ multipartId: string | null; length: string } | undefined> {
   return db.one(sql`
     SELECT multipart_id AS "multipartId", held_bytes AS length FROM media_uploads JOIN media ON media.id = media_uploads.id
@@ -66,8 +68,8 @@ function openUploadOf(db: Queries, id: Id): Promise<{ multipartId: string | null
 }
 
 /**
- * Of a row of `media`, its `upload_expires_at` once nothing may be uploaded any more. What passes our listener ends then; an address of
- * the bucket stays good until its time.
+ * Returns the new `upload_expires_at` of a row of `media` when its upload ends. An upload through our listener ends immediately. An
+ * address of the bucket stays valid until it expires.
  */
 export function endOfAddress(now: Date): Sql {
   return sql`CASE WHEN EXISTS (SELECT FROM media_uploads WHERE media_uploads.id = media.id)
@@ -75,8 +77,8 @@ export function endOfAddress(now: Date): Sql {
 }
 
 /**
- * One transaction for size, storage (MED-21), status and wake. Of several calls one has the row; the others do not wait for it, so that
- * they hold no connection, and change nothing.
+ * Writes size, storage (MED-21), status and wake in one transaction. If several calls run at the same time, the first call locks the row.
+ * The other calls do not wait and change nothing, so that they hold no connection.
  */
 async function arrive(
   { db }: MediaDeps,
@@ -93,7 +95,7 @@ async function arrive(
     const error = await refusalOf(tx, { id, clubId }, { sizeBytes, maxBytes: maxBytes(purpose, mime ?? '') }, now);
     const becomes = error
       ? sql`status = 'failed', error = ${error}, erases_at = ${now}`
-      : sql`status = 'processing', size_bytes = ${sizeBytes}, looks_at = ${now}, erases_at = NULL`; // what is processed does not expire
+      : sql`status = 'processing', size_bytes = ${sizeBytes}, looks_at = ${now}, erases_at = NULL`; // a file in processing does not expire
     await tx.run(sql`
       UPDATE media SET ${becomes}, upload_expires_at = ${endOfAddress(now)}, updated_at = ${now} WHERE id = ${id}`);
     await tx.manager.delete(MediaUpload, { id });
@@ -103,7 +105,7 @@ async function arrive(
   });
 }
 
-/** @returns why the file cannot stay, whatever it is */
+/** @returns the reason to refuse the file by its size; undefined without a reason */
 async function refusalOf(
   tx: Transaction,
   file: { id: Id; clubId: Id },

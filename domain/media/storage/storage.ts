@@ -1,11 +1,11 @@
 /**
- * A club's storage: what its files take, what open reservations hold, and how much its plan allows. The originals are counted by
- * triggers on `media`, from what the rows say, so that no writer can forget it:
- * - a row holds its `held_bytes` from its reservation until its size is settled, it fails, or it is removed;
- * - where the file is gone and the signed address of its upload may still be good, it holds its `address_bytes` (MED-29);
+ * A club's storage: the bytes of its files and of open reservations, and the limit of its plan. Triggers on `media` count the originals,
+ * so no writer can forget it:
+ * - a row counts its `held_bytes` from its reservation until its size is settled, it fails, or it is removed;
+ * - if the file is gone and the signed address of its upload may still be valid, the row counts its `address_bytes` (MED-29);
  * - it counts its `size_bytes` from then on, until `erased_at` says that the bucket has erased the file (MED-20).
  *
- * Who adds locks the club's storage first. A deduction is a change that is appended, and waits for nobody.
+ * A transaction that adds bytes locks the club's storage first. A deduction is an appended change, which needs no lock.
  */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { mediaKinds, type MediaKind } from '../../../entities/media/values.ts';
@@ -18,27 +18,27 @@ import { limitOf, termsOf, type Terms } from '../../billing/terms.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 
-/** A club's storage while the transaction holds it, in bytes. */
+/** A club's storage while the transaction holds its lock, in bytes. */
 interface LockedStorage {
-  /** Of files. */
-  stored: number;
-  /** Of open reservations. */
-  held: number;
+  /** The bytes of files. */
+  storedBytes: number;
+  /** The bytes of open reservations. */
+  reservedBytes: number;
   limit: number;
   overage: 'billed' | 'refused';
-  /** How many changes were rolled up. */
+  /** The number of changes that were rolled up. */
   changes: number;
 }
 
-/** The row of this kind stands for the club's storage: it is the one to lock, whatever the kind of the file. */
+/** The row of this kind is the lock of the club's whole storage, whatever the kind of the file is. */
 const [lockedKind] = mediaKinds;
 
 /**
- * Locks the club's storage until the transaction ends, and rolls its changes up. In the order of locks it comes after students and
- * files, and before the club (docs/explanation/architecture.md#locks).
+ * Locks the club's storage until the transaction ends, and rolls up its changes. In the order of locks, storage comes after students and
+ * files and before the club (docs/explanation/architecture.md#locks).
  */
 async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> {
-  // A statement of its own: the next one then sees what the holder before has committed.
+  // This is a separate statement, so that the next statement sees the commit of the lock's previous holder.
   await tx.run(sql`INSERT INTO club_storage AS storage (club_id, kind) VALUES (${clubId}, ${lockedKind})
      ON CONFLICT (club_id, kind) DO UPDATE SET bytes = storage.bytes`);
   const row = await tx.one<Terms & { stored: string; held: string; changes: number }>(sql`
@@ -51,39 +51,43 @@ async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> 
     SELECT coalesce(sum(bytes), 0) AS stored, coalesce(sum(held), 0) AS held, (SELECT count(*)::int FROM folded) AS changes,
            ${termsOf(clubId, 'storage')}
       FROM (SELECT bytes, held FROM club_storage WHERE club_id = ${clubId} UNION ALL SELECT bytes, held FROM folded) AS parts`);
-  if (!row) throw new Error('A sum of no rows is a row');
-  const { stored, held, changes } = row;
-  return { stored: Number(stored), held: Number(held), changes, ...limitOf(row, 'storage_bytes') };
+  if (!row) throw new Error(`The sum of the storage of club ${clubId} returned no row`);
+  return {
+    storedBytes: Number(row.stored),
+    reservedBytes: Number(row.held),
+    changes: row.changes,
+    ...limitOf(row, 'storage_bytes'),
+  };
 }
 
 /**
- * Requires room for a file that is announced, and keeps it for the caller's transaction: of two reservations of the last byte one
- * waits. To be called in the transaction that inserts the row, whose `heldBytes` are the same number: from the commit on the row
- * holds them, and gives them back by itself when it is settled, fails, expires or is removed.
+ * Requires room for an announced file. It holds the lock of the storage, so two reservations cannot take the same bytes. The caller
+ * inserts the row with the same number as `heldBytes` in this transaction. The row counts these bytes until it is settled, fails, expires
+ * or is removed.
  *
  * Locks the club's storage. The caller may have locked the student and files; it must not have locked the club's row.
- * @param bytes that the file is announced to have: its size, or the `Upload-Length` of a resumable upload; 0 where nobody knows them
- *   yet, and then the storage must only not be full
- * @param addressee who reads the refusal: a student is told nothing of the plan (AUTH-10)
- * @throws DomainError limit_reached, where the plan does not bill overage
+ * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown, and then the storage must only
+ * not be full
+ * @param addressee the reader of a refusal; a student gets no information about the plan (AUTH-10) @throws DomainError limit_reached, if
+ * the plan does not bill overage
  */
-export async function holdStorage(tx: Transaction, clubId: Id, bytes: number, addressee: Addressee): Promise<void> {
-  const { stored, held, limit, overage } = await lockStorage(tx, clubId);
-  if (overage === 'billed' || stored + held + Math.max(1, bytes) <= limit) return;
+export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number, addressee: Addressee): Promise<void> {
+  const { storedBytes, reservedBytes, limit, overage } = await lockStorage(tx, clubId);
+  if (overage === 'billed' || storedBytes + reservedBytes + Math.max(1, bytes) <= limit) return;
   throw addressee === 'person'
     ? new RefusalToPerson('limit_reached', 'refusal.no_room_for_files')
     : new DomainError('limit_reached', "The plan's allowance of storage is used up.");
 }
 
 /**
- * Admits a file that has arrived with this size: what its reservation holds is promised; only a larger file needs more room. Where the
- * plan bills overage it is recorded, and nothing is refused (BILL-7).
+ * Admits an uploaded file of this size. The reservation's bytes are guaranteed, so only a larger file needs more room. If the plan bills
+ * overage, the overage is recorded, and no file is refused (BILL-7).
  *
- * Locks the club's storage. The caller has locked the file's row, and has not locked the club's. It sets the row's `size_bytes`, which
- * take the place of what it held, in the one statement that changes the row: another one after it would look the student up again whose
- * file it is, and wait for a removal of that student, which needs the file (docs/explanation/architecture.md#locks).
- * @param sizeBytes as the bucket measures it
- * @returns false where there is no room: the caller records the file as failed (`storage_full`), without a size
+ * Locks the club's storage. The caller holds the lock of the file's row, and not of the club's row. The caller sets the row's
+ * `size_bytes`, which replace the held bytes, in the one statement that changes the row. A second UPDATE would check the foreign key to
+ * the student again. It would wait for a removal of that student, and the removal waits for the file
+ * (docs/explanation/architecture.md#locks). @param sizeBytes as the bucket reports it @returns false without room: the caller records the
+ * file as failed (`storage_full`), without a size
  */
 export async function admitFile(
   tx: Transaction,
@@ -91,33 +95,33 @@ export async function admitFile(
   sizeBytes: number,
   now: Date,
 ): Promise<boolean> {
-  const { stored, held, limit, overage } = await lockStorage(tx, clubId);
+  const { storedBytes, reservedBytes, limit, overage } = await lockStorage(tx, clubId);
   const file = await tx.one<{ before: string; own: string }>(sql`
     SELECT coalesce(size_bytes, 0) AS before, coalesce(size_bytes, held_bytes, 0) AS own FROM media WHERE id = ${id}`);
-  if (!file) throw new Error('A file vanished under the transaction that locks it');
+  if (!file) throw new Error(`File ${id} was deleted although the transaction holds its lock`);
   const more = sizeBytes - Number(file.own);
-  if (more > 0 && overage === 'refused' && stored + held + more > limit) return false;
+  if (more > 0 && overage === 'refused' && storedBytes + reservedBytes + more > limit) return false;
   if (overage === 'billed')
-    await recordOverage(tx, clubId, 'storage_bytes', stored - Number(file.before) + sizeBytes - limit, now);
+    await recordOverage(tx, clubId, 'storage_bytes', storedBytes - Number(file.before) + sizeBytes - limit, now);
   return true;
 }
 
-/** Clubs whose changes a round of upkeep rolls up: a few milliseconds each. */
-const clubsPerRound = 500;
+/** Changes that a round of maintenance reads; each club takes a few milliseconds. */
+const changesPerRound = 500;
 
 /**
- * Rolls the changes of clubs up where no addition does, so that reading a storage stays cheap.
- * @returns how many, and whether there may be more
+ * Rolls up the changes of clubs that add no files, so that reading a storage stays fast. @returns the number of changes, and whether
+ * there may be more
  */
 export async function rollUpStorage(db: Database): Promise<{ changes: number; more: boolean }> {
   const clubs = await db.rows<{ clubId: Id }>(sql`
-    SELECT DISTINCT club_id AS "clubId" FROM (SELECT club_id FROM club_storage_changes LIMIT ${clubsPerRound}) AS changed`);
+    SELECT DISTINCT club_id AS "clubId" FROM (SELECT club_id FROM club_storage_changes LIMIT ${changesPerRound}) AS changed`);
   let changes = 0;
   for (const { clubId } of clubs) changes += (await db.transaction((tx) => lockStorage(tx, clubId))).changes;
-  return { changes, more: changes >= clubsPerRound };
+  return { changes, more: changes >= changesPerRound };
 }
 
-/** @returns what the club's files take, by kind, and what its plan and add-ons allow (MED-13) */
+/** @returns the bytes of the club's files by kind, and the limit of its plan and add-ons (MED-13) */
 export async function readStorageUsage(db: Queries, clubId: Id): Promise<RecordOf<'StorageUsage'>> {
   const row = await db.one<Terms & { kinds: { kind: MediaKind; bytes: number; files: number }[] | null }>(sql`
     SELECT ${termsOf(clubId, 'storage')},
@@ -126,7 +130,7 @@ export async function readStorageUsage(db: Queries, clubId: Id): Promise<RecordO
                 SELECT kind, bytes, files FROM club_storage WHERE club_id = ${clubId}
                 UNION ALL SELECT kind, bytes, files FROM club_storage_changes WHERE club_id = ${clubId}) AS parts
                GROUP BY kind HAVING sum(files) > 0) AS sums) AS kinds`);
-  if (!row) throw new Error('A statement of one row has one');
+  if (!row) throw new Error(`The storage usage of club ${clubId} returned no row`);
   const kinds = (row.kinds ?? []).toSorted(
     (one, other) => mediaKinds.indexOf(one.kind) - mediaKinds.indexOf(other.kind),
   );

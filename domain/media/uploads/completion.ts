@@ -1,4 +1,4 @@
-/** Uploads as they end: somebody says that the file is there, and the worker processes it (MED-16). */
+/** Completes uploads: a caller reports that the file has arrived, and a worker processes it (MED-16). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -6,23 +6,22 @@ import { notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { settleArrival, type ArrivingFile } from '../storage/arrival.ts';
 import { eraseFile } from '../erasure/erasure.ts';
-import { processingRules } from '../media.policy.ts';
+import { processingRules } from '../processing.policy.ts';
 import { loadMedia, presentMedia, type MediaOwner, type MediaDeps, type StoredMedia } from '../media.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
 export interface CompletionDeps extends MediaDeps {
-  /** Milliseconds for which a call watches the file that it has completed. */
+  /** The milliseconds for which a call waits for the processing of the file. */
   watchMs: number;
 }
 
 /**
- * Takes note that a file has arrived, which starts its processing, and watches it for a moment. No other file can take its place
- * meanwhile: the store lets only one be put there ({@link MediaDeps.storage}, `signPut`), and only a row that is `failed` or
- * removed has it erased. A file that is larger than its announced type may be, or for which the club
- * has no room, has failed at once.
- * @param chargeChange called once, by the call that changes something; what it throws leaves the upload as it was
- * @returns the record: `ready`, `failed`, still `processing`, or `uploading` where another call is about to change it
- * @throws DomainError not_found (also for somebody else's), upload_missing (no file is there yet), what `chargeChange` throws
+ * Records that a file has arrived, which starts its processing, and waits a moment for the result. The object cannot be replaced
+ * meanwhile: the store accepts one upload for each key ({@link MediaDeps.storage}, `signPut`), and only the object of a failed or removed
+ * file is erased. A file that is too large for its announced type, or for the club's storage, fails immediately. @param chargeChange is
+ * called once, by the call that changes the row; if it throws, the upload stays unchanged @returns the record: `ready`, `failed`, still
+ * `processing`, or `uploading` if another call is about to change it @throws DomainError not_found (also for a file of another owner),
+ * upload_missing (no file has arrived), any error of `chargeChange`
  */
 export async function completeMedia(
   deps: CompletionDeps,
@@ -36,18 +35,17 @@ export async function completeMedia(
   if (stored.status !== 'uploading') return presentMedia(await watch(db, owner, mediaId, watchMs), storage);
   const arrival = await settleArrival(deps, stored, now, chargeChange);
   if (arrival === 'missing') {
-    const erased = await findStored(db, owner, mediaId); // or completed and erased, meanwhile
-    if (erased.status === 'uploading') throw uploadMissing();
-    return presentMedia(erased, storage);
+    const current = await findStored(db, owner, mediaId); // another call may have completed it, and it may be erased
+    if (current.status === 'uploading') throw uploadMissing();
+    return presentMedia(current, storage);
   }
-  if (arrival === 'failed') await eraseFile(deps, mediaId, now).catch(() => undefined); // at once, where that goes; else upkeep does
+  if (arrival === 'failed') await eraseFile(deps, mediaId, now).catch(() => undefined); // if this fails, maintenance erases the file
   return presentMedia(await watch(db, owner, mediaId, watchMs), storage);
 }
 
 /**
- * Takes note of a resumable upload whose last part has come. It is safe to leave out: `complete` and the deadline of the upload notice
- * the file as well (MED-26).
- * @throws whatever the store throws
+ * Records that the last part of a resumable upload has arrived. A missing call is harmless, because `complete` and the deadline of the
+ * upload also notice the file (MED-26). @throws any error of the store
  */
 export async function noticeUpload(deps: MediaDeps, file: ArrivingFile, now: Date): Promise<void> {
   if ((await settleArrival(deps, file, now)) === 'failed') await eraseFile(deps, file.id, now);
@@ -64,12 +62,12 @@ async function findStored(db: Queries, owner: MediaOwner, mediaId: Id): Promise<
 
 const isUnderWay = ({ status }: StoredMedia) => status === 'uploading' || status === 'processing';
 
-/** Calls that watch in this process. */
+/** The number of calls in this process that wait for a file. */
 let watching = 0;
-/** Between two looks, in milliseconds: the first ones find small files, the later ones cost little. */
+/** The waits between two reads, in milliseconds. The first reads are frequent for small files, and the later reads are rare. */
 const looks = [40, 60, 100, 150, 200] as const;
 
-/** Looks at a file until its processing has ended or the time is over. @throws DomainError not_found */
+/** Reads a file repeatedly until its processing has ended or the time is over. @throws DomainError not_found */
 async function watch(db: Queries, owner: MediaOwner, mediaId: Id, watchMs: number): Promise<StoredMedia> {
   let stored = await findStored(db, owner, mediaId);
   if (watching >= processingRules.maxWatching) return stored;

@@ -1,4 +1,4 @@
-/** Uploads as they begin: a row that says what is to come, and the address where it is put. */
+/** Reserves uploads: a reservation inserts the row of the file, and returns the address for its bytes. */
 import { Media } from '../../../entities/media/media.ts';
 import { MediaUpload } from '../../../entities/media/media-upload.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -12,7 +12,7 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { lockStudent } from '../../identity/accounts.ts';
 import { removeUnreadyAvatars } from '../purposes/avatars.ts';
-import { keptForGood, requireVideoHosting } from '../erasure/expiry.ts';
+import { neverExpires, requireVideoHosting } from '../erasure/expiry.ts';
 import { tidyFileName } from '../file-name.policy.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import {
@@ -25,27 +25,27 @@ import {
   uploadWay,
 } from '../media.policy.ts';
 import { loadMedia, presentMedia, type MediaOwner, type MediaDeps } from '../media.ts';
-import { holdStorage } from '../storage/storage.ts';
+import { reserveStorage } from '../storage/storage.ts';
 import { descriptorOf } from './descriptor.ts';
 import { countUnused, requireFewAvatarUploads, requireFewUploads } from './upload-limits.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 
 export interface ReservationDeps extends MediaDeps {
   vault: Vault;
-  /** Where callers reach the listener of resumable uploads, without a slash at the end. */
+  /** The public address of the file listener, without a slash at the end. */
   filesUrl: string;
 }
 
-/** What a caller says of a file before it is there; none of it is believed once it is. */
-export interface Announced {
+/** The caller's description of a file before its upload. It is checked when the file has arrived. */
+export interface AnnouncedFile {
   fileName: string;
   /** One of the types that the contract lists for the purpose. */
   mime: string;
-  /** Absent where the bytes go through our listener, which learns it from the request (MED-29). */
+  /** Absent if the bytes go through our listener, which reads the size from the request (MED-29). */
   sizeBytes?: number;
-  /** Absent: the file's name. */
+  /** The title; the file's name if absent. */
   title?: string;
-  /** A video of a live session or a meeting: without `video_hosting` it is kept for some days (MED-10). */
+  /** Whether the file is a recording of a live session or a meeting. Without `video_hosting` it is kept for some days (MED-10). */
   recording?: boolean;
 }
 
@@ -55,27 +55,27 @@ export interface Reservation {
 }
 
 /**
- * For the club's library.
- * @throws DomainError invalid_request (a name that is none, a file that is too large), feature_not_in_plan (a video), limit_reached,
- * too_many_uploads
+ * Reserves an upload for the club's library. @throws DomainError invalid_request (an invalid name, a file that is too large),
+ * feature_not_in_plan (a video), limit_reached, too_many_uploads
  */
 export async function reserveMedia(
   deps: ReservationDeps,
   clubId: Id,
-  announced: Announced,
+  announced: AnnouncedFile,
   now: Date,
 ): Promise<Reservation> {
   return reserve(deps, { clubId }, 'library', announced, async () => {}, now);
 }
 
 /**
- * For a student's image. The student is held, so that a removal finds the row or hinders it, and their images are counted.
+ * Reserves an upload of a student's image for an agent. It locks the student. So a removal of the student comes before it or finds the
+ * row, and the count of images is correct.
  * @throws DomainError invalid_request, feature_not_in_plan, limit_reached, too_many_images, not_found (the student was removed meanwhile)
  */
 export async function reserveAgentImage(
   deps: ReservationDeps,
   owner: Required<MediaOwner>,
-  announced: Announced,
+  announced: AnnouncedFile,
   now: Date,
 ): Promise<Reservation> {
   return reserve(
@@ -97,17 +97,18 @@ export async function reserveAgentImage(
 }
 
 /**
- * For a file that a student wants to hand in. Its size is not known before it is sent. The student is held, as for an image.
+ * Reserves an upload of a file for an assignment. Its size is unknown until the upload starts. It locks the student, as for an image.
  * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed meanwhile)
  */
 export async function reserveAssignmentFile(
   deps: ReservationDeps,
   owner: Required<MediaOwner>,
-  { fileName, mime: given }: Pick<Announced, 'fileName' | 'mime'>,
+  { fileName, mime: announcedMime }: Pick<AnnouncedFile, 'fileName' | 'mime'>,
   now: Date,
 ): Promise<Reservation> {
-  const mime = given.trim().toLowerCase();
-  if (!isAllowedType(mime)) throw new DomainError('invalid_request', 'mime: a file of this type cannot be handed in.');
+  const mime = announcedMime.trim().toLowerCase();
+  if (!isAllowedType(mime))
+    throw new DomainError('invalid_request', 'mime: an assignment does not accept files of this type.');
   return reserve(
     deps,
     owner,
@@ -126,13 +127,13 @@ export async function reserveAssignmentFile(
 }
 
 /**
- * For a file of a student's post: an image or a PDF. The student is held, as for an image.
+ * Reserves an upload of a file for a student's post: an image or a PDF. It locks the student, as for an image.
  * @throws DomainError invalid_request, limit_reached, too_many_files, not_found (the student was removed meanwhile)
  */
 export async function reservePostFile(
   deps: ReservationDeps,
   owner: Required<MediaOwner>,
-  announced: Announced,
+  announced: AnnouncedFile,
   now: Date,
 ): Promise<Reservation> {
   return reserve(
@@ -153,14 +154,14 @@ export async function reservePostFile(
 }
 
 /**
- * For the picture of a student. What was on its way before goes; what is shown stays until this one is ready. The student is held, as for
- * an image.
+ * Reserves an upload of a student's picture. An earlier unfinished picture is removed. The current picture stays until the new picture is
+ * ready. It locks the student, as for an image.
  * @throws DomainError invalid_request, limit_reached, too_many_images, not_found (the student was removed meanwhile)
  */
 export async function reserveAvatar(
   deps: ReservationDeps,
   owner: Required<MediaOwner>,
-  announced: Announced,
+  announced: AnnouncedFile,
   now: Date,
 ): Promise<Reservation> {
   return reserve(
@@ -181,7 +182,7 @@ async function reserve(
   deps: ReservationDeps,
   owner: MediaOwner,
   purpose: MediaPurpose,
-  announced: Announced,
+  announced: AnnouncedFile,
   mayReserve: (tx: Transaction) => Promise<void>,
   now: Date,
 ): Promise<Reservation> {
@@ -192,22 +193,22 @@ async function reserve(
   if (way === 'bucket' && announced.sizeBytes === undefined)
     throw new DomainError(
       'invalid_request',
-      'size_bytes: the size of the file is needed, because its address takes no other.',
+      'size_bytes is missing. The upload address accepts only a file of this size.',
     );
   if (announced.sizeBytes !== undefined && announced.sizeBytes > most)
     throw new DomainError('invalid_request', `size_bytes: a file of this type has at most ${most} bytes.`);
   const heldBytes = announced.sizeBytes ?? 0;
   const isHosted = purpose === 'library' && kindOf(announced.mime) === 'video';
   if (announced.recording && !isHosted)
-    throw new DomainError('invalid_request', 'recording: only a video is a recording.');
+    throw new DomainError('invalid_request', 'recording: only a video can be a recording.');
   const id = newId();
   const objectKey = `media/${owner.clubId}/${id}`;
   const expiresAt = uploadEnd(announced.mime, now);
   const stored = await db.transaction(async (tx) => {
     await mayReserve(tx);
-    await holdStorage(tx, owner.clubId, heldBytes, owner.studentId === undefined ? 'administrator' : 'person');
+    await reserveStorage(tx, owner.clubId, heldBytes, owner.studentId === undefined ? 'administrator' : 'person');
     if (owner.studentId === undefined) await requireFewUploads(tx, owner.clubId, way, now);
-    const expiry = isHosted ? await requireVideoHosting(tx, owner.clubId, announced, now) : keptForGood;
+    const expiry = isHosted ? await requireVideoHosting(tx, owner.clubId, announced, now) : neverExpires;
     await tx.manager.insert(Media, {
       id,
       ...expiry,
@@ -232,22 +233,22 @@ async function reserve(
     if (expiry.expiresAt !== null) await wake(tx, 'mediaExpiry', [{ id, clubId: owner.clubId }], now);
     return loadMedia(tx, owner, id);
   });
-  if (!stored) throw new Error('A file vanished inside the transaction that reserved it');
+  if (!stored) throw new Error(`File ${id} was not found in the transaction that inserted it`);
   return {
     data: await presentMedia(stored, storage),
     upload: await descriptorOf(deps, { ...stored, heldBytes }, expiresAt, now),
   };
 }
 
-/** Of a reservation, or of its last renewal: until then the address takes the file. */
+/** The end of an upload address after a reservation or a renewal. */
 function uploadEnd(mime: string, now: Date): Date {
   return new Date(now.getTime() + (isResumable(mime) ? resumableRules.tokenMs : mediaRules.uploadMs));
 }
 
 /**
- * A new address, or a new token, for a file that has not arrived yet: what has been sent of it stays. Its upload ends later then.
- * @param chargeChange called once, before something changes
- * @throws DomainError not_found (also for somebody else's), upload_ended, what `chargeChange` throws
+ * Returns a new address or token for a file that has not arrived yet, and extends the upload's time. Bytes that were already sent stay.
+ * @param chargeChange is called once, before the row changes @throws DomainError not_found (also for a file of another owner),
+ * upload_ended, any error of `chargeChange`
  */
 export async function renewUpload(
   deps: ReservationDeps,
@@ -266,22 +267,22 @@ export async function renewUpload(
     if (expiresAt <= now) throw new RefusalToPerson('upload_ended', 'refusal.upload_too_slow');
     await chargeChange();
     const erasesAt = new Date(expiresAt.getTime() + mediaRules.completionMs);
-    const held = await tx.manager.findOneByOrFail(Media, { id: mediaId });
+    const row = await tx.manager.findOneByOrFail(Media, { id: mediaId });
     const way = uploadWay(stored.purpose, stored.mime ?? '');
-    const addressBytes = way === 'bucket' ? held.heldBytes : null;
-    const renewed = { uploadExpiresAt: expiresAt, addressBytes, erasesAt, updatedAt: now };
-    await tx.manager.update(Media, { id: mediaId }, renewed);
-    // Versions up to 0.2.0 reserved it without this row.
+    const addressBytes = way === 'bucket' ? row.heldBytes : null;
+    const changes = { uploadExpiresAt: expiresAt, addressBytes, erasesAt, updatedAt: now };
+    await tx.manager.update(Media, { id: mediaId }, changes);
+    // Versions up to 0.2.0 reserved files without this row.
     if (way === 'listener')
       await tx.run(sql`
         INSERT INTO media_uploads (id, club_id) VALUES (${mediaId}, ${owner.clubId}) ON CONFLICT (id) DO NOTHING`);
-    const upload = await descriptorOf(deps, { ...stored, heldBytes: Number(held.heldBytes) }, expiresAt, now);
+    const upload = await descriptorOf(deps, { ...stored, heldBytes: Number(row.heldBytes) }, expiresAt, now);
     return { data: await presentMedia(stored, deps.storage), upload };
   });
 }
 
-function namesOf({ fileName: given, title }: Announced): { fileName: string; title: string } {
-  const fileName = tidyFileName(given);
+function namesOf({ fileName: announcedName, title }: AnnouncedFile): { fileName: string; title: string } {
+  const fileName = tidyFileName(announcedName);
   if (fileName === undefined)
     throw new DomainError(
       'invalid_request',

@@ -1,4 +1,4 @@
-/** Files that a place shows to whoever sees the place: the caller has decided that they do. */
+/** Presents the files that a record uses. The caller has checked that the reader may see the record. */
 import type { MediaUseKind } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -7,7 +7,7 @@ import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { mediaColumns, presentMedia, type StoredMedia } from '../media.ts';
 
-/** @returns by place: the files that it uses, in no order, with signed addresses; a place without any is not in it */
+/** @returns the files of each record, in no order, with signed addresses; a record without files is absent */
 export async function presentUsed(
   db: Queries,
   storage: ObjectStore,

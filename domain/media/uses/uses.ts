@@ -1,4 +1,4 @@
-/** Where files of the library are used: rows that whoever names a file writes in its own transaction (MED-14). */
+/** The uses of the library's files. A context writes the rows in the transaction in which its record names a file (MED-14). */
 import { MediaUse } from '../../../entities/media/media-use.ts';
 import { mediaUseKinds, type MediaUseKind } from '../../../entities/media/values.ts';
 import type { RecordOf } from '../../../contract/contract.ts';
@@ -8,48 +8,46 @@ import type { Queries, Transaction } from '../../../platform/infra/postgres/data
 import { listPage, type Page, type PageRequest } from '../../../platform/infra/postgres/lists/page.ts';
 import { all, columns, raw, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { loadMedia, type LibraryDeps } from '../media.ts';
-import type { EveryMediaUsePlace } from '../use-places.ts';
+import type { AllMediaUseRules } from '../use-rules.ts';
 
-/** What names files: a lesson, the cover of a course, the material of an agent, an e-mail. */
-export interface MediaPlace {
+/** A record that uses files: a lesson, a course with a cover, an agent with material, an e-mail. */
+export interface UsingRecord {
   kind: MediaUseKind;
   id: Id;
 }
 
 /**
- * Makes these the files that a place uses, in place of those that it used before. The caller holds the place, so that its
- * uses are written one after the other, and has not locked the club's row yet (docs/explanation/architecture.md#locks).
- * A file cannot be deleted or archived between this look and the end of the transaction.
- * @param mediaIds in any case and order; one that is named twice counts once
- * @param mayBeGone files that are passed over where the library has them no more: what the place named before, or all that
- *   a draft names, whose problems are told later
- * @param from a place whose files this one takes over: what is archived stays in use there
- * @throws DomainError not_found (no file of the club's library), media_archived (an archived file that the place did not use)
+ * Replaces the files that a record uses. The caller holds the record's lock, so that its uses are written one after another. It must not
+ * hold the lock of the club's row yet (docs/explanation/architecture.md#locks). No file of the list can be deleted or archived before the
+ * transaction ends. @param mediaIds in any order and case; an id that is listed twice counts once @param mayBeGone files that may be
+ * missing in the library: the files that the record used before, or all files of a draft, whose problems are reported later @param from
+ * another record whose files this record copies; an archived file of that record is accepted @throws DomainError not_found (no file of
+ * the club's library), media_archived (an archived file that the record did not use)
  */
 export async function setUses(
   tx: Transaction,
   clubId: Id,
-  { kind, id }: MediaPlace,
+  { kind, id }: UsingRecord,
   mediaIds: readonly Id[],
-  { mayBeGone = [], from }: { mayBeGone?: readonly Id[]; from?: MediaPlace } = {},
+  { mayBeGone = [], from }: { mayBeGone?: readonly Id[]; from?: UsingRecord } = {},
 ): Promise<void> {
-  const asked = [...new Set(mediaIds.map((mediaId) => mediaId.toLowerCase()))];
-  const files = await lockFiles(tx, clubId, asked);
+  const requestedIds = [...new Set(mediaIds.map((mediaId) => mediaId.toLowerCase()))];
+  const files = await lockFiles(tx, clubId, requestedIds);
   const used = new Set(await usedBy(tx, { kind, id }));
-  const passedOver = new Set(mayBeGone.map((mediaId) => mediaId.toLowerCase()));
-  const found = new Set(files.map((file) => file.id));
-  const stranger = asked.find((mediaId) => !found.has(mediaId) && !passedOver.has(mediaId));
-  if (stranger !== undefined)
-    throw new DomainError('not_found', `There is no file ${stranger} in the library of this club.`);
-  const takenOver = new Set(from && (await usedBy(tx, from)));
-  const archived = files.find((file) => file.archived && !used.has(file.id) && !takenOver.has(file.id));
+  const optionalIds = new Set(mayBeGone.map((mediaId) => mediaId.toLowerCase()));
+  const fileIds = new Set(files.map((file) => file.id));
+  const unknownId = requestedIds.find((mediaId) => !fileIds.has(mediaId) && !optionalIds.has(mediaId));
+  if (unknownId !== undefined)
+    throw new DomainError('not_found', `There is no file ${unknownId} in the library of this club.`);
+  const usedByOrigin = new Set(from && (await usedBy(tx, from)));
+  const archived = files.find((file) => file.archived && !used.has(file.id) && !usedByOrigin.has(file.id));
   if (archived)
     throw new DomainError(
       'media_archived',
-      `The file ${archived.id} is archived. Take it out of the archive to use it in another place.`,
+      `The file ${archived.id} is archived. Take it out of the archive before you use it elsewhere.`,
     );
-  const added = [...found].filter((mediaId) => !used.has(mediaId));
-  const ended = [...used].filter((mediaId) => !found.has(mediaId));
+  const added = [...fileIds].filter((mediaId) => !used.has(mediaId));
+  const ended = [...used].filter((mediaId) => !fileIds.has(mediaId));
   if (ended.length > 0)
     await tx.run(
       sql`DELETE FROM media_uses WHERE kind = ${kind} AND place_id = ${id} AND media_id = ANY (${ended}::uuid[])`,
@@ -60,14 +58,17 @@ export async function setUses(
     );
 }
 
-async function usedBy(tx: Transaction, { kind, id }: MediaPlace): Promise<Id[]> {
+async function usedBy(tx: Transaction, { kind, id }: UsingRecord): Promise<Id[]> {
   const rows = await tx.rows<{ mediaId: Id }>(
     sql`SELECT ${columns(MediaUse, ['mediaId'])} FROM media_uses WHERE kind = ${kind} AND place_id = ${id}`,
   );
   return rows.map(({ mediaId }) => mediaId);
 }
 
-/** In the order of their ids, like everybody who holds several. What was removed before it was held is not among them. */
+/**
+ * Locks files in the order of their ids, like every transaction that locks several files. A file that was removed before the lock is
+ * not returned.
+ */
 async function lockFiles(
   tx: Transaction,
   clubId: Id,
@@ -80,27 +81,27 @@ async function lockFiles(
      ORDER BY id FOR SHARE`);
 }
 
-/** Of `media_uses use`: whether lists show it. */
-function isLive(places: EveryMediaUsePlace): Sql {
-  const conditions = placesOf(places).map(
+/** A condition on `media_uses use`: whether the use is live. */
+function isLive(places: AllMediaUseRules): Sql {
+  const conditions = rulesOf(places).map(
     ([kind, place]) => place.isLive && sql`(use.kind <> ${raw(`'${kind}'`)} OR ${place.isLive})`,
   );
   return all([sql`true`, ...conditions]);
 }
 
-/** Of `media_uses use`: what its place is called. */
-function title(places: EveryMediaUsePlace): Sql {
-  const titles = placesOf(places).map(([kind, place]) => sql`WHEN ${raw(`'${kind}'`)} THEN (${place.title})`);
+/** A value of `media_uses use`: the title of the record. */
+function title(places: AllMediaUseRules): Sql {
+  const titles = rulesOf(places).map(([kind, place]) => sql`WHEN ${raw(`'${kind}'`)} THEN (${place.title})`);
   return sql`CASE use.kind ${titles.reduce((left, right) => sql`${left} ${right}`)} END`;
 }
 
-const placesOf = (places: EveryMediaUsePlace) => mediaUseKinds.map((kind) => [kind, places[kind]] as const);
+const rulesOf = (places: AllMediaUseRules) => mediaUseKinds.map((kind) => [kind, places[kind]] as const);
 
-/** Of `media`: how many places use it. */
-export const usageCount = (places: EveryMediaUsePlace): Sql =>
+/** A value of `media`: the number of records that use the file. */
+export const usageCount = (places: AllMediaUseRules): Sql =>
   sql`(SELECT count(*)::int FROM media_uses use WHERE use.media_id = media.id AND ${isLive(places)})`;
 
-/** @returns a page of the places that use a file, by title @throws DomainError not_found (no file of the club's library) */
+/** @returns a page of the records that use a file, by title @throws DomainError not_found (no file of the club's library) */
 export async function usesOf(
   { db, mediaUses }: Pick<LibraryDeps, 'mediaUses'> & { db: Queries },
   clubId: Id,
@@ -117,19 +118,19 @@ export async function usesOf(
   });
 }
 
-/** Places that a refusal names. */
-const namedPlaces = 3;
+/** The number of records that a refusal names. */
+const namedRecords = 3;
 
 /**
- * Ends all uses of a file that is about to be deleted. The caller holds its row `FOR NO KEY UPDATE`, so no use is added meanwhile.
- * @param force ends uses, except live ones of places that outlast it (versions of automations that are published or under way)
- * @throws DomainError in_use, naming the first places
+ * Ends all uses of a file before its deletion. The caller holds the file's row `FOR NO KEY UPDATE`, so no transaction adds a use
+ * meanwhile. @param force also ends live uses, except uses by versions of automations that are published or have runs @throws DomainError
+ * in_use, with the names of the first records
  */
-export async function endUses(tx: Transaction, places: EveryMediaUsePlace, mediaId: Id, force: boolean): Promise<void> {
-  const lasting = mediaUseKinds.filter((kind) => !force || places[kind].outlastsForce);
+export async function endUses(tx: Transaction, places: AllMediaUseRules, mediaId: Id, force: boolean): Promise<void> {
+  const lasting = mediaUseKinds.filter((kind) => !force || places[kind].blocksForce);
   const users = await tx.rows<{ kind: MediaUseKind; title: string; places: number }>(sql`
     SELECT use.kind, ${title(places)} AS title, count(*) OVER ()::int AS places FROM media_uses use
-     WHERE use.media_id = ${mediaId} AND use.kind = ANY (${lasting}::text[]) AND ${isLive(places)} ORDER BY title, use.kind, use.place_id LIMIT ${namedPlaces}`);
+     WHERE use.media_id = ${mediaId} AND use.kind = ANY (${lasting}::text[]) AND ${isLive(places)} ORDER BY title, use.kind, use.place_id LIMIT ${namedRecords}`);
   const [first] = users;
   if (first) {
     const named = users.map((place) => `${place.kind} “${place.title}”`).join(', ');
@@ -140,7 +141,7 @@ export async function endUses(tx: Transaction, places: EveryMediaUsePlace, media
   await tx.run(sql`DELETE FROM media_uses WHERE media_id = ${mediaId}`);
 }
 
-/** Ends all uses by places of a kind, live or not. @param which selects the ids of the places */
+/** Ends all uses by records of a kind, live or not. @param which selects the ids of the records */
 export async function endUsesOf(tx: Transaction, kind: MediaUseKind, which: Sql): Promise<void> {
   await tx.run(sql`DELETE FROM media_uses WHERE kind = ${kind} AND place_id IN (${which})`);
 }

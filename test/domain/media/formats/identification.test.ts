@@ -5,16 +5,11 @@ import { crc32, deflateRawSync } from 'node:zlib';
 import { expect } from 'chai';
 import { contractDocument } from '../../../../contract/document.ts';
 import { closedDocument } from '../../../../contract/published-schemas.ts';
-import { lookInto, type Finding } from '../../../../domain/media/formats/file-content.ts';
+import { identifyContent, type Finding } from '../../../../domain/media/formats/file-content.ts';
 import { identificationThreads, identify } from '../../../../domain/media/processing/identification.ts';
 import type { MediaPurpose } from '../../../../entities/media/values.ts';
-import {
-  archiveTypes,
-  contentTypes,
-  identificationRules,
-  mediaPlaces,
-  textTypes,
-} from '../../../../domain/media/media.policy.ts';
+import { archiveTypes, contentTypes, textTypes } from '../../../../domain/media/media.policy.ts';
+import { identificationRules, mediaPermits } from '../../../../domain/media/processing.policy.ts';
 import { zipOf } from '../../../toolkit/builders/archives.ts';
 import { docx, pdf, pptx } from '../../../toolkit/builders/documents.ts';
 import { contentTypesXml, packageOf, relationsXml } from '../../../toolkit/builders/office-xml.ts';
@@ -42,7 +37,7 @@ function storeOf(bytes: Buffer) {
 async function found(bytes: Buffer, announced: string, purpose: MediaPurpose = 'library') {
   const store = storeOf(bytes);
   const read = (offset: number, length: number) => store.read('key', offset, length);
-  const finding = await lookInto(read, { sizeBytes: bytes.length, purpose, announced });
+  const finding = await identifyContent(read, { sizeBytes: bytes.length, purpose, announced });
   const readBytes = store.reads.reduce((sum, length) => sum + length, 0);
   return { ...outcome(finding), read: readBytes, requests: store.reads.length };
 }
@@ -213,7 +208,7 @@ describe('size of a file', () => {
     const sized = async (begins: Buffer, sizeBytes: number, announced: string) => {
       const read = async (offset: number, length: number) =>
         Buffer.concat([begins, Buffer.alloc(64 * 1_024, 0x20)]).subarray(offset, offset + length);
-      return outcome(await lookInto(read, { sizeBytes, purpose: 'library', announced }));
+      return outcome(await identifyContent(read, { sizeBytes, purpose: 'library', announced }));
     };
     const book = Buffer.from('%PDF-1.7\n');
     expect(await sized(book, 500 * megabyte, pdfType)).to.include({ mime: pdfType });
@@ -398,7 +393,7 @@ describe('an office file whose main part has an unusual name', () => {
       if (store.reads.length === 2) throw new Error('The store is gone');
       return store.read('key', offset, length);
     };
-    const looking = lookInto(read, { sizeBytes: bytes.length, purpose: 'library', announced: docxType });
+    const looking = identifyContent(read, { sizeBytes: bytes.length, purpose: 'library', announced: docxType });
     expect(await looking.catch((error: Error) => error.message)).to.equal('The store is gone');
   });
 });
@@ -406,7 +401,11 @@ describe('an office file whose main part has an unusual name', () => {
 describe('audio and video', () => {
   const measures = async (bytes: Buffer, announced: string) => {
     const read = async (offset: number, length: number) => bytes.subarray(offset, offset + length);
-    const { sizeBytes: _, ...rest } = await lookInto(read, { sizeBytes: bytes.length, purpose: 'library', announced });
+    const { sizeBytes: _, ...rest } = await identifyContent(read, {
+      sizeBytes: bytes.length,
+      purpose: 'library',
+      announced,
+    });
     return rest;
   };
 
@@ -524,6 +523,6 @@ describe('the identification of a file', () => {
   });
 
   it('leaves one core to the rest: two permits of up to three cores, three of four, four of many', () => {
-    expect([1, 2, 3, 4, 64].map(mediaPlaces)).to.deep.equal([2, 2, 2, 3, 4]);
+    expect([1, 2, 3, 4, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4]);
   });
 });

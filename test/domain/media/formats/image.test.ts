@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
-import { liesOnItsSide } from '../../../../domain/media/formats/exif.ts';
+import { isRotated } from '../../../../domain/media/formats/exif.ts';
 import { imageTypeOf, measureImage } from '../../../../domain/media/formats/image.ts';
 import type { ImageType } from '../../../../domain/media/media.policy.ts';
 import { gif, jpeg, png, pngChunk, webp } from '../../../toolkit/builders/pictures.ts';
@@ -74,7 +74,7 @@ describe('a photo that lies on its side', () => {
   };
   for (const [title, [hex, is]] of Object.entries(exifs))
     it(`reads Exif ${title}`, () => {
-      expect(liesOnItsSide(Buffer.from(hex.replaceAll(' ', ''), 'hex'))).to.equal(is);
+      expect(isRotated(Buffer.from(hex.replaceAll(' ', ''), 'hex'))).to.equal(is);
     });
 });
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import * as fc from 'fast-check';
-import { lookInto } from '../../../../domain/media/formats/file-content.ts';
+import { identifyContent } from '../../../../domain/media/formats/file-content.ts';
 import { beginsAsSvg } from '../../../../domain/media/formats/svg-root.ts';
 import { expectLinear, manyTimes } from '../../../toolkit/assert/scaling.ts';
 
@@ -82,7 +82,7 @@ describe('the detection of a file’s type', () => {
             reads.push(length);
             return bytes.subarray(offset, offset + length);
           };
-          await lookInto(read, { sizeBytes: bytes.length, purpose: 'library', announced });
+          await identifyContent(read, { sizeBytes: bytes.length, purpose: 'library', announced });
           return { bytes: reads.reduce((sum, length) => sum + length, 0), reads: reads.length };
         };
         const [small, large] = [await workOf(100_000), await workOf(1_600_000)];
@@ -96,7 +96,7 @@ describe('the detection of a file’s type', () => {
 
   it('ends soon for 45 empty comments, which a pattern can divide in as many ways as there are bits', async () => {
     const bytes = Buffer.from(`${'<!---->'.repeat(45)}x`);
-    const finding = await lookInto(async (offset, length) => bytes.subarray(offset, offset + length), {
+    const finding = await identifyContent(async (offset, length) => bytes.subarray(offset, offset + length), {
       sizeBytes: bytes.length,
       purpose: 'library',
       announced: 'image/svg+xml',

@@ -6,7 +6,8 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { purgeStudentFromMedia, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
 import { completeMedia } from '../../../../domain/media/uploads/completion.ts';
-import { maxBytes, pageRules, processingRules, waitAfterFault } from '../../../../domain/media/media.policy.ts';
+import { maxBytes } from '../../../../domain/media/media.policy.ts';
+import { pageRules, processingRules, waitAfterFault } from '../../../../domain/media/processing.policy.ts';
 import { findMedia } from '../../../../domain/media/library/library.ts';
 import { findPublicFile, moveMedia } from '../../../../domain/media/library/publishing.ts';
 import { processOldFiles } from '../../../../domain/media/processing/old-files.ts';
@@ -733,7 +734,7 @@ describe('an upload that has arrived (MED-16)', () => {
         `INSERT INTO media (id, club_id, purpose, owner_id, kind, title, provider, status, object_key, looks_at, created_at, updated_at)
          SELECT id, $1, 'agent_image', $2, 'image', '', 'objstore', 'ready', 'media/' || id, now() + interval '20 minutes', now(), now()
            FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $3::int)) AS files`,
-        [club.id, student.id, processingRules.caughtUpAtOnce],
+        [club.id, student.id, processingRules.maxOldFiles],
       );
       await buildMedia(club.id, { bytes: 'knot' });
       const { db } = await processingDeps();

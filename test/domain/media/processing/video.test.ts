@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { components } from '../../../../dev/components/catalogue.ts';
 import { locate } from '../../../../dev/components.ts';
-import { videoBounds, videoPlaces, videoRules, videoSize } from '../../../../domain/media/media.policy.ts';
+import { videoBounds, videoPermits, videoRules, videoSize } from '../../../../domain/media/processing.policy.ts';
 import { playedFileOf } from '../../../../domain/media/formats/played-file.ts';
 import { processOldFiles } from '../../../../domain/media/processing/old-files.ts';
 import { processFile, type ProcessingDeps, type ProcessingStep } from '../../../../domain/media/processing/step.ts';
@@ -221,6 +221,6 @@ describe('a video of the library (MED-24)', () => {
       memoryMb: 2_048,
       fileBytes: 32 * 1_024 * 1_024 + 1_689_120_000,
     });
-    expect([1, 2, 4, 64].map(videoPlaces)).to.deep.equal([1, 1, 2, 3]);
+    expect([1, 2, 4, 64].map(videoPermits)).to.deep.equal([1, 1, 2, 3]);
   });
 });

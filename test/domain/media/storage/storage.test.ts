@@ -8,7 +8,12 @@ import type { ReservationDeps } from '../../../../domain/media/uploads/reservati
 import { replaceMedia } from '../../../../domain/media/library/replacing.ts';
 import { reserveAgentImage, reserveMedia } from '../../../../domain/media/uploads/reservation.ts';
 import { mediaRules } from '../../../../domain/media/media.policy.ts';
-import { admitFile, holdStorage, readStorageUsage, rollUpStorage } from '../../../../domain/media/storage/storage.ts';
+import {
+  admitFile,
+  reserveStorage,
+  readStorageUsage,
+  rollUpStorage,
+} from '../../../../domain/media/storage/storage.ts';
 import type { PlanName } from '../../../../entities/billing/values.ts';
 import { DomainError } from '../../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
@@ -89,7 +94,7 @@ describe('the storage of a club', function () {
       await buildPlan(clubId, 'starter');
       await buildStored(clubId, included('starter') - 1);
       const { db } = await bucketless();
-      const hold = () => ending(db.transaction((tx) => holdStorage(tx, clubId, 0, 'person')));
+      const hold = () => ending(db.transaction((tx) => reserveStorage(tx, clubId, 0, 'person')));
       expect([await hold(), await hold()]).to.deep.equal([undefined, undefined]);
       await reserveFile(clubId, 1);
       expect(await hold()).to.equal('limit_reached');

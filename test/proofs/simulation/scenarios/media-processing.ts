@@ -13,14 +13,14 @@ import {
   pictureBox,
   processingRules,
   renditionBoxes,
-} from '../../../../domain/media/media.policy.ts';
+} from '../../../../domain/media/processing.policy.ts';
 import { processOldFiles } from '../../../../domain/media/processing/old-files.ts';
 import {
   reserveAgentImage,
   reserveAssignmentFile,
   reserveAvatar,
   reserveMedia,
-  type Announced,
+  type AnnouncedFile,
   type Reservation,
 } from '../../../../domain/media/uploads/reservation.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
@@ -112,7 +112,7 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
     await settleArrival(deps, { id, clubId, purpose: file.purpose, mime: file.announced, objectKey }, now());
   }
 
-  const announce = (nature: Nature, mime: string): Announced => ({
+  const announce = (nature: Nature, mime: string): AnnouncedFile => ({
     fileName: 'file',
     mime,
     sizeBytes: contentOf(nature, sent.size).length,

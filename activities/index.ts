@@ -21,11 +21,11 @@ import { processFile, type ProcessingDeps } from '../domain/media/processing/ste
 import { indexSource, type IndexingDeps } from '../domain/knowledge/indexing/source-step.ts';
 import { lookAtMailDomain } from '../domain/mail/domains/checking.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
-import { sendTransactionalMail, type MailDeps } from '../domain/mail/send.ts';
+import { sendTransactionalMail, type MailDeps } from '../domain/mail/transactional/send.ts';
 import { tellOfSession } from '../domain/mentorships/telling.ts';
-import { moveFile, type MovingDeps } from '../domain/media/moving.ts';
+import { moveFile, type MovingDeps } from '../domain/media/library/moving.ts';
 import { transcribeFile, type TranscriptionDeps } from '../domain/media/transcriptions/step.ts';
-import { lookAtExpiry } from '../domain/media/expiry.ts';
+import { checkExpiry } from '../domain/media/erasure/expiry.ts';
 import { processNotice, type NoticeDeps } from '../domain/sales/notices/processing.ts';
 import { lookAtSubscriptionEnd } from '../domain/sales/purchases/subscription-end.ts';
 import { attemptDelivery, type DeliveryDeps } from '../domain/webhooks/attempts/attempt.ts';
@@ -86,7 +86,7 @@ export const activities = {
   }),
   automationGate: (deps: Given<'db'>) => ({ tendAutomationGate: activityOf(tendAutomationGate, deps) }),
   mediaExpiry: (deps: Given<'db' | 'vault' | 'storage'>) => ({
-    lookAtMediaExpiry: activityOf(lookAtExpiry, { ...deps, mediaUses }),
+    lookAtMediaExpiry: activityOf(checkExpiry, { ...deps, mediaUses }),
   }),
   salesNotice: ({ notices }: Given<'notices'>) => ({ processNotice: activityOf(processNotice, notices) }),
   subscriptionEnd: ({ db }: Given<'db'>) => ({

@@ -13,9 +13,9 @@ export function mailNoticesOf(
   return {
     token: noticeToken,
     sns: sesTopicArn === undefined ? undefined : createSnsGuard(sesTopicArn, (url) => getText(dispatcher, url)),
-    onEvents({ matched, passedOver }) {
+    onEvents({ matched, ignored }) {
       mailEvents.inc({ outcome: 'matched' }, matched);
-      mailEvents.inc({ outcome: 'passed_over' }, passedOver);
+      mailEvents.inc({ outcome: 'passed_over' }, ignored);
     },
   };
 }

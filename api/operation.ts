@@ -10,7 +10,7 @@ import type { Queries } from '../platform/infra/postgres/database.ts';
 import type { ObjectStore } from '../platform/infra/store/object-store.ts';
 import type { AddressedDeps } from '../domain/deps.ts';
 import type { MailDomainSettings } from '../domain/mail/domains/domains.ts';
-import type { EveryMediaUsePlace } from '../domain/media/places.ts';
+import type { AllMediaUseRules } from '../domain/media/use-rules.ts';
 import type { StudentIdentity } from '../domain/identity/student-identity.ts';
 import type { MailNoticeDeps } from '../domain/mail/notices/receive.ts';
 import type { SessionFinder } from '../domain/identity/session-finder.ts';
@@ -26,7 +26,7 @@ export interface Deps extends AddressedDeps {
   egress: Egress;
   storage: ObjectStore;
   /** The uses of library files, by the contexts. */
-  mediaUses: EveryMediaUsePlace;
+  mediaUses: AllMediaUseRules;
   /** Where callers reach the listener of resumable uploads. */
   filesUrl: string;
   /** Milliseconds for which a call watches the file that it has completed. */

@@ -7,7 +7,7 @@ import { readConfig, type Config } from '../config.ts';
 import { directUrlOf } from '../entities/data-source.ts';
 import { mediaUses } from '../domain/contexts.ts';
 import { mailDomainSettings } from '../domain/mail/domains/settings.ts';
-import { processingRules } from '../domain/media/media.policy.ts';
+import { processingRules } from '../domain/media/processing.policy.ts';
 import { createAnswerFeed } from '../domain/agents/answers/answer-feed.ts';
 import { createSessionFinder } from '../domain/identity/session-finder.ts';
 import { createNoticeReceiver } from '../domain/sales/notices/notices.ts';

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import { mailboxSmtp } from '../dev/mailbox/smtp.ts';
 import { host } from '../dev/stack/ports.ts';
-import { requestMail } from '../domain/mail/requests.ts';
+import { requestMail } from '../domain/mail/transactional/requests.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
 import type { Database } from '../platform/infra/postgres/database.ts';
 import type { Vault } from '../platform/infra/keys/vault.ts';

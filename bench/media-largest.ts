@@ -7,7 +7,7 @@ import { readConfig } from '../config.ts';
 import { components } from '../dev/components/catalogue.ts';
 import { locate } from '../dev/components.ts';
 import { freePorts } from '../dev/stack/ports.ts';
-import { readStorageUsage } from '../domain/media/storage.ts';
+import { readStorageUsage } from '../domain/media/storage/storage.ts';
 import { maxBytes } from '../domain/media/media.policy.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';

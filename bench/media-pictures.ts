@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os';
 import type { DataSource } from 'typeorm';
 import sharp from 'sharp';
 import { readConfig } from '../config.ts';
-import { mediaPlaces, pictureBox, renditionBoxes } from '../domain/media/media.policy.ts';
+import { mediaPermits, pictureBox, renditionBoxes } from '../domain/media/processing.policy.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
 import { drawFirstPage } from '../platform/infra/images/page.ts';
@@ -61,7 +61,7 @@ export async function benchPictures(what: keyof typeof subjects): Promise<void> 
     const { port } = await launch('api/server.ts', 'API_PORT');
     await launch('worker/main.ts', 'WORKER_PORT', { WORKER_TASK_QUEUES: 'media' });
     const kilobytes = Math.round(subject.bytes.length / 1_000);
-    progress(`${what} of ${kilobytes} kB, ${mediaPlaces(availableParallelism())} at a time`);
+    progress(`${what} of ${kilobytes} kB, ${mediaPermits(availableParallelism())} at a time`);
     await measure(`http://127.0.0.1:${port}`, source, subject); // warms up
     const measured: Round[] = [];
     for (let round = 1; round <= rounds; round++) {
@@ -115,6 +115,6 @@ async function bareLoop({ work }: Subject): Promise<number> {
   const loop = async () => {
     while (remaining-- > 0) await work();
   };
-  await Promise.all(Array.from({ length: mediaPlaces(availableParallelism()) }, loop));
+  await Promise.all(Array.from({ length: mediaPermits(availableParallelism()) }, loop));
   return (filesARound * 1_000) / (performance.now() - startedAt);
 }

@@ -5,10 +5,10 @@
 import { readConfig } from '../config.ts';
 import { mediaUses } from '../domain/contexts.ts';
 import { readClubPlan } from '../domain/billing/club-plan.ts';
-import { listMedia } from '../domain/media/library.ts';
+import { listMedia } from '../domain/media/library/library.ts';
 import { claimFile, releaseFile } from '../domain/media/processing/claims.ts';
-import { processOldFiles } from '../domain/media/processing/catching-up.ts';
-import { holdStorage, readStorageUsage } from '../domain/media/storage.ts';
+import { processOldFiles } from '../domain/media/processing/old-files.ts';
+import { reserveStorage, readStorageUsage } from '../domain/media/storage/storage.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
 import { newId, type Id } from '../platform/core/ids.ts';
@@ -45,7 +45,8 @@ const reads: Readonly<Record<string, (db: Database, clubId: Id) => Promise<unkno
       { archived: false, page: 1, page_size: 20 },
     ),
   'club plan': (db, clubId) => readClubPlan(db, clubId, new Date()),
-  'hold of a reservation': (db, clubId) => db.transaction((tx) => holdStorage(tx, clubId, megabyte, 'administrator')),
+  'hold of a reservation': (db, clubId) =>
+    db.transaction((tx) => reserveStorage(tx, clubId, megabyte, 'administrator')),
 };
 
 /** Both clubs alternate, so that other load on the machine affects both. */

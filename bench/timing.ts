@@ -5,7 +5,7 @@
  */
 import { readConfig } from '../config.ts';
 import { createOrganization } from '../domain/clubs/organizations.ts';
-import { requestRules } from '../domain/mail/request-bounds.policy.ts';
+import { requestRules } from '../domain/mail/transactional/request-bounds.policy.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
 import { newId, type Id } from '../platform/core/ids.ts';

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { readConfig } from '../config.ts';
 import { host } from '../dev/stack/ports.ts';
-import { requestMail } from '../domain/mail/requests.ts';
+import { requestMail } from '../domain/mail/transactional/requests.ts';
 import { createDataSource } from '../entities/data-source.ts';
 import { migrate } from '../commands/migrate.ts';
 import { newId, type Id } from '../platform/core/ids.ts';

@@ -14,7 +14,7 @@ import { publicFilesMistakes } from '../platform/infra/store/public-files-check.
 import { smtpMistakes } from '../platform/infra/smtp/smtp.ts';
 import { ffmpegAt, usualFfmpeg } from '../platform/infra/video/ffmpeg.ts';
 import { allOcrLanguages } from '../domain/knowledge/indexing/ocr.policy.ts';
-import { flawOfCommand } from '../domain/media/transcriptions/trial.ts';
+import { problemOfCommand } from '../domain/media/transcriptions/trial.ts';
 import { ocrProgramAt } from '../platform/infra/programs/ocr-program.ts';
 import { lookForFairness } from '../worker/temporal/fairness.ts';
 import { engineMistakes } from '../worker/temporal/start-checks.ts';
@@ -112,7 +112,7 @@ const ocrLook =
 const subtitlesLook =
   ({ subtitlesCommand = [], video: { workDirectory } }: Config): Check['look'] =>
   async () => {
-    const flaw = await flawOfCommand(subtitlesCommand, workDirectory);
+    const flaw = await problemOfCommand(subtitlesCommand, workDirectory);
     return flaw === undefined ? [] : [flaw];
   };
 

@@ -30,12 +30,12 @@ import { rollUpWords } from './knowledge/words.ts';
 import { moveCertificatesTo } from './learning/certificates/certificates.ts';
 import { eraseDueFiles } from './learning/certificates/files.ts';
 import { purgeStudentFromLearning } from './learning/student-removal.ts';
-import { forgetCodeFailures } from './mail/codes.ts';
-import { removeExpiredTokens, withdrawTokensOf } from './mail/one-time-tokens.ts';
-import { forgetAddressesOf } from './mail/requests.ts';
+import { deleteCodeFailures } from './mail/codes/codes.ts';
+import { removeExpiredTokens, withdrawTokensOf } from './mail/codes/one-time-tokens.ts';
+import { deleteAddressesOf } from './mail/transactional/requests.ts';
 import type { MailKind, MailKinds } from './mail/kinds.ts';
 import { retainMailEvents } from './mail/retention.ts';
-import { eraseDue, purgeStudentFromMedia } from './media/erasure.ts';
+import { eraseDue, purgeStudentFromMedia } from './media/erasure/erasure.ts';
 import { clubMediaUses } from './clubs/media-uses.ts';
 import { learningMediaUses } from './learning/media-uses.ts';
 import { agentMediaUses } from './agents/setup/media-uses.ts';
@@ -44,14 +44,14 @@ import { automationMediaUses } from './automations/media-uses.ts';
 import { assignmentMediaUses } from './assignments/media-uses.ts';
 import { repositoryMediaUses } from './repositories/media-uses.ts';
 import { communityMediaUses } from './community/media-uses.ts';
-import type { EveryMediaUsePlace, MediaUsePlace, MediaUsePlaces } from './media/places.ts';
+import type { AllMediaUseRules, MediaUseRule, MediaUseRules } from './media/use-rules.ts';
 import { mediaMails } from './media/mails.ts';
-import { eraseLeftovers } from './media/leftovers.ts';
-import { followVideoHosting } from './media/expiry.ts';
-import { processOldFiles } from './media/processing/catching-up.ts';
+import { eraseLeftovers } from './media/erasure/leftovers.ts';
+import { followVideoHosting } from './media/erasure/expiry.ts';
+import { processOldFiles } from './media/processing/old-files.ts';
 import { mentorshipMails } from './mentorships/mails.ts';
 import { purgeStudentFromMentorships } from './mentorships/student-removal.ts';
-import { rollUpStorage } from './media/storage.ts';
+import { rollUpStorage } from './media/storage/storage.ts';
 import { retainNotices } from './sales/retention.ts';
 import { claimNotices, purgeStudentFromSales } from './sales/student-removal.ts';
 import { fanOutFacts, type DeliveryRun, type FanOutOptions } from './webhooks/events/fan-out.ts';
@@ -117,7 +117,7 @@ export interface ContextParts {
   /** For each kind of mail that the context asks for: which rows it is about, and whether it may still be sent. */
   mails: MailKinds;
   /** For each kind of record that uses files of the library: its title, and whether the use is live. */
-  mediaUses: MediaUsePlaces;
+  mediaUses: MediaUseRules;
   /** Null: the context keeps nothing of students. */
   eraseStudent: EraseStudent | null;
   /** Null: the context keeps no address. */
@@ -148,8 +148,8 @@ export const contexts = {
     mediaUses: {},
     async eraseStudent(tx, student) {
       await withdrawTokensOf(tx, student);
-      await forgetAddressesOf(tx, student);
-      await forgetCodeFailures(tx, student);
+      await deleteAddressesOf(tx, student);
+      await deleteCodeFailures(tx, student);
     },
     changeEmail: (tx, _vault, { studentId }) => withdrawTokensOf(tx, { studentId }),
     retention: [
@@ -405,7 +405,7 @@ export const mailKinds = answersOf<MailTemplate, MailKind>(
 );
 
 /** The titles and the life of all uses of library files. */
-export const mediaUses: EveryMediaUsePlace = answersOf<MediaUseKind, MediaUsePlace>(
+export const mediaUses: AllMediaUseRules = answersOf<MediaUseKind, MediaUseRule>(
   mediaUseKinds,
   contextsInLockOrder.map((context) => context.mediaUses),
 );

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { Config } from '../../config.ts';
 import { directUrlOf } from '../../entities/data-source.ts';
-import { noticeUpload } from '../../domain/media/completion.ts';
+import { noticeUpload } from '../../domain/media/uploads/completion.ts';
 import { createUploadLocks } from '../../domain/media/uploads/locks.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
 import { clientConfig } from '../../platform/infra/store/object-store.ts';
@@ -72,7 +72,7 @@ export async function openFilesListener(config: Config): Promise<FilesListener> 
       const handle = app.callback();
       serveReadable(server, (request, response) => void handle(request, response), secureHeadersOf(url));
       end = async () => {
-        locks.letAllGo();
+        locks.releaseAll();
         await drain(server);
         await locks.stop();
       };

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server, type CancellationContext, type Lock } from '@tus/server';
 import { NodeRequest, sendNodeResponse } from 'srvx/node';
-import { noteMultipart, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
+import { recordMultipart, findUploadedFile, type UploadedFile } from '../../domain/media/uploads/open-uploads.ts';
 import { UploadLocked, type UploadLock, type UploadLocks } from '../../domain/media/uploads/locks.ts';
 import { uploadsPath } from '../../domain/media/uploads/descriptor.ts';
 import type { ErrorCode } from '../../platform/core/error-codes.ts';
@@ -58,7 +58,7 @@ export async function serveUpload(
     length: file.length,
     multipartId: () => multipartId,
     async note(noted) {
-      if (!held || !(await noteMultipart(db, held, noted ?? null))) return false;
+      if (!held || !(await recordMultipart(db, held, noted ?? null))) return false;
       multipartId = noted;
       return true;
     },

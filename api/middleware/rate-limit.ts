@@ -1,5 +1,5 @@
 /** Charges the request to its rate limit (LIM-1 to LIM-11), after the session check and before the body is read (DEC-6). */
-import { readWayOut } from '../../domain/mail/way-out.ts';
+import { readUnsubscribeToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import { admit, admitChange, admitPreview, type Call } from '../rate-limits/admission.ts';
 import { ipOf } from './client-ip.ts';
 import type { ApiDeps, Context, Middleware } from './context.ts';
@@ -19,7 +19,7 @@ export function chargeRateLimit({ limiter, settings, deps: { vault } }: ApiDeps)
         kind: caller.kind,
         id: caller.kind === 'student' ? caller.student.id : caller.administratorId,
       },
-      studentOfToken: token === undefined ? undefined : readWayOut(vault, token)?.studentId,
+      studentOfToken: token === undefined ? undefined : readUnsubscribeToken(vault, token)?.studentId,
       clubId: (context as Context & { params?: Record<string, string> }).params?.['clubId'],
       refused: refusal !== undefined,
     };

@@ -5,7 +5,7 @@ import { freePorts, host } from '../../dev/stack/ports.ts';
 import { createCampaign } from '../../domain/campaigns/drafts.ts';
 import { readCampaign } from '../../domain/campaigns/records.ts';
 import { scheduleCampaign } from '../../domain/campaigns/states.ts';
-import { setSender } from '../../domain/mail/sender.ts';
+import { setSender } from '../../domain/mail/sending/sender.ts';
 import { createDataSource } from '../../entities/data-source.ts';
 import { migrate } from '../../commands/migrate.ts';
 import type { Id } from '../../platform/core/ids.ts';

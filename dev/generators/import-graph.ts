@@ -13,9 +13,18 @@ const levels: readonly (readonly string[])[] = [
   ['platform/engine'],
   ['domain/deps.ts', 'domain/watches', 'domain/joining', 'domain/language'],
   ['domain/branding'],
-  ['domain/mail', 'domain/billing', 'domain/knowledge'],
+  ['domain/mail'],
+  ['domain/mail/bounds', 'domain/mail/codes', 'domain/mail/content', 'domain/mail/notices', 'domain/mail/suppressions'],
+  ['domain/mail/domains', 'domain/mail/texts', 'domain/mail/tracking'],
+  ['domain/mail/sending', 'domain/mail/transactional', 'domain/billing', 'domain/knowledge'],
   ['domain/identity'],
   ['domain/access', 'domain/media'],
+  ['domain/media/formats', 'domain/media/storage', 'domain/media/uses'],
+  ['domain/media/erasure'],
+  ['domain/media/purposes'],
+  ['domain/media/processing', 'domain/media/uploads'],
+  ['domain/media/library'],
+  ['domain/media/transcriptions'],
   ['domain/clubs'],
   ['domain/learning', 'domain/agents', 'domain/sales'],
   ['domain/webhooks/endpoints'],
@@ -124,7 +133,11 @@ export function arrowsOf(imports: readonly Import[], fold = (unit: string) => un
 }
 
 /** @returns the place of a unit in the order of folders, from 0; -1 for an unknown one */
-export const levelOf = (unit: string): number => levels.findIndex((level) => level.includes(unit));
+const levelOf = (unit: string): number => levels.findIndex((level) => level.includes(unit));
+
+/** @returns the highest level of a folder and of its subfolders; -1 for an unknown folder */
+export const topLevelOf = (folder: string): number =>
+  levels.findLastIndex((level) => level.some((unit) => unit === folder || unit.startsWith(`${folder}/`)));
 
 export const nameOf = ({ from, to }: Pick<Arrow, 'from' | 'to'>): string => `${from} → ${to}`;
 

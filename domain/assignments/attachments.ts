@@ -5,8 +5,8 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { presentUsed } from '../media/shown.ts';
-import { setUses } from '../media/uses.ts';
+import { presentUsed } from '../media/uses/presentation.ts';
+import { setUses } from '../media/uses/uses.ts';
 
 /** The kinds of records that have files here. */
 type Kind = 'assignment' | 'assignment_review';

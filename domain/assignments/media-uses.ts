@@ -1,6 +1,6 @@
 /** The uses of library files by assignments and reviews. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { MediaUsePlaces } from '../media/places.ts';
+import type { MediaUseRules } from '../media/use-rules.ts';
 
 export const assignmentMediaUses = {
   assignment: {
@@ -17,4 +17,4 @@ export const assignmentMediaUses = {
       JOIN assignments assignment ON assignment.id = submission.assignment_id
       JOIN lessons lesson ON lesson.id = assignment.lesson_id WHERE review.id = use.place_id`,
   },
-} as const satisfies MediaUsePlaces;
+} as const satisfies MediaUseRules;

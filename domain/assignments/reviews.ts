@@ -6,7 +6,7 @@ import { DomainError, notFound } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import type { VaultDeps } from '../deps.ts';
 import { lockStudent } from '../identity/accounts.ts';
-import { requestMail } from '../mail/requests.ts';
+import { requestMail } from '../mail/transactional/requests.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { attach } from './attachments.ts';
 import { findWaiting } from './sending.ts';

@@ -11,7 +11,7 @@ import { columns, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import { lockStudent } from '../identity/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { lockVisibleLessonForShare } from '../learning/courses/classroom.ts';
-import { keepSentFiles, releaseFiles } from '../media/unsent-files.ts';
+import { keepSentFiles, releaseFiles } from '../media/purposes/unsent-files.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { datesInForce, isClosed, type Dates } from './assignments.policy.ts';
 import { findOwnSubmission, readOwnSubmission } from './submissions.ts';

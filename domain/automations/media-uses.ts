@@ -2,8 +2,8 @@
 import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { MediaUsePlaces } from '../media/places.ts';
-import { endUsesOf } from '../media/uses.ts';
+import type { MediaUseRules } from '../media/use-rules.ts';
+import { endUsesOf } from '../media/uses/uses.ts';
 
 /**
  * Whether runs begin in `automation_versions version` of `automations automation`, or are in it. The uses of an old version stay until
@@ -20,9 +20,9 @@ export const automationMediaUses = {
     isLive: sql`EXISTS (
       SELECT FROM automation_versions version JOIN automations automation ON automation.id = version.automation_id
        WHERE version.id = use.place_id AND ${liveVersion})`,
-    outlastsForce: true,
+    blocksForce: true,
   },
-} as const satisfies MediaUsePlaces;
+} as const satisfies MediaUseRules;
 
 /** Ends the uses of versions in which no run is, and in which none begins. The caller holds the automation. */
 export async function endUsesOfOldVersions(tx: Transaction, automationId: Id): Promise<void> {

@@ -6,7 +6,7 @@ import { DomainError } from '../../platform/core/errors.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { boundOfDay } from '../mail/bulk-days.ts';
+import { limitOfDay } from '../mail/bounds/bulk-days.ts';
 import type { MailDomainSettings } from '../mail/domains/domains.ts';
 import { schedulingProblems } from './checks.ts';
 import { findImages, imageIdsOf } from './images.ts';
@@ -35,7 +35,7 @@ export async function checkCampaign(
   const campaign = await findCampaign(db, clubId, campaignId);
   const domain = await db.manager.findOneBy(MailDomain, { clubId });
   const isProven = domain?.status === 'proven';
-  const bound = await boundOfDay(
+  const bound = await limitOfDay(
     db,
     clubId,
     { domainProvenAt: isProven ? domain.firstProvenAt : null, warmUps: mailDomains.warmUps },

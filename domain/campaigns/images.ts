@@ -10,8 +10,8 @@ import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../platform/infra/keys/vault.ts';
-import { renditionVersion } from '../media/media.policy.ts';
-import { setUses, type MediaPlace } from '../media/uses.ts';
+import { renditionVersion } from '../media/processing.policy.ts';
+import { setUses, type UsingRecord } from '../media/uses/uses.ts';
 import type { CompiledEmail, ImageWidths } from '../mail/content/compile.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 import type { EmailToJudge } from '../mail/content/email-thread.ts';
@@ -44,9 +44,9 @@ const libraryImage = {
 export async function setImagesOf(
   tx: Transaction,
   clubId: Id,
-  user: MediaPlace,
+  user: UsingRecord,
   emails: readonly (Partial<Pick<EmailContent, 'blocks'>> | undefined)[],
-  options: { from?: MediaPlace } = {},
+  options: { from?: UsingRecord } = {},
 ): Promise<void> {
   const mediaIds = emails.flatMap((email) => (email?.blocks ?? []).flatMap(({ media_id: id }) => id ?? []));
   await setUses(tx, clubId, user, mediaIds, { ...options, mayBeGone: mediaIds });

@@ -15,7 +15,7 @@ import { wordingIn, type Wording } from '../language/wording.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
 import type { RenderedCopy } from '../mail/content/email-thread.ts';
 import { copiesInThread } from '../mail/content/email-work.ts';
-import { keepCopies, keptSeconds } from '../mail/content/kept.ts';
+import { cacheCopies, cachedSeconds } from '../mail/content/copy-cache.ts';
 import { renderLine, type RecipientCopy } from '../mail/content/render.ts';
 import { emailProblems, reachedStudents } from './checks.ts';
 import { contrasting, type Candidate } from './contrasts.policy.ts';
@@ -153,7 +153,7 @@ export async function htmlBytesOf(deps: PreviewDeps, campaign: CampaignRow): Pro
   return copies[0]?.htmlBytes ?? 0;
 }
 
-const forPreviews = { make: keepCopies(), imageSeconds: previewSeconds + keptSeconds, mostBytes: maxCopyBytes };
+const forPreviews = { make: cacheCopies(), imageSeconds: previewSeconds + cachedSeconds, mostBytes: maxCopyBytes };
 
 /** @throws DomainError campaign_has_problems, busy */
 async function previewOf(

@@ -9,7 +9,7 @@ import { countEach, countListed } from '../../platform/infra/postgres/lists/coun
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { all, columns, raw, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
-import { outcomeUnknown } from '../mail/recipients.policy.ts';
+import { outcomeUnknown } from '../mail/sending/recipients.policy.ts';
 import { findCampaign, type CampaignRow } from './records.ts';
 
 const deliveryColumns = columns(Mail, [

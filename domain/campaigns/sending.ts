@@ -20,21 +20,21 @@ import { feedbackSenderOf, type From } from '../mail/domains/from.ts';
 import {
   handOverPage,
   mailLeaseSeconds,
-  recorderOfSent,
+  recorderOfAccepted,
   type ClaimOf,
-  type HandingOverDeps,
+  type HandOverDeps,
   type SentPage,
-} from '../mail/handing-over.ts';
-import type { WarmUps } from '../mail/pace.policy.ts';
+} from '../mail/sending/hand-over.ts';
+import type { WarmUps } from '../mail/bounds/pace.policy.ts';
 import { identifyingHeaders } from '../mail/notices/mail-event.policy.ts';
-import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../mail/recipients.policy.ts';
+import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../mail/sending/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../mail/tracking/addresses.ts';
-import { wayOutToken } from '../mail/way-out.ts';
+import { unsubscribeToken } from '../mail/suppressions/unsubscribe-link.ts';
 import type { ImageDeps } from './images.ts';
 import { findCampaign } from './records.ts';
 import { pause } from './states.ts';
 
-export interface SendingDeps extends HandingOverDeps {
+export interface SendingDeps extends HandOverDeps {
   db: Database;
   vault: Vault;
   /** The dependencies for publishing the images of e-mails. */
@@ -71,7 +71,7 @@ interface Scene {
   from: From;
   /** Refusals in a row so far. */
   refusals: number;
-  recordSent: ReturnType<typeof recorderOfSent>;
+  recordSent: ReturnType<typeof recorderOfAccepted>;
 }
 
 /** Sends up to `most` due mails, on all connections at the same time, for some seconds. */
@@ -95,7 +95,7 @@ export async function sendPage(
     sender: await db.manager.findOneByOrFail(MailSender, { clubId: campaign.clubId }),
     from,
     refusals: campaign.refusals,
-    recordSent: recorderOfSent(db, now),
+    recordSent: recorderOfAccepted(db, now),
   };
   return handOverPage<Candidate, Claimed>(deps, {
     waiting,
@@ -177,7 +177,7 @@ function messageTo(
   { campaign, compiled, clubName, sender, from }: Scene,
   to: Claimed,
 ): HandedMessage {
-  const leave = `${publicUrl}/v1/clubs/${campaign.clubId}/classroom/mail/unsubscribe/${wayOutToken(vault, { kind: 'campaigns', studentId: to.studentId })}`;
+  const leave = `${publicUrl}/v1/clubs/${campaign.clubId}/classroom/mail/unsubscribe/${unsubscribeToken(vault, { kind: 'campaigns', studentId: to.studentId })}`;
   const domain = fromAddress.slice(fromAddress.indexOf('@') + 1);
   const { reply_to: ownReplyTo } = campaign.content as { reply_to?: string };
   const replyTo = ownReplyTo ?? sender.replyTo;

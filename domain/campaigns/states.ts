@@ -11,7 +11,7 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps } from '../deps.ts';
-import { outcomeUnknown } from '../mail/recipients.policy.ts';
+import { outcomeUnknown } from '../mail/sending/recipients.policy.ts';
 import { emailProblems, schedulingProblems } from './checks.ts';
 import { setImagesOf } from './images.ts';
 import { readRates } from './rates.ts';

@@ -16,9 +16,9 @@ import { findBranding } from '../branding/branding.ts';
 import type { CompiledEmail } from '../mail/content/compile.ts';
 import { compileInThread } from '../mail/content/email-work.ts';
 import type { EmailContent } from '../mail/content/email-content.ts';
-import { giveUpLeases } from '../mail/leases.ts';
+import { endExpiredLeases } from '../mail/sending/leases.ts';
 import { insertLinks, type LinkedEmail } from '../mail/tracking/addresses.ts';
-import { sendWithinBounds } from '../mail/within-bounds.ts';
+import { sendWithinBounds } from '../mail/sending/within-bounds.ts';
 import { audienceOf, hasProblems } from './checks.ts';
 import { imageIdsOf, publishImages, setImagesOf, widthsOf, withAddresses } from './images.ts';
 import { reasonOfRates } from './rates.ts';
@@ -71,7 +71,7 @@ export async function stepCampaign(deps: SendingDeps, campaignId: Id, now: numbe
     case 'canceled':
     case 'paused': {
       // Claimed mails are still settled: by the worker that claimed them, or as unknown.
-      const leased = await giveUpLeases(deps.db, sql`campaign_id = ${campaignId}`);
+      const leased = await endExpiredLeases(deps.db, sql`campaign_id = ${campaignId}`);
       if (leased !== undefined) return rest(deps, campaign, 'under_way', leased);
       if (campaign.status === 'paused') return rest(deps, campaign, 'resume', new Date(now + pausedLooksMs));
       await db.run(sql`UPDATE campaigns SET looks_at = NULL WHERE id = ${campaignId} AND status = 'canceled'`);
@@ -169,7 +169,7 @@ async function hasCampaigns(db: Queries, clubId: Id): Promise<boolean> {
 
 async function send(deps: SendingDeps, campaign: Campaign, now: Date): Promise<CampaignStep> {
   const { db } = deps;
-  const leased = await giveUpLeases(deps.db, sql`campaign_id = ${campaign.id}`);
+  const leased = await endExpiredLeases(deps.db, sql`campaign_id = ${campaign.id}`);
   const due = await db.one<{ due: number }>(sql`SELECT count(*)::int AS due FROM (
     SELECT FROM mails WHERE campaign_id = ${campaign.id} AND status = 'pending' AND next_attempt_at <= ${now} LIMIT ${pageSize}) AS page`);
   if (due && due.due > 0) {

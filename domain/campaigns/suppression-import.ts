@@ -7,7 +7,7 @@ import { readHeader } from '../access/imports/header.ts';
 import { importRules } from '../access/imports/imports.policy.ts';
 import { readRows } from '../access/imports/rows.ts';
 import type { VaultDeps } from '../deps.ts';
-import { suppressAll } from '../mail/suppressions.ts';
+import { suppressAll } from '../mail/suppressions/suppressions.ts';
 import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 
 /** The maximum number of rows of a file. They are read in some seconds, while a person waits. */

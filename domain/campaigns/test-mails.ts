@@ -18,7 +18,7 @@ import type { DatabaseDeps } from '../deps.ts';
 import { languageOf } from '../language/languages.ts';
 import { wordingIn } from '../language/wording.ts';
 import { fromOf } from '../mail/domains/from.ts';
-import { outcomeUnknown } from '../mail/recipients.policy.ts';
+import { outcomeUnknown } from '../mail/sending/recipients.policy.ts';
 import { emailProblems } from './checks.ts';
 import { copyOf, valuesFor } from './preview.ts';
 import { findCampaign } from './records.ts';

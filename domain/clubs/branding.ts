@@ -11,7 +11,7 @@ import { findBranding, presentPublicBranding, standardAccent } from '../branding
 import { hasPrintableLogo } from '../branding/printed-look.ts';
 import { contrastWithWhite, isReadable } from '../branding/colors.policy.ts';
 import type { AddressedDeps } from '../deps.ts';
-import { setUses } from '../media/uses.ts';
+import { setUses } from '../media/uses/uses.ts';
 
 /** @returns the branding as administrators see it */
 export async function readBranding(db: Queries, publicUrl: string, clubId: Id): Promise<RecordOf<'Branding'>> {

@@ -1,7 +1,7 @@
 /** The use of a library file as a club's logo. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { MediaUsePlaces } from '../media/places.ts';
+import type { MediaUseRules } from '../media/use-rules.ts';
 
 export const clubMediaUses = {
   branding: { title: sql`SELECT name FROM clubs WHERE id = use.place_id` },
-} as const satisfies MediaUsePlaces;
+} as const satisfies MediaUseRules;

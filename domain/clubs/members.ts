@@ -10,7 +10,7 @@ import { plainName } from '../../platform/core/names.ts';
 import { listPage, type Page, type PageRequest } from '../../platform/infra/postgres/lists/page.ts';
 import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
-import { requestInvitation } from '../mail/requests.ts';
+import { requestInvitation } from '../mail/transactional/requests.ts';
 import { openAdministratorSession } from '../identity/administrator-accounts.ts';
 import {
   invitationOfToken,
@@ -18,7 +18,7 @@ import {
   tokenGone,
   tokenLifetimeMs,
   withdrawTokensOf,
-} from '../mail/one-time-tokens.ts';
+} from '../mail/codes/one-time-tokens.ts';
 import { requireStrongPassword, requireUnknown } from '../identity/password-rules.ts';
 import { hashPassword } from '../identity/passwords.ts';
 import { rolesGivenBy, rolesNoLongerGiven } from './roles.policy.ts';

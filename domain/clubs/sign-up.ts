@@ -5,7 +5,7 @@ import { noteOffer } from '../identity/confirmation.ts';
 import { requireStrongPassword } from '../identity/password-rules.ts';
 import { hashPassword, passwordMatches } from '../identity/passwords.ts';
 import type { OfferedLanguage } from '../language/languages.ts';
-import { requestMail } from '../mail/requests.ts';
+import { requestMail } from '../mail/transactional/requests.ts';
 import type { VaultDeps } from '../deps.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';

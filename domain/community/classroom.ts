@@ -9,7 +9,7 @@ import { listPage, type Page, type PageRequest } from '../../platform/infra/post
 import { columns, sql, type RowOf, type Sql } from '../../platform/infra/postgres/sql.ts';
 import { hasAccessToSpace } from '../access/enrollments/entitlement.ts';
 import type { Reader } from '../identity/student-ref.ts';
-import { presentUsed } from '../media/shown.ts';
+import { presentUsed } from '../media/uses/presentation.ts';
 import { memberCounts } from './counts.ts';
 
 type CommunitySpaceRecord = RecordOf<'CommunitySpace'>;

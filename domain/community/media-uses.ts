@@ -1,6 +1,6 @@
 /** The uses of library files by spaces and posts. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { MediaUsePlaces } from '../media/places.ts';
+import type { MediaUseRules } from '../media/use-rules.ts';
 
 export const communityMediaUses = {
   space: { title: sql`SELECT name FROM community_spaces WHERE id = use.place_id` },
@@ -8,4 +8,4 @@ export const communityMediaUses = {
     title: sql`SELECT coalesce(post.title, space.name) FROM community_posts post
       JOIN community_spaces space ON space.id = post.space_id WHERE post.id = use.place_id`,
   },
-} as const satisfies MediaUsePlaces;
+} as const satisfies MediaUseRules;

@@ -11,7 +11,7 @@ import { lockStudent } from '../identity/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
 import { hasLeftDigests } from '../joining/digests.ts';
 import { followAccess } from '../joining/joining.ts';
-import { returnToDigests } from '../mail/leaving.ts';
+import { resubscribeToDigests } from '../mail/suppressions/preferences.ts';
 import type { MediaDeps } from '../media/media.ts';
 import { readSpaceOfMember, readVisibleSpace } from './classroom.ts';
 import { RefusalToPerson } from '../language/refusal.ts';
@@ -109,7 +109,7 @@ export async function updateMembership(
 ): Promise<SpaceRecord> {
   return db.transaction(async (tx) => {
     await requireMembership(tx, reader, spaceId, now);
-    if (input.digest === true) await returnToDigests(tx, reader);
+    if (input.digest === true) await resubscribeToDigests(tx, reader);
     const digestLeft = input.digest === undefined ? undefined : false;
     const change = given({ muted: input.muted, digest: input.digest, digestLeft });
     await tx.manager.update(CommunityMembership, { spaceId, studentId: reader.id }, change);

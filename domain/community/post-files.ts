@@ -6,11 +6,11 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../platform/infra/postgres/database.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import { removeFiles } from '../media/erasure.ts';
+import { removeFiles } from '../media/erasure/erasure.ts';
 import { mediaColumns, presentMedia, type StoredMedia } from '../media/media.ts';
-import { presentUsed } from '../media/shown.ts';
-import { keepSentFiles, releaseFiles } from '../media/unsent-files.ts';
-import { setUses } from '../media/uses.ts';
+import { presentUsed } from '../media/uses/presentation.ts';
+import { keepSentFiles, releaseFiles } from '../media/purposes/unsent-files.ts';
+import { setUses } from '../media/uses/uses.ts';
 import type { Voice } from './voices.ts';
 
 /**

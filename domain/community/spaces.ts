@@ -11,9 +11,9 @@ import { insertWithPublicId, refusalOf } from '../../platform/infra/postgres/pub
 import { all, columns, given, sql, type RowOf } from '../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps } from '../deps.ts';
-import { setCover } from '../media/covers.ts';
+import { setCover } from '../media/uses/covers.ts';
 import type { MediaDeps } from '../media/media.ts';
-import { presentUsed } from '../media/shown.ts';
+import { presentUsed } from '../media/uses/presentation.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { memberCounts } from './counts.ts';
 

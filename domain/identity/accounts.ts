@@ -10,7 +10,7 @@ import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { foldEmail, tidyName } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { followAccess } from '../joining/joining.ts';
-import { requestMail } from '../mail/requests.ts';
+import { requestMail } from '../mail/transactional/requests.ts';
 import { lockAccount, takeOver } from './pending-sign-ups.ts';
 
 /**

@@ -7,10 +7,10 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { requireOffered } from '../language/chosen.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
-import { requestMail, requestNoMail } from '../mail/requests.ts';
+import { requestMail, imitateRequest } from '../mail/transactional/requests.ts';
 import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
-import { spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
+import { spendToken, tokenGone, withdrawTokensOf } from '../mail/codes/one-time-tokens.ts';
 import { listOrganizations } from './memberships.ts';
 import { requireStrongPassword, requireUnknown, type PasswordOwner } from './password-rules.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
@@ -184,7 +184,7 @@ async function mailIfKnown(
         now,
       );
     } else {
-      await requestNoMail(tx, vault, { template, clubId: null, email: foldEmail(email) }, now);
+      await imitateRequest(tx, vault, { template, clubId: null, email: foldEmail(email) }, now);
     }
   });
 }

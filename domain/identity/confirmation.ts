@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import type { Vault } from '../../platform/infra/keys/vault.ts';
-import { issueToken, withdrawTokensOf, type TokenOwner } from '../mail/one-time-tokens.ts';
+import { issueToken, withdrawTokensOf, type TokenOwner } from '../mail/codes/one-time-tokens.ts';
 
 const accounts = {
   student: { table: 'students', owner: 'student_id', signUpAgain: 'student_sign_up_again' },

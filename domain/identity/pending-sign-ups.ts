@@ -10,7 +10,7 @@ import { StaleRead, type Queries, type Transaction } from '../../platform/infra/
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 import type { Vault } from '../../platform/infra/keys/vault.ts';
 import { lockSeats, takeSeats, type Addressee, type LockedSeats } from '../billing/allowances.ts';
-import { tokenLifetimeMs } from '../mail/one-time-tokens.ts';
+import { tokenLifetimeMs } from '../mail/codes/one-time-tokens.ts';
 import { pendingSignUpRules } from './pending-sign-ups.policy.ts';
 import { RefusalToPerson, minutesOf } from '../language/refusal.ts';
 

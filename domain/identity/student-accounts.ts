@@ -9,14 +9,14 @@ import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import type { StudentDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { requireOffered } from '../language/chosen.ts';
-import { requestMail, requestNoMail } from '../mail/requests.ts';
+import { requestMail, imitateRequest } from '../mail/transactional/requests.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { confirmAddress } from './confirmation.ts';
 import { emailNotVerified, invalidCredentials } from './credentials.ts';
-import { unmailedRequestId } from '../mail/code-requests.ts';
-import { spendCode, tryCode } from '../mail/codes.ts';
+import { unmailedRequestId } from '../mail/codes/code-requests.ts';
+import { spendCode, tryCode } from '../mail/codes/codes.ts';
 import { lockAccount, takeSeatOf } from './pending-sign-ups.ts';
-import { ownerOfToken, spendToken, tokenGone, withdrawTokensOf } from '../mail/one-time-tokens.ts';
+import { ownerOfToken, spendToken, tokenGone, withdrawTokensOf } from '../mail/codes/one-time-tokens.ts';
 import { requireStrongPassword, requireUnknown, type PasswordOwner } from './password-rules.ts';
 import { hashPassword, passwordMatches } from './passwords.ts';
 import { endSessionsOf, openSession } from './sessions.ts';
@@ -244,7 +244,7 @@ async function mailIfKnown(
       const recipient = { studentId: student.id };
       return requestMail(tx, vault, { template, clubId, recipient, email: address }, now);
     }
-    await requestNoMail(tx, vault, { template, clubId, email: address }, now);
+    await imitateRequest(tx, vault, { template, clubId, email: address }, now);
     return null;
   });
 }

@@ -1,8 +1,8 @@
 /** The uses of library files by lessons and courses. */
 import { sql } from '../../platform/infra/postgres/sql.ts';
-import type { MediaUsePlaces } from '../media/places.ts';
+import type { MediaUseRules } from '../media/use-rules.ts';
 
 export const learningMediaUses = {
   lesson: { title: sql`SELECT title FROM lessons WHERE id = use.place_id` },
   course: { title: sql`SELECT title FROM courses WHERE id = use.place_id` },
-} as const satisfies MediaUsePlaces;
+} as const satisfies MediaUseRules;

@@ -1,13 +1,12 @@
-/** What proves that a mail went out, whatever was recorded before (CAMP-14). */
+/** Events that prove that a mail was sent, even if its row says otherwise (CAMP-14). */
 import { sql, type Sql } from '../../platform/infra/postgres/sql.ts';
 
-/** The earliest time at which something happened to a mail that had gone out; null where nothing is known. Columns of `mails`. */
+/** The time of the earliest event that only a sent mail can have; null without such an event. It reads columns of `mails`. */
 export const provenAt: Sql = sql`least(delivered_at, bounced_at, soft_bounced_at, complained_at, opened_at, clicked_at, machine_opened_at, machine_clicked_at)`;
 
 /**
- * Sets of an UPDATE of `mails`, by which evidence makes a mail `sent`: not while it is being handed over, for who does that
- * records it.
- * @param at when what proves it happened
+ * The SET clauses of an UPDATE of `mails` that makes a mail `sent` because of an event. They leave a mail alone while a worker hands it
+ * over, because that worker records the result. @param at the time of the event
  */
 export const sentByEvidence = (at: Sql): Sql => sql`
   status = CASE WHEN status = 'sending' THEN status ELSE 'sent' END,
@@ -16,9 +15,8 @@ export const sentByEvidence = (at: Sql): Sql => sql`
   sent_at = CASE WHEN status = 'sending' THEN sent_at ELSE least(sent_at, ${at}) END`;
 
 /**
- * Sets of an UPDATE of `mails` that are being handed over: their outcome, or `sent` where something has proved meanwhile that
- * they went out.
- * @param status `skipped` stands for the campaign's end
+ * The SET clauses of an UPDATE that ends the hand-over of `mails`. They write the outcome, or `sent` if an event has proved meanwhile
+ * that the mail was sent. @param status `skipped` if the campaign has ended
  */
 export const settledAs = (status: 'failed' | 'pending' | 'skipped', lastError: Sql): Sql => sql`
   status = CASE WHEN ${provenAt} IS NULL THEN ${status}::text ELSE 'sent' END,

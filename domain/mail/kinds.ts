@@ -1,4 +1,4 @@
-/** The answers of contexts about the mails that they ask for: which rows a mail is about, and whether it may still be sent. */
+/** Each context says for its own mails which rows a mail is about, and whether the mail may still be sent. */
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import type { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import type { CalendarEvent } from '../../platform/core/calendar.policy.ts';
@@ -28,20 +28,20 @@ export interface MailSubject {
   session?: {
     title: string;
     startsAt: Date;
-    /** IANA name of the zone by whose clock the mail shows the beginning. */
+    /** The IANA name of the time zone in which the mail shows the start. */
     timeZone: string;
     /** The person whom the reader meets; null for a removed student. */
     withWhom: string | null;
     /** Why it was canceled; null without a reason. */
     reason: string | null;
   };
-  /** The entry for the reader's calendar. The mail gives an entry without a usable summary a standard one. */
+  /** The entry for the reader's calendar. If its summary is not usable, the mail uses a standard summary. */
   calendar?: Omit<CalendarEvent, 'stamp'>;
 }
 
 /**
- * Reads the rows that a mail is about, with one statement. It runs when the mail is claimed, so nothing is sent about a row that has
- * changed since the request.
+ * Reads the rows that a mail is about, with one statement. It runs when a worker claims the mail, so the mail always describes the
+ * current rows.
  * @returns undefined if the mail must not be sent any more
  */
 export type MailKind = (db: Queries, mail: MailRow, now: Date) => Promise<MailSubject | undefined>;
@@ -49,5 +49,8 @@ export type MailKind = (db: Queries, mail: MailRow, now: Date) => Promise<MailSu
 /** The kinds of mail that a context asks for. */
 export type MailKinds = Readonly<Partial<Record<MailTemplate, MailKind>>>;
 
-/** A mail about its recipient, its token and its club alone. It reads nothing more, and is sent while the recipient has an address. */
+/**
+ * A mail that is only about its recipient, its token and its club. It reads no other rows, and is sent as long as the recipient has an
+ * address.
+ */
 export const aboutRecipient: MailKind = async () => ({});

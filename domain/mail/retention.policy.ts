@@ -1,5 +1,8 @@
-/** How long events of mails are accepted and kept (CAMP-17). */
+/** The retention time of mail events (CAMP-17). */
 const day = 86_400_000;
 
-/** Visits are noted so long after a mail was sent, and notices so long after their event; each is removed after as long. */
-export const noticedMs = 90 * day;
+/**
+ * A visit is recorded up to this time after its mail was sent, and a notice up to this time after its event. Each record is removed
+ * after the same time.
+ */
+export const eventRetentionMs = 90 * day;

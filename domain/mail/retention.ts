@@ -1,16 +1,16 @@
-/** Removes events of mails when their time is over, in small batches (CAMP-17). */
+/** Removes old mail events in small batches (CAMP-17). */
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
-import { noticedMs } from './retention.policy.ts';
+import { eventRetentionMs } from './retention.policy.ts';
 
 const batch = 1_000;
 
-/** @returns how many rows went, and whether there may be more to do at once */
+/** @returns the number of removed rows, and whether another batch may be due immediately */
 export async function retainMailEvents(
   db: Database,
   now: Date,
 ): Promise<{ rows: { mailClicks: number; softBounces: number }; more: boolean }> {
-  const before = new Date(now.getTime() - noticedMs);
+  const before = new Date(now.getTime() - eventRetentionMs);
   const remove = (table: string, key: string) =>
     db.run(sql`DELETE FROM ${raw(table)} WHERE (${raw(key)}) IN (
       SELECT ${raw(key)} FROM ${raw(table)} WHERE at <= ${before} ORDER BY at LIMIT ${batch} FOR UPDATE SKIP LOCKED)`);

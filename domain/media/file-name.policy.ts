@@ -1,17 +1,16 @@
-/** Names of files as people give them, and as headers carry them. */
+/** Names of files, as people write them and as headers contain them. */
 import { hasVisible } from '../../platform/core/text.policy.ts';
 
-// oxlint-disable-next-line no-control-regex -- these are the characters that a name must not have
+// oxlint-disable-next-line no-control-regex -- a name must not contain these characters
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
-/** They let `exe.fdp` be read as a PDF. */
+/** These characters could make `exe.fdp` look like a PDF. */
 const directionMarks = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 /**
- * @returns the name in one form; undefined for what is no name: a path, nothing but dots or spaces, characters that are
- *   not to be seen
+ * @returns the normalized name; undefined for an invalid name: a path, only dots or spaces, or with invisible characters
  */
-export function tidyFileName(given: string): string | undefined {
-  const name = given.normalize('NFC').trim();
+export function tidyFileName(input: string): string | undefined {
+  const name = input.normalize('NFC').trim();
   if (!hasVisible(name) || controls.test(name) || directionMarks.test(name) || /[/\\]/.test(name) || /^\.*$/.test(name))
     return undefined;
   return name;
@@ -19,20 +18,20 @@ export function tidyFileName(given: string): string | undefined {
 
 const extensions: Readonly<Record<string, string>> = { 'video/mp4': 'mp4', 'image/jpeg': 'jpg', 'image/png': 'png' };
 
-/** @param mime of a rendition @returns the name of the file as that type: `talk.mov` as `talk.mp4` */
+/** @param mime the type of a rendition @returns the file's name with the extension of that type: `talk.mp4` for `talk.mov` */
 export function nameAs(fileName: string, mime: string): string {
   const extension = extensions[mime];
   return extension === undefined ? fileName : `${fileName.replace(/(?<=.)\.[^.]{1,5}$/u, '')}.${extension}`;
 }
 
 /**
- * @returns the header `Content-Disposition` for a file of this name: in full as RFC 8187 has it, and before that, for who
- *   does not read it, in ASCII
+ * @returns the header `Content-Disposition` for a file of this name: first an ASCII form for old clients, then the full name as RFC 8187
+ * requires
  */
 export function dispositionOf(kind: 'attachment' | 'inline', fileName: string): string {
   const plain = fileName.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\%]/g, '_');
   const full = encodeURIComponent(fileName).replace(
-    /['()*]/g, // RFC 8187 keeps these, encodeURIComponent does not
+    /['()*]/g, // RFC 8187 requires encoding these characters, but encodeURIComponent leaves them
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
   return `${kind}; filename="${plain}"; filename*=UTF-8''${full}`;

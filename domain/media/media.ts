@@ -1,6 +1,5 @@
-/** Files of a club and of its students as rows, and as the record that callers see (MED-1). */
+/** Files of a club and of its students: their rows, and the record that callers get (MED-1). */
 import { Media } from '../../entities/media/media.ts';
-import type { TranscriptionError } from './transcriptions/transcription.policy.ts';
 import type { RecordOf } from '../../contract/contract.ts';
 import type { Database, Queries } from '../../platform/infra/postgres/database.ts';
 import { columns, raw, sql } from '../../platform/infra/postgres/sql.ts';
@@ -17,18 +16,11 @@ import type {
   ScreenType,
   TrackKind,
   TrackMaker,
+  TranscriptionError,
 } from '../../entities/media/values.ts';
-import {
-  examinationVersion,
-  getsMp4,
-  isKeptAsPicture,
-  isTextType,
-  mayRun,
-  movingRules,
-  renditionVersion,
-  type MediaError,
-} from './media.policy.ts';
-import type { EveryMediaUsePlace } from './places.ts';
+import { isTextType, mayRun, type MediaError } from './media.policy.ts';
+import { examinationVersion, getsMp4, isKeptAsPicture, movingRules, renditionVersion } from './processing.policy.ts';
+import type { AllMediaUseRules } from './use-rules.ts';
 
 export interface MediaDeps {
   db: Database;
@@ -37,7 +29,7 @@ export interface MediaDeps {
 
 /** For functions that read the uses of files, or delete files. */
 export interface LibraryDeps extends MediaDeps {
-  mediaUses: EveryMediaUsePlace;
+  mediaUses: AllMediaUseRules;
 }
 
 export interface StoredMedia {
@@ -52,7 +44,7 @@ export interface StoredMedia {
   archived: boolean;
   fileName: string | null;
   mime: string | null;
-  /** In bytes, as Postgres gives a bigint. */
+  /** In bytes; a string, because Postgres returns a bigint as text. */
   sizeBytes: string | null;
   width: number | null;
   height: number | null;
@@ -64,16 +56,16 @@ export interface StoredMedia {
   expiresAt: Date | null;
   objectKey: string | null;
   createdAt: Date;
-  /** By role; null where there is none. */
+  /** The renditions by role; null without renditions. */
   renditions: Partial<Record<RenditionRole, { key: string; mime: string }>> | null;
-  /** Whether something may still be made of it, once it is ready. */
+  /** Whether renditions of a ready file may still be made. */
   isUnfinished: boolean;
-  /** In the order in which they were added; null where there is none. */
+  /** In the order in which they were added; null without tracks. */
   tracks: StoredTrack[] | null;
   transcription: StoredTranscription | null;
 }
 
-/** Subtitles, as they are stored. */
+/** The stored columns of a subtitle track. */
 export interface StoredTrack {
   /** BCP 47. */
   language: string;
@@ -83,7 +75,7 @@ export interface StoredTrack {
   madeBy: TrackMaker;
 }
 
-/** Subtitles that are to be made of the speech, or were not made. */
+/** A request to make subtitles of the speech, pending or failed. */
 export interface StoredTranscription {
   /** BCP 47. */
   language: string;
@@ -92,7 +84,7 @@ export interface StoredTranscription {
 
 export const trackType = 'text/vtt; charset=utf-8';
 
-/** What of a media row makes a {@link StoredMedia}. */
+/** The columns of {@link StoredMedia}. */
 export const mediaColumns = columns(
   Media,
   [
@@ -121,33 +113,35 @@ export const mediaColumns = columns(
   'media',
 ).and<Pick<StoredMedia, 'error' | 'renditions' | 'isUnfinished' | 'tracks' | 'transcription'>>(sql`media.error,
   media.processed_at IS NULL OR media.renditions_due_at IS NOT NULL OR media.examined < ${raw(String(examinationVersion))} AS "isUnfinished",
-  (SELECT jsonb_object_agg(made.role, jsonb_build_object('key', made.object_key, 'mime', made.mime))
-     FROM media_renditions made WHERE made.media_id = media.id AND made.version = ${raw(String(renditionVersion))}) AS renditions,
+  (SELECT jsonb_object_agg(rendition.role, jsonb_build_object('key', rendition.object_key, 'mime', rendition.mime))
+     FROM media_renditions rendition WHERE rendition.media_id = media.id AND rendition.version = ${raw(String(renditionVersion))}) AS renditions,
   (SELECT jsonb_agg(jsonb_build_object('language', track.language, 'label', track.label, 'kind', track.kind, 'key', track.object_key, 'madeBy', track.made_by)
                     ORDER BY track.created_at, track.language)
      FROM media_tracks track WHERE track.media_id = media.id) AS tracks,
-  (SELECT jsonb_build_object('language', asked.language, 'error', asked.error_code)
-     FROM media_transcriptions asked WHERE asked.id = media.id) AS transcription`);
+  (SELECT jsonb_build_object('language', request.language, 'error', request.error_code)
+     FROM media_transcriptions request WHERE request.id = media.id) AS transcription`);
 
-/** Whose file it is: one of the club's library, or one of its students'. */
+/** The owner of a file: the club's library, or a student. */
 export interface MediaOwner {
   clubId: Id;
   /** Absent for the library. */
   studentId?: Id;
 }
 
-/** @returns undefined for what there is not, what is removed, and what is somebody else's */
+/** @returns undefined for a file that is unknown, removed or of another owner */
 export async function loadMedia(
   db: Queries,
   { clubId, studentId }: MediaOwner,
   mediaId: Id,
 ): Promise<StoredMedia | undefined> {
-  const found = await db.one<StoredMedia>(sql`SELECT ${mediaColumns} FROM media
+  return db.one<StoredMedia>(sql`SELECT ${mediaColumns} FROM media
       WHERE id = ${mediaId} AND club_id = ${clubId} AND removed_at IS NULL AND owner_id IS NOT DISTINCT FROM ${studentId ?? null}::uuid`);
-  return found;
 }
 
-/** The record; the addresses of a file that is ready are signed for some minutes, and are not stored; those of a public one last. */
+/**
+ * Returns the record of a file. The addresses of a ready file are signed, are valid for some minutes, and must not be stored. The
+ * addresses of a public file are permanent.
+ */
 export async function presentMedia(stored: StoredMedia, storage: ObjectStore): Promise<RecordOf<'Media'>> {
   return {
     id: stored.id,
@@ -176,14 +170,14 @@ export async function presentMedia(stored: StoredMedia, storage: ObjectStore): P
   };
 }
 
-/** What a player waits for, or does without (MED-24). */
+/** Returns the state of the video's MP4, for players (MED-24). */
 function mp4Of({ status, renditions, isUnfinished }: StoredMedia): RecordOf<'MediaMp4'> {
   if (status === 'failed') return 'impossible';
   if (renditions?.video) return 'made';
   return status !== 'ready' || isUnfinished ? 'pending' : 'impossible';
 }
 
-/** The record of subtitles; its address is signed as those of files are. */
+/** Returns the record of a subtitle track, with a signed address. */
 export async function presentTrack(
   { language, label, kind, key, madeBy }: StoredTrack,
   storage: Pick<ObjectStore, 'signGet'>,
@@ -205,10 +199,11 @@ async function addressesOf(
   const address = (key: string, kind: 'inline' | 'attachment', contentType: string, name = fileName ?? '') =>
     storage.signGet(key, { disposition: dispositionOf(kind, name), contentType });
   const { preview, thumbnail, video } = renditions ?? {};
-  // What the file is loaded as, in place of the original: of some images nothing else is kept. Work is loaded as it was handed in.
-  const loaded = isKeptAsPicture(purpose) ? preview : purpose === 'library' ? video : undefined;
-  const download_url = loaded
-    ? await address(loaded.key, 'attachment', loaded.mime, nameAs(fileName ?? '', loaded.mime))
+  // The rendition that a download returns instead of the original, because the original of some images is deleted. A submission is
+  // downloaded unchanged.
+  const download = isKeptAsPicture(purpose) ? preview : purpose === 'library' ? video : undefined;
+  const download_url = download
+    ? await address(download.key, 'attachment', download.mime, nameAs(fileName ?? '', download.mime))
     : await address(objectKey, 'attachment', isTextType(mime) ? `${mime}; charset=utf-8` : mime);
   if (visibility === 'public') {
     const lasting = `${storage.linksUrl}/${id}`;
@@ -218,11 +213,11 @@ async function addressesOf(
       download_url,
     };
   }
-  const made = preview ?? video;
-  const { disposition, contentType } = shownAs(made?.mime ?? mime);
-  const name = made ? nameAs(fileName ?? '', made.mime) : undefined;
+  const rendition = preview ?? video;
+  const { disposition, contentType } = shownAs(rendition?.mime ?? mime);
+  const name = rendition ? nameAs(fileName ?? '', rendition.mime) : undefined;
   return {
-    preview_url: await address(made?.key ?? objectKey, disposition, contentType, name),
+    preview_url: await address(rendition?.key ?? objectKey, disposition, contentType, name),
     ...(thumbnail && {
       thumbnail_url: await address(thumbnail.key, 'inline', thumbnail.mime, nameAs(fileName ?? '', thumbnail.mime)),
     }),
@@ -230,7 +225,10 @@ async function addressesOf(
   };
 }
 
-/** Nothing that somebody uploaded runs where the club's files are: a page is shown as its source, a drawing is downloaded. */
+/**
+ * Returns headers with which no uploaded content runs on the host of the files: a page is shown as source text, and a drawing is
+ * downloaded.
+ */
 function shownAs(mime: string): { disposition: 'inline' | 'attachment'; contentType: string } {
   return {
     disposition: mayRun(mime) ? 'attachment' : 'inline',
@@ -238,7 +236,7 @@ function shownAs(mime: string): { disposition: 'inline' | 'attachment'; contentT
   };
 }
 
-/** What a public file says of itself to everybody who fetches it. */
+/** Returns the headers of a public file. */
 export function publicHeaders(mime: string, fileName: string): StoredHeaders {
   const { disposition, contentType } = shownAs(mime);
   return {

@@ -14,7 +14,7 @@ import { requireFeature } from '../billing/allowances.ts';
 import type { DatabaseDeps, VaultDeps } from '../deps.ts';
 import { lockStudent } from '../identity/accounts.ts';
 import type { Reader } from '../identity/student-ref.ts';
-import { requestMail } from '../mail/requests.ts';
+import { requestMail } from '../mail/transactional/requests.ts';
 import { lockMentor, lockOpenMentorship, type SeenMentorship } from './classroom.ts';
 import { cancelUntil, sessionRules } from './sessions.policy.ts';
 import { findOwnSession, findSession, type NamedSession } from './sessions.ts';

@@ -4,7 +4,7 @@ import type { Id } from '../../platform/core/ids.ts';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { VaultDeps } from '../deps.ts';
-import { requestMail } from '../mail/requests.ts';
+import { requestMail } from '../mail/transactional/requests.ts';
 import { mailsNow, type DueMail } from './sessions.policy.ts';
 
 export type SessionStep =

@@ -11,9 +11,9 @@ import type { Page, PageRequest } from '../../platform/infra/postgres/lists/page
 import { insertWithPublicId, refusalOf } from '../../platform/infra/postgres/public-ids.ts';
 import { all, columns, given, sql } from '../../platform/infra/postgres/sql.ts';
 import { requireFeature } from '../billing/allowances.ts';
-import { requireCoverImage } from '../media/covers.ts';
+import { requireCoverImage } from '../media/uses/covers.ts';
 import type { MediaDeps } from '../media/media.ts';
-import { setUses } from '../media/uses.ts';
+import { setUses } from '../media/uses/uses.ts';
 import { listShown, showOne, type Showing } from './showing.ts';
 
 /** Creates a draft without files. @throws DomainError feature_not_in_plan, public_id_taken, not_found (the cover), media_archived, invalid_request (the cover is not an image) */

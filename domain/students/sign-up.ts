@@ -12,7 +12,7 @@ import { foldEmail } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
 import { followAccess } from '../joining/joining.ts';
 import type { OfferedLanguage } from '../language/languages.ts';
-import { requestMail } from '../mail/requests.ts';
+import { requestMail } from '../mail/transactional/requests.ts';
 import { noteOffer, type Offer } from '../identity/confirmation.ts';
 import { noteNetwork, requireFewPending } from '../identity/pending-sign-ups.ts';
 import { requireStrongPassword } from '../identity/password-rules.ts';

@@ -17,7 +17,7 @@ import { contextsInLockOrder } from '../contexts.ts';
 import type { StudentDeps, VaultDeps } from '../deps.ts';
 import { foldEmail } from '../../platform/core/text.policy.ts';
 import { recordFact } from '../../platform/engine/facts.ts';
-import { requestMail } from '../mail/requests.ts';
+import { requestMail } from '../mail/transactional/requests.ts';
 import { findOrOpenAccount, lockForClub, lockStudent } from '../identity/accounts.ts';
 import { pendingSignUp } from '../identity/pending-sign-ups.ts';
 import { pendingSignUpRules } from '../identity/pending-sign-ups.policy.ts';

@@ -65,3 +65,12 @@ export type MailPictureProblem = (typeof mailPictureProblems)[number];
 /** The state of an image's picture for e-mails. */
 export const mailPictureStates = ['made', ...mailPictureProblems] as const;
 export type MailPictureState = (typeof mailPictureStates)[number];
+
+/** Why no subtitles were made of a file's speech: the file or the command's output is the cause. The run retries only on a new request. */
+export type TranscriptionError =
+  | 'no_sound'
+  | 'no_speech'
+  | 'subtitles_invalid'
+  | 'command_failed'
+  | 'too_many_tracks'
+  | 'file_missing';

@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import { mannWhitney } from '../../bench/mann-whitney.ts';
-import { requestRules } from '../../domain/mail/request-bounds.policy.ts';
+import { requestRules } from '../../domain/mail/transactional/request-bounds.policy.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
 import { call, callAt } from '../toolkit/drive/api.ts';

@@ -1,7 +1,7 @@
 /** Pictures of students: reserved, put, completed, shown wherever their student is, replaced and deleted (MED-28). */
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { deleteAvatar } from '../../domain/media/avatars.ts';
+import { deleteAvatar } from '../../domain/media/purposes/avatars.ts';
 import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { buildLearner, buildOpenCourse, type Learner, type OpenCourse } from '../toolkit/builders/access.ts';

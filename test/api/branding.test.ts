@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { previewPage } from '../../api/pages/preview.ts';
-import { wayOutToken } from '../../domain/mail/way-out.ts';
-import { clubMailTemplates, variablesOf } from '../../domain/mail/own-text.ts';
+import { unsubscribeToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
+import { clubMailTemplates, variablesOf } from '../../domain/mail/texts/own-text.ts';
 import { offeredLanguages } from '../../domain/language/languages.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
@@ -24,7 +24,7 @@ describe('a club’s own face (DEC-184)', () => {
   const wayOutPage = async () => {
     const { vault } = await testDeps();
     const { id } = await buildStudent(club.id);
-    const token = wayOutToken(vault, { kind: 'campaigns', studentId: id });
+    const token = unsubscribeToken(vault, { kind: 'campaigns', studentId: id });
     return request('GET', `/v1/clubs/${club.id}/classroom/mail/unsubscribe/${token}`, {
       headers: { accept: 'text/html' },
     });

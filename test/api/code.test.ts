@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { codeFailureKey, forgetCodeFailures } from '../../domain/mail/codes.ts';
-import { codeTries, withheldTriesADay, wrongCodesADay } from '../../domain/mail/codes.policy.ts';
-import { tokenText } from '../../domain/mail/one-time-tokens.ts';
+import { codeFailureKey, deleteCodeFailures } from '../../domain/mail/codes/codes.ts';
+import { codeTries, withheldTriesADay, wrongCodesADay } from '../../domain/mail/codes/codes.policy.ts';
+import { tokenText } from '../../domain/mail/codes/one-time-tokens.ts';
 import { OneTimeToken } from '../../entities/mail/one-time-token.ts';
 import { CodeFailureCount } from '../../entities/mail/code-failure-count.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
@@ -350,7 +350,7 @@ describe('POST /v1/auth/code/exchange', () => {
       await exchange(clubId, wrong(withheld));
       const count = () => db.source.manager.count(CodeFailureCount);
       const before = await count();
-      await db.transaction((tx) => forgetCodeFailures(tx, { clubId, addressKey: addressKeyOf(vault, email) }));
+      await db.transaction((tx) => deleteCodeFailures(tx, { clubId, addressKey: addressKeyOf(vault, email) }));
       expect(before - (await count())).to.equal(3); // of the account, of its withheld requests, of the network
     });
 

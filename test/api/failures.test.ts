@@ -6,7 +6,7 @@ import { newId } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 import { lockStudentCount } from '../../domain/billing/allowances.ts';
 import { buildClub, password, type TestClub } from '../toolkit/builders/clubs.ts';
-import { issueTokens, tokenText } from '../../domain/mail/one-time-tokens.ts';
+import { issueTokens, tokenText } from '../../domain/mail/codes/one-time-tokens.ts';
 import { studentAccounts } from '../toolkit/drive/accounts.ts';
 import { call, callAt, expectError, type Answer } from '../toolkit/drive/api.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../toolkit/drive/races.ts';

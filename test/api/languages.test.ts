@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { mailKinds } from '../../domain/contexts.ts';
-import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send.ts';
-import { requestMail } from '../../domain/mail/requests.ts';
-import { wayOutToken } from '../../domain/mail/way-out.ts';
+import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/transactional/send.ts';
+import { requestMail } from '../../domain/mail/transactional/requests.ts';
+import { unsubscribeToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { removeStudent } from '../../domain/students/students.ts';
@@ -154,7 +154,7 @@ describe('the language of people and clubs (DEC-183)', () => {
 
   it('is that of the page behind an unsubscribe link', async () => {
     const page = async () => {
-      const token = wayOutToken(deps.vault, { kind: 'campaigns', studentId: student.id });
+      const token = unsubscribeToken(deps.vault, { kind: 'campaigns', studentId: student.id });
       const at = `/v1/clubs/${club.id}/classroom/mail/unsubscribe/${token}`;
       return (await call('GET', at, { headers: { accept: 'text/html' } })).text;
     };

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { readStatistics, listDeliveries } from '../../domain/campaigns/recipients.ts';
-import { noteEvents } from '../../domain/mail/notices/noting.ts';
+import { recordEvents } from '../../domain/mail/notices/record-events.ts';
 import { createSnsGuard } from '../../domain/mail/notices/sns.ts';
-import { addSuppression, listSuppressions } from '../../domain/mail/suppressions.ts';
+import { addSuppression, listSuppressions } from '../../domain/mail/suppressions/suppressions.ts';
 import { removeStudent } from '../../domain/students/students.ts';
 import { Mail } from '../../entities/mail/mail.ts';
 import { newId } from '../../platform/core/ids.ts';
@@ -255,9 +255,9 @@ describe('notices of mail providers (CAMP-15)', () => {
     const told = [{ kind: 'delivered', at: later(1), mailId: mailOf(0).mailId, providerId: undefined } as const];
     let repetition: Promise<unknown> = Promise.resolve();
     await withOpenTransaction(
-      (tx) => noteEvents(databaseOf(tx), told, later(60)),
+      (tx) => recordEvents(databaseOf(tx), told, later(60)),
       async () => {
-        repetition = noteEvents(deps.db, told, later(60));
+        repetition = recordEvents(deps.db, told, later(60));
         await untilWaitingForLocks(1);
       },
     );

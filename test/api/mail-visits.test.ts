@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { readStatistics } from '../../domain/campaigns/recipients.ts';
-import { setSender } from '../../domain/mail/sender.ts';
+import { setSender } from '../../domain/mail/sending/sender.ts';
 import { linkToken } from '../../domain/mail/tracking/tokens.ts';
 import { removeStudent } from '../../domain/students/students.ts';
 import { Mail } from '../../entities/mail/mail.ts';

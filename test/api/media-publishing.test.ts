@@ -1,12 +1,12 @@
 /** Files that become public and private again: what callers see, what their runs do, and what is left where (MED-25, MED-27). */
 import { mock } from 'node:test';
 import { expect } from 'chai';
-import { removeMedia } from '../../domain/media/erasure.ts';
-import { eraseLeftovers } from '../../domain/media/leftovers.ts';
-import { movingRules } from '../../domain/media/media.policy.ts';
-import { moveMedia } from '../../domain/media/publishing.ts';
-import type { MovingDeps, MoveStep } from '../../domain/media/moving.ts';
-import { replaceMedia } from '../../domain/media/replacing.ts';
+import { removeMedia } from '../../domain/media/erasure/erasure.ts';
+import { eraseLeftovers } from '../../domain/media/erasure/leftovers.ts';
+import { movingRules } from '../../domain/media/processing.policy.ts';
+import { moveMedia } from '../../domain/media/library/publishing.ts';
+import type { MovingDeps, MoveStep } from '../../domain/media/library/moving.ts';
+import { replaceMedia } from '../../domain/media/library/replacing.ts';
 import { DomainError } from '../../platform/core/errors.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { sql } from '../../platform/infra/postgres/sql.ts';

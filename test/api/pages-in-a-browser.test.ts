@@ -4,8 +4,8 @@ import type { Page } from 'playwright-core';
 import { prepareLayout } from '../../domain/community/digests/layout.ts';
 import { offeredLanguages } from '../../domain/language/languages.ts';
 import { wordingIn } from '../../domain/language/wording.ts';
-import { renderMail } from '../../domain/mail/rendering.ts';
-import { wayOutToken } from '../../domain/mail/way-out.ts';
+import { renderMail } from '../../domain/mail/texts/rendering.ts';
+import { unsubscribeToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import { mailTemplateNames } from '../../entities/mail/values.ts';
 import { buildClub, buildStudent, type TestClub } from '../toolkit/builders/clubs.ts';
 import { buildMedia } from '../toolkit/builders/media.ts';
@@ -121,7 +121,7 @@ describe('pages in a browser', function () {
       club = await buildClub();
       const { id: studentId } = await buildStudent(club.id);
       const { port } = await testApi();
-      const token = wayOutToken(vault, { kind: 'campaigns', studentId });
+      const token = unsubscribeToken(vault, { kind: 'campaigns', studentId });
       address = `http://127.0.0.1:${port}/v1/clubs/${club.id}/classroom/mail/unsubscribe/${token}`;
     });
     const suppressions = async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
-import { codeFailureKey } from '../../domain/mail/codes.ts';
+import { codeFailureKey } from '../../domain/mail/codes/codes.ts';
 import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
 import { CodeFailureCount } from '../../entities/mail/code-failure-count.ts';
 import { sha256 } from '../../platform/infra/keys/vault.ts';

@@ -11,7 +11,7 @@ import * as tus from 'tus-js-client';
 import { readConfig } from '../../config.ts';
 import { projectDirectory } from '../../dev/project.ts';
 import { createUploadLocks, UploadLocked, type UploadLocks } from '../../domain/media/uploads/locks.ts';
-import { noteMultipart } from '../../domain/media/uploads/open-uploads.ts';
+import { recordMultipart } from '../../domain/media/uploads/open-uploads.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { clientConfig, createObjectStore, type ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { partBytes } from '../../platform/infra/store/part-store.ts';
@@ -145,8 +145,8 @@ describe('uploads of videos by a true client', function () {
       const first = await (await aProcess({ ...times, renewalMs: 60_000 })).acquire(id, () => {}, patient);
       const second = await (await aProcess()).acquire(id, told.resolve, patient);
       const { db } = await mediaDeps();
-      expect(await noteMultipart(db, first, 'of the dead')).to.equal(false);
-      expect(await noteMultipart(db, second, 'of the living')).to.equal(true);
+      expect(await recordMultipart(db, first, 'of the dead')).to.equal(false);
+      expect(await recordMultipart(db, second, 'of the living')).to.equal(true);
       await call('DELETE', libraryPath(club, id), { token: club.owner.token });
       await told.promise; // a removed file cannot be uploaded
       await second.release();

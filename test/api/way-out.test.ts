@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { wayOutToken, type MailKind } from '../../domain/mail/way-out.ts';
+import { unsubscribeToken, type MailKind } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import { followAccess } from '../../domain/joining/joining.ts';
-import { addSuppression } from '../../domain/mail/suppressions.ts';
+import { addSuppression } from '../../domain/mail/suppressions/suppressions.ts';
 import { removeStudent } from '../../domain/students/students.ts';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { buildPlan } from '../toolkit/builders/billing.ts';
@@ -17,7 +17,7 @@ describe('the unsubscribe link of a mail (CAMP-5)', () => {
   let club: TestClub;
   let student: TestStudent;
   const token = (studentId: Id = student.id, kind: MailKind = 'campaigns') =>
-    wayOutToken(deps.vault, { kind, studentId });
+    unsubscribeToken(deps.vault, { kind, studentId });
   const at = (act: 'unsubscribe' | 'resubscribe', of = token(), clubId = club.id) =>
     `/v1/clubs/${clubId}/classroom/mail/${act}/${of}`;
   const suppressions = async () => (await callsOf(club)('GET', '/mail/suppressions')).body.data;

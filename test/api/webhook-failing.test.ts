@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { withClockStopped } from '../toolkit/fakes/timers.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { mailKinds } from '../../domain/contexts.ts';
-import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/send.ts';
+import { sendTransactionalMail, type OutgoingMail } from '../../domain/mail/transactional/send.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
 import { tendGate } from '../../domain/webhooks/queues/gate.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';

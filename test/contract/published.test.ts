@@ -5,8 +5,8 @@ import { contractDocument } from '../../contract/document.ts';
 import { createVault } from '../../platform/infra/keys/vault.ts';
 import { Secret } from '../../platform/core/secret.ts';
 import { newId } from '../../platform/core/ids.ts';
-import { tokenText } from '../../domain/mail/one-time-tokens.ts';
-import { wayOutToken } from '../../domain/mail/way-out.ts';
+import { tokenText } from '../../domain/mail/codes/one-time-tokens.ts';
+import { unsubscribeToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import { dereference, isObject, methods, type JsonObject, type ResponseObject } from '../../contract/openapi.ts';
 
 const { paths, webhooks, components } = contractDocument;
@@ -168,6 +168,6 @@ describe('the published contract', () => {
   it('shows tokens of the lengths that are made', () => {
     const vault = createVault(new Secret(Buffer.alloc(32, 7)));
     expect(tokenText(vault, 'student_verify_email', newId())).to.match(/^[\w-]{43}$/);
-    expect(wayOutToken(vault, { kind: 'automations', studentId: newId() })).to.match(/^A[AQ][\w-]{42}$/);
+    expect(unsubscribeToken(vault, { kind: 'automations', studentId: newId() })).to.match(/^A[AQ][\w-]{42}$/);
   });
 });

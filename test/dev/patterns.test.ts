@@ -81,7 +81,7 @@ describe('the checker of regular expressions', () => {
     expect(made.map(({ code }) => code)).to.deep.equal(['new RegExp(pattern, flags)']);
     expect(patterns.map(({ place }) => place.split(':')[0])).to.include.members([
       'api/middleware/session.ts',
-      'domain/media/svg-root.ts',
+      'domain/media/formats/svg-root.ts',
       'platform/core/text.policy.ts',
       'platform/infra/egress/egress.ts',
     ]);

@@ -7,7 +7,7 @@ import { setScene, type Scene } from '../../dev/tour/scene.ts';
 import { wholeClubIsOpened } from '../../dev/tour/whole-club.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
-import { setSender } from '../../domain/mail/sender.ts';
+import { setSender } from '../../domain/mail/sending/sender.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { testConfig } from '../toolkit/drive/api.ts';
 import { callsOf } from '../toolkit/drive/club-calls.ts';

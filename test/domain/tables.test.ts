@@ -1,6 +1,6 @@
 /** Each table belongs to one context. Another context uses it only with a line in foreign-tables.ts that says why. */
 import { expect } from 'chai';
-import { levelOf } from '../../dev/generators/import-graph.ts';
+import { topLevelOf } from '../../dev/generators/import-graph.ts';
 import { foreignUses, type ForeignUses } from './foreign-tables.ts';
 import { declaredTables, platformFolders, usesIn, usesInDomain, type Table, type TableUse } from './table-uses.ts';
 
@@ -44,7 +44,7 @@ describe('tables of contexts', () => {
 
   const isAbove = (table: string, context: string): boolean => {
     const owner = tables.get(table)?.owner ?? '';
-    return !platformFolders.includes(owner) && levelOf(`domain/${owner}`) > levelOf(`domain/${context}`);
+    return !platformFolders.includes(owner) && topLevelOf(`domain/${owner}`) > topLevelOf(`domain/${context}`);
   };
 });
 

@@ -2,7 +2,7 @@ import { Database } from '../../platform/infra/postgres/database.ts';
 import { expect } from 'chai';
 import { createNotifier } from '../../platform/infra/postgres/notifications.ts';
 import type { Id } from '../../platform/core/ids.ts';
-import { requestMail } from '../../domain/mail/requests.ts';
+import { requestMail } from '../../domain/mail/transactional/requests.ts';
 import { buildClub, buildStudent } from '../toolkit/builders/clubs.ts';
 import { testDeps } from '../toolkit/stack/database.ts';
 import { until } from '../toolkit/drive/until.ts';

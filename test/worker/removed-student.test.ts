@@ -6,9 +6,9 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { retentionActivities } from '../../activities/retention.ts';
 import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model/fake-model.ts';
-import { noteEvents } from '../../domain/mail/notices/noting.ts';
+import { recordEvents } from '../../domain/mail/notices/record-events.ts';
 import { linkToken } from '../../domain/mail/tracking/tokens.ts';
-import { wayOutToken } from '../../domain/mail/way-out.ts';
+import { unsubscribeToken } from '../../domain/mail/suppressions/unsubscribe-link.ts';
 import { eventTypes } from '../../platform/core/event-types.ts';
 import { newId } from '../../platform/core/ids.ts';
 import { addressKeyOf } from '../../platform/infra/keys/address-keys.ts';
@@ -297,13 +297,13 @@ describe('the removal of a student leaves ids and dates', function () {
     );
     if (!followed) throw new Error('The campaign did not reach the student.');
     await send('GET', `/mail/links/${linkToken(vault, followed)}`, { headers: { 'user-agent': 'Firefox/145.0' } }, 302);
-    await noteEvents(
+    await recordEvents(
       db,
       [{ kind: 'soft_bounced', at: new Date(), mailId: followed.mailId, providerId: undefined }],
       new Date(),
     );
     await sample();
-    const wayOut = wayOutToken(vault, { kind: 'campaigns', studentId });
+    const wayOut = unsubscribeToken(vault, { kind: 'campaigns', studentId });
     await send('POST', `${at}/classroom/mail/unsubscribe/${wayOut}`);
     const image = png();
     const reserving = { file_name: `${needleOf('image')}.png`, mime: 'image/png', size_bytes: image.length };

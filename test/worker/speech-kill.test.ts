@@ -7,7 +7,7 @@ import { components } from '../../dev/components/catalogue.ts';
 import { locate } from '../../dev/components.ts';
 import { MediaTrack } from '../../entities/media/media-track.ts';
 import { MediaTranscription } from '../../entities/media/media-transcription.ts';
-import { askForTrack } from '../../domain/media/transcriptions/asking.ts';
+import { requestTranscription } from '../../domain/media/transcriptions/requests.ts';
 import { silentWav } from '../../domain/media/transcriptions/trial.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { buildClub } from '../toolkit/builders/clubs.ts';
@@ -50,7 +50,7 @@ describe('a worker is killed while subtitles are made for it', function () {
     const worker = await startWorker(settings(`hang=${mark}`));
     const { id: clubId } = await buildClub();
     ({ id: mediaId } = await buildMedia(clubId, { video: true, bytes: silentWav(2), mime: 'audio/wav' }));
-    await askForTrack(
+    await requestTranscription(
       { ...(await testDeps()), makesSubtitles: true },
       { clubId, mediaId },
       { language: 'pt' },

@@ -2,7 +2,7 @@ import { receivedBody } from '../toolkit/builders/received-bodies.ts';
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import { requestMail } from '../../domain/mail/requests.ts';
+import { requestMail } from '../../domain/mail/transactional/requests.ts';
 import { createNoticeReceiver } from '../../domain/sales/notices/notices.ts';
 import { SalesNotice } from '../../entities/sales/sales-notice.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';

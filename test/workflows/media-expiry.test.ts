@@ -7,9 +7,9 @@ import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
 import { receiveEvent } from '../../domain/billing/events.ts';
 import { planOfPriceBy, readEvent } from '../../domain/billing/events.policy.ts';
-import { followVideoHosting, lookAtExpiry, requireVideoHosting } from '../../domain/media/expiry.ts';
-import { removeMedia } from '../../domain/media/erasure.ts';
-import { reserveMedia } from '../../domain/media/reservation.ts';
+import { followVideoHosting, checkExpiry, requireVideoHosting } from '../../domain/media/erasure/expiry.ts';
+import { removeMedia } from '../../domain/media/erasure/erasure.ts';
+import { reserveMedia } from '../../domain/media/uploads/reservation.ts';
 import { Media } from '../../entities/media/media.ts';
 import { MediaMove } from '../../entities/media/media-move.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
@@ -101,7 +101,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
     return mails.map(({ administratorId }) => String(administratorId)).toSorted();
   };
   const step = async (id: Id, at: Date) =>
-    lookAtExpiry({ ...(await testDeps()), ...(await mediaDeps()) }, id, at.getTime());
+    checkExpiry({ ...(await testDeps()), ...(await mediaDeps()) }, id, at.getTime());
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('mediaExpiry', id));
   const customer = newId();
   let second = 1_790_000_000;

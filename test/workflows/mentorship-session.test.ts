@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
 import { bookSession, cancelOwnSession } from '../../domain/mentorships/booking.ts';
-import type { OutgoingMail } from '../../domain/mail/send.ts';
+import type { OutgoingMail } from '../../domain/mail/transactional/send.ts';
 import { Administrator } from '../../entities/identity/administrator.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { icalendarOf } from '../../platform/core/calendar.policy.ts';

@@ -3,12 +3,17 @@ import { activities as all } from '../../activities/index.ts';
 import { readConfig } from '../../config.ts';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { workflowIdOf } from '../../platform/engine/workflow-types.ts';
-import { tokenText } from '../../domain/mail/one-time-tokens.ts';
+import { tokenText } from '../../domain/mail/codes/one-time-tokens.ts';
 import { verifyStudentEmail } from '../../domain/identity/student-accounts.ts';
 import { removeStudent, updateStudent } from '../../domain/students/students.ts';
-import { requestMail } from '../../domain/mail/requests.ts';
+import { requestMail } from '../../domain/mail/transactional/requests.ts';
 import { mailKinds } from '../../domain/contexts.ts';
-import { sendTransactionalMail, type MailOutcome, type MailDeps, type OutgoingMail } from '../../domain/mail/send.ts';
+import {
+  sendTransactionalMail,
+  type MailOutcome,
+  type MailDeps,
+  type OutgoingMail,
+} from '../../domain/mail/transactional/send.ts';
 import type { MailTemplate } from '../../entities/mail/values.ts';
 import { TransactionalMail } from '../../entities/mail/transactional-mail.ts';
 import { createSmtpSender, type SmtpSender } from '../../platform/infra/smtp/smtp.ts';

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import type { ActivityDeps } from '../../activities/index.ts';
 import { extract } from '../../domain/knowledge/extraction/extraction.ts';
-import { videoPlaces } from '../../domain/media/media.policy.ts';
+import { videoPermits } from '../../domain/media/processing.policy.ts';
 import { fileReaders } from '../../domain/media/processing/readers.ts';
 import { subtitlesOf } from '../../domain/media/transcriptions/speech.ts';
 import { createClubPermits } from '../../platform/engine/club-permits.ts';
@@ -41,7 +41,7 @@ export function fileDeps({
         ffmpeg,
         workDirectory,
         freeBytes,
-        permits: createClubPermits(videoPlaces(availableParallelism())),
+        permits: createClubPermits(videoPermits(availableParallelism())),
       },
       failpoint,
     },

@@ -1,7 +1,7 @@
 /** How much each queue's worker takes on at a time, in one process, and how long what it has taken on may take at a stop. */
 import { availableParallelism } from 'node:os';
 import type { WorkerOptions } from '@temporalio/worker';
-import { mediaPlaces } from '../../domain/media/media.policy.ts';
+import { mediaPermits } from '../../domain/media/processing.policy.ts';
 import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
 import type { Build } from '../../platform/infra/build.ts';
 import { smtpConnections } from '../../platform/infra/smtp/smtp.ts';
@@ -19,7 +19,7 @@ export const slots: Record<TaskQueue, { workflowTasks: number; activities: numbe
   domains: { workflowTasks: 4, activities: 8 }, // a check mostly waits for name servers; those that hang hold nothing else
   agents: { workflowTasks: 16, activities: 200 }, // an answer mostly waits for the model's words: so many are written at a time
   indexing: { workflowTasks: 4, activities: 3 }, // a file keeps a core busy: two of a club, and one is left to others (ENG-20)
-  media: { workflowTasks: 10, activities: 2 * mediaPlaces(availableParallelism()) }, // a club holds half of them at most (ENG-20)
+  media: { workflowTasks: 10, activities: 2 * mediaPermits(availableParallelism()) }, // a club holds half of them at most (ENG-20)
   moves: { workflowTasks: 4, activities: 8 }, // a move waits for the store, which copies the file; a club holds half of them at most (ENG-20)
   subtitles: { workflowTasks: 4, activities: 1 }, // a command keeps cores busy for hours: one at a time, and fairness lets clubs take turns
   upkeep: { workflowTasks: 4, activities: 2 },

@@ -1,19 +1,19 @@
 /** Files of a club's library, the images that students show to agents, and the pictures of students. */
-import * as avatars from '../../../domain/media/avatars.ts';
-import * as completion from '../../../domain/media/completion.ts';
-import * as erasure from '../../../domain/media/erasure.ts';
-import * as folders from '../../../domain/media/folders.ts';
-import * as library from '../../../domain/media/library.ts';
+import * as avatars from '../../../domain/media/purposes/avatars.ts';
+import * as completion from '../../../domain/media/uploads/completion.ts';
+import * as erasure from '../../../domain/media/erasure/erasure.ts';
+import * as folders from '../../../domain/media/library/folders.ts';
+import * as library from '../../../domain/media/library/library.ts';
 import { Redirect } from '../../../contract/contract.ts';
-import { movingRules } from '../../../domain/media/media.policy.ts';
-import * as publishing from '../../../domain/media/publishing.ts';
-import * as references from '../../../domain/media/references.ts';
-import * as replacing from '../../../domain/media/replacing.ts';
-import * as reservation from '../../../domain/media/reservation.ts';
-import * as transcriptions from '../../../domain/media/transcriptions/asking.ts';
-import * as tracks from '../../../domain/media/tracks.ts';
-import * as uses from '../../../domain/media/uses.ts';
-import * as storage from '../../../domain/media/storage.ts';
+import { movingRules } from '../../../domain/media/processing.policy.ts';
+import * as publishing from '../../../domain/media/library/publishing.ts';
+import * as references from '../../../domain/media/library/references.ts';
+import * as replacing from '../../../domain/media/library/replacing.ts';
+import * as reservation from '../../../domain/media/uploads/reservation.ts';
+import * as transcriptions from '../../../domain/media/transcriptions/requests.ts';
+import * as tracks from '../../../domain/media/library/tracks.ts';
+import * as uses from '../../../domain/media/uses/uses.ts';
+import * as storage from '../../../domain/media/storage/storage.ts';
 import type { MediaOwner } from '../../../domain/media/media.ts';
 import type { AnswerWith, Caller, Operation } from '../../operation.ts';
 import { data, noContent, page } from '../answers.ts';
@@ -75,7 +75,7 @@ export const putMediaTrack: Operation<'putMediaTrack'> = async ({ params, body, 
   data(await tracks.putTrack(deps, params, body, now));
 
 export const createMediaTrack: Operation<'createMediaTrack'> = async ({ params, body, deps, now }) =>
-  data(await transcriptions.askForTrack(deps, params, body, now));
+  data(await transcriptions.requestTranscription(deps, params, body, now));
 
 export const removeMediaTrack: Operation<'removeMediaTrack'> = async ({ params, deps, now }) =>
   noContent(await tracks.removeTrack(deps, params, now));

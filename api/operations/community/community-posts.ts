@@ -5,7 +5,7 @@ import * as posts from '../../../domain/community/posts.ts';
 import * as reporting from '../../../domain/community/reporting.ts';
 import * as reports from '../../../domain/community/reports.ts';
 import type { Voice } from '../../../domain/community/voices.ts';
-import * as reservation from '../../../domain/media/reservation.ts';
+import * as reservation from '../../../domain/media/uploads/reservation.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Caller, Operation } from '../../operation.ts';
 import { data, noContent, page } from '../answers.ts';

@@ -5,8 +5,8 @@ import * as extensions from '../../../domain/assignments/extensions.ts';
 import * as reviews from '../../../domain/assignments/reviews.ts';
 import * as sending from '../../../domain/assignments/sending.ts';
 import * as submissions from '../../../domain/assignments/submissions.ts';
-import * as files from '../../../domain/media/assignment-files.ts';
-import * as reservation from '../../../domain/media/reservation.ts';
+import * as files from '../../../domain/media/purposes/assignment-files.ts';
+import * as reservation from '../../../domain/media/uploads/reservation.ts';
 import type { Operation } from '../../operation.ts';
 import { data, noContent, page } from '../answers.ts';
 

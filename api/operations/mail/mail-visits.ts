@@ -7,7 +7,7 @@ import type { Operation } from '../../operation.ts';
 const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
 export const loadMailPicture: Operation<'loadMailPicture'> = async ({ params, method, header, deps, now }) => {
-  await visits.noteOpening(deps, params.token, { method, header }, now);
+  await visits.recordOpening(deps, params.token, { method, header }, now);
   return new Binary('image/gif', pixel, 'opened.gif');
 };
 

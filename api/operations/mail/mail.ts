@@ -1,11 +1,11 @@
 /** The mail settings of a club, and the addresses that it must not write to. */
 import * as domainChecks from '../../../domain/mail/domains/checking.ts';
 import * as domains from '../../../domain/mail/domains/domains.ts';
-import * as leaving from '../../../domain/mail/leaving.ts';
-import * as ownTexts from '../../../domain/mail/own-texts.ts';
+import * as leaving from '../../../domain/mail/suppressions/preferences.ts';
+import * as ownTexts from '../../../domain/mail/texts/own-texts.ts';
 import * as suppressionImport from '../../../domain/campaigns/suppression-import.ts';
-import * as sender from '../../../domain/mail/sender.ts';
-import * as suppressions from '../../../domain/mail/suppressions.ts';
+import * as sender from '../../../domain/mail/sending/sender.ts';
+import * as suppressions from '../../../domain/mail/suppressions/suppressions.ts';
 import type { Operation } from '../../operation.ts';
 import { data, noContent, page } from '../answers.ts';
 
@@ -43,10 +43,10 @@ export const getMailPreference: Operation<'getMailPreference'> = async ({ params
   data(await leaving.readPreference(deps, params.clubId, params.token));
 
 export const unsubscribe: Operation<'unsubscribe'> = async ({ params, deps, now }) =>
-  data(await leaving.leave(deps, params.clubId, params.token, now));
+  data(await leaving.unsubscribe(deps, params.clubId, params.token, now));
 
 export const resubscribe: Operation<'resubscribe'> = async ({ params, deps }) =>
-  data(await leaving.comeBack(deps, params.clubId, params.token));
+  data(await leaving.resubscribe(deps, params.clubId, params.token));
 
 export const getMailPreferences: Operation<'getMailPreferences'> = async ({ student, deps }) =>
   data(await leaving.readPreferences(deps, student));

@@ -8,7 +8,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { recordFacts } from '../../../platform/engine/facts.ts';
 import { findOrOpenAccounts, type FoundAccount } from '../../identity/many-accounts.ts';
-import { requestInvitations } from '../../mail/requests.ts';
+import { requestInvitations } from '../../mail/transactional/requests.ts';
 import { readRemovedAddresses } from './removals.ts';
 import type { FileRow, Person, ReadRows } from './rows.ts';
 import type { ImportColumn, ImportError, RowCode, RowOutcome } from '../../../entities/access/values.ts';

@@ -22,7 +22,7 @@ import { whileBudgetIsReserved, type Patience } from '../budget/waiting.ts';
 import { historyOf } from '../prompt/history.ts';
 import { countQuestions, reserveFor, presentLimits, requireWithinLimit, type AgentTerms } from './limits.ts';
 import { conversationColumns, presentConversation, presentTurns, type ConversationRow } from './messages.ts';
-import { requireOwnImages } from '../../media/agent-images.ts';
+import { requireOwnImages } from '../../media/purposes/agent-images.ts';
 import { titleOf } from './title.policy.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 

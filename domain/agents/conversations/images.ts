@@ -5,7 +5,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
-import { removeFiles } from '../../media/erasure.ts';
+import { removeFiles } from '../../media/erasure/erasure.ts';
 import { isImageType, type ImageType } from '../../media/media.policy.ts';
 import { mediaColumns, presentMedia, type StoredMedia } from '../../media/media.ts';
 

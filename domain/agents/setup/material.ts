@@ -8,7 +8,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { requireAgent, lockAgent } from './agents.ts';
 import type { MaterialKind } from '../agents.policy.ts';
-import { setUses } from '../../media/uses.ts';
+import { setUses } from '../../media/uses/uses.ts';
 import { syncSources } from '../../knowledge/sources.ts';
 
 type Material = RecordOf<'AgentMaterial'>;

@@ -1,7 +1,7 @@
 /** The uses of library files by agents, as their material. */
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import type { MediaUsePlaces } from '../../media/places.ts';
+import type { MediaUseRules } from '../../media/use-rules.ts';
 
 export const agentMediaUses = {
   agent: { title: sql`SELECT name FROM agents WHERE id = use.place_id` },
-} as const satisfies MediaUsePlaces;
+} as const satisfies MediaUseRules;

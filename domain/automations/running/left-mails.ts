@@ -2,7 +2,7 @@
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { settledAs } from '../../mail/evidence.ts';
-import { outcomeUnknown } from '../../mail/recipients.policy.ts';
+import { outcomeUnknown } from '../../mail/sending/recipients.policy.ts';
 
 const mailsPerBatch = 500;
 

@@ -11,16 +11,16 @@ import type { Queries, Transaction } from '../../../platform/infra/postgres/data
 import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../../platform/infra/smtp/smtp-hand-over.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
-import { returnAllowance, takeAllowance } from '../../mail/allowance.ts';
-import { returnPlacesOfDay, takePlacesOfDay } from '../../mail/bulk-days.ts';
+import { returnAllowance, takeAllowance } from '../../mail/bounds/allowance.ts';
+import { returnMailsOfDay, takeMailsOfDay } from '../../mail/bounds/bulk-days.ts';
 import { renderEmail } from '../../mail/content/render.ts';
 import { feedbackSenderOf, fromOf } from '../../mail/domains/from.ts';
 import { provenAt, settledAs } from '../../mail/evidence.ts';
 import { identifyingHeaders, providerIdIn } from '../../mail/notices/mail-event.policy.ts';
-import { dayOf, type WarmUps } from '../../mail/pace.policy.ts';
-import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
+import { dayOf, type WarmUps } from '../../mail/bounds/pace.policy.ts';
+import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/sending/recipients.policy.ts';
 import { trackedAddresses, type LinkedEmail } from '../../mail/tracking/addresses.ts';
-import { wayOutToken } from '../../mail/way-out.ts';
+import { unsubscribeToken } from '../../mail/suppressions/unsubscribe-link.ts';
 import type { Step } from '../definition.policy.ts';
 import type { Recipient, RunRow } from './moves.ts';
 
@@ -89,7 +89,7 @@ export async function prepareMail(
   const { granted, nextInMs } = await takeAllowance(tx, run.clubId, 1, now);
   if (granted === 0) return { kind: 'waits', until: nextAttemptOf(mail, nextInMs, now) };
   const { domainProvenAt } = await fromOf({ db: tx, vault }, run.clubId, fromAddress);
-  if ((await takePlacesOfDay(tx, run.clubId, { wanted: 1, domainProvenAt, warmUps }, now)) === 0) {
+  if ((await takeMailsOfDay(tx, run.clubId, { mails: 1, domainProvenAt, warmUps }, now)) === 0) {
     await returnAllowance(tx, run.clubId, 1);
     return { kind: 'waits', until: nextAttemptOf(mail, dayOf(now, 1).getTime() - now.getTime(), now) };
   }
@@ -99,7 +99,7 @@ export async function prepareMail(
 /** Returns the allowance of a due mail that was not claimed. */
 export async function returnOneAllowance(tx: Queries, clubId: Id, now: Date): Promise<void> {
   await returnAllowance(tx, clubId, 1);
-  await returnPlacesOfDay(tx, clubId, 1, now);
+  await returnMailsOfDay(tx, clubId, 1, now);
 }
 
 /**
@@ -235,7 +235,7 @@ export async function messageOf(
   if (!version) throw new Error(`Run ${run.id} has no version ${run.versionId}`);
   const { compiled } = version;
   const replyTo = own ?? sender.replyTo;
-  const leave = `${publicUrl}/v1/clubs/${clubId}/classroom/mail/unsubscribe/${wayOutToken(vault, { kind: 'automations', studentId })}`;
+  const leave = `${publicUrl}/v1/clubs/${clubId}/classroom/mail/unsubscribe/${unsubscribeToken(vault, { kind: 'automations', studentId })}`;
   const from = await fromOf({ db, vault }, clubId, fromAddress);
   const domain = fromAddress.slice(fromAddress.indexOf('@') + 1);
   return {

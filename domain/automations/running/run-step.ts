@@ -8,7 +8,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
 import { isConflict, type Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import { recordInTime } from '../../mail/recording.ts';
+import { recordWithRetries } from '../../mail/sending/record-outcome.ts';
 import { wakeRun } from '../../watches/watches.ts';
 import type { PlacedStep } from '../definition.policy.ts';
 import { applyEffect } from './effects.ts';
@@ -321,7 +321,7 @@ async function sendMail(deps: RunDeps, mail: MailToSend, now: Date): Promise<Ans
   await deps.failpoint('run_mail_claimed');
   const answer = await deps.smtp.handOver(mailToSend.message);
   await deps.failpoint('run_mail_handed_over');
-  const outcome = await recordInTime(() =>
+  const outcome = await recordWithRetries(() =>
     deps.db.transaction(async (tx) => {
       await lockStudentOf(tx, run);
       const current = await lockRun(tx, run.id);

@@ -4,7 +4,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 import { hasAccessToSpace } from '../../access/enrollments/entitlement.ts';
-import { outcomeUnknown } from '../../mail/recipients.policy.ts';
+import { outcomeUnknown } from '../../mail/sending/recipients.policy.ts';
 import { digestRules } from './digests.policy.ts';
 
 export type DigestWindow = Pick<SpaceDigest, 'id' | 'clubId' | 'takesUntil'>;

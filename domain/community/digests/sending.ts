@@ -19,21 +19,21 @@ import { settledAs } from '../../mail/evidence.ts';
 import {
   handOverPage,
   mailLeaseSeconds,
-  recorderOfSent,
+  recorderOfAccepted,
   type ClaimOf,
-  type HandingOverDeps,
+  type HandOverDeps,
   type SentPage,
-} from '../../mail/handing-over.ts';
+} from '../../mail/sending/hand-over.ts';
 import { identifyingHeaders } from '../../mail/notices/mail-event.policy.ts';
-import type { WarmUps } from '../../mail/pace.policy.ts';
-import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/recipients.policy.ts';
-import { wayOutToken } from '../../mail/way-out.ts';
+import type { WarmUps } from '../../mail/bounds/pace.policy.ts';
+import { isMailable, outcomeOf, outcomeUnknown, type Outcome } from '../../mail/sending/recipients.policy.ts';
+import { unsubscribeToken } from '../../mail/suppressions/unsubscribe-link.ts';
 import { findBranding, type Branding } from '../../branding/branding.ts';
 import { languageOf } from '../../language/languages.ts';
 import { prepareLayout, type Layout } from './layout.ts';
 import { newsOf, type News } from './news.ts';
 
-export interface DigestDeps extends HandingOverDeps {
+export interface DigestDeps extends HandOverDeps {
   db: Database;
   vault: Vault;
   /** The platform's own address. Clubs without a verified domain send from it, and bounces go to it. */
@@ -70,7 +70,7 @@ interface Scene {
   from: From;
   branding: Branding;
   layout: Layout;
-  recordSent: ReturnType<typeof recorderOfSent>;
+  recordSent: ReturnType<typeof recorderOfAccepted>;
   /** Refusals in a row so far. */
   refusals: number;
 }
@@ -101,7 +101,7 @@ export async function sendDigestPage(
     from,
     branding: await findBranding(db, deps.publicUrl, digest.clubId),
     layout: await prepareLayout(),
-    recordSent: recorderOfSent(db, now),
+    recordSent: recorderOfAccepted(db, now),
     refusals: 0,
   };
   const page = await handOverPage<Candidate, Claimed>(deps, {
@@ -203,7 +203,7 @@ function messageTo(
   { digest, club, sender, from, layout, branding }: Scene,
   { id, studentId, email, language, news }: Claimed,
 ): HandedMessage {
-  const leave = `${publicUrl}/v1/clubs/${club.id}/classroom/mail/unsubscribe/${wayOutToken(vault, { kind: 'digests', studentId })}`;
+  const leave = `${publicUrl}/v1/clubs/${club.id}/classroom/mail/unsubscribe/${unsubscribeToken(vault, { kind: 'digests', studentId })}`;
   const domain = fromAddress.slice(fromAddress.indexOf('@') + 1);
   return {
     ...layout({

@@ -4,7 +4,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
 import type { Page } from '../../../platform/infra/postgres/lists/page.ts';
-import { presentUsed } from '../../media/shown.ts';
+import { presentUsed } from '../../media/uses/presentation.ts';
 
 interface Covered {
   db: Queries;

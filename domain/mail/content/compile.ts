@@ -1,6 +1,6 @@
 /**
- * Turns an e-mail's content into HTML and plain text, once for all recipients. What differs between them stays a slot, because
- * the compiler of MJML rearranges what stands in double braces.
+ * Compiles an e-mail's content into HTML and plain text, once for all recipients. Slots mark the values that differ between recipients,
+ * because the compiler of MJML rearranges text in double braces.
  */
 import { escapeHtml } from '../../../platform/core/text.policy.ts';
 import { noBranding, type Branding } from '../../branding/branding.ts';
@@ -13,47 +13,50 @@ import { frameMjml, mjmlToHtml } from './frame.ts';
 import { parseMarkdown, type Inline, type Prose } from './markdown.ts';
 import { parseTemplate, type Variable } from './variables.policy.ts';
 
-/** What a recipient's copy has in a place. */
+/** A part of the e-mail that differs between the recipients' copies. */
 export type Slot =
   | (Variable & { kind: 'variable' | 'url_variable' })
-  /** A link that leads everybody to the same address, by its number in {@link CompiledEmail.links}. */
+  /** A link with the same target for all recipients, by its index in {@link CompiledEmail.links}. */
   | { kind: 'link'; link: number }
-  /** A copied image, by its number in {@link CompiledEmail.images}. */
+  /** An image of the library, by its index in {@link CompiledEmail.images}. */
   | { kind: 'image'; image: number }
   | { kind: 'unsubscribe' }
-  /** The picture that tells of an opening, or nothing. */
+  /** The tracking picture, which reports that the mail was opened. It is empty without tracking. */
   | { kind: 'pixel' };
 
 export type Piece = string | Slot;
 
-/** Kept as JSON with the campaign that was frozen, or the version that was published. */
+/** A compiled e-mail. The row of the frozen campaign or of the automation's published version stores it as JSON. */
 export interface CompiledEmail {
   subject: Piece[];
   html: Piece[];
   text: Piece[];
-  /** In which its language is written; absent in an e-mail of before, which is written from the left. */
+  /** The writing direction of the language; absent in an e-mail of an old release, which is left to right. */
   direction?: Direction;
-  /** The addresses that links lead to, each once. */
+  /** The target addresses of the links, each once. */
   links: string[];
-  /** The library images that it shows, each once. */
+  /** The ids of the library images, each once. */
   images: string[];
 }
 
-/** Who writes, and in which language: what the footer of each mail says. */
+/** The sender and the language of an e-mail, for the footer. */
 export interface Letterhead {
   /** BCP 47 tag of the club's language. */
   language: string;
   clubName: string;
-  /** Lines of the postal address. */
+  /** The postal address, with line breaks. */
   postalAddress: string;
-  /** The club's look; the standard one if absent. */
+  /** The club's branding; the standard branding if absent. */
   branding?: Branding;
 }
 
-/** The widths of images in pixels, by their ids; an image of which none is known is as wide as the column. */
+/** The widths of images in pixels, by their ids. An image without a known width is as wide as the column. */
 export type ImageWidths = Readonly<Record<string, number>>;
 
-/** A slot in a text under way: a number between two characters that nothing else has, for authors' own are taken out. */
+/**
+ * The mark of a slot in an unfinished text: a number between two characters that occur nowhere else, because they are removed from
+ * authors' texts.
+ */
 const slotStart = '\uE000';
 const slotEnd = '\uE001';
 const digit = 0xe100;
@@ -78,12 +81,12 @@ class Slots {
       .join('');
   }
 
-  /** @param url its variables may be slots already: a text becomes slots before its links are found */
+  /** @param url may already contain slots, because a text's variables become slots before its links are parsed */
   link(url: string): string {
     const parts = this.pieces(this.template(url, 'url_variable'));
-    const [only] = parts;
-    if (parts.length === 1 && typeof only === 'string' && /^https?:/i.test(only))
-      return this.add({ kind: 'link', link: numberOf(this.links, only) });
+    const [address] = parts;
+    if (parts.length === 1 && typeof address === 'string' && /^https?:/i.test(address))
+      return this.add({ kind: 'link', link: numberOf(this.links, address) });
     return parts
       .map((part) =>
         typeof part !== 'string' && part.kind === 'variable' ? { ...part, kind: 'url_variable' as const } : part,
@@ -101,16 +104,16 @@ class Slots {
     return `${slotStart}${String.fromCharCode(digit + Math.floor(number / base), digit + (number % base))}${slotEnd}`;
   }
 
-  /** @returns the pieces of a finished text, its slots put back */
+  /** @returns the pieces of a finished text, with its slots */
   pieces(text: string): Piece[] {
     const pieces: Piece[] = [];
     let from = 0;
-    for (const found of text.matchAll(slotPattern)) {
-      const [whole, high = '', low = ''] = found;
+    for (const match of text.matchAll(slotPattern)) {
+      const [whole, high = '', low = ''] = match;
       const slot = this.slots[(high.charCodeAt(0) - digit) * base + low.charCodeAt(0) - digit];
-      if (!slot) throw new Error('the compiler of e-mails changed a slot');
-      pieces.push(text.slice(from, found.index), slot);
-      from = found.index + whole.length;
+      if (!slot) throw new Error('The MJML compiler changed the number of a slot');
+      pieces.push(text.slice(from, match.index), slot);
+      from = match.index + whole.length;
     }
     pieces.push(text.slice(from));
     return pieces.filter((piece) => piece !== '');
@@ -123,8 +126,7 @@ function numberOf(list: string[], value: string): number {
 }
 
 /**
- * @param content without problems (`contentProblems`)
- * @returns what {@link renderEmail} fills in for each recipient
+ * @param content has no problems (`contentProblems`) @returns the e-mail that {@link renderEmail} fills in for each recipient
  */
 export async function compileEmail(
   content: EmailContent,
@@ -145,7 +147,7 @@ export async function compileEmail(
   };
 }
 
-/** Takes out the characters that slots are made of, which have no meaning of their own. */
+/** Removes the characters that mark slots. They have no meaning in authors' texts. */
 const withoutPrivateUse = <Value>(value: Value): Value =>
   JSON.parse(JSON.stringify(value), (_key, each) => (typeof each === 'string' ? each.replace(privateUse, '') : each));
 
@@ -162,7 +164,7 @@ function mjmlOf(
     .split(/\r?\n/)
     .map((line) => escapeHtml(line))
     .join('<br>');
-  // In the order of the document: slots are numbered as they come.
+  // The parts are made in the order of the document, because slots are numbered as they are added.
   const preview = preheader === undefined ? undefined : escapeHtml(slots.template(preheader));
   const body = blocks.map((block) => blockMjml(block, { slots, widths, direction })).join('\n');
   const footer = `<p${dirAttribute(clubName + address, direction)}>${escapeHtml(clubName)}<br>${address}</p>
@@ -184,7 +186,7 @@ function mjmlOf(
 interface Place {
   slots: Slots;
   widths: ImageWidths;
-  /** Of the document. */
+  /** The direction of the document. */
   direction: Direction;
 }
 
@@ -199,7 +201,7 @@ function blockMjml(block: EmailBlock, { slots, widths, direction }: Place): stri
       return `<mj-text>${proseHtml(parseMarkdown(slots.template(text)), slots, direction)}</mj-text>`;
     case 'image': {
       const width = widths[block.media_id ?? ''];
-      // Never wider than it is; the compiler keeps it within the column.
+      // The image is not enlarged. The compiler limits it to the width of the column.
       return `<mj-image src="${slots.image(block.media_id ?? '')}"${width === undefined ? '' : ` width="${width}px"`} alt="${escapeHtml(slots.template(block.alt ?? ''))}"${block.url === undefined ? '' : ` href="${escapeHtml(slots.link(block.url))}"`} />`;
     }
     case 'button':
@@ -209,12 +211,12 @@ function blockMjml(block: EmailBlock, { slots, widths, direction }: Place): stri
   }
 }
 
-/** @param direction of the document: a block of the other direction says so, once */
+/** @param direction the direction of the document; a block of the other direction gets a `dir` attribute */
 function proseHtml(prose: readonly Prose[], slots: Slots, direction: Direction): string {
   return prose.map((block) => blockHtml(block, slots, dirAttribute(wordsOf([block]), direction))).join('');
 }
 
-/** A list as a whole has one direction, so that its bullets and numbers stand in one line. */
+/** The items of a list get no direction of their own, so that the bullets and numbers are aligned. */
 const itemHtml = (item: readonly Prose[], slots: Slots): string =>
   item.map((block) => blockHtml(block, slots, '')).join('');
 
@@ -225,7 +227,7 @@ function blockHtml(block: Prose, slots: Slots, dir: string): string {
   return `<${tag}${start}${dir}>${block.items.map((item) => `<li>${itemHtml(item, slots)}</li>`).join('')}</${tag}>`;
 }
 
-/** The words of a text, without its variables: these say nothing about its language. */
+/** The words of a text without its variables, which do not show the language of the text. */
 function wordsOf(prose: readonly Prose[]): string {
   const inlineWords = (inlines: readonly Inline[]): string =>
     inlines

@@ -1,4 +1,7 @@
-/** What a designer writes of an e-mail. Kept and answered as the contract has it, so its names are those of the wire. */
+/**
+ * The content of an e-mail, as a designer writes it. Rows and responses contain it in the contract's form, so the fields have the
+ * contract's names.
+ */
 export interface EmailContent {
   subject: string;
   preheader?: string;
@@ -10,18 +13,18 @@ export const blockKinds = ['heading', 'text', 'image', 'button', 'divider'] as c
 
 export interface EmailBlock {
   kind: (typeof blockKinds)[number];
-  /** Of a heading and a button one line; of a text Markdown. */
+  /** One line for a heading and a button; Markdown for a text. */
   text?: string;
-  /** Of a heading: 1 to 6, 2 if absent. */
+  /** The level of a heading: 1 to 6, or 2 if absent. */
   level?: number;
-  /** Where a button, or a click on an image, leads. */
+  /** The target of a button, or of a click on an image. */
   url?: string;
   media_id?: string;
-  /** What an image shows, in words. */
+  /** A description of an image. */
   alt?: string;
 }
 
-/** Bounds of an e-mail's content (CAMP-4). */
+/** The limits of an e-mail's content (CAMP-4). */
 export const contentRules = {
   blocks: 100,
   blockCharacters: 10_000,

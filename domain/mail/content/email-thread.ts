@@ -1,4 +1,4 @@
-/** The thread of email-work.ts: judges, compiles and renders e-mails, whatever their authors have typed. */
+/** The worker thread of email-work.ts: it validates, compiles and renders e-mails. Their content is not trusted. */
 import type { MailPictureProblem } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { serveThread } from '../../../platform/infra/threads/thread-work.ts';
@@ -7,29 +7,29 @@ import type { EmailContent } from './email-content.ts';
 import { eachProblem, firstOf, type ContentProblem, type FoundProblems } from './problems.ts';
 import { renderEmail, type RecipientCopy } from './render.ts';
 
-/** An e-mail to be judged. */
+/** An e-mail to validate. */
 export interface EmailToJudge {
   content: Partial<EmailContent>;
-  /** Where the content stands in what is checked. */
+  /** The JSON path of the content in the checked document. */
   path: string;
-  /** Those of its `media_id` that are ready images of the library. */
+  /** Each `media_id` of the content that is a ready image of the library. */
   images: readonly Id[];
-  /** Those of its `media_id` of which no picture for e-mails can be made, and why; absent where there is none. */
+  /** For each `media_id` without a possible picture for e-mails, the reason; absent without such an image. */
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
-/** Copies that are to be made of an e-mail without problems. */
+/** The copies to render of an e-mail without problems. */
 export interface CopiesToMake {
   content: EmailContent;
   letterhead: Letterhead;
   /** The address of each image, by its id. */
   imageUrls: Readonly<Record<Id, string>>;
-  /** The width of each image in pixels, by its id; absent where it is not known. */
+  /** The width of each image in pixels, by its id; absent if it is unknown. */
   imageWidths?: ImageWidths;
-  /** What each recipient's copy has in its variables. */
+  /** The values of the variables, for each recipient. */
   recipients: readonly RecipientCopy['values'][];
   unsubscribeUrl: string;
-  /** Copies with more bytes of HTML and text are measured and not given back. */
+  /** The limit of a copy's HTML and text in bytes. Only the size of a larger copy is returned. */
   mostBytes: number;
 }
 
@@ -37,7 +37,7 @@ export interface RenderedCopy {
   subject: string;
   /** HTML and plain text; absent if they have too many bytes. */
   body?: { html: string; text: string };
-  /** Of the HTML. */
+  /** The size of the HTML in bytes. */
   htmlBytes: number;
 }
 
@@ -59,12 +59,12 @@ async function work(order: EmailOrder): Promise<EmailResults> {
 }
 
 function judge({ content, path, images, imageProblems }: EmailToJudge): FoundProblems<ContentProblem> {
-  const known = new Set(images);
-  return firstOf(eachProblem(content, { path, isImage: (mediaId) => known.has(mediaId), imageProblems }));
+  const imageIds = new Set(images);
+  return firstOf(eachProblem(content, { path, isImage: (mediaId) => imageIds.has(mediaId), imageProblems }));
 }
 
-async function makeCopies(given: CopiesToMake): Promise<RenderedCopy[]> {
-  const { content, letterhead, imageUrls, imageWidths, recipients, unsubscribeUrl, mostBytes } = given;
+async function makeCopies(job: CopiesToMake): Promise<RenderedCopy[]> {
+  const { content, letterhead, imageUrls, imageWidths, recipients, unsubscribeUrl, mostBytes } = job;
   const compiled = await compileEmail(content, letterhead, imageWidths);
   return recipients.map((values) => {
     const { subject, html, text } = renderEmail(compiled, {

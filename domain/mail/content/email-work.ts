@@ -1,6 +1,6 @@
 /**
- * Judges and compiles e-mails in threads, of which each club has its share (ENG-20). The largest e-mail keeps a core busy for seconds: in
- * the thread of the API every other request would wait for it.
+ * Validates and compiles e-mails in worker threads, which the clubs share fairly (ENG-20). The largest e-mail needs a core for seconds.
+ * In the API's main thread every other request would wait for it.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -13,15 +13,15 @@ import type { EmailContent } from './email-content.ts';
 import type { CopiesToMake, EmailOrder, EmailResults, EmailToJudge, RenderedCopy } from './email-thread.ts';
 import { eachProblem, firstOf, type ContentProblem, type FoundProblems } from './problems.ts';
 
-/** What the threads of a process may use. */
+/** The limits of a process's threads. */
 const emailThreadRules = {
-  /** At a time, of all clubs. */
+  /** Threads for all clubs at the same time. */
   threads: 4,
-  /** CPU of one piece of work: several times what the largest e-mail needs on a slow machine. */
+  /** CPU time of one task: several times the time of the largest e-mail on a slow machine. */
   workMs: 10_000,
   maxHeapMb: 512,
   maxBuffersMb: 64,
-  /** Pieces of work that a thread does before another one takes its place. */
+  /** Tasks of a thread before a new thread replaces it. */
   uses: 200,
 } as const;
 
@@ -30,21 +30,23 @@ const threads = createThreads(moduleAt('./email-thread.ts', import.meta.url), em
 });
 const permits = createClubPermits(emailThreadRules.threads);
 
-/** @returns undefined if the e-mail exceeds what a thread may use @throws DomainError busy */
+/** @returns undefined if the e-mail exceeds the limits of a thread @throws DomainError busy */
 async function inThread(clubId: Id, order: EmailOrder): Promise<EmailResults | undefined> {
   const { signal } = new AbortController();
-  const ended = await permits.run({ clubId }, () => threads.run<EmailResults>({ data: order, signal }));
-  return typeof ended === 'string' ? undefined : ended;
+  const result = await permits.run({ clubId }, () => threads.run<EmailResults>({ data: order, signal }));
+  return typeof result === 'string' ? undefined : result;
 }
 
-/** Characters of e-mails that are judged where they are: that takes some 5 ms, and a thread costs more. */
+/**
+ * E-mails with at most this many characters are validated in the main thread. It takes about 5 ms, less than starting a task in a
+ * thread.
+ */
 const judgedHere = 20_000;
-/** Judgements that were made last: each look at a draft asks for them, and so does each step towards its sending. */
+/** The most recent results. Each read of a draft, and each step towards its sending, needs the result again. */
 const judgements = new LRUCache<string, FoundProblems<ContentProblem>[]>({ max: 1_000 });
 
 /**
- * @returns what is wrong with each e-mail, the first problems of it
- * @throws DomainError busy if the club has too much of such work
+ * @returns the first problems of each e-mail, and their number @throws DomainError busy if the club has too many such tasks
  */
 export async function judgeEmails(
   clubId: Id,
@@ -57,12 +59,12 @@ export async function judgeEmails(
       firstOf(eachProblem(content, { path, isImage: (mediaId) => images.includes(mediaId), imageProblems })),
     );
   const key = createHash('sha256').update(clubId).update(text).digest('base64url');
-  const known = judgements.get(key);
-  if (known) return known;
-  const found = (await inThread(clubId, { judge: emails }))?.judged;
-  const judged = found ?? emails.map(({ path }) => ({ problems: [tooLarge(path)], count: 1 }));
-  judgements.set(key, judged);
-  return judged;
+  const cached = judgements.get(key);
+  if (cached) return cached;
+  const fromThread = (await inThread(clubId, { judge: emails }))?.judged;
+  const results = fromThread ?? emails.map(({ path }) => ({ problems: [tooLarge(path)], count: 1 }));
+  judgements.set(key, results);
+  return results;
 }
 
 const tooLarge = (path: string): ContentProblem => ({
@@ -72,9 +74,7 @@ const tooLarge = (path: string): ContentProblem => ({
 });
 
 /**
- * @param content without problems
- * @param widths of its images
- * @returns undefined if it exceeds what a thread may use
+ * @param content has no problems @param widths of its images @returns undefined if the e-mail exceeds the limits of a thread
  * @throws DomainError busy
  */
 export async function compileInThread(
@@ -86,7 +86,7 @@ export async function compileInThread(
   return (await inThread(clubId, { compile: [content, letterhead, widths] }))?.compiled;
 }
 
-/** @returns a copy for each recipient; undefined if the e-mail exceeds what a thread may use @throws DomainError busy */
+/** @returns a copy for each recipient; undefined if the e-mail exceeds the limits of a thread @throws DomainError busy */
 export async function copiesInThread(clubId: Id, copies: CopiesToMake): Promise<RenderedCopy[] | undefined> {
   return (await inThread(clubId, { copies }))?.copies;
 }

@@ -1,12 +1,12 @@
-/** What every bulk mail has around its parts: type, colors and footer, in MJML; and its compiler. */
+/** The MJML document around the blocks of a bulk mail (fonts, colors, footer), and the compiler of MJML. */
 import type { Direction } from '../../language/bidi.policy.ts';
 
-/** Loaded when the first e-mail is compiled: it is large, and only these steps need it. */
+/** Compiles MJML to HTML. The compiler is large, so it is loaded for the first e-mail. */
 export async function mjmlToHtml(mjml: string): Promise<string> {
   const { default: mjml2html } = await import('mjml');
-  // No fonts: each would be fetched from a third party by everybody who opens the mail.
+  // No fonts, because every reader's mail program would fetch them from a third party.
   const { html, errors } = await mjml2html(mjml, { validationLevel: 'soft', fonts: {}, keepComments: true });
-  if (errors.length > 0) throw new Error('the compiler of e-mails refused its own input');
+  if (errors.length > 0) throw new Error(`MJML reported ${errors.length} errors in the document of an e-mail`);
   // The compiler does not accept `text-align: start`, so it is inserted here. Outlook ignores it, and uses the cells' `align`.
   return html
     .replaceAll(/text-align:(?:left|right)/g, 'text-align:start')
@@ -17,24 +17,24 @@ export async function mjmlToHtml(mjml: string): Promise<string> {
 const font = 'system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif';
 
 interface Frame {
-  /** `#rrggbb`, of buttons and links. */
+  /** The color of buttons and links, as `#rrggbb`. */
   accentColor: string;
-  /** HTML above everything; empty for none. */
+  /** HTML above the content; empty without a logo. */
   logo: string;
   /** BCP 47 tag. */
   language: string;
   direction: Direction;
-  /** What mailboxes show beside the subject; nothing if absent. */
+  /** The text that mail programs show beside the subject; absent for none. */
   preheader?: string | undefined;
   /** Elements of a column. */
   body: string;
-  /** HTML of the footer: who writes, and the way out. */
+  /** HTML of the footer: the sender, and the unsubscribe link. */
   footer: string;
-  /** HTML behind everything. */
+  /** HTML at the end of the document. */
   end?: string;
 }
 
-/** @param frame escaped by the caller @returns a document of MJML */
+/** @param frame the caller has escaped its values @returns an MJML document */
 export const frameMjml = ({
   language,
   direction,

@@ -1,9 +1,9 @@
-/** The Markdown of text blocks: paragraphs, emphasis, lists and links. Everything else, HTML too, is shown as it was typed. */
+/** The Markdown of text blocks: paragraphs, emphasis, lists and links. Everything else, also HTML, is shown as it was typed. */
 import MarkdownIt, { type Token } from 'markdown-it';
 
-/** Lists in lists in lists: nobody writes more. */
+/** The deepest nesting of lists. */
 const deepestLists = 10;
-/** The parser leaves out what is nested deeper. A list and its item count for two, so this is beyond the deepest lists. */
+/** The parser omits deeper content. A list and its item count as two levels, so the limit is above the deepest lists. */
 const maxNesting = 2 * deepestLists + 4;
 const markdown = new MarkdownIt('zero', { maxNesting }).enable([
   'list',
@@ -14,7 +14,7 @@ const markdown = new MarkdownIt('zero', { maxNesting }).enable([
   'image',
   'autolink',
 ]);
-// Addresses stay as they were typed: `contentProblems` judges them, and variables stand in them.
+// Addresses stay as they were typed: `contentProblems` validates them, and they may contain variables.
 markdown.validateLink = () => true;
 markdown.normalizeLink = (url) => url;
 markdown.normalizeLinkText = (text) => text;
@@ -29,18 +29,18 @@ export type Prose =
   | { kind: 'paragraph'; children: Inline[] }
   | { kind: 'list'; start: number | null; items: Prose[][] };
 
-/** @returns what the Markdown says, in a time that grows with its length; a construct outside the five stays as its source */
+/** @returns the structure of the Markdown. The time grows linearly with its length. An unsupported construct stays as its source text. */
 export function parseMarkdown(text: string): Prose[] {
   return proseOf(nested(markdown.parse(text, {})));
 }
 
-/** A token with what stands between its opening and its closing. */
+/** A token with the tokens between its opening and its closing token. */
 interface Node {
   token: Token;
   children: Node[];
 }
 
-/** @returns the tree of a flat list in which elements open and close */
+/** @returns the tree of a flat list with opening and closing tokens */
 function nested(tokens: readonly Token[]): Node[] {
   const top: Node[] = [];
   const open = [top];
@@ -86,14 +86,15 @@ function inlineOf({ token, children }: Node): Inline {
   }
 }
 
-/** @returns whether lists are nested so deep that the parser may have left something out */
-export function isTooDeep(prose: readonly Prose[], left: number = deepestLists): boolean {
+/** @returns whether lists are nested so deeply that the parser may have omitted content */
+export function isTooDeep(prose: readonly Prose[], levelsLeft: number = deepestLists): boolean {
   return prose.some(
-    (block) => block.kind === 'list' && (left === 0 || block.items.some((item) => isTooDeep(item, left - 1))),
+    (block) =>
+      block.kind === 'list' && (levelsLeft === 0 || block.items.some((item) => isTooDeep(item, levelsLeft - 1))),
   );
 }
 
-/** @returns the addresses of all links, in their order */
+/** @returns the addresses of all links, in the order of the text */
 export function linksIn(prose: readonly Prose[]): string[] {
   const ofInline = (inline: Inline): string[] => {
     if (inline.kind === 'link') return [inline.href, ...inline.children.flatMap(ofInline)];

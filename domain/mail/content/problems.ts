@@ -1,4 +1,4 @@
-/** What is wrong with an e-mail's content. A draft may have problems; nothing with a problem is sent (CAMP-4). */
+/** The validation of an e-mail's content. A draft may have problems, but an e-mail with a problem is not sent (CAMP-4). */
 import { LRUCache } from 'lru-cache';
 import type { MailPictureProblem } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -7,7 +7,7 @@ import { isTooDeep, linksIn, parseMarkdown } from './markdown.ts';
 import { parseTemplate } from './variables.policy.ts';
 
 export interface ContentProblem {
-  /** Where, as a JSON path: `$.blocks[2].url`. */
+  /** The JSON path of the problem, such as `$.blocks[2].url`. */
   path: string;
   code: ContentProblemCode;
   message: string;
@@ -28,7 +28,7 @@ export type ContentProblemCode =
 
 type TextField = Exclude<keyof EmailBlock, 'kind' | 'level'>;
 
-/** The fields of each kind of block, and whether each must be there. */
+/** The fields of each kind of block, and whether each is required. */
 const fieldsOf: Readonly<
   Record<EmailBlock['kind'], Readonly<Partial<Record<TextField | 'level', 'required' | 'optional'>>>>
 > = {
@@ -39,48 +39,50 @@ const fieldsOf: Readonly<
   divider: {},
 };
 
-/** Problems that are described; the others are counted. Nobody reads more of them, and an answer of all would have many megabytes. */
+/**
+ * The number of problems that are described. Further problems are only counted, because a response with all of them could have many
+ * megabytes.
+ */
 const describedProblems = 100;
 
-/** What is wrong, as far as it is described. */
+/** The described problems, and their full number. */
 export interface FoundProblems<Problem> {
-  /** The first ones. */
+  /** The first problems. */
   problems: Problem[];
-  /** How many there are in all. */
+  /** The number of all problems. */
   count: number;
 }
 
-/** @returns the first problems of all, and how many there are */
-export function firstOf<Problem>(found: Iterable<Problem>): FoundProblems<Problem> {
+/** @returns the first problems, and the number of all problems */
+export function firstOf<Problem>(all: Iterable<Problem>): FoundProblems<Problem> {
   const problems: Problem[] = [];
   let count = 0;
-  for (const problem of found) {
+  for (const problem of all) {
     count++;
     if (problems.length < describedProblems) problems.push(problem);
   }
   return { problems, count };
 }
 
-/** What is known of the images that an e-mail names. */
+/** The facts about the images that an e-mail names. */
 interface KnownImages {
   /** Whether an id is a ready image of the club's library. */
   isImage: (mediaId: Id) => boolean;
-  /** Why no picture for e-mails can be made of an image, by its id; absent where none is known to have a problem. */
+  /** The reason why an image cannot have a picture for e-mails, by the image's id; absent without a known problem. */
   imageProblems?: Readonly<Record<Id, MailPictureProblem>> | undefined;
 }
 
 /**
- * @param given.path where the content stands in what is checked
- * @returns all problems, in the order of the content
+ * @param context.path the JSON path of the content in the checked document @returns all problems, in the order of the content
  */
 export function contentProblems(
   content: Partial<EmailContent>,
-  given: { path?: string } & KnownImages,
+  context: { path?: string } & KnownImages,
 ): ContentProblem[] {
-  return [...eachProblem(content, given)];
+  return [...eachProblem(content, context)];
 }
 
-/** Finds the problems of {@link contentProblems} one by one: there may be hundreds of thousands. */
+/** Yields the problems of {@link contentProblems} one by one, because there may be hundreds of thousands. */
 export function* eachProblem(
   content: Partial<EmailContent>,
   { path = '$', ...images }: { path?: string } & KnownImages,
@@ -142,11 +144,11 @@ function* fieldProblems(
   }
 }
 
-/** What keeps an image out of an e-mail, and what to do about it. */
+/** The messages for images that an e-mail cannot show. */
 const imageMessages: Readonly<Record<MailPictureProblem, string>> = {
   image_unreadable:
     'No picture for e-mails can be made of this image: it is damaged, has no size, or is an animated AVIF. Use a PNG, JPEG, GIF or WEBP.',
-  image_too_large: 'The image has more than 50 megapixels. Use a smaller one.',
+  image_too_large: 'The image has more than 50 megapixels. Use a smaller image.',
   image_too_heavy: 'The picture for e-mails would have more than 5 MB. Use an image with fewer pixels, or a JPEG.',
 };
 
@@ -167,24 +169,24 @@ interface ReadProse {
   links: readonly string[];
 }
 
-/** Of the texts that were looked at last, in characters: each look at a draft asks anew, and the largest take 0.15 s. */
-const keptCharacters = 10_000_000;
-const read = new LRUCache<string, ReadProse>({
-  maxSize: keptCharacters,
+/** The size of the cache of parsed texts, in characters. Each read of a draft needs its texts again, and the largest texts take 0.15 s. */
+const cacheCharacters = 10_000_000;
+const parsedTexts = new LRUCache<string, ReadProse>({
+  maxSize: cacheCharacters,
   sizeCalculation: ({ links }, text) => text.length + links.join('').length,
 });
 
-/** @returns what is asked of a text in Markdown without problems of its variables */
+/** @returns the facts about a Markdown text whose variables have no problems */
 function readProse(text: string): ReadProse {
-  const known = read.get(text);
-  if (known) return known;
+  const cached = parsedTexts.get(text);
+  if (cached) return cached;
   const prose = parseMarkdown(shortVariables(text));
-  const found = isTooDeep(prose) ? { tooDeep: true, links: [] } : { tooDeep: false, links: linksIn(prose) };
-  read.set(text, found);
-  return found;
+  const facts = isTooDeep(prose) ? { tooDeep: true, links: [] } : { tooDeep: false, links: linksIn(prose) };
+  parsedTexts.set(text, facts);
+  return facts;
 }
 
-/** Variables without fallbacks, which may have spaces: to Markdown a variable is one word, as it is when the text is compiled. */
+/** Removes the fallbacks of variables, which may contain spaces. Markdown must see each variable as one word, as in the compiled text. */
 const shortVariables = (text: string) =>
   parseTemplate(text)
     .parts.map((part) => (typeof part === 'string' ? part : `{{${part.variable}}}`))
@@ -206,7 +208,7 @@ const tooLong = (path: string, text: string, characters: number = contentRules.b
 const variableProblems = (path: string, text: string): ContentProblem[] =>
   parseTemplate(text).problems.map((problem) => ({ path, ...problem }));
 
-/** Of a text that becomes a header: one line. */
+/** The problems of a text that becomes a mail header, which must be one line. */
 const lineProblems = (path: string, text: string): ContentProblem[] => [
   ...(/\p{Cc}/u.test(text) ? [{ path, code: 'line_break' as const, message: 'Only one line may stand here.' }] : []),
   ...tooLong(path, text, contentRules.lineCharacters),
@@ -215,14 +217,17 @@ const lineProblems = (path: string, text: string): ContentProblem[] => [
 
 const mailbox = /^[^\s\p{Cc}@<>(),;:\\"[\]]+@[^\s\p{Cc}@<>(),;:\\"[\].]+(?:\.[^\s\p{Cc}@<>(),;:\\"[\].]+)+$/u;
 
-/** One mailbox, without a name: more would let a draft write to strangers, or add a header. */
+/** Accepts one mailbox without a name. Otherwise a draft could send mail to other people, or add a header. */
 function addressProblems(path: string, address: string): ContentProblem[] {
   return address.length <= 254 && mailbox.test(address)
     ? []
     : [{ path, code: 'invalid_address', message: 'This is not an e-mail address.' }];
 }
 
-/** http, https or mailto. Variables may stand behind the host, never in it: a recipient's name must not choose where a link leads. */
+/**
+ * Accepts http, https and mailto. Variables are allowed only after the host, because a recipient's name must not decide the host of a
+ * link.
+ */
 function urlProblems(path: string, url: string): ContentProblem[] {
   const { parts, problems } = parseTemplate(url);
   if (problems.length > 0) return problems.map((problem) => ({ path, ...problem }));

@@ -6,17 +6,17 @@ import type { CompiledEmail, Piece, Slot } from './compile.ts';
 import { parseTemplate, type Variable, type VariableName } from './variables.policy.ts';
 
 export interface RecipientCopy {
-  /** What is known of the recipient; what is absent or empty gets the author's fallback. */
+  /** The recipient's values. A value that is absent or empty becomes the author's fallback. */
   values: Readonly<Partial<Record<VariableName, string>>>;
-  /** The address in place of a link, by its number. */
+  /** Returns the address of a link by its index. */
   linkUrl: (link: number) => string;
   imageUrl: (image: number) => string;
   unsubscribeUrl: string;
-  /** The picture that tells of an opening; absent where openings are not tracked. */
+  /** The address of the tracking picture; absent if openings are not tracked. */
   pixelUrl?: string;
 }
 
-/** @returns subject, HTML and plain text; each value is escaped for the place where it stands */
+/** @returns the subject, HTML and plain text, with every value escaped for its format */
 export function renderEmail(
   email: CompiledEmail,
   copy: RecipientCopy,
@@ -32,14 +32,14 @@ export function renderEmail(
   };
 }
 
-/** @returns one line as one recipient sees it, such as the preheader; not escaped */
+/** @returns one line for one recipient, such as the preheader; not escaped */
 export function renderLine(line: string, values: RecipientCopy['values'], wording: Wording): string {
   return parseTemplate(line, wording.say('mail.student_without_name'))
     .parts.map((part) => (typeof part === 'string' ? part : valueOf(part, values)))
     .join('');
 }
 
-/** How slots are written in a part of the e-mail. */
+/** How a part of the e-mail escapes values and addresses. */
 interface Escaping {
   value: (text: string) => string;
   address: (url: string) => string;

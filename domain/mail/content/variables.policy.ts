@@ -1,8 +1,8 @@
 /** Variables in the texts of an e-mail: `{{student_first_name|there}}`. */
 
 /**
- * The variables that there are, and whether a word for a student stands there if neither the recipient nor the author has a value.
- * The name of an account that nobody confirmed is whatever was typed at its sign-up, so such accounts get the fallback.
+ * The variables. If `isStudent` is true, a word for a student replaces the variable when neither the recipient nor the author has a
+ * value. Unconfirmed accounts also get the fallback, because anyone could have typed the name at the sign-up.
  */
 export const variables = {
   student_first_name: { isStudent: true },
@@ -27,12 +27,12 @@ export interface VariableProblem {
 
 const names = Object.keys(variables) as VariableName[];
 
-/** Problems of one text that show where they are; nobody reads more of them. */
+/** The number of a text's problems that quote the text. Further problems are reported without the quote. */
 const shownProblems = 100;
 
 /**
  * Splits a text of a campaign or an automation at its variables.
- * @param student what a student without a known name is called, in the language of the e-mail
+ * @param student the word for a student without a known name, in the language of the e-mail
  */
 export function parseTemplate(text: string, student = ''): Parsed<VariableName> {
   return parseVariables(text, names, (name) => (variables[name].isStudent ? student : ''));
@@ -44,10 +44,9 @@ interface Parsed<Name extends string> {
 }
 
 /**
- * Splits a text at its variables, in a time that grows with its length.
- * @param known the variables that there are
- * @param fallbackOf what stands in place of a variable that has no value, unless the author says it behind a bar
- * @returns the parts in their order; a variable with a problem stays in them as the text that it is
+ * Splits a text at its variables. The time grows linearly with the length of the text. @param known the names of all variables @param
+ * fallbackOf returns the fallback of a variable without a value and without an author's fallback after a bar @returns the parts in their
+ * order; a variable with a problem stays as plain text
  */
 export function parseVariables<Name extends string>(
   text: string,
@@ -56,7 +55,7 @@ export function parseVariables<Name extends string>(
 ): Parsed<Name> {
   const parts: TemplatePart<Name>[] = [];
   const problems: VariableProblem[] = [];
-  const place = (open: number) => (problems.length < shownProblems ? excerpt(text, open) : '…');
+  const quote = (open: number) => (problems.length < shownProblems ? excerpt(text, open) : '…');
   const nextOpen = finder(text, '{{');
   const nextClose = finder(text, '}}');
   const nextLine = finder(text, '\n');
@@ -69,7 +68,7 @@ export function parseVariables<Name extends string>(
     if (close === -1 || isBefore(nextOpen(start), close - 1) || isBefore(nextLine(start), close)) {
       problems.push({
         code: 'unclosed_variable',
-        message: `A variable is opened by {{ and not closed: ${place(open)}`,
+        message: `A variable starts with {{ and has no }}: ${quote(open)}`,
       });
       parts.push(text.slice(from, start));
       from = start;
@@ -77,8 +76,8 @@ export function parseVariables<Name extends string>(
     }
     const inside = text.slice(start, close);
     const bar = inside.indexOf('|');
-    const written = (bar === -1 ? inside : inside.slice(0, bar)).trim();
-    const name = known.find((each) => each === written);
+    const innerName = (bar === -1 ? inside : inside.slice(0, bar)).trim();
+    const name = known.find((each) => each === innerName);
     if (name !== undefined) {
       parts.push(text.slice(from, open), {
         variable: name,
@@ -87,7 +86,7 @@ export function parseVariables<Name extends string>(
     } else {
       problems.push({
         code: 'unknown_variable',
-        message: `There is no variable ${place(open)}. There are ${known.join(', ')}.`,
+        message: `There is no variable ${quote(open)}. There are ${known.join(', ')}.`,
       });
       parts.push(text.slice(from, close + 2));
     }
@@ -99,14 +98,14 @@ export function parseVariables<Name extends string>(
 
 const isBefore = (position: number, end: number) => position !== -1 && position < end;
 
-/** @returns looks for a mark from positions that grow; what was passed over once is not read again */
+/** @returns a function that searches a mark from growing positions, and reads no character twice */
 function finder(text: string, mark: string): (from: number) => number {
-  let found = 0;
+  let position = 0;
   let isKnown = false;
   return (from) => {
-    if (!isKnown || (found !== -1 && found < from)) found = text.indexOf(mark, from);
+    if (!isKnown || (position !== -1 && position < from)) position = text.indexOf(mark, from);
     isKnown = true;
-    return found;
+    return position;
   };
 }
 

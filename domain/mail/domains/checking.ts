@@ -1,4 +1,4 @@
-/** Asking DNS whether a club's mail domain is the club's: when it is asked for, and by `mail-domain/<id>` each day (CAMP-40). */
+/** Checks in DNS whether a mail domain belongs to its club: on request, and each day in the run `mail-domain/<id>` (CAMP-40). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
@@ -13,7 +13,7 @@ import { dkimState, dmarcNames, dmarcState, recordsOf, spfState, type DomainReco
 
 export type MailDomainStep = { done: true; outcome: 'removed' } | { done: false; at: number; status: DomainStatus };
 
-/** The step of `mail-domain/<id>`. @param now Unix milliseconds */
+/** The step of the run `mail-domain/<id>`. @param now Unix milliseconds */
 export async function lookAtMailDomain(deps: MailDomainDeps, id: Id, now: number): Promise<MailDomainStep> {
   const { db } = deps;
   const domain = await db.manager.findOneBy(MailDomain, { id });
@@ -23,35 +23,35 @@ export async function lookAtMailDomain(deps: MailDomainDeps, id: Id, now: number
   return { done: false, at: current.looksAt.getTime(), status: current.status };
 }
 
-/** Asks now. @throws DomainError not_found */
+/** Checks the club's domain immediately. @throws DomainError not_found */
 export async function checkMailDomain(deps: MailDomainDeps, clubId: Id, now: Date): Promise<RecordOf<'MailDomain'>> {
   const domain = await deps.db.manager.findOneBy(MailDomain, { clubId });
   if (!domain) throw notFound('mail domain');
   await check(deps, domain, now);
-  await deps.db.transaction((tx) => wake(tx, 'mailDomain', [domain], now)); // the time of its next check is another
+  await deps.db.transaction((tx) => wake(tx, 'mailDomain', [domain], now)); // the time of the next check has changed
   return readMailDomain(deps, clubId);
 }
 
-/** Asks without a connection to Postgres, and records what was found unless a later check was faster. */
+/** Queries DNS while it holds no connection to Postgres. Then it records the result, unless a later check has already recorded one. */
 async function check({ db, mailDomains }: MailDomainDeps, { id }: MailDomain, now: Date): Promise<void> {
-  const asked = await db.manager.findOneBy(MailDomain, { id });
-  const found = asked && (await statesOf(mailDomains, asked));
+  const current = await db.manager.findOneBy(MailDomain, { id });
+  const states = current && (await statesOf(mailDomains, current));
   await db.transaction(async (tx) => {
     const [domain] = await tx.manager.find(MailDomain, { where: { id }, lock: { mode: 'for_no_key_update' } });
     if (!domain || (domain.checkedAt !== null && domain.checkedAt > now)) return;
-    const isProven = found && Object.values(found).every((state) => state === 'ok');
-    const after = afterCheck(domain, found ? (isProven ? 'proven' : 'not proven') : 'unanswered', now);
+    const isProven = states && Object.values(states).every((state) => state === 'ok');
+    const after = afterCheck(domain, states ? (isProven ? 'proven' : 'not proven') : 'unanswered', now);
     await tx.run(sql`UPDATE mail_domains
          SET status = ${after.status}, status_since = ${after.statusSince}, first_proven_at = ${after.firstProvenAt}, answered_at = ${after.answeredAt},
-             found = ${JSON.stringify(found ?? domain.found)}, checked_at = ${now}, looks_at = ${after.looksAt}
+             found = ${JSON.stringify(states ?? domain.found)}, checked_at = ${now}, looks_at = ${after.looksAt}
        WHERE id = ${id}`);
   });
 }
 
-/** For all records together: somebody may wait for the answer. */
+/** The time for all records together, because a caller may wait for the result. */
 const allRecordsMs = 10_000;
 
-/** @returns the state of each record by its kind; undefined where a name server did not answer */
+/** @returns the state of each record by its kind; undefined if a name server did not answer */
 async function statesOf(
   { resolveText, spfInclude }: MailDomainSettings,
   domain: MailDomain,
@@ -65,8 +65,8 @@ async function statesOf(
       if (kind === 'spf') return [kind, spfState(await resolveText(name), spfInclude ?? '')] as const;
       return [kind, await nearestPolicy(resolveText, domain.domain)] as const;
     });
-    const found = await Promise.race([Promise.all(states), tooLate]);
-    return found && Object.fromEntries(found);
+    const entries = await Promise.race([Promise.all(states), tooLate]);
+    return entries && Object.fromEntries(entries);
   } catch {
     return undefined;
   } finally {
@@ -74,7 +74,7 @@ async function statesOf(
   }
 }
 
-/** The policy of the domain, or else of the nearest domain above it that has one. */
+/** Returns the state of the domain's own policy, or of the nearest parent domain's policy. */
 async function nearestPolicy(
   resolveText: MailDomainSettings['resolveText'],
   domain: string,

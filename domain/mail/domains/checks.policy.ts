@@ -1,32 +1,32 @@
-/** What a check of a domain's records comes to, and when the next one is due (CAMP-40). Pure. */
+/** The status of a mail domain after a check, and the time of the next check (CAMP-40). Pure. */
 import type { DomainStatus } from '../../../entities/mail/values.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** A domain is looked at so often. */
+/** The interval of checks. */
 const everyMs = day;
-/** One that is not proven is looked at more often at first: somebody is just publishing its records. */
+/** An unproven domain is checked more often at first, because its records are probably being published. */
 const atFirst = { everyMs: hour, forMs: 3 * day };
-/** Name servers that do not answer are asked again. */
+/** The wait after a check that no name server answered. */
 const unansweredMs = hour;
-/** A proven domain lapses where nobody answers for so long. */
+/** A proven domain lapses if no name server answers for this time. */
 const longestSilenceMs = 3 * day;
 
-/** What is known of a domain. */
+/** The stored results of a domain's checks. */
 export interface DomainStanding {
   status: DomainStatus;
-  /** When the status became this one. */
+  /** The time of the last change of the status. */
   statusSince: Date;
-  /** When it was proven first: its warm-up begins then. */
+  /** The time of the first proof, at which the warm-up starts. */
   firstProvenAt: Date | null;
-  /** When name servers answered last. */
+  /** The time of the name servers' last answer. */
   answeredAt: Date | null;
 }
 
 /**
- * @param answer whether the records are as they must be; `unanswered` where no name server said anything
- * @returns what is known then, and when to look again
+ * @param answer `proven` if all records are correct; `unanswered` if no name server answered @returns the results after the check, and
+ * the time of the next check
  */
 export function afterCheck(
   before: DomainStanding,

@@ -1,4 +1,4 @@
-/** A club's own mail domain: set, shown with the records that prove it, and taken away (CAMP-40). */
+/** A club's own mail domain: setting it, reading it with the DNS records that prove it, and removing it (CAMP-40). */
 import { generateKeyPair, randomBytes } from 'node:crypto';
 import { domainToASCII } from 'node:url';
 import { promisify } from 'node:util';
@@ -10,20 +10,20 @@ import { wake } from '../../../platform/engine/wakes.ts';
 import type { ResolveText } from '../../../platform/infra/dns-text.ts';
 import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
-import type { WarmUps } from '../pace.policy.ts';
+import type { WarmUps } from '../bounds/pace.policy.ts';
 import type { VaultDeps } from '../../deps.ts';
 import { recordsOf, type DomainRecordKind, type DomainRecordState } from './records.policy.ts';
 
-/** What the mail domains of all clubs have in common. */
+/** The settings for all clubs' mail domains. */
 export interface MailDomainSettings {
   resolveText: ResolveText;
-  /** The platform's own address; its domain is no club's. */
+  /** The platform's own address. A club cannot set the domain of this address. */
   platformAddress: string;
-  /** How many mails a new club, and a new domain, may send in a day. */
+  /** The daily limits of mails for a new club and for a new domain. */
   warmUps: WarmUps;
-  /** The name whose servers send for the platform, in SPF records; absent where there is none. */
+  /** The name for `include:` in SPF records, which lists the platform's mail servers; absent if the platform has no such name. */
   spfInclude: string | undefined;
-  /** Makes the key of a domain; a new one of the machine if absent. */
+  /** Makes the key pair of a domain; absent for a new RSA key pair. Tests set it. */
   makeKeys?: () => Promise<DomainKeys>;
 }
 
@@ -38,7 +38,7 @@ export type MailDomainDeps = VaultDeps & { mailDomains: MailDomainSettings };
 
 type Record = RecordOf<'MailDomain'>;
 
-/** @throws DomainError not_found, where the club has none */
+/** @throws DomainError not_found, if the club has no mail domain */
 export async function readMailDomain(
   { db, mailDomains }: { db: Queries; mailDomains: MailDomainSettings },
   clubId: Id,
@@ -68,7 +68,7 @@ function presentDomain(row: MailDomain, { spfInclude }: Pick<MailDomainSettings,
   };
 }
 
-/** Receivers take RSA everywhere; Ed25519 they do not. */
+/** Makes an RSA key pair, because not every mail server accepts Ed25519. */
 export const makeDomainKeys = (): Promise<DomainKeys> =>
   promisify(generateKeyPair)('rsa', {
     modulusLength: 2_048,
@@ -77,16 +77,16 @@ export const makeDomainKeys = (): Promise<DomainKeys> =>
   });
 
 /**
- * Sets the club's domain: a new one gets a key of its own and must be proven; the same one keeps its key and what was proven.
- * @throws DomainError invalid_request, for a domain that no club can have
+ * Sets the club's domain. A new domain gets its own key and must be proven. If the domain does not change, its key and status stay.
+ * @throws DomainError invalid_request, for a domain that a club cannot have
  */
 export async function setMailDomain(
   { db, vault, mailDomains }: MailDomainDeps,
   clubId: Id,
-  { domain: given, local_part: localPart = 'news' }: { domain: string; local_part?: string },
+  { domain: input, local_part: localPart = 'news' }: { domain: string; local_part?: string },
   now: Date,
 ): Promise<Record> {
-  const domain = domainName(given, mailDomains.platformAddress.split('@')[1]?.toLowerCase() ?? '');
+  const domain = domainName(input, mailDomains.platformAddress.split('@')[1]?.toLowerCase() ?? '');
   const isSet = await db.manager.existsBy(MailDomain, { clubId, domain });
   const keys = isSet ? undefined : await (mailDomains.makeKeys ?? makeDomainKeys)();
   return db.transaction(async (tx) => {
@@ -112,7 +112,7 @@ export async function setMailDomain(
   });
 }
 
-/** Mails go out from the platform's domain again. @throws DomainError not_found */
+/** Removes the club's domain. Its mails are sent from the platform's domain again. @throws DomainError not_found */
 export async function removeMailDomain({ db }: Pick<VaultDeps, 'db'>, clubId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     if (!(await removeFrom(tx, clubId, now))) throw notFound('mail domain');
@@ -121,23 +121,20 @@ export async function removeMailDomain({ db }: Pick<VaultDeps, 'db'>, clubId: Id
 
 async function removeFrom(tx: Transaction, clubId: Id, now: Date): Promise<boolean> {
   const removed = await tx.one<{ id: Id }>(sql`DELETE FROM mail_domains WHERE club_id = ${clubId} RETURNING id`);
-  if (removed) await wake(tx, 'mailDomain', [{ id: removed.id, clubId }], now); // its run finds nothing, and ends
+  if (removed) await wake(tx, 'mailDomain', [{ id: removed.id, clubId }], now); // the run finds no row, and ends
   return removed !== undefined;
 }
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** Names that never stand in public DNS (RFC 6761, 6762, 8375). */
+/** Top-level names that are never in public DNS (RFC 6761, 6762, 8375). */
 const reserved: ReadonlySet<string> = new Set(['localhost', 'local', 'internal', 'invalid', 'onion', 'arpa']);
 
-/** @returns the name as DNS has it @throws DomainError invalid_request */
-function domainName(given: string, platformDomain: string): string {
-  // `domainToASCII` drops some of them, and another domain than the one that was typed would be left.
-  if (/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(given))
-    throw new DomainError(
-      'invalid_request',
-      '`domain` must not hold control characters or characters that nobody sees.',
-    );
-  const name = domainToASCII(given.trim().replace(/\.$/, '')).toLowerCase();
+/** @returns the name in lower-case ASCII, as in DNS @throws DomainError invalid_request */
+function domainName(input: string, platformDomain: string): string {
+  // `domainToASCII` drops some of these characters, so the result could be another domain than the caller typed.
+  if (/[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(input))
+    throw new DomainError('invalid_request', '`domain` must not contain control characters or invisible characters.');
+  const name = domainToASCII(input.trim().replace(/\.$/, '')).toLowerCase();
   const labels = name.split('.');
   const last = labels.at(-1) ?? '';
   if (

@@ -1,4 +1,7 @@
-/** From which address a club's mails are: of its own domain while that is proven, else the platform's (CAMP-40). */
+/**
+ * The sender address of a club's mails: an address of its own domain while that domain is proven, otherwise the platform's address
+ * (CAMP-40).
+ */
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Queries } from '../../../platform/infra/postgres/database.ts';
@@ -7,13 +10,13 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
 export interface From {
   address: string;
-  /** Of the club's own domain; absent where the platform's server signs. */
+  /** The key of the club's own domain; absent if the platform's mail server signs. */
   signWith?: SigningKey;
-  /** When the club's own domain was proven first; null for the platform's. */
+  /** The time of the first proof of the club's own domain; null for the platform's domain. */
   domainProvenAt: Date | null;
 }
 
-/** @param platformAddress what mails are from where the club has no proven domain */
+/** @param platformAddress the sender address if the club has no proven domain */
 export async function fromOf(
   { db, vault }: { db: Queries; vault: Vault },
   clubId: Id,
@@ -29,6 +32,9 @@ export async function fromOf(
   };
 }
 
-/** Mailbox providers count complaints by the last part of `Feedback-ID`, which has 5 to 15 characters: the end of the platform's domain. */
+/**
+ * Returns the last part of the header `Feedback-ID`: the last 15 characters of the platform's domain. Mailbox providers count
+ * complaints by this part, which has 5 to 15 characters.
+ */
 export const feedbackSenderOf = (platformAddress: string): string =>
   platformAddress.slice(platformAddress.indexOf('@') + 1).slice(-15);

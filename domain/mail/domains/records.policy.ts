@@ -1,12 +1,12 @@
-/** The DNS records that prove a club's mail domain: what is to be published, and what is wrong with what was found (CAMP-40). Pure. */
+/** The DNS records that prove a club's mail domain: the records to publish, and the state of the published records (CAMP-40). Pure. */
 
 export type DomainRecordKind = 'dkim' | 'spf' | 'dmarc';
 export type DomainRecordState = 'ok' | 'missing' | 'wrong';
 
-/** What a domain's records depend on. */
+/** The values in a domain's records. */
 export interface SigningDomain {
   domain: string;
-  /** Names the key among those of the domain. */
+  /** The DKIM selector: the name of the key in the domain. */
   selector: string;
   /** SPKI in base64. */
   publicKey: string;
@@ -19,7 +19,7 @@ export interface DomainRecord {
 }
 
 /**
- * @param spfInclude the name whose servers send for the platform; without one, no SPF record is asked for
+ * @param spfInclude the name that lists the platform's mail servers; undefined if no SPF record is required
  * @returns the TXT records to publish
  */
 export function recordsOf(
@@ -35,13 +35,16 @@ export function recordsOf(
   ];
 }
 
-/** The key is published, alone, for mail, and not for testing only: else nobody takes our signature for the domain's. */
+/**
+ * `ok` if our key is the only published key, is valid for mail, and is not marked as a test. Otherwise receivers do not accept our
+ * signature for the domain.
+ */
 export function dkimState(texts: readonly string[], publicKey: string): DomainRecordState {
   const keys = texts.map(tagsOf).filter((tags) => tags.has('p') && (tags.get('v') ?? 'DKIM1') === 'DKIM1');
   const [tags] = keys;
   if (!tags) return 'missing';
-  const allows = (tag: string, wanted: string) =>
-    [wanted, '*'].some((value) => (tags.get(tag) ?? '*').split(':').includes(value));
+  const allows = (tag: string, needed: string) =>
+    [needed, '*'].some((value) => (tags.get(tag) ?? '*').split(':').includes(value));
   const isOurs =
     keys.length === 1 &&
     tags.get('p') === publicKey &&
@@ -52,7 +55,7 @@ export function dkimState(texts: readonly string[], publicKey: string): DomainRe
   return isOurs ? 'ok' : 'wrong';
 }
 
-/** There is one policy, and the platform's servers are in it. */
+/** `ok` if the domain has one policy that includes the platform's mail servers. */
 export function spfState(texts: readonly string[], include: string): DomainRecordState {
   const policies = texts.filter((text) => /^v=spf1(?:\s|$)/i.test(text));
   const [policy] = policies;
@@ -62,22 +65,22 @@ export function spfState(texts: readonly string[], include: string): DomainRecor
   return policies.length === 1 && names.some((name) => terms.includes(name)) ? 'ok' : 'wrong';
 }
 
-/** There is one policy. Our signature is of the very domain, so mail is aligned whether it asks strictly or not. */
+/** `ok` if the domain has one policy. The signature is for exactly this domain, so mail is aligned under strict and relaxed alignment. */
 export function dmarcState(texts: readonly string[]): DomainRecordState {
   const policies = texts.filter((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text));
   const [policy] = policies;
   if (policy === undefined) return 'missing';
-  const asks = tagsOf(policy).get('p')?.toLowerCase() ?? '';
-  return policies.length === 1 && ['none', 'quarantine', 'reject'].includes(asks) ? 'ok' : 'wrong';
+  const action = tagsOf(policy).get('p')?.toLowerCase() ?? '';
+  return policies.length === 1 && ['none', 'quarantine', 'reject'].includes(action) ? 'ok' : 'wrong';
 }
 
-/** @returns the names that may hold the policy of the domain, nearest first; a parent's holds for all below it */
+/** @returns the names that may have the domain's policy, nearest first; the policy of a parent domain also applies to its subdomains */
 export function dmarcNames(domain: string): string[] {
   const labels = domain.split('.');
   return labels.slice(0, -1).map((_, from) => `_dmarc.${labels.slice(from).join('.')}`);
 }
 
-/** `tag=value` pairs between semicolons; white space does not count, so that a value may be published in pieces. */
+/** Parses `tag=value` pairs that are separated by semicolons. White space is ignored, because a value may be published in pieces. */
 function tagsOf(text: string): ReadonlyMap<string, string> {
   return new Map(
     text.split(';').flatMap((pair) => {

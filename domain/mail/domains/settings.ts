@@ -1,9 +1,12 @@
-/** What the mail domains of all clubs have in common, from the configuration. */
+/** Reads the settings for all clubs' mail domains from the configuration. */
 import { textResolver } from '../../../platform/infra/dns-text.ts';
 import { addressIn } from '../../../platform/infra/smtp/smtp.ts';
 import type { MailDomainSettings } from './domains.ts';
 
-/** @param mail `from`: the platform's address, with or without a name; `dnsServers`: as `address:port`, the machine's own if empty */
+/**
+ * @param mail `from`: the platform's address, with or without a name; `dnsServers`: name servers as `address:port`, or an empty list
+ * for the system's name servers
+ */
 export function mailDomainSettings(mail: {
   from: string;
   spfInclude: string | undefined;

@@ -1,38 +1,44 @@
-/** What a mail provider tells of one mail, and by what the mail is recognized (CAMP-15). Pure. */
+/** The events that mail providers report, and the identification of their mails (CAMP-15). Pure. */
 import type { Id } from '../../../platform/core/ids.ts';
 
 export const mailEventKinds = ['delivered', 'bounced', 'soft_bounced', 'complained'] as const;
 
 export interface MailEvent {
-  /** `bounced`: refused for good; `soft_bounced`: for now. */
+  /** `bounced`: refused permanently; `soft_bounced`: refused temporarily. */
   kind: (typeof mailEventKinds)[number];
   at: Date;
-  /** From a tag or a header of ours; it counts more than the provider's id. */
+  /** The id from our tag or header. It has priority over the provider's id. */
   mailId: Id | undefined;
-  /** The provider's own id, as it stood in the reply to the mail. */
+  /** The provider's id, from the mail server's reply to the mail. */
   providerId: string | undefined;
 }
 
-/** Headers by which providers give a mail back to us: SES, which replaces the Message-ID, returns the first as a tag. */
+/**
+ * The headers that identify a mail in a provider's report. SES replaces the Message-ID, and returns the first of these headers as a
+ * tag.
+ */
 export const identifyingHeaders = (mailId: Id): Readonly<Record<string, string>> => ({
   'X-SES-MESSAGE-TAGS': `mail_id=${mailId}`,
   'X-Club-Mail-Id': mailId,
 });
 
-/** A mail's id alone, or in front of the `@` of a Message-ID. */
+/** The id of a mail, alone or before the `@` of a Message-ID. */
 const idPattern = /^\s*<?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?:@[^<>\s]*>?)?\s*$/i;
 
-/** @returns the id that the first of these texts holds */
+/** @returns the id in the first of these texts that has one */
 export function mailIdIn(...texts: readonly (string | undefined)[]): Id | undefined {
-  const found = texts.map((text) => idPattern.exec(text ?? '')?.[1]).find((id) => id !== undefined);
-  return found?.toLowerCase();
+  const mailId = texts.map((text) => idPattern.exec(text ?? '')?.[1]).find((id) => id !== undefined);
+  return mailId?.toLowerCase();
 }
 
-/** What stands before the id at the end of a reply: SES says `250 Ok <id>`, Postfix `250 2.0.0 Ok: queued as <id>`. */
+/** The words before the id at the end of a reply: `250 Ok <id>` from SES, `250 2.0.0 Ok: queued as <id>` from Postfix. */
 const beforeId = /\b(?:ok|queued as|id=)/gi;
 const idAtEnd = /^[:\s]*(?:queued as\s+)?<?([\w.+-]{8,200})>?$/i;
 
-/** @param reply of the mail server that has taken a mail @returns the provider's id for the mail, where the reply names one */
+/**
+ * @param reply the mail server's reply after it accepted a mail
+ * @returns the provider's id for the mail; undefined if the reply has none
+ */
 export function providerIdIn(reply: string): string | undefined {
   if (!/^250\b/.test(reply)) return undefined;
   const [firstLine = ''] = reply.split(/[\n\r\u2028\u2029]/, 1);

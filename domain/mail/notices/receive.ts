@@ -1,21 +1,21 @@
-/** Receives what mail providers post: believed with the operator's token alone, or with the signature of SNS beside it (CAMP-15). */
+/** Receives the notices of mail providers. A notice needs the operator's token; a notice from SNS also needs its signature (CAMP-15). */
 import type { BodyOf } from '../../../contract/contract.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Secret } from '../../../platform/core/secret.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sameText } from '../../../platform/infra/keys/vault.ts';
 import { mailIdIn } from './mail-event.policy.ts';
-import { noteEvents, type NotedEvents } from './noting.ts';
+import { recordEvents, type RecordedEvents } from './record-events.ts';
 import { readSesReport } from './ses.policy.ts';
 import { readSnsMessage, type SnsGuard } from './sns.ts';
 
 export interface MailNoticeDeps {
-  /** In the address that providers post to; undefined where the operator has set none up. */
+  /** The token in the address for notices; undefined if the operator has not configured one. */
   token: Secret | undefined;
-  /** Undefined where the operator has pinned no topic. */
+  /** Undefined if the operator has configured no topic. */
   sns: SnsGuard | undefined;
   /** Called with the outcome of each request, for the metrics. */
-  onEvents: (events: NotedEvents) => void;
+  onEvents: (events: RecordedEvents) => void;
 }
 
 interface Receiving {
@@ -23,14 +23,17 @@ interface Receiving {
   mailNotices: MailNoticeDeps;
 }
 
-/** @throws DomainError not_configured, not_found: a wrong token gets the answer of an unknown address */
-function requireToken({ token }: MailNoticeDeps, given: string): void {
+/** @throws DomainError not_configured; not_found for a wrong token, which is also the answer for an unknown address */
+function requireToken({ token }: MailNoticeDeps, received: string): void {
   if (token === undefined)
-    throw new DomainError('not_configured', 'This environment takes no notices of mail providers.');
-  if (!sameText(token.reveal(), given)) throw notFound('address');
+    throw new DomainError('not_configured', 'This environment accepts no notices of mail providers.');
+  if (!sameText(token.reveal(), received)) throw notFound('address');
 }
 
-/** Notices in our own format. The body is read once the token is known. @throws DomainError not_configured, not_found, malformed_request, invalid_request */
+/**
+ * Receives events in our own format. It reads the body only after the token was correct.
+ * @throws DomainError not_configured, not_found, malformed_request, invalid_request
+ */
 export async function receiveMailEvents(
   { db, mailNotices }: Receiving,
   token: string,
@@ -39,19 +42,19 @@ export async function receiveMailEvents(
 ): Promise<void> {
   requireToken(mailNotices, token);
   const { events } = (await receiveBody()).parse();
-  const noted = events.map(({ kind, at, mail_id: mailId, message_id: messageId, provider_id: providerId }) => ({
+  const mailEvents = events.map(({ kind, at, mail_id: mailId, message_id: messageId, provider_id: providerId }) => ({
     kind,
     at: new Date(at),
     mailId: mailIdIn(mailId, messageId),
     providerId,
   }));
-  mailNotices.onEvents(await noteEvents(db, noted, now));
+  mailNotices.onEvents(await recordEvents(db, mailEvents, now));
 }
 
 /**
- * A message of SNS about SES, or one that asks to confirm the subscription.
+ * Receives a message of SNS: a report of SES, or a request to confirm the subscription.
  * @throws DomainError not_configured, not_found, malformed_request, signature_invalid
- * @throws Error where SNS cannot be asked: it then posts the message again
+ * @throws Error if SNS is not reachable; SNS then posts the message again
  */
 export async function receiveSesNotice(
   { db, mailNotices }: Receiving,
@@ -61,12 +64,16 @@ export async function receiveSesNotice(
 ): Promise<void> {
   requireToken(mailNotices, token);
   const { sns, onEvents } = mailNotices;
-  if (sns === undefined) throw new DomainError('not_configured', 'This environment listens to no topic of SNS.');
+  if (sns === undefined)
+    throw new DomainError(
+      'not_configured',
+      'This environment accepts no messages of SNS, because no topic is configured.',
+    );
   const parts: Buffer[] = [];
   for await (const part of body) parts.push(part);
   const message = readSnsMessage(Buffer.concat(parts));
   await sns.verify(message, now);
   if (message.Type === 'SubscriptionConfirmation') return sns.confirm(message);
   const event = message.Type === 'Notification' ? readSesReport(message.Message, now) : undefined;
-  if (event) onEvents(await noteEvents(db, [event], now));
+  if (event) onEvents(await recordEvents(db, [event], now));
 }

@@ -1,4 +1,4 @@
-/** Reads what SES reports of a mail, by its event publishing or its feedback notifications (CAMP-15). Pure. */
+/** Reads reports of SES about a mail, from its event publishing or its feedback notifications (CAMP-15). Pure. */
 import { isoMoment } from '../../../platform/core/iso-time.policy.ts';
 import { noticeBounds, readJson } from '../../../platform/core/json.ts';
 import { mailIdIn, type MailEvent } from './mail-event.policy.ts';
@@ -8,7 +8,7 @@ const objectOf = (value: unknown): Json => (typeof value === 'object' && value !
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** What becomes of a mail, by the kind that SES names; other kinds, such as sends and opens, are passed over. */
+/** Reads the event by the report's type. Other types, such as sends and opens, are ignored. */
 type Read = (report: Json) => { kind: MailEvent['kind']; at: unknown };
 const kinds: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
   ['Delivery', ({ delivery }) => ({ kind: 'delivered', at: objectOf(delivery)['timestamp'] })],
@@ -24,8 +24,7 @@ const kinds: ReadonlyMap<unknown, Read> = new Map<unknown, Read>([
 
 /**
  * @param text the `Message` of a notification
- * @param now stands for a time that is missing
- * @returns undefined where it reports nothing that is noted
+ * @param now replaces a missing time @returns undefined for a report of another type
  */
 export function readSesReport(text: string, now: Date): MailEvent | undefined {
   const report = objectOf(parse(text));
@@ -35,8 +34,8 @@ export function readSesReport(text: string, now: Date): MailEvent | undefined {
   const mail = objectOf(report['mail']);
   const [tag] = listOf(objectOf(mail['tags'])['mail_id']);
   const headers = listOf(mail['headers']).map(objectOf);
-  const header = (wanted: string) =>
-    textOf(headers.find(({ name }) => textOf(name)?.toLowerCase() === wanted)?.['value']);
+  const header = (headerName: string) =>
+    textOf(headers.find(({ name }) => textOf(name)?.toLowerCase() === headerName)?.['value']);
   const time = new Date(isoMoment(textOf(at) ?? ''));
   return {
     kind,

@@ -1,9 +1,9 @@
-/** Messages of Amazon SNS: believed only when signed by SNS, for the topic that the operator has pinned (CAMP-15). */
+/** Messages of Amazon SNS. A message is accepted only with the signature of SNS and for the operator's topic (CAMP-15). */
 import { createVerify, X509Certificate } from 'node:crypto';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { noticeBounds, readJson } from '../../../platform/core/json.ts';
 
-/** What SNS posts, with what it signs. */
+/** The body of a request from SNS. */
 export interface SnsMessage {
   Type: 'Notification' | 'SubscriptionConfirmation' | 'UnsubscribeConfirmation';
   MessageId: string;
@@ -48,13 +48,13 @@ export function readSnsMessage(body: Buffer): SnsMessage {
   return message as unknown as SnsMessage;
 }
 
-/** The hosts of SNS, whose certificates and confirmations are the only addresses that are asked. */
+/** The hosts of SNS. Certificates and confirmations are requested only from these hosts. */
 const snsHost = /^sns\.[a-z0-9-]{3,40}\.amazonaws\.com(?:\.cn)?$/;
 
-/** @returns the address, if it is one of SNS itself @throws DomainError signature_invalid */
+/** @returns the address, if it is an address of SNS @throws DomainError signature_invalid */
 function snsUrl(text: string, path: RegExp): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isOfSns =
+  const belongsToSns =
     url?.protocol === 'https:' &&
     url.port === '' &&
     url.username === '' &&
@@ -62,7 +62,7 @@ function snsUrl(text: string, path: RegExp): string {
     url.hash === '' &&
     snsHost.test(url.hostname) &&
     path.test(url.pathname + url.search);
-  if (!url || !isOfSns) throw refused('names an address that is not one of SNS');
+  if (!url || !belongsToSns) throw refused('names an address that does not belong to SNS');
   return url.href;
 }
 
@@ -71,25 +71,24 @@ const refused = (why: string) => new DomainError('signature_invalid', `The messa
 const certificatePath = /^\/SimpleNotificationService-[0-9a-zA-Z]{1,64}\.pem$/;
 const confirmationPath = /^\/\?Action=ConfirmSubscription&/;
 
-/** Certificates kept: SNS changes them about once a year. */
+/** Cached certificates. SNS changes its certificate about once a year. */
 const mostCertificates = 8;
 
 export interface SnsGuard {
-  /** @throws DomainError signature_invalid, for another topic, too @throws Error where SNS's certificate cannot be fetched */
+  /** @throws DomainError signature_invalid, also for another topic @throws Error if the certificate of SNS cannot be fetched */
   verify: (message: SnsMessage, now: Date) => Promise<void>;
-  /** Confirms a subscription that was verified. @throws Error where SNS does not take it */
+  /** Confirms a subscription of a verified message. @throws Error if SNS refuses it */
   confirm: (message: SnsMessage) => Promise<void>;
 }
 
 /**
- * @param topicArn the only topic that is listened to
- * @param getText fetches an address of SNS; rejects where it does not answer 200
+ * @param topicArn the only accepted topic @param getText fetches an address of SNS; rejects if the response is not 200
  */
 export function createSnsGuard(topicArn: string, getText: (url: string) => Promise<string>): SnsGuard {
   const certificates = new Map<string, X509Certificate>();
   const certificateAt = async (url: string): Promise<X509Certificate> => {
-    const known = certificates.get(url);
-    if (known) return known;
+    const cached = certificates.get(url);
+    if (cached) return cached;
     const certificate = new X509Certificate(await getText(url));
     const [oldest] = certificates.keys();
     if (certificates.size >= mostCertificates && oldest !== undefined) certificates.delete(oldest);
@@ -98,7 +97,7 @@ export function createSnsGuard(topicArn: string, getText: (url: string) => Promi
   };
   return {
     async verify(message, now) {
-      if (message.TopicArn !== topicArn) throw refused('is of another topic');
+      if (message.TopicArn !== topicArn) throw refused('belongs to another topic');
       const certificate = await certificateAt(snsUrl(message.SigningCertURL, certificatePath));
       if (now < certificate.validFromDate || now > certificate.validToDate)
         throw refused('is signed with a certificate that is not valid now');
@@ -111,7 +110,7 @@ export function createSnsGuard(topicArn: string, getText: (url: string) => Promi
   };
 }
 
-/** What SNS signs: names and values in lines, in this order; a subject only where there is one. */
+/** Returns the text that SNS signs: names and values in lines, in this order. The subject is included only if the message has one. */
 function signedText(message: SnsMessage): string {
   const names =
     message.Type === 'Notification'

@@ -1,4 +1,4 @@
-/** The addresses in a recipient's copy that tell of openings and clicks, and the table of where links lead (CAMP-13). */
+/** The addresses in a recipient's copy that report openings and clicks, and the rows with the targets of links (CAMP-13). */
 import { MailLink } from '../../../entities/mail/mail-link.ts';
 import type { Tracking } from '../../../entities/mail/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -8,16 +8,15 @@ import type { CompiledEmail } from '../content/compile.ts';
 import type { RecipientCopy } from '../content/render.ts';
 import { linkToken, openingToken } from './tokens.ts';
 
-/** A compiled e-mail whose links stand in the table. */
+/** A compiled e-mail with rows for its links. */
 export interface LinkedEmail extends CompiledEmail {
-  /** Of the rows of `mail_links`, in the order of `links`; absent where it was frozen before there were any. */
+  /** The ids of rows of `mail_links`, in the order of `links`; absent in an e-mail of an old release. */
   linkIds?: Id[];
 }
 
 /**
- * Writes where the links of an e-mail lead, once for all recipients.
- * @param causeId the campaign, or the version of an automation
- * @returns the ids of the links, in their order
+ * Writes the targets of an e-mail's links, once for all recipients. @param causeId the id of the campaign, or of the automation's version
+ * @returns the ids of the links, in the order of `urls`
  */
 export async function insertLinks(tx: Transaction, clubId: Id, causeId: Id, urls: readonly string[]): Promise<Id[]> {
   const rows = urls.map((url, position) => ({ id: newId(), clubId, causeId, position, url }));
@@ -25,7 +24,7 @@ export async function insertLinks(tx: Transaction, clubId: Id, causeId: Id, urls
   return rows.map(({ id }) => id);
 }
 
-/** @returns where links and the picture of one recipient's copy lead, as far as the club wants to know */
+/** @returns the addresses of the links and of the tracking picture in one recipient's copy, as the club's tracking setting says */
 export function trackedAddresses(
   { vault, publicUrl }: { vault: Vault; publicUrl: string },
   { links, linkIds = [] }: LinkedEmail,

@@ -1,22 +1,24 @@
-/** Whether a click is a person's. A person follows one link at a time; a scanner follows them all at once (CAMP-13). */
+/**
+ * Decides whether a person or a machine clicked. A person follows one link at a time; a scanner follows all links within moments
+ * (CAMP-13).
+ */
 import type { Id } from '../../../platform/core/ids.ts';
 
-/** Links of one mail that are followed within so many milliseconds are followed by a machine. */
+/** If two links of one mail are followed within this time, in milliseconds, a machine follows them. */
 export const burstMs = 2_000;
 
-/** That a link of a mail was followed, by a person or by a machine. Times are Unix milliseconds. */
+/** A recorded click on a link of a mail. Times are Unix milliseconds. */
 export interface KnownClick {
   linkId: Id;
   machine: boolean;
-  /** For the first time. */
+  /** The time of the first click. */
   at: number;
   lastAt: number;
 }
 
 /**
- * @param known the clicks of the mail so far
- * @param click its `machine`: what the visit says of itself
- * @returns whether it is a machine's, and which known clicks of people turn out to be a machine's by it
+ * @param known the recorded clicks of the mail @param click `machine` is true if the headers of the visit name a machine @returns whether
+ * a machine clicked, and the recorded clicks of people that must now count as clicks of a machine
  */
 export function judgeClick(
   known: readonly KnownClick[],

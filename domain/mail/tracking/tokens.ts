@@ -1,4 +1,4 @@
-/** Tokens in the addresses of tracked mails: they say which mail and which link, and prove that we wrote them (CAMP-13). */
+/** Tokens in the addresses of tracked mails. A token names a mail and a link, and proves that this service issued it (CAMP-13). */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
@@ -15,7 +15,7 @@ export interface FollowedLink {
 export const linkToken = (vault: Vault, { linkId, mailId }: FollowedLink): string =>
   tokenOf(vault, 'mail link', [linkId, mailId]);
 
-/** @returns undefined for a token that is not ours */
+/** @returns undefined for a token that this service did not issue */
 export function readLinkToken(vault: Vault, token: string): FollowedLink | undefined {
   const [linkId, mailId] = idsIn(vault, 'mail link', 2, token) ?? [];
   return linkId === undefined || mailId === undefined ? undefined : { linkId, mailId };
@@ -24,7 +24,7 @@ export function readLinkToken(vault: Vault, token: string): FollowedLink | undef
 /** @returns 43 characters */
 export const openingToken = (vault: Vault, mailId: Id): string => tokenOf(vault, 'mail opening', [mailId]);
 
-/** @returns the id of the mail; undefined for a token that is not ours */
+/** @returns the id of the mail; undefined for a token that this service did not issue */
 export function readOpeningToken(vault: Vault, token: string): Id | undefined {
   return idsIn(vault, 'mail opening', 1, token)?.[0];
 }
@@ -39,9 +39,9 @@ function tokenOf(vault: Vault, use: string, ids: readonly Id[]): string {
 function idsIn(vault: Vault, use: string, count: number, token: string): Id[] | undefined {
   const bytes = Buffer.from(token, 'base64url');
   if (bytes.length !== count * idBytes + macBytes || bytes.toString('base64url') !== token) return undefined;
-  const ids = Array.from({ length: count }, (_, place) =>
+  const ids = Array.from({ length: count }, (_, index) =>
     bytes
-      .toString('hex', place * idBytes, (place + 1) * idBytes)
+      .toString('hex', index * idBytes, (index + 1) * idBytes)
       .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
   );
   return vault.matches(labelOf(use, ids), bytes.subarray(count * idBytes)) ? ids : undefined;

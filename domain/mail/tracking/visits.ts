@@ -1,4 +1,4 @@
-/** Notes that a mail was opened and that its links were followed, by a person or by a machine (CAMP-13). */
+/** Records that a person or a machine opened a mail or followed its links (CAMP-13). */
 import { Mail } from '../../../entities/mail/mail.ts';
 import type { TalliedList } from '../../../entities/facts/values.ts';
 import { notFound } from '../../../platform/core/errors.ts';
@@ -10,28 +10,28 @@ import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.t
 import type { VaultDeps } from '../../deps.ts';
 import { wakeRun } from '../../watches/watches.ts';
 import { sentByEvidence } from '../evidence.ts';
-import { noticedMs } from '../retention.policy.ts';
+import { eventRetentionMs } from '../retention.policy.ts';
 import { judgeClick, type KnownClick } from './clicks.policy.ts';
 import { isMachine, type Visit } from './machines.policy.ts';
 import { readLinkToken, readOpeningToken, type FollowedLink } from './tokens.ts';
 
-/** A mail that was handed over, whose recipient is still a student, and of which the club wants to know this much. */
-const noted = (mailId: Id, trackings: readonly string[], now: Date) => sql`mails.id = ${mailId} AND mails.fence > 0
-  AND mails.student_email <> '' AND (mails.sent_at IS NULL OR mails.sent_at > ${new Date(now.getTime() - noticedMs)})
+/** Conditions of a recorded visit: the mail was handed over, its recipient is still a student, and the club tracks such visits. */
+const isRecorded = (mailId: Id, trackings: readonly string[], now: Date) => sql`mails.id = ${mailId} AND mails.fence > 0
+  AND mails.student_email <> '' AND (mails.sent_at IS NULL OR mails.sent_at > ${new Date(now.getTime() - eventRetentionMs)})
   AND EXISTS (SELECT FROM mail_senders sender WHERE sender.club_id = mails.club_id AND sender.tracking = ANY(${trackings}))`;
 
-/** Notes that a mail was opened, for the first time by a person or by a machine. @throws DomainError not_found, for a token that is not ours */
-export async function noteOpening({ db, vault }: VaultDeps, token: string, visit: Visit, now: Date): Promise<void> {
+/** Records the first opening of a mail by a person, and the first by a machine. @throws DomainError not_found, for an invalid token */
+export async function recordOpening({ db, vault }: VaultDeps, token: string, visit: Visit, now: Date): Promise<void> {
   const mailId = readOpeningToken(vault, token);
   if (mailId === undefined) throw notFound('mail');
   const machine = isMachine(visit);
   const column = machine ? sql`machine_opened_at` : sql`opened_at`;
   await db.transaction(async (tx) => {
-    await holdStudentOfRun(tx, mailId);
+    await lockStudentOfRun(tx, mailId);
     const opened = await tx.one<{ runId: Id | null }>(sql`
       WITH opened AS (
         UPDATE mails SET ${column} = ${now}, ${sentByEvidence(sql`${now}::timestamptz`)}
-         WHERE ${noted(mailId, ['all'], now)} AND ${column} IS NULL
+         WHERE ${isRecorded(mailId, ['all'], now)} AND ${column} IS NULL
      RETURNING club_id, campaign_id, run_id),
       tallied AS (
         INSERT INTO list_tally_changes (club_id, list, subject_id, marked, records)
@@ -42,34 +42,32 @@ export async function noteOpening({ db, vault }: VaultDeps, token: string, visit
 }
 
 /**
- * Notes that a link was followed.
- * @returns where it leads
- * @throws DomainError not_found, for a token that is not ours
+ * Records that a link was followed. @returns the target of the link @throws DomainError not_found, for an invalid token
  */
 export async function followLink({ db, vault }: VaultDeps, token: string, visit: Visit, now: Date): Promise<string> {
   const followed = readLinkToken(vault, token);
   const link =
     followed && (await db.one<{ url: string }>(sql`SELECT url FROM mail_links WHERE id = ${followed.linkId}`));
   if (!followed || !link) throw notFound('mail');
-  await db.transaction((tx) => noteClick(tx, followed, isMachine(visit), now));
+  await db.transaction((tx) => recordClick(tx, followed, isMachine(visit), now));
   return link.url;
 }
 
 /**
- * A visit changes the e-mail and wakes its run; a step changes them in the other order. All who touch both hold the student, so that
- * nobody waits in a circle (ENG-6). E-mails of campaigns have no run.
+ * Locks the student. A visit changes the e-mail and then wakes its run, while a step changes them in the other order. Every transaction
+ * that changes both locks the student first, so they cannot deadlock (ENG-6). E-mails of campaigns have no run.
  */
-async function holdStudentOfRun(tx: Transaction, mailId: Id): Promise<void> {
+async function lockStudentOfRun(tx: Transaction, mailId: Id): Promise<void> {
   await tx.run(sql`SELECT FROM students
     WHERE id = (SELECT student_id FROM mails WHERE id = ${mailId} AND run_id IS NOT NULL) FOR NO KEY UPDATE`);
 }
 
-const judged = columns(Mail, ['id', 'clubId', 'campaignId', 'runId']);
+const mailColumns = columns(Mail, ['id', 'clubId', 'campaignId', 'runId']);
 
-async function noteClick(tx: Transaction, { linkId, mailId }: FollowedLink, byMachine: boolean, now: Date) {
-  await holdStudentOfRun(tx, mailId);
-  const mail = await tx.one<RowOf<typeof judged>>(
-    sql`SELECT ${judged} FROM mails WHERE ${noted(mailId, ['all', 'clicks'], now)} FOR NO KEY UPDATE`,
+async function recordClick(tx: Transaction, { linkId, mailId }: FollowedLink, byMachine: boolean, now: Date) {
+  await lockStudentOfRun(tx, mailId);
+  const mail = await tx.one<RowOf<typeof mailColumns>>(
+    sql`SELECT ${mailColumns} FROM mails WHERE ${isRecorded(mailId, ['all', 'clicks'], now)} FOR NO KEY UPDATE`,
   );
   if (!mail) return;
   const known = (
@@ -80,28 +78,33 @@ async function noteClick(tx: Transaction, { linkId, mailId }: FollowedLink, byMa
   const at = now.getTime();
   const { machine, turned } = judgeClick(known, { linkId, machine: byMachine, at });
   const written = [...turned.map((click) => ({ ...click, machine: true })), { linkId, machine, at, lastAt: at }];
-  await keepClicks(tx, mailId, turned, written);
-  // A rule of the run may ask for it; a click that turns out to be a machine's turns the answer back.
+  await writeClicks(tx, mailId, turned, written);
+  // A condition of the run may depend on clicks. The answer can also change back, when a click now counts as a machine's.
   if (mail.runId !== null) await wakeRun(tx, mail.runId, now);
   await countClicks(tx, mail, known, [...known.filter((click) => !turned.includes(click)), ...written]);
 }
 
-/** Removes what turned out to be a machine's, and writes it as that; a click that is known already is known for longer. */
-async function keepClicks(tx: Transaction, mailId: Id, gone: readonly KnownClick[], kept: readonly KnownClick[]) {
-  if (gone.length > 0)
+/** Writes clicks. Clicks that now count as a machine's replace the clicks of a person. For a recorded click only the times change. */
+async function writeClicks(
+  tx: Transaction,
+  mailId: Id,
+  replaced: readonly KnownClick[],
+  clicks: readonly KnownClick[],
+) {
+  if (replaced.length > 0)
     await tx.run(sql`DELETE FROM mail_clicks
-      WHERE mail_id = ${mailId} AND NOT machine AND link_id = ANY(${gone.map(({ linkId }) => linkId)})`);
+      WHERE mail_id = ${mailId} AND NOT machine AND link_id = ANY(${replaced.map(({ linkId }) => linkId)})`);
   await tx.run(sql`INSERT INTO mail_clicks AS click (mail_id, link_id, machine, at, last_at)
-    SELECT ${mailId}::uuid, kept.* FROM unnest(${kept.map(({ linkId }) => linkId)}::uuid[], ${kept.map(({ machine }) => machine)}::boolean[],
-      ${kept.map(({ at }) => new Date(at))}::timestamptz[], ${kept.map(({ lastAt }) => new Date(lastAt))}::timestamptz[]) AS kept
+    SELECT ${mailId}::uuid, written.* FROM unnest(${clicks.map(({ linkId }) => linkId)}::uuid[], ${clicks.map(({ machine }) => machine)}::boolean[],
+      ${clicks.map(({ at }) => new Date(at))}::timestamptz[], ${clicks.map(({ lastAt }) => new Date(lastAt))}::timestamptz[]) AS written
     ON CONFLICT (mail_id, link_id, machine) DO UPDATE
        SET at = least(click.at, excluded.at), last_at = greatest(click.last_at, excluded.last_at)`);
 }
 
-/** Brings the mail's times and the tallies from the clicks before to those after. */
+/** Updates the times of the mail and the tallies after a change of its clicks. */
 async function countClicks(
   tx: Transaction,
-  mail: RowOf<typeof judged>,
+  mail: RowOf<typeof mailColumns>,
   before: readonly KnownClick[],
   after: readonly KnownClick[],
 ): Promise<void> {
@@ -113,10 +116,10 @@ async function countClicks(
   const count = (list: TalliedList, subjectId: Id, marked: boolean, records: number) =>
     changes.push({ clubId: mail.clubId, list, subjectId, marked, records });
   for (const machine of [false, true]) {
-    const [then, now] = [linksOf(before, machine), linksOf(after, machine)];
-    for (const linkId of then) count('mails_links_clicked', linkId, machine, -1);
-    for (const linkId of now) count('mails_links_clicked', linkId, machine, 1);
-    count('mails_clicked', mail.campaignId, machine, Math.sign(now.size) - Math.sign(then.size));
+    const [oldLinks, newLinks] = [linksOf(before, machine), linksOf(after, machine)];
+    for (const linkId of oldLinks) count('mails_links_clicked', linkId, machine, -1);
+    for (const linkId of newLinks) count('mails_links_clicked', linkId, machine, 1);
+    count('mails_clicked', mail.campaignId, machine, Math.sign(newLinks.size) - Math.sign(oldLinks.size));
   }
   await addToTallies(tx, changes);
 }

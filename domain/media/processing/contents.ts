@@ -1,18 +1,18 @@
-/** What the store holds of a file, read in pieces or in one go; that the store is away is told apart from every other fault. */
+/** Reads the content of a file from the store, in pieces or as a whole. Failures of the store get their own error class. */
 import { Readable } from 'node:stream';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 
-/** The store did not answer as it should: no file is at fault. */
+/** The store did not answer correctly. The file is not the cause. */
 export class StoreAway extends Error {
   override name = 'StoreAway';
 }
 
 export interface Contents {
-  /** @returns in bytes; undefined where the file is gone @throws StoreAway */
+  /** @returns the size in bytes; undefined if the file does not exist @throws StoreAway */
   size(): Promise<number | undefined>;
-  /** @returns at most `length` bytes from `offset` on; undefined where the file is gone @throws StoreAway */
+  /** @returns at most `length` bytes from `offset` on; undefined if the file does not exist @throws StoreAway */
   read(offset: number, length: number): Promise<Buffer | undefined>;
-  /** @returns undefined where the file is gone; the bytes throw StoreAway where they break off @throws StoreAway */
+  /** @returns undefined if the file does not exist; the iteration throws StoreAway if the connection breaks @throws StoreAway */
   stream(signal: AbortSignal): Promise<AsyncIterable<Buffer> | undefined>;
 }
 
@@ -28,8 +28,8 @@ export function contentsOf(storage: Pick<ObjectStore, 'size' | 'read' | 'stream'
 }
 
 /**
- * For files that are small enough for memory, and are read several times.
- * @returns undefined where the file is gone @throws StoreAway
+ * Reads a whole file into memory. It is for small files that are read several times. @returns undefined if the file does not exist
+ * @throws StoreAway
  */
 export async function inMemory(contents: Contents, sizeBytes: number): Promise<Contents | undefined> {
   const whole = await contents.read(0, sizeBytes);
@@ -51,7 +51,7 @@ async function* throughAway(bytes: AsyncIterable<Buffer>, signal: AbortSignal): 
   }
 }
 
-/** For `catch`. @throws StoreAway */
+/** A handler for `catch`. @throws StoreAway */
 export function asAway(error: unknown): never {
-  throw new StoreAway('The store is away', { cause: error });
+  throw new StoreAway('The object store did not answer correctly', { cause: error });
 }

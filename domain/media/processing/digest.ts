@@ -11,8 +11,8 @@ export interface Digest {
 }
 
 /**
- * @param file.sizeBytes that the content must have
- * @throws StoreAway, and Error where the store has another content or none
+ * @param file.sizeBytes the required size of the content @throws StoreAway; Error if the store has no content or a content of another
+ * size
  */
 export async function digestWhole(
   contents: Pick<Contents, 'stream'>,
@@ -20,16 +20,16 @@ export async function digestWhole(
   signal: AbortSignal,
 ): Promise<Digest> {
   const bytes = await contents.stream(signal);
-  if (!bytes) throw new Error('A file that has arrived is not in the store');
+  if (!bytes) throw new Error('The object of an uploaded file is missing in the store');
   const digest = await digestOf(bytes);
   if (digest.sizeBytes !== Number(sizeBytes)) throw anotherSize();
   return digest;
 }
 
-/** A store that answers, and has another file, is not away: it is a fault that ends after some tries. */
-export const anotherSize = () => new Error('The store has another number of bytes than when the file arrived');
+/** The store answered with a content of another size. This is a fault and not a failure of the store, so the number of tries is limited. */
+export const anotherSize = () => new Error('The size of the object in the store has changed since the upload');
 
-/** @throws whatever the bytes throw */
+/** @throws any error of the iteration */
 async function digestOf(bytes: AsyncIterable<Buffer>): Promise<Digest> {
   const hash = createHash('sha256');
   let [sizeBytes, crc] = [0, 0];

@@ -1,16 +1,17 @@
-/** Looking into a file in a thread, within bounds: what somebody uploads neither blocks nor ends the process. */
+/** Identifies a file in a worker thread with limits, so that an uploaded file can neither block nor end the process. */
 import { moduleAt } from '../../../platform/core/modules.ts';
 import { createThreads, type ThreadBounds, type Threads } from '../../../platform/infra/threads/bounded-thread.ts';
-import type { Finding } from '../file-content.ts';
-import { identificationRules, isImageType } from '../media.policy.ts';
+import type { Finding } from '../formats/file-content.ts';
+import { isImageType } from '../media.policy.ts';
+import { identificationRules } from '../processing.policy.ts';
 import type { StoredMedia } from '../media.ts';
 import type { Piece } from './identification-thread.ts';
 import type { Contents } from './contents.ts';
 
-/** @param bounds others, for tests */
+/** @param bounds the limits of a thread; tests pass others */
 export function identificationThreads(bounds: ThreadBounds = identificationRules): Threads {
   const module = moduleAt('./identification-thread.ts', import.meta.url);
-  return createThreads(module, bounds, { uses: identificationRules.filesAThread });
+  return createThreads(module, bounds, { uses: identificationRules.filesPerThread });
 }
 
 const ofThisProcess = identificationThreads();
@@ -18,10 +19,8 @@ const ofThisProcess = identificationThreads();
 class FileGone extends Error {}
 
 /**
- * @param options.signal ends the thread
- * @param options.threads others, for tests
- * @returns undefined where the file is gone meanwhile
- * @throws whatever the store throws, and the signal's reason
+ * @param options.signal ends the thread @param options.threads the threads; tests pass others @returns undefined if the file no longer
+ * exists @throws any error of the store, and the signal's reason
  */
 export async function identify(
   contents: Pick<Contents, 'read'>,
@@ -31,7 +30,7 @@ export async function identify(
   const sizeBytes = Number(size);
   const announced = mime ?? '';
   try {
-    const ended = await threads.run<Finding>({
+    const result = await threads.run<Finding>({
       data: { sizeBytes, purpose, announced },
       signal,
       async answer(question) {
@@ -41,7 +40,7 @@ export async function identify(
         return new Uint8Array(bytes);
       },
     });
-    if (typeof ended !== 'string') return ended;
+    if (typeof result !== 'string') return result;
   } catch (error) {
     if (error instanceof FileGone) return undefined;
     throw error;

@@ -1,4 +1,4 @@
-/** What opens files as they were uploaded: in threads and processes of their own, within bounds. */
+/** The functions that open uploaded files, in separate threads and processes with limits. */
 import { makeMailPicture } from '../../../platform/infra/images/mail-picture.ts';
 import { drawFirstPage } from '../../../platform/infra/images/page.ts';
 import { shrinkImage } from '../../../platform/infra/images/shrink.ts';

@@ -1,71 +1,76 @@
-/** The step of a file that has arrived: claim, find out what it is, record (MED-16, ENG-2). */
+/** The step that processes an uploaded file: claim, identify, record (MED-16, ENG-2). */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { MediaKind, MediaStatus, RenditionRole } from '../../../entities/media/values.ts';
-import { eraseFile } from '../erasure.ts';
-import type { FoundFile } from '../file-content.ts';
+import { eraseFile } from '../erasure/erasure.ts';
+import type { IdentifiedFile } from '../formats/file-content.ts';
+import { isReadWhole, type MediaError } from '../media.policy.ts';
 import {
   examinationVersion,
   getsMp4,
-  isReadAtOnce,
   keptPictureBox,
   processingRules,
   renditionBoxes,
   videoRules,
-  type MediaError,
-} from '../media.policy.ts';
-import { claimFile, holdFile, putOff, releaseFile, type FileClaim } from './claims.ts';
+} from '../processing.policy.ts';
+import { claimFile, holdFile, deferFile, releaseFile, type FileClaim } from './claims.ts';
 import { contentsOf, inMemory, StoreAway, type Contents } from './contents.ts';
 import { anotherSize, digestWhole } from './digest.ts';
 import { emptyOriginal, hasPicture, keepPicture } from './kept-picture.ts';
 import type { FileReaders } from './readers.ts';
-import { recordFailure, recordGivenUp, recordMissing, recordReady, recordWait } from './record.ts';
-import { forgetOthers, forgetOwn, makeMailRendition, makePage, makeRenditions, type Made } from './renditions.ts';
+import { recordFailure, recordAbandoned, recordMissing, recordReady, recordWait } from './record.ts';
+import {
+  eraseUnrecorded,
+  eraseOwn,
+  makeMailRendition,
+  makePage,
+  makeRenditions,
+  type RenditionResult,
+} from './renditions.ts';
 import { makeVideo, type VideoDeps, type VideoWait } from './video.ts';
 
 export interface ProcessingDeps {
   db: Database;
   storage: ObjectStore;
   readers: FileReaders;
-  /** Told of each fault of ours, with which a file is tried again, and how each file ended. */
+  /** Called with each of our faults, after which the file is tried again. */
   onFault: (error: unknown) => void;
+  /** Called with the outcome of each file. */
   onOutcome: (outcome: ProcessingOutcome) => void;
   video: VideoDeps;
-  /** Where tests stop the process. */
+  /** Tests stop the process at these points. */
   failpoint: (name: ProcessingFailpoint) => Promise<void>;
 }
 type ProcessingFailpoint = 'file_claimed' | 'file_identified' | 'file_rendered' | 'file_recorded';
 
-/** `removed`: nothing of it is wanted any more. */
+/** `removed`: the file was removed meanwhile. */
 export type ProcessingOutcome = 'ready' | 'failed' | 'removed';
 
 export type ProcessingStep =
   | { done: true; outcome: ProcessingOutcome; error?: MediaError }
-  /** Absent `for`: another try. */
+  /** Without `for` the file waits for another try. */
   | { done: false; at: number; faults: number; for?: ProcessingWait };
 
 /**
- * What a file that is ready waits for: its next step (`turn`), of a video a place or room on the disk, of an image for agents the end of
- * the addresses that lead to its original.
+ * The reason why a ready file waits. `turn`: its next step. `place`: a permit for a video. `disk`: room on the disk. `addresses`: the end
+ * of the signed addresses of an agent image's original.
  */
 export type ProcessingWait = 'turn' | 'place' | 'disk' | 'addresses';
 
 type Waits = ProcessingWait | undefined;
 
-/** Whoever runs the step: hears that it lives and how far it is, and may stop it. */
+/** The caller of a step. It receives heartbeats with the progress, and may stop the step. */
 export interface StepWatcher {
   beat: (progress: string) => void;
   stop: AbortSignal;
 }
 
 /**
- * Takes the file one step further: a repetition finds it done, or claimed.
- * @param now Unix milliseconds
- * @throws StoreAway, and Error where Postgres stays away; every other fault of ours, a connection that broke among them, is noted in
- *   the row, and tried again
+ * Runs one step for the file. A repeated call finds the step finished or claimed. @param now Unix milliseconds @throws StoreAway; Error
+ * if Postgres is not available for a longer time. Any other fault, such as a broken connection, is recorded in the row and tried again
  */
 export async function processFile(
   deps: ProcessingDeps,
@@ -82,19 +87,19 @@ export async function processFile(
     progress = words;
   };
   beat(progress);
-  const held = holdFile(db, claim, () => beat(progress), stop);
+  const lease = holdFile(db, claim, () => beat(progress), stop);
   let waitsFor: Waits;
   try {
-    waitsFor = await workOn(deps, claim, held.signal, tell, new Date(now));
+    waitsFor = await workOn(deps, claim, lease.signal, tell, new Date(now));
   } catch (error) {
-    await breakOff(deps, claim, { error, isAborted: held.signal.aborted }, new Date(now));
+    await handleError(deps, claim, { error, isAborted: lease.signal.aborted }, new Date(now));
   } finally {
-    held.release();
+    lease.release();
   }
   await deps.failpoint('file_recorded');
   const next = await readState(db, mediaId, now);
   if (next.done) {
-    // At once, where that goes: the row says that it is still to be done, and upkeep does it otherwise.
+    // If the immediate erasure fails, the row is still due, and maintenance erases the file.
     if (next.outcome === 'failed') await eraseFile(deps, mediaId, new Date(now)).catch(() => undefined);
     deps.onOutcome(next.outcome);
     return next;
@@ -103,7 +108,7 @@ export async function processFile(
 }
 
 /** @throws StoreAway */
-async function breakOff(
+async function handleError(
   deps: ProcessingDeps,
   claim: FileClaim,
   { error, isAborted }: { error: unknown; isAborted: boolean },
@@ -112,22 +117,22 @@ async function breakOff(
   if (error instanceof LeaseLost || error instanceof StoreAway || isAborted) {
     const wasOurs = await releaseFile(deps.db, claim);
     if (error instanceof StoreAway && wasOurs && !isAborted) throw error;
-    // What another worker has overtaken may be emptied or gone by now, which is no fault of the store.
-    if (error instanceof LeaseLost || (error instanceof StoreAway && !wasOurs)) await forgetOwn(deps, claim);
+    // If another worker has claimed the file, its object may be empty or missing now. This is not a fault of the store.
+    if (error instanceof LeaseLost || (error instanceof StoreAway && !wasOurs)) await eraseOwn(deps, claim);
     return;
   }
   try {
-    if (!(await putOff(deps.db, claim, now))) await giveUp(deps, claim, now);
-  } catch (lost) {
-    // Removed meanwhile, or another worker's: that its content has gone is no fault then.
-    if (lost instanceof LeaseLost) return;
+    if (!(await deferFile(deps.db, claim, now))) await abandon(deps, claim, now);
+  } catch (recordError) {
+    // The file was removed, or another worker has claimed it. Then the missing content is not a fault.
+    if (recordError instanceof LeaseLost) return;
     deps.onFault(error);
-    throw lost;
+    throw recordError;
   }
   deps.onFault(error);
 }
 
-/** @throws LeaseLost, StoreAway, the signal's reason, and faults of ours */
+/** @throws LeaseLost, StoreAway, the signal's reason, and our faults */
 async function workOn(
   deps: ProcessingDeps,
   claim: FileClaim,
@@ -136,9 +141,9 @@ async function workOn(
   now: Date,
 ): Promise<Waits> {
   const { db, storage } = deps;
-  // Whoever tried before has died of it each time.
+  // Every earlier try ended with the death of its process.
   if (claim.faultCount >= processingRules.maxFaults) {
-    await giveUp(deps, claim, now);
+    await abandon(deps, claim, now);
     return undefined;
   }
   if (claim.objectKey === null) throw new LeaseLost();
@@ -149,33 +154,33 @@ async function workOn(
     return undefined;
   }
   await requireSameSize(stored, claim);
-  // A picture is read three times: to find out what it is, for its checksums, and for its renditions.
-  const contents = isReadAtOnce(claim) ? await inMemory(stored, Number(claim.sizeBytes)) : stored;
-  if (!contents) throw new Error('A file that has arrived is not in the store');
+  // A picture is read three times: for the identification, the checksums and the renditions.
+  const contents = isReadWhole(claim) ? await inMemory(stored, Number(claim.sizeBytes)) : stored;
+  if (!contents) throw new Error('The object of an uploaded file is missing in the store');
   const box = keptPictureBox(claim.purpose);
   if (claim.status === 'ready' && box) return keepPicture(deps, claim, contents, { box, signal, tell, now });
   if (claim.status === 'ready') return complement(deps, claim, contents, { signal, tell, now });
   tell('identification');
-  const found = await deps.readers.identify(contents, claim, { signal });
-  if (!found) throw new Error('A file that has arrived is not in the store');
+  const finding = await deps.readers.identify(contents, claim, { signal });
+  if (!finding) throw new Error('The object of an uploaded file is missing in the store');
   await deps.failpoint('file_identified');
-  if ('error' in found) {
-    await recordFailure(db, claim, found.error, now);
+  if ('error' in finding) {
+    await recordFailure(db, claim, finding.error, now);
     return undefined;
   }
   if (box) return keepPicture(deps, claim, contents, { box, signal, tell, now });
   tell('checksums');
   const digest = await digestWhole(contents, claim, signal);
   tell('renditions');
-  const made = await picturesOf(deps, claim, found, contents, signal);
-  // A video is ready as it was uploaded: what is made of it follows in a step of its own.
-  const isContinued = getsMp4({ kind: found.kind, purpose: claim.purpose });
-  await forgetOthers(deps, claim, made.renditions);
-  await recordReady(db, claim, { found, digest, made, isContinued }, now);
+  const result = await picturesOf(deps, claim, finding, contents, signal);
+  // A video is ready as it was uploaded. Another step makes its renditions.
+  const isContinued = getsMp4({ kind: finding.kind, purpose: claim.purpose });
+  await eraseUnrecorded(deps, claim, result.renditions);
+  await recordReady(db, claim, { file: finding, digest, result, isContinued }, now);
   return isContinued ? 'turn' : undefined;
 }
 
-/** What is missing of a file that is ready: its checksums, its renditions, and what newer rules find in it (MED-30). */
+/** Completes a ready file: its checksums, its renditions, and the results of newer rules (MED-30). */
 async function complement(
   deps: ProcessingDeps,
   claim: FileClaim,
@@ -185,64 +190,67 @@ async function complement(
   const { db } = deps;
   tell('checksums');
   const digest = claim.hasDigest ? undefined : await digestWhole(contents, claim, signal);
-  const found = await foundAnew(deps, claim, contents, { signal, tell });
-  const { width = null, height = null, durationMs = null } = found ?? claim;
+  const finding = await reexamine(deps, claim, contents, { signal, tell });
+  const { width = null, height = null, durationMs = null } = finding ?? claim;
   const file = { ...claim, width, height, durationMs };
   const isVideo = getsMp4(claim);
   tell('renditions');
-  const made = !isVideo
+  const outcome = !isVideo
     ? await picturesOf(deps, claim, claim, contents, signal)
-    : keepsRenditions(claim, found)
+    : keepsRenditions(claim, finding)
       ? undefined
-      : await versionsOf(deps, file, contents, { signal, tell });
-  if (made === 'disk' || made === 'place') {
-    const wait = made === 'disk' ? videoRules.diskWaitMs : videoRules.placeWaitMs;
+      : await videoRenditionsOf(deps, file, contents, { signal, tell });
+  if (outcome === 'disk' || outcome === 'place') {
+    const wait = outcome === 'disk' ? videoRules.diskWaitMs : videoRules.permitWaitMs;
     await recordWait(db, claim, { digest, at: new Date(now.getTime() + wait) });
-    return made;
+    return outcome;
   }
   if (isVideo) await deps.failpoint('file_rendered');
-  // Upkeep wakes it again when there may be an ffmpeg.
-  const dueAt = made === 'ffmpeg' ? new Date(now.getTime() + videoRules.ffmpegWaitMs) : null;
-  const recorded = made === 'ffmpeg' ? undefined : made && keepingOld(claim, made);
-  await forgetOthers(deps, claim, recorded?.renditions ?? []);
-  await recordMissing(db, file, { digest, made: recorded, dueAt }, now);
+  // Maintenance wakes the file again after a time, when ffmpeg may be available.
+  const dueAt = outcome === 'ffmpeg' ? new Date(now.getTime() + videoRules.ffmpegWaitMs) : null;
+  const result = outcome === 'ffmpeg' ? undefined : outcome && withOldRenditions(claim, outcome);
+  await eraseUnrecorded(deps, claim, result?.renditions ?? []);
+  await recordMissing(db, file, { digest, result, dueAt }, now);
   return undefined;
 }
 
-/** @returns what newer rules find in a picture or a video that is ready; undefined where there are none, or they find a fault in it */
-async function foundAnew(
+/** @returns the result of newer rules for a ready image or video; undefined if the file is up to date, or the newer rules refuse it */
+async function reexamine(
   { readers }: ProcessingDeps,
   claim: FileClaim,
   contents: Contents,
   { signal, tell }: { signal: AbortSignal; tell: (words: string) => void },
-): Promise<FoundFile | undefined> {
+): Promise<IdentifiedFile | undefined> {
   if (claim.examined >= examinationVersion || !['image', 'video'].includes(claim.kind)) return undefined;
   tell('identification');
-  const found = await readers.identify(contents, claim, { signal });
-  if (!found) throw new Error('A file that has arrived is not in the store');
-  return 'error' in found || found.kind !== claim.kind ? undefined : found;
+  const finding = await readers.identify(contents, claim, { signal });
+  if (!finding) throw new Error('The object of an uploaded file is missing in the store');
+  return 'error' in finding || finding.kind !== claim.kind ? undefined : finding;
 }
 
-/** Renditions of before serve on, but those of a video with colours that its MP4 must not have. */
-function keepsRenditions({ kind, purpose, renditions, examined }: FileClaim, found: FoundFile | undefined): boolean {
+/** Returns whether existing renditions stay. The renditions of a video with colours that an MP4 must not have are made again. */
+function keepsRenditions(
+  { kind, purpose, renditions, examined }: FileClaim,
+  finding: IdentifiedFile | undefined,
+): boolean {
   const isMade = getsMp4({ kind, purpose }) ? renditions?.video !== undefined : renditions !== null;
-  return isMade && examined < examinationVersion && found?.hasWideColors !== true;
+  return isMade && examined < examinationVersion && finding?.hasWideColors !== true;
 }
 
-/** What cannot be made anew stays as it was made before. */
-function keepingOld({ renditions }: FileClaim, made: Made): Made {
-  if (made.renditions.length > 0) return made;
-  return { ...made, kept: Object.keys(renditions ?? {}) as RenditionRole[] };
+/** Keeps the existing renditions if no new renditions could be made. */
+function withOldRenditions({ renditions }: FileClaim, result: RenditionResult): RenditionResult {
+  if (result.renditions.length > 0) return result;
+  return { ...result, keptRoles: Object.keys(renditions ?? {}) as RenditionRole[] };
 }
 
-async function versionsOf(
+async function videoRenditionsOf(
   { storage, video }: ProcessingDeps,
   claim: FileClaim,
   contents: Contents,
   watch: { signal: AbortSignal; tell: (words: string) => void },
-): Promise<Made | VideoWait> {
-  const made = await makeVideo(storage, video, contents, claim, watch);
-  return typeof made === 'string' ? made : { renditions: made };
+): Promise<RenditionResult | VideoWait> {
+  const renditions = await makeVideo(storage, video, contents, claim, watch);
+  return typeof renditions === 'string' ? renditions : { renditions };
 }
 
 async function picturesOf(
@@ -251,48 +259,54 @@ async function picturesOf(
   { kind, mime }: { kind: MediaKind; mime: string | null },
   contents: Contents,
   signal: AbortSignal,
-): Promise<Made> {
+): Promise<RenditionResult> {
   const isPdf = mime === 'application/pdf';
   if (!(kind === 'image' || isPdf) || claim.purpose !== 'library') return { renditions: [] };
-  const made = isPdf
+  const result = isPdf
     ? { renditions: await makePage(deps, contents, claim, signal) }
     : await picturesOfImage(deps, claim, contents, signal);
   await deps.failpoint('file_rendered');
-  return made;
+  return result;
 }
 
-/** The pictures for screens are made once, and so is that for e-mails; an image that was ready before has them. */
+/** Makes the missing pictures of an image: those for screens, and the picture for e-mails. Existing pictures stay. */
 async function picturesOfImage(
   deps: ProcessingDeps,
   claim: FileClaim,
   contents: Contents,
   signal: AbortSignal,
-): Promise<Made> {
+): Promise<RenditionResult> {
   const forScreens = Object.keys(renditionBoxes) as (keyof typeof renditionBoxes)[];
-  const kept: RenditionRole[] = forScreens.every((role) => claim.renditions?.[role] !== undefined) ? forScreens : [];
-  const renditions = kept.length > 0 ? [] : await makeRenditions(deps, contents, claim, renditionBoxes);
-  if (claim.renditions?.mail) return { renditions, kept: [...kept, 'mail'], mailPicture: 'made' };
+  const keptRoles: RenditionRole[] = forScreens.every((role) => claim.renditions?.[role] !== undefined)
+    ? forScreens
+    : [];
+  const renditions = keptRoles.length > 0 ? [] : await makeRenditions(deps, contents, claim, renditionBoxes);
+  if (claim.renditions?.mail) return { renditions, keptRoles: [...keptRoles, 'mail'], mailPicture: 'made' };
   const forMails = await makeMailRendition(deps, contents, claim, signal);
   return typeof forMails === 'string'
-    ? { renditions, kept, mailPicture: forMails }
-    : { renditions: [...renditions, forMails], kept, mailPicture: 'made' };
+    ? { renditions, keptRoles, mailPicture: forMails }
+    : { renditions: [...renditions, forMails], keptRoles, mailPicture: 'made' };
 }
 
-/** A store that answers, and has another file, is not away: it is a fault that ends after some tries. @throws StoreAway */
+/**
+ * Requires that the object still has the recorded size. Another size is a fault and not a failure of the store, so the number of tries
+ * is limited.
+ * @throws StoreAway
+ */
 async function requireSameSize(contents: Pick<Contents, 'size'>, { sizeBytes }: FileClaim): Promise<void> {
   const size = await contents.size();
-  if (size === undefined) throw new Error('A file that has arrived is not in the store');
+  if (size === undefined) throw new Error('The object of an uploaded file is missing in the store');
   if (size !== Number(sizeBytes)) throw anotherSize();
 }
 
-/** After the last try: what is ready stays so. @throws LeaseLost, StoreAway */
-async function giveUp(deps: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {
+/** Records the end after the last try. A ready file stays ready. @throws LeaseLost, StoreAway */
+async function abandon(deps: ProcessingDeps, claim: FileClaim, now: Date): Promise<void> {
   if (claim.status !== 'ready') return recordFailure(deps.db, claim, 'inspection_failed', now);
-  await forgetOthers(deps, claim, []);
-  await recordGivenUp(deps.db, claim, now);
+  await eraseUnrecorded(deps, claim, []);
+  await recordAbandoned(deps.db, claim, now);
 }
 
-/** What the row says now, whichever worker wrote it. */
+/** Reads the current state of the row, whichever worker wrote it. */
 async function readState(db: Database, mediaId: Id, now: number): Promise<ProcessingStep> {
   const row = await db.one<{ at: Date | null; status: MediaStatus; error: MediaError | null; faults: number }>(sql`
     SELECT CASE WHEN looks_at IS NOT NULL THEN greatest(looks_at, lease_until) END AS at, status, error, fault_count AS faults

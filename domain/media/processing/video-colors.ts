@@ -1,6 +1,6 @@
 /**
- * Colours of a video: what its bytes say of them, and the filters that make BT.709 of them, which every screen shows right (MED-31,
- * docs/adr/0056-colors-by-a-table.md).
+ * The colours of a video: reading them from its bytes, and the ffmpeg filters that convert them to BT.709, which every screen shows
+ * correctly (MED-31, docs/adr/0056-colors-by-a-table.md).
  */
 import { open } from 'node:fs/promises';
 import { toStandardColors } from '../../../platform/infra/images/colors.mjs';
@@ -24,7 +24,7 @@ const unknownColors: VideoColors = {
   hasAlpha: false,
 };
 
-/** Names that ffmpeg has for matrices, by their code. */
+/** The names of matrices in ffmpeg, by their code. */
 const matrixNames: Readonly<Record<number, string>> = {
   1: 'bt709',
   4: 'fcc',
@@ -35,7 +35,7 @@ const matrixNames: Readonly<Record<number, string>> = {
   10: 'bt2020',
 };
 
-/** A video that says nothing of its colours has those of its time: BT.601 below 720 lines, BT.709 from there on. */
+/** Returns the matrix of a video. A video without colour data has BT.601 below 720 lines, and BT.709 from 720 lines on. */
 function matrixOf({ matrix }: VideoColors, { width, height }: { width: number; height: number }): string {
   const isHd = Math.max(width, height) >= 1_280 || Math.min(width, height) >= 720;
   return matrixNames[matrix] ?? (isHd ? 'bt709' : 'smpte170m');
@@ -44,10 +44,9 @@ function matrixOf({ matrix }: VideoColors, { width, height }: { width: number; h
 const exact = 'flags=bicubic+accurate_rnd+full_chroma_int';
 
 /**
- * @param options.source size of the video @param options.target size of what is made
- * @param options.table a file with the table of {@link conversionOf}; absent where there is none
- * @param options.as `video`: 8 bits of 4:2:0; `picture`: RGB
- * @returns what `-vf` takes: scaled, without transparency, in BT.709
+ * @param options.source the size of the video @param options.target the size of the output @param options.table a file with the table of
+ * {@link conversionOf}; absent without a conversion @param options.as `video`: 8 bits of 4:2:0; `picture`: RGB @returns the value of
+ * `-vf`, for an output that is scaled, without transparency and in BT.709
  */
 export function colorFilters(
   colors: VideoColors,
@@ -66,7 +65,7 @@ export function colorFilters(
   const range = colors.isFullRange ? ':in_range=pc' : '';
   const scaled = `scale=${target.width}:${target.height}:${exact}:in_color_matrix=${matrixOf(colors, source)}${range}`;
   const toVideo = 'out_color_matrix=bt709:out_range=tv,format=yuv420p';
-  const said = 'setsar=1,sidedata=delete,setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709';
+  const metadata = 'setsar=1,sidedata=delete,setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709';
   const changes = [
     // Transparent parts become black, as players show them.
     ...(colors.hasAlpha ? ['format=gbrap16le', 'premultiply=inplace=1'] : []),
@@ -74,16 +73,16 @@ export function colorFilters(
     ...(table === undefined ? [] : [`lut3d=file=${quoted(table)}`]),
   ];
   if (as === 'picture') return [`${scaled}:out_range=pc`, ...changes, 'format=rgb24', 'setsar=1'].join(',');
-  if (changes.length === 0) return [`${scaled}:${toVideo}`, said].join(',');
-  return [`${scaled}:out_range=pc`, ...changes, `scale=${exact}:${toVideo}`, said].join(',');
+  if (changes.length === 0) return [`${scaled}:${toVideo}`, metadata].join(',');
+  return [`${scaled}:out_range=pc`, ...changes, `scale=${exact}:${toVideo}`, metadata].join(',');
 }
 
-/** As ffmpeg reads a value within the options of a filter, and these within a graph. */
+/** Quotes a value for ffmpeg, first for the options of a filter and then for the filter graph. */
 function quoted(text: string): string {
   return text.replaceAll(/[\\':]/g, String.raw`\$&`).replaceAll(/[\\'[\],;]/g, String.raw`\$&`);
 }
 
-/** What an encoder writes into the file beside the pictures. */
+/** The options of the encoder that write the colours into the file. */
 export const standardColors = [
   '-color_range',
   'tv',
@@ -95,10 +94,10 @@ export const standardColors = [
   'bt709',
 ] as const;
 
-/** @returns what turns its colours into those of BT.709; undefined where they are those */
+/** @returns the conversion of the colours to BT.709; undefined if they already are BT.709 */
 export const conversionOf = ({ primaries, transfer }: VideoColors) => toStandardColors({ primaries, transfer });
 
-/** Of the probes that {@link file://./video.ts} has ffmpeg make, the head of each is enough. */
+/** The bytes that are read from the start of each probe that {@link file://./video.ts} makes. */
 const headBytes = 1_024 * 1_024;
 
 async function headOf(file: string): Promise<Buffer> {
@@ -112,19 +111,19 @@ async function headOf(file: string): Promise<Buffer> {
   }
 }
 
-/** @param probes files that ffmpeg has made of the first frame: Matroska, and a PNG; one that is missing says nothing */
+/** @param probes files that ffmpeg made of the first frame: Matroska and PNG; a missing file means unknown colours */
 export async function readColors(probes: { matroska: string; png: string }): Promise<VideoColors> {
   const [matroska, png] = [await headOf(probes.matroska), await headOf(probes.png)];
   return { ...unknownColors, ...colorsIn(matroska), hasAlpha: isPngWithAlpha(png) };
 }
 
-/** Of the kinds of colour that a PNG can have, 4 and 6 have transparency. */
+/** Returns whether a PNG has transparency. Its colour types 4 and 6 have it. */
 function isPngWithAlpha(png: Buffer): boolean {
   const colorTypeAt = 25;
   return png.length > colorTypeAt && [4, 6].includes(png.readUInt8(colorTypeAt));
 }
 
-/** Elements of Matroska that lead to the colours, and those that say them. */
+/** The Matroska elements that contain the colour elements, and the ids of the colour elements. */
 const containers: ReadonlySet<number> = new Set([0x18538067, 0x1654ae6b, 0xae, 0xe0, 0x55b0]);
 const [matrixId, rangeId, transferId, primariesId] = [0x55b1, 0x55b9, 0x55ba, 0x55bb];
 const fullRange = 2;
@@ -144,7 +143,7 @@ function colorsIn(bytes: Buffer): Partial<VideoColors> {
       }
     }
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error; // the head ends within an element
+    if (!(error instanceof RangeError)) throw error; // the read bytes end within an element
   }
   const of = (id: number) => values.get(id) ?? unspecified;
   return {
@@ -155,7 +154,7 @@ function colorsIn(bytes: Buffer): Partial<VideoColors> {
   };
 }
 
-/** Its length is said by the zeros at its beginning. @throws RangeError */
+/** Reads an integer of variable length. The number of leading zero bits gives its length. @throws RangeError */
 function variableInteger(
   bytes: Buffer,
   at: number,

@@ -1,4 +1,4 @@
-/** Of a video: an MP4 that every browser plays, and a picture. ffmpeg makes them of a copy on the disk (MED-24). */
+/** Makes the renditions of a video: an MP4 that every browser plays, and a picture. ffmpeg reads a copy on the disk (MED-24). */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { shrinkImage } from '../../../platform/infra/images/shrink.ts';
 import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
 import type { Ffmpeg } from '../../../platform/infra/video/ffmpeg.ts';
 import { inWorkDirectory } from '../../../platform/infra/programs/work-directory.ts';
-import { pictureBox, videoBounds, videoRules, videoSize } from '../media.policy.ts';
+import { pictureBox, videoBounds, videoRules, videoSize } from '../processing.policy.ts';
 import type { FileClaim } from './claims.ts';
 import type { Contents } from './contents.ts';
 import { storePicture, storeRendition, type Rendition } from './renditions.ts';
@@ -18,18 +18,18 @@ import { colorFilters, conversionOf, readColors, standardColors } from './video-
 
 export interface VideoDeps {
   ffmpeg: Ffmpeg;
-  /** A directory for files that are worked on. */
+  /** A directory for temporary files. */
   workDirectory: string;
-  /** Bytes that may still be written there. */
+  /** Returns the free bytes of a directory's disk. */
   freeBytes: (directory: string) => Promise<number>;
   /** The permits for videos of this process: other files still find a permit (ENG-20). */
   permits: Pick<ClubPermits, 'tryAcquire'>;
 }
 
-/** Why it must wait: there is no ffmpeg that makes renditions, no room on the disk, or no place beside other videos. */
+/** The reason why a video must wait: no usable ffmpeg, no room on the disk, or no permit (`place`). */
 export type VideoWait = 'ffmpeg' | 'disk' | 'place';
 
-/** By what the container was found to be: ffmpeg guesses nothing. */
+/** The demuxers by the identified container, so that ffmpeg does not guess. */
 const demuxers: Readonly<Record<string, string>> = {
   'video/mp4': 'mov',
   'video/quicktime': 'mov',
@@ -38,10 +38,9 @@ const demuxers: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes both, and stores them under keys with the claim's fence.
- * @param tell hears how far it is
- * @returns why it must wait; no renditions of what ffmpeg cannot read, what has no size, and what is too long
- * @throws StoreAway, the signal's reason, and faults of ours
+ * Makes both renditions, and stores them under keys with the claim's fence. @param tell receives the progress @returns the renditions, or
+ * the reason to wait; no renditions if ffmpeg cannot read the video, or the video has no size or is too long @throws StoreAway, the
+ * signal's reason, and our faults
  */
 export async function makeVideo(
   storage: Pick<ObjectStore, 'put'>,
@@ -62,16 +61,16 @@ export async function makeVideo(
     if ((await freeBytes(workDirectory)) < needed) return 'disk';
     return await inWorkDirectory<Rendition[] | VideoWait>(workDirectory, async (directory) => {
       const source = { width, height };
-      const begun = { ffmpeg, directory, demuxer, durationMs, size: videoSize(source), signal, tell };
+      const job = { ffmpeg, directory, demuxer, durationMs, size: videoSize(source), signal, tell };
       tell('copy to the disk');
       await copy(contents, path.join(directory, original), signal);
-      const filters = await filtersFor(begun, source);
-      const work = { ...begun, filters };
-      const made = [...(await picture(storage, claim, work)), ...(await playable(storage, claim, work))];
-      // What another process has filled meanwhile is no fault of the file.
-      if (made.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes) return 'disk';
-      // Nor is an ffmpeg that has gone meanwhile, or that an update has broken.
-      return made.length < 2 && !(await ffmpeg.look({ anew: true })) ? 'ffmpeg' : made;
+      const filters = await filtersFor(job, source);
+      const work = { ...job, filters };
+      const renditions = [...(await picture(storage, claim, work)), ...(await makeMp4(storage, claim, work))];
+      // Another process may have filled the disk meanwhile, which is not a fault of the file.
+      if (renditions.length < 2 && (await freeBytes(workDirectory)) < videoRules.reserveBytes) return 'disk';
+      // An update may have removed or broken ffmpeg meanwhile, which is not a fault of the file either.
+      return renditions.length < 2 && !(await ffmpeg.look({ anew: true })) ? 'ffmpeg' : renditions;
     });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return 'disk';
@@ -81,19 +80,19 @@ export async function makeVideo(
   }
 }
 
-interface BegunWork {
+interface VideoJob {
   ffmpeg: Ffmpeg;
   directory: string;
   demuxer: string;
   durationMs: number;
-  /** Of the rendition. */
+  /** The size of the rendition. */
   size: { width: number; height: number };
   signal: AbortSignal;
   tell: (words: string) => void;
 }
 
-interface Work extends BegunWork {
-  /** Of each output: its size and its colours. */
+interface Work extends VideoJob {
+  /** The filters of each output, for its size and colours. */
   filters: Readonly<Record<'video' | 'picture', string>>;
 }
 
@@ -101,21 +100,21 @@ const original = 'original';
 
 async function copy(contents: Pick<Contents, 'stream'>, file: string, signal: AbortSignal): Promise<void> {
   const bytes = await contents.stream(signal);
-  if (!bytes) throw new Error('A file that has arrived is not in the store');
+  if (!bytes) throw new Error('The object of an uploaded file is missing in the store');
   await pipeline(Readable.from(bytes), createWriteStream(file, { mode: 0o600 }), { signal });
 }
 
-/** Reads the copy alone: no container makes ffmpeg open another file or address. */
-function input({ directory, demuxer }: BegunWork): string[] {
+/** Returns the input options, with which ffmpeg reads only the copy: a container cannot make it open another file or address. */
+function input({ directory, demuxer }: VideoJob): string[] {
   const bounds = ['-max_pixels', String(videoRules.mostPixels), '-threads', String(videoRules.threads)];
   return ['-protocol_whitelist', 'file,pipe', '-f', demuxer, ...bounds, '-i', `file:${path.join(directory, original)}`];
 }
 
 /**
- * Looks at the first picture: the stream as it is says its colours, and a PNG of it whether it is transparent. What ffmpeg cannot look at
- * says nothing.
+ * Reads the colours from the first frame: the copied stream shows the colours, and a PNG of the frame shows transparency. If ffmpeg
+ * cannot read the frame, the colours are unknown.
  */
-async function filtersFor(work: BegunWork, source: Work['size']): Promise<Work['filters']> {
+async function filtersFor(work: VideoJob, source: Work['size']): Promise<Work['filters']> {
   const { ffmpeg, directory, durationMs, size, signal, tell } = work;
   tell('colors');
   const probes = { matroska: path.join(directory, 'colors.mkv'), png: path.join(directory, 'colors.png') };
@@ -141,7 +140,7 @@ async function picture(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work
   const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', filters.picture, '-c:v', 'png', '-f', 'image2pipe'];
   const bounds = { ...videoBounds(durationMs), timeMs: videoRules.pictureMs };
   let frame: Buffer | undefined;
-  // A picture that stands still may have no frame but the first.
+  // A still video may have only one frame.
   for (const seconds of [at, 0]) {
     const args = ['-ss', String(seconds), ...input(work), ...output, '-y', `file:${file}`];
     const outcome = await ffmpeg.run(args, { bounds, signal });
@@ -152,28 +151,28 @@ async function picture(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work
   return small ? [await storePicture(storage, claim, 'thumbnail', small)] : [];
 }
 
-async function playable(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work: Work): Promise<Rendition[]> {
+async function makeMp4(storage: Pick<ObjectStore, 'put'>, claim: FileClaim, work: Work): Promise<Rendition[]> {
   const { ffmpeg, directory, durationMs, size, signal, tell } = work;
   const file = path.join(directory, 'playable.mp4');
-  const outcome = await ffmpeg.run([...input(work), ...playableOutput(work), '-y', `file:${file}`], {
+  const outcome = await ffmpeg.run([...input(work), ...mp4Output(work), '-y', `file:${file}`], {
     bounds: videoBounds(durationMs),
     signal,
     onProgress: (ms) => tell(`MP4: ${Math.min(100, Math.floor((100 * ms) / Math.max(1, durationMs)))} %`),
   });
   if (outcome !== 'done') return [];
   tell('storing the MP4');
-  const made = { role: 'video', mime: 'video/mp4', sizeBytes: (await stat(file)).size, ...size } as const;
-  return [await storeRendition(storage, claim, made, createReadStream(file))];
+  const rendition = { role: 'video', mime: 'video/mp4', sizeBytes: (await stat(file)).size, ...size } as const;
+  return [await storeRendition(storage, claim, rendition, createReadStream(file))];
 }
 
-/** H.264 and AAC, the first picture and the first sound, without metadata, playable before it has arrived whole. */
-function playableOutput({ durationMs, filters }: Work): string[] {
+/** Returns the output options: H.264 and AAC of the first video and audio stream, without metadata, playable before the download ends. */
+function mp4Output({ durationMs, filters }: Work): string[] {
   const codec = ['-c:v', 'libx264', '-preset', 'veryfast', '-crf', '23', '-pix_fmt', 'yuv420p', ...standardColors];
   const frames = [...codec, '-vf', filters.video];
   const rate = ['-maxrate', String(videoRules.bitsASecond), '-bufsize', String(2 * videoRules.bitsASecond)];
   const sound = ['-c:a', 'aac', '-b:a', String(videoRules.soundBitsASecond), '-ac', '2', '-ar', '48000'];
   const streams = ['-map', '0:v:0', '-map', '0:a:0?', '-sn', '-dn', '-map_metadata', '-1', '-map_chapters', '-1'];
-  // A container that states a length and goes on is cut there.
+  // A container whose streams are longer than its stated duration is cut at the duration.
   const bounds = ['-t', String(durationMs / 1_000 + 1), '-threads', String(videoRules.threads)];
   return [...streams, ...frames, ...rate, ...sound, ...bounds, '-movflags', '+faststart+write_colr', '-f', 'mp4'];
 }

@@ -1,23 +1,24 @@
-/** Makes subtitles of the speech of a file: ffmpeg makes a WAV of its first sound, and the command writes WebVTT or SRT (MED-34). */
+/** Makes subtitles of the speech of a file: ffmpeg makes a WAV of its first audio stream, and the command writes WebVTT or SRT (MED-34). */
 import { constants, createWriteStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { TranscriptionError } from '../../../entities/media/values.ts';
 import type { Ffmpeg } from '../../../platform/infra/video/ffmpeg.ts';
 import { findProgram, runCommand } from '../../../platform/infra/programs/placeholder-command.ts';
 import { inWorkDirectory } from '../../../platform/infra/programs/work-directory.ts';
 import { BadSubtitles, parseSubtitles, toWebVtt } from '../../knowledge/extraction/subtitles.policy.ts';
-import { videoRules } from '../media.policy.ts';
+import { videoRules } from '../processing.policy.ts';
 import type { Contents } from '../processing/contents.ts';
-import { commandTime, transcriptionRules, type TranscriptionError } from './transcription.policy.ts';
+import { commandTime, transcriptionRules } from './transcription.policy.ts';
 
 export interface SpeechDeps {
   /** The program and its arguments, with placeholders; undefined if the deployment has none. */
   command: readonly string[] | undefined;
   ffmpeg: Ffmpeg;
   workDirectory: string;
-  /** Bytes that may still be written there. */
+  /** Returns the free bytes of a directory's disk. */
   freeBytes: (directory: string) => Promise<number>;
 }
 
@@ -30,7 +31,7 @@ export interface SpokenFile {
   contents: Pick<Contents, 'stream'>;
 }
 
-/** By what the container was found to be: ffmpeg guesses nothing. */
+/** The demuxers by the identified container, so that ffmpeg does not guess. */
 const demuxers: Readonly<Record<string, string>> = {
   'video/mp4': 'mov',
   'video/quicktime': 'mov',
@@ -50,18 +51,18 @@ const demuxers: Readonly<Record<string, string>> = {
   'audio/aac': 'aac',
 };
 
-/** WebVTT, or why there is none, or what it waits for. */
+/** The subtitles as WebVTT, an error, or the reason to wait. */
 export type Speech = { vtt: Buffer } | { error: TranscriptionError } | { waitsFor: 'program' | 'disk' };
 
 export const subtitlePlaceholders = ['input', 'output', 'language'] as const;
 
 export interface SpeechWork {
   signal: AbortSignal;
-  /** Hears how far it is. */
+  /** Receives the progress. */
   tell: (words: string) => void;
 }
 
-/** @throws StoreAway, the signal's reason, and faults of ours */
+/** @throws StoreAway, the signal's reason, and our faults */
 export async function subtitlesOf(deps: SpeechDeps, file: SpokenFile, { signal, tell }: SpeechWork): Promise<Speech> {
   const { command, workDirectory, freeBytes } = deps;
   if (command === undefined || (await findProgram(command)) === undefined) return { waitsFor: 'program' };
@@ -101,46 +102,49 @@ async function fromCopy(
   const bounds = { timeMs: soundTime, memoryMb: soundMemoryMb, fileBytes: soundBytes(file) };
   const demuxer = demuxers[file.mime ?? ''];
   if (demuxer === undefined) return { error: 'no_sound' };
-  // Nothing but the copy may be opened, whatever the file says.
-  const only = ['-protocol_whitelist', 'file,pipe', '-f', demuxer, '-threads', String(videoRules.threads)];
-  const input = [...only, '-i', `file:${original}`];
+  // ffmpeg may open only the copy, whatever the file contains.
+  const inputOptions = ['-protocol_whitelist', 'file,pipe', '-f', demuxer, '-threads', String(videoRules.threads)];
+  const input = [...inputOptions, '-i', `file:${original}`];
   const output = ['-map', '0:a:0', '-vn', '-sn', '-dn', '-ac', '1', '-ar', '16000', '-c:a', 'pcm_s16le', '-f', 'wav'];
-  const made = await ffmpeg.run([...input, ...output, '-map_metadata', '-1', '-y', `file:${sound}`], {
+  const conversion = await ffmpeg.run([...input, ...output, '-map_metadata', '-1', '-y', `file:${sound}`], {
     bounds,
     signal,
   });
-  if (made === 'absent') return { waitsFor: 'program' };
-  if (made === 'failed' || (await stat(sound).catch(() => undefined)) === undefined)
+  if (conversion === 'absent') return { waitsFor: 'program' };
+  if (conversion === 'failed' || (await stat(sound).catch(() => undefined)) === undefined)
     return (await ffmpeg.look({ anew: true })) ? { error: 'no_sound' } : { waitsFor: 'program' };
   tell('the command works');
-  const written = path.join(directory, 'subtitles');
+  const outputPath = path.join(directory, 'subtitles');
   const timeMs = commandTime(file.durationMs);
   const { memoryMb: most, scratchBytes, cores } = transcriptionRules;
   const cpuSeconds = (timeMs / 1_000) * cores;
   const size = { path: directory, bytes: file.sizeBytes + soundBytes(file) + scratchBytes };
   const outcome = await runCommand(
     command,
-    { input: sound, output: written, language: new Intl.Locale(file.language).language },
+    { input: sound, output: outputPath, language: new Intl.Locale(file.language).language },
     { directory, signal, bounds: { timeMs, memoryMb: most, fileBytes: scratchBytes, cpuSeconds, directory: size } },
   );
   if (outcome === 'absent') return { waitsFor: 'program' };
   if (outcome === 'failed') return { error: 'command_failed' };
-  return readSubtitles(written, file.durationMs);
+  return readSubtitles(outputPath, file.durationMs);
 }
 
-/** With room for a file that says nothing of its length, and for one that goes on a little. */
+/**
+ * Returns the limit of the WAV's size. It has room for a file of unknown duration, and for a file that is slightly longer than its
+ * duration.
+ */
 function soundBytes({ durationMs }: SpokenFile): number {
   const ms = durationMs ?? transcriptionRules.mostMs;
   return Math.ceil((ms / 1_000 + 60) * transcriptionRules.soundBytesASecond);
 }
 
-/** Programs add an ending of their own to the path that they are given. */
+/** Programs may append one of these endings to the given path. */
 const endings = ['', '.vtt', '.srt'];
 
-/** @param written the path that the command was given @param durationMs of the sound; null if nobody knows */
-export async function readSubtitles(written: string, durationMs: number | null): Promise<Speech> {
+/** @param outputPath the path that the command received @param durationMs the duration of the sound; null if it is unknown */
+export async function readSubtitles(outputPath: string, durationMs: number | null): Promise<Speech> {
   for (const ending of endings) {
-    const text = await readBounded(`${written}${ending}`);
+    const text = await readBounded(`${outputPath}${ending}`);
     if (text === undefined) continue;
     try {
       return { vtt: Buffer.from(toWebVtt(parseSubtitles(text, durationMs)), 'utf8') };
@@ -157,8 +161,8 @@ async function readBounded(file: string): Promise<string | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
   if (!handle) return undefined;
   try {
-    const found = await handle.stat();
-    return found.isFile() && found.size <= transcriptionRules.maxOutputBytes
+    const stats = await handle.stat();
+    return stats.isFile() && stats.size <= transcriptionRules.maxOutputBytes
       ? await handle.readFile('utf8')
       : undefined;
   } finally {

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { MediaTrack } from '../../../entities/media/media-track.ts';
 import { MediaTranscription } from '../../../entities/media/media-transcription.ts';
+import type { TranscriptionError } from '../../../entities/media/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { defineLease, holdLease, LeaseLost, type Claim } from '../../../platform/engine/lease.ts';
@@ -9,29 +10,32 @@ import { keyPrefix, type ObjectStore } from '../../../platform/infra/store/objec
 import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
 import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
 import { syncSources } from '../../knowledge/sources.ts';
-import { leaveBehind } from '../leftovers.ts';
+import { recordLeftover } from '../erasure/leftovers.ts';
 import { mediaRules } from '../media.policy.ts';
 import { trackType } from '../media.ts';
 import { contentsOf } from '../processing/contents.ts';
 import type { StepWatcher } from '../processing/step.ts';
-import { lockPlayed, nameOf } from '../tracks.ts';
+import { lockPlayed, nameOf } from '../library/tracks.ts';
 import type { Speech, SpeechWork, SpokenFile } from './speech.ts';
-import { transcriptionRules, type TranscriptionError } from './transcription.policy.ts';
+import { transcriptionRules } from './transcription.policy.ts';
 
 export interface TranscriptionDeps {
   db: Database;
   storage: ObjectStore;
   /** Makes subtitles of the speech of a file (speech.ts). */
   makeSubtitles: (file: SpokenFile, work: SpeechWork) => Promise<Speech>;
-  /** Called with each fault of ours, before it is tried again. */
+  /** Called with each of our faults, before the next try. */
   onFault: (error: unknown) => void;
-  /** Called with how each ended, and with `unavailable` each time that one waits for the program or for room on the disk. */
+  /**
+   * Called with the outcome of each transcription, and with `unavailable` each time a transcription waits for the program or for room
+   * on the disk.
+   */
   onOutcome: (outcome: TranscriptionOutcome | 'unavailable') => void;
-  /** Where tests stop the process. */
+  /** Tests stop the process at these points. */
   failpoint: (name: 'speech_claimed' | 'speech_made' | 'speech_stored' | 'speech_recorded') => Promise<void>;
 }
 
-/** `gone`: nothing is to be made any more: made, uploaded meanwhile, or the file is removed. */
+/** `gone`: no row remains, because the subtitles were made or uploaded, or the file was removed. */
 export type TranscriptionOutcome = 'gone' | 'failed';
 
 export type TranscriptionStep =
@@ -53,9 +57,8 @@ const lease = defineLease(MediaTranscription, {
 });
 
 /**
- * Takes a file one step further: a repetition finds it done, or claimed.
- * @param now Unix milliseconds
- * @throws Error if Postgres cannot be reached; other faults of ours are noted in the row, and tried again
+ * Runs one step of a transcription. A repeated call finds the step finished or claimed. @param now Unix milliseconds @throws Error if
+ * Postgres is not reachable; other faults are recorded in the row and tried again
  */
 export async function transcribeFile(
   deps: TranscriptionDeps,
@@ -72,7 +75,7 @@ export async function transcribeFile(
   );
   if (!claim) return readState(db, mediaId, now);
   await deps.failpoint('speech_claimed');
-  let progress = 'begins';
+  let progress = 'starting';
   const tell = (words: string) => (progress = words);
   const heldLease = holdLease(db, MediaTranscription, claim, {
     seconds: leaseMs / 1_000,
@@ -84,10 +87,10 @@ export async function transcribeFile(
     await workOn(deps, claim, { signal: heldLease.signal, tell, now: new Date(now) });
     await deps.failpoint('speech_recorded');
   } catch (error) {
-    if (error instanceof LeaseLost || heldLease.signal.aborted) await giveBack(db, claim, new Date(now), 0);
+    if (error instanceof LeaseLost || heldLease.signal.aborted) await release(db, claim, new Date(now), 0);
     else {
       deps.onFault(error);
-      await giveBack(db, claim, new Date(now + transcriptionRules.faultWaitMs), 1);
+      await release(db, claim, new Date(now + transcriptionRules.faultWaitMs), 1);
     }
   } finally {
     heldLease.release();
@@ -108,19 +111,19 @@ async function workOn(deps: TranscriptionDeps, claim: SpokenClaim, work: Work): 
   if (claim.attempts > transcriptionRules.attempts) return fail(db, claim, 'command_failed');
   const file = await findSpoken(db, claim);
   if (!file) return end(db, claim);
-  const { objectKey, sha256, ...about } = file;
-  const spoken = { ...about, language: claim.language, contents: contentsOf(storage, objectKey) };
-  const speech = await deps.makeSubtitles(spoken, work);
+  const { objectKey, sha256, ...properties } = file;
+  const spokenFile = { ...properties, language: claim.language, contents: contentsOf(storage, objectKey) };
+  const speech = await deps.makeSubtitles(spokenFile, work);
   if ('error' in speech) return fail(db, claim, speech.error);
   if ('waitsFor' in speech) {
     const { programWaitMs, diskWaitMs } = transcriptionRules;
     const wait = speech.waitsFor === 'disk' ? diskWaitMs : programWaitMs;
     deps.onOutcome('unavailable');
-    return giveBack(db, claim, new Date(work.now.getTime() + wait), 0);
+    return release(db, claim, new Date(work.now.getTime() + wait), 0);
   }
   await deps.failpoint('speech_made');
   work.tell('storing the subtitles');
-  await record(deps, claim, { vtt: speech.vtt, heard: { sha256, sizeBytes: about.sizeBytes } }, work.now);
+  await record(deps, claim, { vtt: speech.vtt, source: { sha256, sizeBytes: properties.sizeBytes } }, work.now);
 }
 
 interface SpokenRow {
@@ -131,7 +134,7 @@ interface SpokenRow {
   durationMs: number | null;
 }
 
-/** @returns undefined if nothing is to be made any more: the file is gone, or somebody has uploaded a track */
+/** @returns undefined if the file was removed, or an administrator has uploaded a track */
 function findSpoken(db: Queries, { id, clubId, language }: SpokenClaim): Promise<SpokenRow | undefined> {
   return db.one<SpokenRow>(sql`
     SELECT mime, object_key AS "objectKey", size_bytes::float8 AS "sizeBytes", sha256, duration_ms::float8 AS "durationMs" FROM media
@@ -142,32 +145,33 @@ function findSpoken(db: Queries, { id, clubId, language }: SpokenClaim): Promise
 
 interface MadeSubtitles {
   vtt: Buffer;
-  /** The content that they were made of. */
-  heard: Pick<SpokenRow, 'sha256' | 'sizeBytes'>;
+  /** The content of the file from which the subtitles were made. */
+  source: Pick<SpokenRow, 'sha256' | 'sizeBytes'>;
 }
 
 /**
- * Stores the object, then the row. Until the row names the object, it is left to be erased, so nothing stays if the process dies
- * between. A track that a member uploads in the meantime stays. If the content of the file changes (MED-18), the transcription starts again.
+ * Stores the object, and then the row. The object is recorded for erasure until the row names it, so no object remains if the process
+ * dies in between. A track that an administrator uploads meanwhile stays. If the content of the file changes (MED-18), the transcription
+ * starts again.
  * @throws LeaseLost
  */
 async function record(
   { db, storage, failpoint }: TranscriptionDeps,
   claim: SpokenClaim,
-  { vtt, heard }: MadeSubtitles,
+  { vtt, source }: MadeSubtitles,
   now: Date,
 ): Promise<void> {
   const { id: mediaId, clubId, language } = claim;
   const key = `${keyPrefix.private}${clubId}/${newId()}`;
   const erasesAt = new Date(now.getTime() + mediaRules.completionMs);
-  await db.transaction((tx) => leaveBehind(tx, { clubId, key, erasesAt }));
+  await db.transaction((tx) => recordLeftover(tx, { clubId, key, erasesAt }));
   await storage.put(key, trackType, Readable.from([vtt]));
   await failpoint('speech_stored');
   await db.transaction(async (tx) => {
     const isThere = await isStillPlayed(tx, claim);
-    if (isThere && !(await hasContent(tx, mediaId, heard))) return giveBack(tx, claim, now, 0);
+    if (isThere && !(await hasContent(tx, mediaId, source))) return release(tx, claim, now, 0);
     const tracks = isThere ? await tx.manager.findBy(MediaTrack, { mediaId }) : [];
-    const before = tracks.find((one) => one.language === language);
+    const before = tracks.find((track) => track.language === language);
     if (!before && tracks.length >= mediaRules.maxTracks) return fail(tx, claim, 'too_many_tracks');
     await end(tx, claim);
     if (!isThere || before?.madeBy === 'upload') return;
@@ -186,7 +190,7 @@ async function record(
   });
 }
 
-/** Locks the file before its transcription, as those do who ask. */
+/** Locks the file before its transcription, in the same order as requests do. */
 async function isStillPlayed(tx: Transaction, { id, clubId }: SpokenClaim): Promise<boolean> {
   try {
     await lockPlayed(tx, clubId, id);
@@ -197,33 +201,33 @@ async function isStillPlayed(tx: Transaction, { id, clubId }: SpokenClaim): Prom
   }
 }
 
-/** A file that is moved keeps its content, and gets another key. */
-async function hasContent(db: Queries, mediaId: Id, { sha256, sizeBytes }: MadeSubtitles['heard']): Promise<boolean> {
-  const found = await db.one(
+/** Returns whether the file still has this content. It does not compare keys, because a moved file gets another key. */
+async function hasContent(db: Queries, mediaId: Id, { sha256, sizeBytes }: MadeSubtitles['source']): Promise<boolean> {
+  const file = await db.one(
     sql`SELECT FROM media WHERE id = ${mediaId} AND sha256 IS NOT DISTINCT FROM ${sha256} AND size_bytes = ${sizeBytes}`,
   );
-  return found !== undefined;
+  return file !== undefined;
 }
 
 /** @throws LeaseLost */
 async function end(db: Queries, { id, fence }: Claim): Promise<void> {
-  const ended = await db.run(
+  const deletedRows = await db.run(
     sql`DELETE FROM media_transcriptions WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL`,
   );
-  if (ended === 0) throw new LeaseLost();
+  if (deletedRows === 0) throw new LeaseLost();
 }
 
 /** @throws LeaseLost */
 async function fail(db: Queries, { id, fence }: Claim, error: TranscriptionError): Promise<void> {
-  const failed = await db.run(
+  const changedRows = await db.run(
     sql`UPDATE media_transcriptions SET lease_until = NULL, looks_at = NULL, error_code = ${error}
          WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL`,
   );
-  if (failed === 0) throw new LeaseLost();
+  if (changedRows === 0) throw new LeaseLost();
 }
 
-/** @param attempts that the claim has cost */
-async function giveBack(db: Queries, { id, fence }: Claim, at: Date, attempts: 0 | 1): Promise<void> {
+/** @param attempts 1 if the claim counts as an attempt, otherwise 0 */
+async function release(db: Queries, { id, fence }: Claim, at: Date, attempts: 0 | 1): Promise<void> {
   await db.run(
     sql`UPDATE media_transcriptions SET lease_until = NULL, looks_at = ${at}, attempts = attempts - 1 + ${attempts}::int
          WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL`,

@@ -1,48 +1,40 @@
-/** The bounds of making subtitles of speech, and why none are made (MED-34). */
-
-/** All are of the file or of what the command made of it; the run is not tried again until somebody asks. */
-export const transcriptionErrors = [
-  'no_sound',
-  'no_speech',
-  'subtitles_invalid',
-  'command_failed',
-  'too_many_tracks',
-  'file_missing',
-] as const;
-export type TranscriptionError = (typeof transcriptionErrors)[number];
+/** The limits of making subtitles of speech (MED-34). */
 
 const minute = 60_000;
 const hour = 60 * minute;
 
 export const transcriptionRules = {
-  /** Three times the length of the file, but not less and not more. */
+  /** The time limit is this many times the duration of the file, between `leastMs` and `mostMs`. */
   timesItsLength: 3,
   leastMs: 10 * minute,
   mostMs: 6 * hour,
   memoryMb: 6_144,
-  /** That each of its processes may keep busy for the whole time: a bound of CPU time also ends a child that has left its group. */
+  /**
+   * The number of cores that the CPU time allows for the whole time. A limit of CPU time also ends a child that has left the process
+   * group.
+   */
   cores: 16,
-  /** Of what it writes for its own use, beside the sound. */
+  /** The limit of the command's temporary files, beside the sound. */
   scratchBytes: 1_024 * 1_024 * 1_024,
-  /** Of the subtitles. */
+  /** The limit of the subtitles. */
   maxOutputBytes: 2 * 1_024 * 1_024,
-  /** 16,000 samples of two bytes a second. */
+  /** 16,000 samples of two bytes per second. */
   soundBytesASecond: 32_000,
   soundMs: hour,
-  /** Of the trial of `doctor`, in which the program reads its model. */
+  /** The time limit of the trial by `doctor`, in which the program reads its model. */
   trialMs: 2 * minute,
   soundMemoryMb: 2_048,
-  /** Attempts of which none was given back: a worker that dies of a file each time ends it. */
+  /** The limit of attempts that were not released. A file that ends its worker each time fails after this number. */
   attempts: 3,
   leaseMs: 10_000,
   renewalMs: 2_500,
-  /** Without the program, or without ffmpeg, it looks again after this time; without room on the disk sooner. */
+  /** The wait without the program or ffmpeg. The wait without room on the disk is shorter. */
   programWaitMs: hour,
   diskWaitMs: 5 * minute,
   faultWaitMs: minute,
 } as const;
 
-/** @param durationMs of the file; null if nobody knows @returns milliseconds for the command */
+/** @param durationMs the duration of the file; null if it is unknown @returns the time limit of the command in milliseconds */
 export function commandTime(durationMs: number | null): number {
   const { timesItsLength, leastMs, mostMs } = transcriptionRules;
   return Math.min(mostMs, Math.max(leastMs, (durationMs ?? mostMs) * timesItsLength));

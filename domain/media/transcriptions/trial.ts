@@ -1,4 +1,4 @@
-/** Whether the program that makes subtitles of speech works: `doctor` lets it hear two seconds of silence (DEC-174). */
+/** The trial of the program that makes subtitles: `doctor` runs it with two seconds of silence (DEC-174). */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findProgram, runCommand } from '../../../platform/infra/programs/placeholder-command.ts';
@@ -8,16 +8,15 @@ import { transcriptionRules } from './transcription.policy.ts';
 
 const trialSeconds = 2;
 
-/** @returns a sentence for operators: the program of the command is not on this machine */
+/** @returns the message for operators if the program of the command does not exist */
 export const noProgram = ([executable = '']: readonly string[]): string =>
-  `There is no program ${executable}: install it, or name another in SUBTITLES_COMMAND.`;
+  `The program ${executable} does not exist. Install it, or name another program in SUBTITLES_COMMAND.`;
 
 /**
- * Runs the command as for a file, within {@link transcriptionRules}.
- * @param workDirectory exists
- * @returns a sentence that says what is wrong; undefined if it wrote subtitles that can be read, or an empty file of them
+ * Runs the command like for a file, within {@link transcriptionRules}. @param workDirectory an existing directory @returns a message
+ * about the problem; undefined if the command wrote readable subtitles, or a file without cues
  */
-export async function flawOfCommand(command: readonly string[], workDirectory: string): Promise<string | undefined> {
+export async function problemOfCommand(command: readonly string[], workDirectory: string): Promise<string | undefined> {
   const file = await findProgram(command);
   if (file === undefined) return noProgram(command);
   const { trialMs: timeMs, memoryMb, scratchBytes: fileBytes, cores } = transcriptionRules;
@@ -33,11 +32,11 @@ export async function flawOfCommand(command: readonly string[], workDirectory: s
   if (speech && ('vtt' in speech || ('error' in speech && speech.error === 'no_speech'))) return undefined;
   const bounds = `${memoryMb} MB of memory, ${timeMs / 1_000} s`;
   return speech && 'error' in speech && speech.error === 'subtitles_invalid'
-    ? `${file} writes no WebVTT or SRT to {output} for a trial sound: does its command name one of these formats?`
-    : `${file} makes no subtitles of a trial sound within its bounds (${bounds}): is it complete, with its model, and does it write to {output}?`;
+    ? `${file} wrote neither WebVTT nor SRT to {output} for a trial sound. Check that its command names one of these formats.`
+    : `${file} made no subtitles of a trial sound within its limits (${bounds}). Check that it is complete with its model, and writes to {output}.`;
 }
 
-/** A WAV of 16 kHz, one channel, two bytes a sample. */
+/** Returns a silent WAV with 16 kHz, one channel and two bytes per sample. */
 export function silentWav(seconds: number): Buffer {
   const { soundBytesASecond } = transcriptionRules;
   const samples = Buffer.alloc(seconds * soundBytesASecond);

@@ -1,4 +1,4 @@
-/** Where the bytes of an upload go, and what each of its requests says (MED-12). */
+/** The upload descriptor: the address for a file's bytes, and the headers of the requests (MED-12). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -7,13 +7,13 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { uploadWay } from '../media.policy.ts';
 import { uploadToken } from './tokens.ts';
 
-/** Where the listener of files takes uploads. */
+/** The path for uploads on the file listener. */
 export const uploadsPath = '/uploads';
 
 interface DescriptorDeps {
   storage: Pick<ObjectStore, 'signPut'>;
   vault: Vault;
-  /** Where callers reach the listener of files, without a slash at the end. */
+  /** The public address of the file listener, without a slash at the end. */
   filesUrl: string;
 }
 
@@ -22,18 +22,19 @@ interface UploadingFile {
   objectKey: string | null;
   purpose: MediaPurpose;
   mime: string | null;
-  /** In bytes: what the address takes, where it is one of the bucket. */
+  /** The size in bytes that a signed address of the bucket accepts. */
   heldBytes: number;
 }
 
-/** @param expiresAt until then the address or the token is good */
+/** @param expiresAt the end of the address or token */
 export async function descriptorOf(
   { storage, vault, filesUrl }: DescriptorDeps,
   { id, objectKey, purpose, mime, heldBytes }: UploadingFile,
   expiresAt: Date,
   now: Date,
 ): Promise<RecordOf<'UploadDescriptor'>> {
-  if (objectKey === null || mime === null) throw new Error(`File ${id} is uploaded and has no key or no type`);
+  if (objectKey === null || mime === null)
+    throw new Error(`File ${id} cannot be uploaded because it has no key or no type`);
   const expires_at = expiresAt.toISOString();
   const way = uploadWay(purpose, mime);
   if (way === 'bucket') {

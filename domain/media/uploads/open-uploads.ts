@@ -1,4 +1,4 @@
-/** Uploads through our listener as rows: who may write to one, how long it is to be, and what the store calls it (MED-26, MED-29). */
+/** The rows of uploads through our listener: the owner, the length and the store's id of each upload (MED-26, MED-29). */
 import type { MediaUpload } from '../../../entities/media/media-upload.ts';
 import type { MediaPurpose, MediaStatus } from '../../../entities/media/values.ts';
 import type { Database, Queries } from '../../../platform/infra/postgres/database.ts';
@@ -6,9 +6,9 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import { DomainError, notFound } from '../../../platform/core/errors.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { maxBytes } from '../media.policy.ts';
-import { holdStorage } from '../storage.ts';
+import { reserveStorage } from '../storage/storage.ts';
 
-/** A file that is, or was, uploaded through our listener. */
+/** A file that is or was uploaded through our listener. */
 export interface UploadedFile {
   id: Id;
   clubId: Id;
@@ -17,15 +17,15 @@ export interface UploadedFile {
   status: MediaStatus;
   mime: string | null;
   objectKey: string | null;
-  /** In bytes, as its request has said; 0 while none has. */
+  /** The length in bytes that a request announced; 0 before that. */
   length: number;
-  /** Undefined until a client has begun. */
+  /** The store's id of a multipart upload; undefined before the first bytes. */
   multipartId: string | undefined;
-  /** False once it has arrived, failed, or was removed. */
+  /** False after the file has arrived, failed or was removed. */
   isOpen: boolean;
 }
 
-/** @returns undefined for what there is not, what is removed, has failed, or was never to be uploaded through our listener */
+/** @returns undefined for a file that is unknown, removed or failed, or is not uploaded through our listener */
 export async function findUploadedFile(db: Queries, mediaId: Id): Promise<UploadedFile | undefined> {
   const row = await db.one<
     Omit<UploadedFile, 'length' | 'multipartId'> & { length: string; multipartId: string | null }
@@ -40,9 +40,8 @@ export async function findUploadedFile(db: Queries, mediaId: Id): Promise<Upload
 }
 
 /**
- * Says how long the file is to be. A reservation that named a size takes no other. One that named none, as students' do, holds the
- * storage from now on (MED-21).
- * @param header that has said it
+ * Sets the length of an upload. A reservation with a size accepts no other length. A reservation without a size, for example of a
+ * student, holds the storage from now on (MED-21). @param header the request's header with the length
  * @throws DomainError not_found, invalid_request, limit_reached
  */
 export async function declareLength(
@@ -64,15 +63,16 @@ export async function declareLength(
     if (!file) throw notFound('upload');
     const reserved = Number(file.held);
     if (reserved === length) return;
-    if (reserved > 0) throw new DomainError('invalid_request', `${header} must be ${reserved}, as it was said first.`);
+    if (reserved > 0)
+      throw new DomainError('invalid_request', `${header} must be ${reserved}, the length that was announced first.`);
     const most = maxBytes(file.purpose, file.mime);
     if (length > most) throw new DomainError('invalid_request', `${header} must be at most ${most}.`);
-    await holdStorage(tx, file.clubId, length, file.ownerId === null ? 'administrator' : 'person');
+    await reserveStorage(tx, file.clubId, length, file.ownerId === null ? 'administrator' : 'person');
     await tx.run(sql`UPDATE media SET held_bytes = ${length} WHERE id = ${mediaId}`);
   });
 }
 
-/** How many uploads of a library are open. The caller has locked the club's storage, so the number stands. */
+/** Counts the open uploads of a library. The caller holds the lock of the club's storage, so the number does not change. */
 export async function countOpenUploads(db: Queries, clubId: Id): Promise<number> {
   const row = await db.one<{ open: number }>(sql`
     SELECT count(*)::int AS open FROM media_uploads JOIN media ON media.id = media_uploads.id
@@ -80,8 +80,8 @@ export async function countOpenUploads(db: Queries, clubId: Id): Promise<number>
   return row?.open ?? 0;
 }
 
-/** Notes what the store calls the upload, for the holder of the lock. @returns false where the lock is lost, or somebody was first */
-export async function noteMultipart(
+/** Records the store's id of the upload, for the holder of the lock. @returns false if the lock is lost, or another request was first */
+export async function recordMultipart(
   db: Queries,
   { id, fence }: Pick<MediaUpload, 'id' | 'fence'>,
   multipartId: string | null,

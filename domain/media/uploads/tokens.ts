@@ -1,4 +1,7 @@
-/** Tokens of resumable uploads: each names one file and its own end, and proves that we wrote it. None is stored (MED-26). */
+/**
+ * Tokens of resumable uploads. A token names a file and the token's end, and proves that this service issued it. Tokens are not stored
+ * (MED-26).
+ */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 
@@ -24,7 +27,7 @@ export function uploadToken(vault: Vault, token: UploadToken): string {
   return Buffer.concat([id, time, vault.mac(labelOf(token), macBytes)]).toString('base64url');
 }
 
-/** @returns the file that the token is for; undefined for a token that is not ours, or has expired */
+/** @returns the id of the token's file; undefined for an invalid or expired token */
 export function readUploadToken(vault: Vault, text: string, now: Date): Id | undefined {
   const bytes = Buffer.from(text, 'base64url');
   if (bytes.length !== idBytes + timeBytes + macBytes || bytes.toString('base64url') !== text) return undefined;

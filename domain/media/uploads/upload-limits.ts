@@ -1,4 +1,4 @@
-/** How many uploads may be open: of a student, and of a library. Addresses of files that are gone count until they end (MED-29). */
+/** The limits of open uploads of a student and of a library. The address of a removed file counts until it expires (MED-29). */
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -8,12 +8,12 @@ import { countOpenUploads } from './open-uploads.ts';
 import { RefusalToPerson } from '../../language/refusal.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 
-/** Of a row of `media`: no file stands at its address, nor does one become ready. */
+/** A condition on `media`: the file has failed or was removed. */
 const isGone = sql`(status = 'failed' OR removed_at IS NOT NULL)`;
 
 /**
- * What no question shows, and what is in no attempt, has a time at which it goes, but while it is processed. A file that is gone keeps its
- * place until its address has ended. The student is held.
+ * Counts a student's unused files of a purpose. An unused file has an erasure time, except during its processing. A failed or removed
+ * file counts until its address expires. The caller holds the student's lock.
  */
 export async function countUnused(tx: Transaction, studentId: Id, purpose: MediaPurpose, now: Date): Promise<number> {
   const row = await tx.one<{ unused: number }>(sql`SELECT count(*)::int AS unused FROM media
@@ -23,7 +23,11 @@ export async function countUnused(tx: Transaction, studentId: Id, purpose: Media
   return row?.unused ?? 0;
 }
 
-/** An address takes its file also after the reservation has gone, so what counts is which addresses are good. @throws DomainError too_many_images */
+/**
+ * Limits the valid upload addresses for avatars. It counts addresses and not reservations, because an address accepts its file even
+ * after the reservation was removed.
+ * @throws DomainError too_many_images
+ */
 export async function requireFewAvatarUploads(tx: Transaction, studentId: Id, now: Date): Promise<void> {
   const row = await tx.one<{ uploads: number }>(sql`
     SELECT count(*)::int AS uploads FROM media WHERE owner_id = ${studentId} AND purpose = 'avatar' AND upload_expires_at > ${now}`);
@@ -35,7 +39,8 @@ export async function requireFewAvatarUploads(tx: Transaction, studentId: Id, no
 }
 
 /**
- * Of a library. The club's storage is locked: of two reservations at the same time one counts the other.
+ * Limits the open uploads of a library. The caller holds the lock of the club's storage, so of two reservations at the same time the
+ * second counts the first.
  * @throws DomainError too_many_uploads
  */
 export async function requireFewUploads(tx: Transaction, clubId: Id, way: UploadWay, now: Date): Promise<void> {
@@ -49,11 +54,11 @@ export async function requireFewUploads(tx: Transaction, clubId: Id, way: Upload
   if (way === 'bucket' && (await countAddresses(tx, clubId, now)) >= maxLibraryAddresses)
     throw new DomainError(
       'too_many_uploads',
-      `${maxLibraryAddresses} uploads have been begun. Complete some of them first. One that is deleted counts until its address has ended, 15 minutes after its reservation.`,
+      `${maxLibraryAddresses} uploads are open. Complete some of them first. A deleted file counts until its address expires, 15 minutes after its reservation.`,
     );
 }
 
-/** @returns how many addresses of a library are good, and no file stands there */
+/** @returns the number of a library's valid upload addresses without a file */
 async function countAddresses(tx: Transaction, clubId: Id, now: Date): Promise<number> {
   const row = await tx.one<{ open: number }>(sql`SELECT count(*)::int AS open FROM media
       WHERE club_id = ${clubId} AND owner_id IS NULL AND address_bytes IS NOT NULL AND upload_expires_at > ${now}

@@ -3,7 +3,7 @@ import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
-import { requestMail } from '../../mail/requests.ts';
+import { requestMail } from '../../mail/transactional/requests.ts';
 
 /** Members who may administer webhook endpoints get an e-mail about one. */
 export async function mailAdministrators(

@@ -8,7 +8,7 @@ import { dryRun } from '../../../domain/automations/dry-runs/dry-run.ts';
 import { listRuns } from '../../../domain/automations/runs.ts';
 import { tagStudent, untagStudent } from '../../../domain/learning/engagement/tagging.ts';
 import { openingToken } from '../../../domain/mail/tracking/tokens.ts';
-import { noteOpening } from '../../../domain/mail/tracking/visits.ts';
+import { recordOpening } from '../../../domain/mail/tracking/visits.ts';
 import { grantAccess } from '../../../domain/access/enrollments/enrollments.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { buildAccessDelivery } from '../../toolkit/builders/access.ts';
@@ -94,7 +94,7 @@ describe('docs/how-to/build-automations.md', () => {
       method: 'GET',
       header: (name: string) => (name === 'user-agent' ? 'Mozilla/5.0 (X11) Firefox' : ''),
     };
-    await noteOpening(deps, openingToken(deps.vault, mail?.id ?? ''), visit, play.now());
+    await recordOpening(deps, openingToken(deps.vault, mail?.id ?? ''), visit, play.now());
     await play.settle();
     expect(await play.story(automationId, second)).to.equal(
       'completed: invitation sent, three days to read then, keen tagged',

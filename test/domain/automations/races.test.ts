@@ -12,7 +12,7 @@ import { removeLesson } from '../../../domain/learning/courses/lessons.ts';
 import { deleteLevel } from '../../../domain/learning/engagement/levels.ts';
 import { deleteTag } from '../../../domain/learning/engagement/tags.ts';
 import { openingToken } from '../../../domain/mail/tracking/tokens.ts';
-import { noteOpening } from '../../../domain/mail/tracking/visits.ts';
+import { recordOpening } from '../../../domain/mail/tracking/visits.ts';
 import { deleteProduct } from '../../../domain/sales/purchases/products.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
@@ -272,7 +272,7 @@ describe('races over automations', () => {
       await inThisOrder(
         sql`SELECT FROM automation_runs WHERE id = ${runId} FOR UPDATE`,
         () => takeStep(play.deps, runId, start.getTime() + 30 * minute),
-        () => noteOpening(deps, openingToken(deps.vault, mail?.id ?? ''), visit, start),
+        () => recordOpening(deps, openingToken(deps.vault, mail?.id ?? ''), visit, start),
       );
     } finally {
       source.transaction = transaction;

@@ -16,14 +16,14 @@ import { problemsOf } from '../../../domain/automations/problems.ts';
 import { publishAutomation } from '../../../domain/automations/publishing.ts';
 import { completeLesson, undoCompletion } from '../../../domain/learning/courses/completion.ts';
 import { updateLesson } from '../../../domain/learning/courses/lessons.ts';
-import { setSender } from '../../../domain/mail/sender.ts';
+import { setSender } from '../../../domain/mail/sending/sender.ts';
 import { wakeWatchersOfCourses } from '../../../domain/watches/watches.ts';
 import { Media } from '../../../entities/media/media.ts';
 import { removeStudent } from '../../../domain/students/students.ts';
-import { noteOpening } from '../../../domain/mail/tracking/visits.ts';
+import { recordOpening } from '../../../domain/mail/tracking/visits.ts';
 import { openingToken } from '../../../domain/mail/tracking/tokens.ts';
-import { noteEvents } from '../../../domain/mail/notices/noting.ts';
-import { addSuppression } from '../../../domain/mail/suppressions.ts';
+import { recordEvents } from '../../../domain/mail/notices/record-events.ts';
+import { addSuppression } from '../../../domain/mail/suppressions/suppressions.ts';
 import { forgetOldPaths } from '../../../domain/automations/student-removal.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
@@ -352,7 +352,7 @@ describe('a run', () => {
     const [given] = play.given;
     expect(given?.messageId).to.equal(`<${given?.headers['X-Club-Mail-Id']}@platform.example>`);
     const bounced = { kind: 'bounced', at: play.now(), mailId: undefined, providerId: 'AUTO4F5C11' } as const;
-    expect(await noteEvents(deps.db, [bounced], play.now())).to.deep.equal({ matched: 1, passedOver: 0 });
+    expect(await recordEvents(deps.db, [bounced], play.now())).to.deep.equal({ matched: 1, passedOver: 0 });
     const next = { ...run, runId: await play.enroll(run.automationId, ada.id) };
     await play.settle();
     expect(await storyOf(next)).to.equal('completed: mail bounced');
@@ -373,7 +373,7 @@ describe('a run', () => {
     const [mail] = await deps.db.source.query<{ id: Id }[]>(`SELECT id FROM mails WHERE run_id = $1`, [run.runId]);
     const open = async (agent: string) => {
       const visit = { method: 'GET', header: (name: string) => (name === 'user-agent' ? agent : '') };
-      await noteOpening(deps, openingToken(deps.vault, mail?.id ?? ''), visit, play.now());
+      await recordOpening(deps, openingToken(deps.vault, mail?.id ?? ''), visit, play.now());
       await play.settle();
     };
     await open('curl/8');

@@ -11,7 +11,7 @@ import { DomainError } from '../../../platform/core/errors.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { findOrOpenAccount, lockForClub } from '../../../domain/identity/accounts.ts';
 import { verifyStudentEmail } from '../../../domain/identity/student-accounts.ts';
-import { issueToken, tokenText } from '../../../domain/mail/one-time-tokens.ts';
+import { issueToken, tokenText } from '../../../domain/mail/codes/one-time-tokens.ts';
 import { createStudent, removeStudent } from '../../../domain/students/students.ts';
 import { signUpStudent } from '../../../domain/students/sign-up.ts';
 import { overagesOf, studentCounts } from '../../toolkit/assert/billing.ts';

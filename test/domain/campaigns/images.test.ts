@@ -15,8 +15,8 @@ import {
 } from '../../../domain/campaigns/states.ts';
 import { stepCampaign, type CampaignStep } from '../../../domain/campaigns/step.ts';
 import { requestTestMail, sendTestMail, type TestMailDeps } from '../../../domain/campaigns/test-mails.ts';
-import { removeMedia } from '../../../domain/media/erasure.ts';
-import { replaceMedia } from '../../../domain/media/replacing.ts';
+import { removeMedia } from '../../../domain/media/erasure/erasure.ts';
+import { replaceMedia } from '../../../domain/media/library/replacing.ts';
 import { MediaRendition } from '../../../entities/media/media-rendition.ts';
 import { Media } from '../../../entities/media/media.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';

@@ -4,9 +4,9 @@ import { readCampaign } from '../../../domain/campaigns/records.ts';
 import { retainRecipients } from '../../../domain/campaigns/retention.ts';
 import { resumeCampaign, retryCampaign } from '../../../domain/campaigns/states.ts';
 import { stepCampaign } from '../../../domain/campaigns/step.ts';
-import { noteEvents } from '../../../domain/mail/notices/noting.ts';
+import { recordEvents } from '../../../domain/mail/notices/record-events.ts';
 import { retainMailEvents } from '../../../domain/mail/retention.ts';
-import { followLink, noteOpening } from '../../../domain/mail/tracking/visits.ts';
+import { followLink, recordOpening } from '../../../domain/mail/tracking/visits.ts';
 import { linkToken, openingToken } from '../../../domain/mail/tracking/tokens.ts';
 import { Campaign } from '../../../entities/campaigns/campaign.ts';
 import { Mail } from '../../../entities/mail/mail.ts';
@@ -42,14 +42,14 @@ describe('the retention of a campaign (CAMP-17)', () => {
     mail = first;
     const [link] = await deps.db.manager.findBy(MailLink, { causeId: campaignId, position: 0 });
     await followLink(deps, linkToken(deps.vault, { linkId: link?.id ?? '', mailId: first.mailId }), person, after(1));
-    await noteOpening(deps, openingToken(deps.vault, first.mailId), person, after(1));
+    await recordOpening(deps, openingToken(deps.vault, first.mailId), person, after(1));
     const of = (kind: 'delivered' | 'soft_bounced', { mailId }: SentMail) => ({
       kind,
       at: after(1),
       mailId,
       providerId: undefined,
     });
-    await noteEvents(deps.db, [of('delivered', first), of('soft_bounced', second)], after(1));
+    await recordEvents(deps.db, [of('delivered', first), of('soft_bounced', second)], after(1));
   });
   const statistics = () => readStatistics(deps.db, club.id, campaignId);
   const deliveries = async (status?: 'sent') => {
@@ -128,7 +128,7 @@ describe('a campaign with too many bounces or complaints (CAMP-16)', () => {
     return ids;
   };
   const tell = (kind: 'bounced' | 'complained', ids: readonly Id[]) =>
-    noteEvents(
+    recordEvents(
       deps.db,
       ids.map((mailId) => ({ kind, at: start, mailId, providerId: undefined })),
       start,

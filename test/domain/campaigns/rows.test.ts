@@ -14,10 +14,10 @@ import {
   scheduleCampaign,
 } from '../../../domain/campaigns/states.ts';
 import { stepCampaign, type CampaignStep } from '../../../domain/campaigns/step.ts';
-import { leave } from '../../../domain/mail/leaving.ts';
-import { setSender } from '../../../domain/mail/sender.ts';
-import { addSuppression } from '../../../domain/mail/suppressions.ts';
-import { wayOutToken } from '../../../domain/mail/way-out.ts';
+import { unsubscribe } from '../../../domain/mail/suppressions/preferences.ts';
+import { setSender } from '../../../domain/mail/sending/sender.ts';
+import { addSuppression } from '../../../domain/mail/suppressions/suppressions.ts';
+import { unsubscribeToken } from '../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { removeStudent, updateStudent } from '../../../domain/students/students.ts';
 import { Mail } from '../../../entities/mail/mail.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -213,7 +213,8 @@ describe('the row of a recipient', () => {
         refused: 'skipped student_removed',
       },
       'an unsubscription': {
-        act: () => leave(deps, club.id, wayOutToken(deps.vault, { kind: 'campaigns', studentId: ada.id }), start),
+        act: () =>
+          unsubscribe(deps, club.id, unsubscribeToken(deps.vault, { kind: 'campaigns', studentId: ada.id }), start),
         before: 'skipped unsubscribed',
         taken: 'sent',
         refused: 'skipped unsubscribed 451',

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { addSuppression } from '../../../domain/mail/suppressions.ts';
-import { setSender } from '../../../domain/mail/sender.ts';
+import { addSuppression } from '../../../domain/mail/suppressions/suppressions.ts';
+import { setSender } from '../../../domain/mail/sending/sender.ts';
 import { listDeliveries, readStatistics } from '../../../domain/campaigns/recipients.ts';
 import { readCampaign } from '../../../domain/campaigns/records.ts';
 import {

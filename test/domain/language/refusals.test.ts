@@ -25,14 +25,14 @@ const byCode: ReadonlySet<string> = new Set<ErrorCode>(['unauthenticated', 'not_
 /** Codes that operations of students and administrators share: files whose refusals no student gets. */
 const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
   feature_not_in_plan: ['domain/billing/allowances.ts'], // for the addressee `administrator`
-  limit_reached: ['domain/billing/allowances.ts', 'domain/media/storage.ts'],
+  limit_reached: ['domain/billing/allowances.ts', 'domain/media/storage/storage.ts'],
   in_use: [
     'domain/access/deliveries/deliveries.ts',
     'domain/access/enrollments/cohorts.ts',
     'domain/learning/courses/modules.ts',
     'domain/learning/engagement/levels.ts',
     'domain/learning/engagement/tags.ts',
-    'domain/media/uses.ts',
+    'domain/media/uses/uses.ts',
     'domain/sales/purchases/products.ts',
     'domain/watches/watches.ts',
   ],
@@ -40,17 +40,17 @@ const ofAdministrators: Readonly<Partial<Record<ErrorCode, readonly string[]>>> 
   invalid_file: [
     'domain/clubs/branding.ts',
     'domain/community/post-files.ts',
-    'domain/media/tracks.ts',
-    'domain/media/unsent-files.ts',
+    'domain/media/library/tracks.ts',
+    'domain/media/purposes/unsent-files.ts',
   ],
-  invalid_image: ['domain/media/agent-images.ts'],
-  media_archived: ['domain/media/publishing.ts', 'domain/media/uses.ts'],
-  media_not_ready: ['domain/media/publishing.ts'],
+  invalid_image: ['domain/media/purposes/agent-images.ts'],
+  media_archived: ['domain/media/library/publishing.ts', 'domain/media/uses/uses.ts'],
+  media_not_ready: ['domain/media/library/publishing.ts'],
   not_configured: [
     'domain/billing/add-ons.ts',
     'domain/billing/notices.ts',
     'domain/mail/notices/receive.ts',
-    'domain/media/transcriptions/asking.ts',
+    'domain/media/transcriptions/requests.ts',
   ],
   internal_error: ['api/files/upload-server.ts', 'domain/clubs/organizations.ts'], // for programs of uploads
   session_state: ['domain/mentorships/booking.ts'], // cancels and no-shows

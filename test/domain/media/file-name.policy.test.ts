@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { dispositionOf, nameAs, tidyFileName } from '../../../domain/media/file-name.policy.ts';
-import { mediaIdsIn, mostMentions } from '../../../domain/media/mentions.policy.ts';
+import { mediaIdsIn, mostMentions } from '../../../domain/media/uses/mentions.policy.ts';
 
 describe('a name of a file', () => {
   for (const [given, name] of [

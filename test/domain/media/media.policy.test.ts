@@ -2,32 +2,34 @@ import { expect } from 'chai';
 import {
   contentTypes,
   expiryRules,
-  identificationRules,
   isAllowedType,
   isImageType,
-  isKeptAsPicture,
-  isReadAtOnce,
+  isReadWhole,
   isResumable,
   isTextType,
-  keptPictureBox,
   kindOf,
   maxBytes,
   mayRun,
-  mediaPlaces,
   mediaRules,
+  resumableRules,
+} from '../../../domain/media/media.policy.ts';
+import {
+  identificationRules,
+  isKeptAsPicture,
+  keptPictureBox,
+  mediaPermits,
   movingRules,
   pageRules,
   pictureBox,
   processingRules,
   renditionBoxes,
   renditionVersion,
-  resumableRules,
   videoBounds,
-  videoPlaces,
+  videoPermits,
   videoRules,
   videoSize,
   waitAfterFault,
-} from '../../../domain/media/media.policy.ts';
+} from '../../../domain/media/processing.policy.ts';
 import type { MediaPurpose } from '../../../entities/media/values.ts';
 
 const mediaPurposes = ['library', 'assignment', 'agent_image', 'post', 'avatar'] as const satisfies MediaPurpose[];
@@ -116,7 +118,7 @@ describe('which files are accepted (MED-2 to MED-4)', () => {
     [null, 1, false],
   ] as const)
     it(`${expected ? 'reads' : 'does not read'} ${sizeBytes} bytes of ${mime ?? 'nothing known'} in one piece`, () => {
-      expect(isReadAtOnce({ mime, sizeBytes })).to.equal(expected);
+      expect(isReadWhole({ mime, sizeBytes })).to.equal(expected);
     });
 });
 
@@ -194,8 +196,8 @@ describe('bounds of files', () => {
   });
 
   it('work on two to four files at a time, on one video less, and leave a core to others', () => {
-    expect([1, 2, 3, 4, 5, 6, 64].map(mediaPlaces)).to.deep.equal([2, 2, 2, 3, 4, 4, 4]);
-    expect([1, 4, 64].map(videoPlaces)).to.deep.equal([1, 2, 3]);
+    expect([1, 2, 3, 4, 5, 6, 64].map(mediaPermits)).to.deep.equal([2, 2, 2, 3, 4, 4, 4]);
+    expect([1, 4, 64].map(videoPermits)).to.deep.equal([1, 2, 3]);
   });
 });
 

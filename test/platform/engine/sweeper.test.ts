@@ -8,7 +8,7 @@ import { newId, type Id } from '../../../platform/core/ids.ts';
 import { forgetFaults, noteFault } from '../../../platform/engine/faults.ts';
 import { lastCompleteRound, overdueQueries, removeExpired, rescueOverdue } from '../../../platform/engine/sweeper.ts';
 import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
-import { requestMail } from '../../../domain/mail/requests.ts';
+import { requestMail } from '../../../domain/mail/transactional/requests.ts';
 import { migrate } from '../../../commands/migrate.ts';
 import { wakesOfAddOn } from '../../toolkit/assert/wakes.ts';
 import { buildAddOn } from '../../toolkit/builders/billing.ts';

@@ -64,11 +64,11 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'wake-with-row': {
     rule: 'ENG-3: who makes a row due writes a wake',
-    file: 'domain/mail/requests.ts',
+    file: 'domain/mail/transactional/requests.ts',
     changes: [
       [
-        "if (inserted.length > 0) await wake(tx, 'transactionalMail'",
-        "if (inserted.length < 0) await wake(tx, 'transactionalMail'",
+        "if (insertedRows.length > 0) await wake(tx, 'transactionalMail'",
+        "if (insertedRows.length < 0) await wake(tx, 'transactionalMail'",
       ],
     ],
     engine: 'mails',
@@ -224,13 +224,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'copies-left-behind': {
     rule: 'MED-27: a copy that an earlier claim may still be writing has a row that erases it',
-    file: 'domain/media/moving.ts',
+    file: 'domain/media/library/moving.ts',
     changes: [['if (earlier !== null) {', 'if (earlier !== null && earlier === undefined) {']],
     engine: 'media-moves',
   },
   'addresses-kept': {
     rule: 'MED-6: an address of a file that has moved leads to it until it ends',
-    file: 'domain/media/moving.ts',
+    file: 'domain/media/library/moving.ts',
     changes: [['now.getTime() + movingRules.readableMs[file.visibility]', 'now.getTime()']],
     engine: 'media-moves',
   },
@@ -274,13 +274,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'plan-changed-meanwhile': {
     rule: 'MED-10: a plan that changes while a video is being removed keeps it',
-    file: 'domain/media/expiry.ts',
+    file: 'domain/media/erasure/expiry.ts',
     changes: [["if (await hasFeature(tx, clubId, 'video_hosting')) throw new PlanChanged();", '']],
     engine: 'media-expiry',
   },
   'files-before-plan-change': {
     rule: 'ENG-6: upkeep locks files before the row that tells of a plan’s change',
-    file: 'domain/media/expiry.ts',
+    file: 'domain/media/erasure/expiry.ts',
     changes: [
       [
         "  const stays = await hasFeature(tx, clubId, 'video_hosting');\n  const otherwise",
@@ -291,7 +291,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'one-warning-a-day': {
     rule: 'MED-10: one mail tells of all videos of a day, whose warnings come one after another',
-    file: 'domain/media/expiry.ts',
+    file: 'domain/media/erasure/expiry.ts',
     changes: [
       ['await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);\n  const since', 'const since'],
     ],
@@ -299,7 +299,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'expiry-woken': {
     rule: 'ENG-3: who gives videos a date wakes their runs',
-    file: 'domain/media/expiry.ts',
+    file: 'domain/media/erasure/expiry.ts',
     changes: [["if (files.length > 0) await wake(tx, 'mediaExpiry', files, now);", '']],
     engine: 'media-expiry',
   },
@@ -393,7 +393,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'arrival-in-one-statement': {
     rule: 'ENG-6: a row that names a student is changed once in a transaction that does not hold the student',
-    file: 'domain/media/arrival.ts',
+    file: 'domain/media/storage/arrival.ts',
     changes: [
       [
         'await tx.run(sql`\n      UPDATE media SET ${becomes}',
@@ -415,13 +415,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
   },
   'late-arrivals-erased': {
     rule: 'MED-20: what may still arrive at the address of a file that went is erased again',
-    file: 'domain/media/erasure.ts',
+    file: 'domain/media/erasure/erasure.ts',
     changes: [['const lastArrival = sql`upload_expires_at +', 'const lastArrival = sql`upload_expires_at - 100 *']],
     engine: 'media-processing',
   },
   'arrival-woken': {
     rule: 'ENG-3: who settles the arrival of a file wakes its processing',
-    file: 'domain/media/arrival.ts',
+    file: 'domain/media/storage/arrival.ts',
     changes: [["await wake(tx, 'mediaProcessing', [{ id, clubId }], now);", '']],
     engine: 'media-processing',
   },

@@ -2,9 +2,9 @@
 import { deleteEndedAnswerLogs } from '../../../domain/agents/answers/answer-logs.ts';
 import { answerRules } from '../../../domain/agents/answers/answers.policy.ts';
 import { contexts, type RetentionJob } from '../../../domain/contexts.ts';
-import { removeExpiredTokens, tokenLifetimeMs } from '../../../domain/mail/one-time-tokens.ts';
+import { removeExpiredTokens, tokenLifetimeMs } from '../../../domain/mail/codes/one-time-tokens.ts';
 import { retainMailEvents } from '../../../domain/mail/retention.ts';
-import { noticedMs } from '../../../domain/mail/retention.policy.ts';
+import { eventRetentionMs } from '../../../domain/mail/retention.policy.ts';
 import { mediaRules } from '../../../domain/media/media.policy.ts';
 import { retentionRules } from '../../../domain/webhooks/deliveries/retention.policy.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -30,7 +30,7 @@ const kept: readonly Kept[] = [
   ...jobsOf('sales', 90 * dayMs),
   // Not the day that a late part of an upload has: an upload that is under way would be over at once.
   ...jobsOf('media', mediaRules.completionMs),
-  { ms: noticedMs, run: ({ db }, now) => retainMailEvents(db, now) },
+  { ms: eventRetentionMs, run: ({ db }, now) => retainMailEvents(db, now) },
   // People here confirm an address, or are invited as buyers: tokens with a shorter life are not issued. An expired one stays for a day.
   { ms: tokenLifetimeMs.student_verify_email + dayMs, run: removeTokens },
   {

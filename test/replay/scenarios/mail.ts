@@ -1,7 +1,7 @@
 /** Mails that are sent immediately, refused for a while, or never accepted. */
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Id } from '../../../platform/core/ids.ts';
-import { requestMail } from '../../../domain/mail/requests.ts';
+import { requestMail } from '../../../domain/mail/transactional/requests.ts';
 import { removeMailDomain, setMailDomain } from '../../../domain/mail/domains/domains.ts';
 import { MailDomain } from '../../../entities/mail/mail-domain.ts';
 import { TransactionalMail } from '../../../entities/mail/transactional-mail.ts';

@@ -2,7 +2,7 @@
 import { createAutomation, updateAutomation } from '../../../domain/automations/drafts.ts';
 import type { Definition } from '../../../domain/automations/definition.policy.ts';
 import { publishAutomation } from '../../../domain/automations/publishing.ts';
-import { setSender } from '../../../domain/mail/sender.ts';
+import { setSender } from '../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 

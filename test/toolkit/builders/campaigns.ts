@@ -1,6 +1,6 @@
 /** Campaigns, in clubs with a sender. */
 import { createCampaign } from '../../../domain/campaigns/drafts.ts';
-import { setSender } from '../../../domain/mail/sender.ts';
+import { setSender } from '../../../domain/mail/sending/sender.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDeps } from '../stack/database.ts';
 import { buildClub, type TestClub } from './clubs.ts';

@@ -1,5 +1,5 @@
 /** Spaces of the community and students' memberships, as rows only: no mails and no wakes. */
-import { setSender } from '../../../domain/mail/sender.ts';
+import { setSender } from '../../../domain/mail/sending/sender.ts';
 import type { SpacePosting } from '../../../entities/community/values.ts';
 import { newId, type Id } from '../../../platform/core/ids.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';

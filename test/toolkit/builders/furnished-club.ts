@@ -1,7 +1,7 @@
 /** A club with one record of every kind that a request can name, as rows only: no facts, wakes or mails. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newId, type Id } from '../../../platform/core/ids.ts';
-import { wayOutToken } from '../../../domain/mail/way-out.ts';
+import { unsubscribeToken } from '../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { testDatabase, testDeps } from '../stack/database.ts';
 import { buildAccessDelivery, buildEnrollment } from './access.ts';
 import { buildAgent } from './agents.ts';
@@ -300,7 +300,7 @@ async function furnishMail({ clubId, studentId, now }: Scene) {
       updated_at: now,
     }),
     suppression: suppressed.toString('hex'),
-    wayOut: wayOutToken(vault, { kind: 'campaigns', studentId }),
+    wayOut: unsubscribeToken(vault, { kind: 'campaigns', studentId }),
   };
 }
 

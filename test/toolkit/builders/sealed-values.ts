@@ -1,7 +1,7 @@
 /** A value of each sealed kind, written by the domain's own functions under the test's keys. */
 import { receivedBody } from './received-bodies.ts';
 import { setMailDomain, type MailDomainSettings } from '../../../domain/mail/domains/domains.ts';
-import { requestMail } from '../../../domain/mail/requests.ts';
+import { requestMail } from '../../../domain/mail/transactional/requests.ts';
 import { createNoticeReceiver } from '../../../domain/sales/notices/notices.ts';
 import { createConnection } from '../../../domain/sales/platforms/connections.ts';
 import { rotateSecret } from '../../../domain/webhooks/endpoints/rotation.ts';

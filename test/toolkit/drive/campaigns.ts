@@ -4,7 +4,7 @@ import { updateCampaign } from '../../../domain/campaigns/drafts.ts';
 import type { SendingDeps } from '../../../domain/campaigns/sending.ts';
 import { scheduleCampaign } from '../../../domain/campaigns/states.ts';
 import { stepCampaign } from '../../../domain/campaigns/step.ts';
-import { setSender } from '../../../domain/mail/sender.ts';
+import { setSender } from '../../../domain/mail/sending/sender.ts';
 import type { Tracking } from '../../../entities/mail/values.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { TestMailDeps } from '../../../domain/campaigns/test-mails.ts';

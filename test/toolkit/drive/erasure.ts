@@ -1,8 +1,8 @@
 /** The erasure of files: its rounds, stores that fail or are slow, and the rest of a file. */
 import type { Id } from '../../../platform/core/ids.ts';
-import { requireOwnImages } from '../../../domain/media/agent-images.ts';
-import { completeMedia } from '../../../domain/media/completion.ts';
-import { eraseDue } from '../../../domain/media/erasure.ts';
+import { requireOwnImages } from '../../../domain/media/purposes/agent-images.ts';
+import { completeMedia } from '../../../domain/media/uploads/completion.ts';
+import { eraseDue } from '../../../domain/media/erasure/erasure.ts';
 import type { LibraryDeps, MediaDeps } from '../../../domain/media/media.ts';
 import type { TestStudent } from '../builders/clubs.ts';
 import { testDatabase } from '../stack/database.ts';

@@ -4,7 +4,7 @@ import type { ObjectStore } from '../../../platform/infra/store/object-store.ts'
 import type { Id } from '../../../platform/core/ids.ts';
 import { mediaUses } from '../../../domain/contexts.ts';
 import type { LibraryDeps } from '../../../domain/media/media.ts';
-import type { ReservationDeps } from '../../../domain/media/reservation.ts';
+import type { ReservationDeps } from '../../../domain/media/uploads/reservation.ts';
 import type { TestClub, TestStudent } from '../builders/clubs.ts';
 import { call, type Answer } from './api.ts';
 import { testDeps } from '../stack/database.ts';

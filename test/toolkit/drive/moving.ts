@@ -1,7 +1,7 @@
 /** Files that change their bucket: the steps of their runs, and the content of both buckets for a club. */
 import { readConfig } from '../../../config.ts';
 import type { LibraryDeps } from '../../../domain/media/media.ts';
-import { moveFile, type MovingDeps, type MoveStep } from '../../../domain/media/moving.ts';
+import { moveFile, type MovingDeps, type MoveStep } from '../../../domain/media/library/moving.ts';
 import { keyPrefix } from '../../../platform/infra/store/object-store.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { testDatabase } from '../stack/database.ts';

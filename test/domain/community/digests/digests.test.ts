@@ -5,10 +5,10 @@ import { beginDigests } from '../../../../domain/community/digests/beginning.ts'
 import { retainDigests } from '../../../../domain/community/digests/retention.ts';
 import type { DigestDeps } from '../../../../domain/community/digests/sending.ts';
 import { stepDigest } from '../../../../domain/community/digests/step.ts';
-import { leave } from '../../../../domain/mail/leaving.ts';
-import { noteEvents } from '../../../../domain/mail/notices/noting.ts';
-import { addSuppression } from '../../../../domain/mail/suppressions.ts';
-import { wayOutToken } from '../../../../domain/mail/way-out.ts';
+import { unsubscribe } from '../../../../domain/mail/suppressions/preferences.ts';
+import { recordEvents } from '../../../../domain/mail/notices/record-events.ts';
+import { addSuppression } from '../../../../domain/mail/suppressions/suppressions.ts';
+import { unsubscribeToken } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { removeStudent, updateStudent } from '../../../../domain/students/students.ts';
 import { SpaceDigest } from '../../../../entities/community/space-digest.ts';
 import { Mail } from '../../../../entities/mail/mail.ts';
@@ -345,7 +345,7 @@ describe('the recipients of a digest (COMM-18)', () => {
       [
         'the student unsubscribed',
         'unsubscribed',
-        () => leave(deps, club.id, wayOutToken(deps.vault, { kind: 'digests', studentId: ada.id }), morning),
+        () => unsubscribe(deps, club.id, unsubscribeToken(deps.vault, { kind: 'digests', studentId: ada.id }), morning),
       ],
       ['the student was removed', 'student_removed', () => removeStudent(deps, club.id, ada.id, morning)],
     ] as const)
@@ -386,7 +386,7 @@ describe('the recipients of a digest (COMM-18)', () => {
       await paged();
       await run();
       const [mail] = await deps.db.manager.findBy(Mail, { clubId: club.id });
-      await noteEvents(
+      await recordEvents(
         deps.db,
         [{ kind: 'complained', at: after(hour), mailId: mail?.id, providerId: undefined }],
         after(hour),

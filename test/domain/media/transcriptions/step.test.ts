@@ -3,9 +3,9 @@ import { expect } from 'chai';
 import { MediaTrack } from '../../../../entities/media/media-track.ts';
 import { MediaTranscription } from '../../../../entities/media/media-transcription.ts';
 import { mediaUses } from '../../../../domain/contexts.ts';
-import { removeMedia } from '../../../../domain/media/erasure.ts';
-import { putTrack } from '../../../../domain/media/tracks.ts';
-import { askForTrack } from '../../../../domain/media/transcriptions/asking.ts';
+import { removeMedia } from '../../../../domain/media/erasure/erasure.ts';
+import { putTrack } from '../../../../domain/media/library/tracks.ts';
+import { requestTranscription } from '../../../../domain/media/transcriptions/requests.ts';
 import type { TranscriptionDeps } from '../../../../domain/media/transcriptions/step.ts';
 import { transcriptionRules } from '../../../../domain/media/transcriptions/transcription.policy.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
@@ -26,7 +26,7 @@ describe('subtitles that are made of speech', function () {
     return { clubId, mediaId: (await buildMedia(clubId, { video: true, bytes: 'a film' })).id };
   }
   const ask = async (of: Film, language = 'pt') =>
-    askForTrack({ ...(await testDeps()), makesSubtitles: true }, of, { language }, new Date());
+    requestTranscription({ ...(await testDeps()), makesSubtitles: true }, of, { language }, new Date());
   const upload = async (of: Film, language = 'pt') =>
     putTrack(
       { ...(await testDeps()), storage: await testObjectStore() },

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { previewToken, readPreviewToken } from '../../../../domain/campaigns/preview-tokens.ts';
-import { readWayOut, wayOutToken } from '../../../../domain/mail/way-out.ts';
+import { readUnsubscribeToken, unsubscribeToken } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { linkToken, openingToken, readLinkToken, readOpeningToken } from '../../../../domain/mail/tracking/tokens.ts';
 import { readUploadToken, uploadToken } from '../../../../domain/media/uploads/tokens.ts';
 import { downloadToken, readDownloadToken } from '../../../../domain/repositories/tokens.ts';
@@ -19,7 +19,7 @@ const preview = { campaignId: id, studentId: other, expiresAt };
 
 /** Each kind of token that proves itself: how it is made, how it is read, and what it says. */
 const kinds: Record<string, [(vault: Vault) => string, (vault: Vault, token: string) => unknown, unknown]> = {
-  'way out of a mail': [(vault) => wayOutToken(vault, way), readWayOut, way],
+  'way out of a mail': [(vault) => unsubscribeToken(vault, way), readUnsubscribeToken, way],
   'link of a mail': [(vault) => linkToken(vault, link), readLinkToken, link],
   'opening of a mail': [(vault) => openingToken(vault, id), readOpeningToken, id],
   download: [

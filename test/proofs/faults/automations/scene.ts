@@ -2,7 +2,7 @@
 import { createAutomation } from '../../../../domain/automations/drafts.ts';
 import type { Definition, Step } from '../../../../domain/automations/definition.policy.ts';
 import { publishAutomation } from '../../../../domain/automations/publishing.ts';
-import { setSender } from '../../../../domain/mail/sender.ts';
+import { setSender } from '../../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import type { Vault } from '../../../../platform/infra/keys/vault.ts';

@@ -1,6 +1,6 @@
 /** Clubs whose members want the daily mail, with something new for all of them, on a date that is far from its end. */
 import type { DataSource } from 'typeorm';
-import { setSender } from '../../../../domain/mail/sender.ts';
+import { setSender } from '../../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { buildRecipients, type Recipients } from '../mail/recipients.ts';

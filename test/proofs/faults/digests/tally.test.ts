@@ -1,6 +1,6 @@
 /** What `faults -- digests` says of planted faults. */
 import { expect } from 'chai';
-import { outcomeUnknown } from '../../../../domain/mail/recipients.policy.ts';
+import { outcomeUnknown } from '../../../../domain/mail/sending/recipients.policy.ts';
 import { tallyDigests, type DigestMailRow } from './tally.ts';
 
 const row = (studentId: string, more: Partial<DigestMailRow> = {}): DigestMailRow => ({

@@ -1,5 +1,5 @@
 /** The way out that a mail carries, followed in one click. */
-import { wayOutToken } from '../../../../domain/mail/way-out.ts';
+import { unsubscribeToken } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { Vault } from '../../../../platform/infra/keys/vault.ts';
 import type { Ground } from '../victims.ts';
@@ -9,10 +9,10 @@ export function leaveByLink(
   { urls }: Ground,
   vault: Vault,
   clubId: Id,
-  way: Parameters<typeof wayOutToken>[1],
+  way: Parameters<typeof unsubscribeToken>[1],
 ): Promise<boolean> {
   const body = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
-  const url = `${urls.API}/v1/clubs/${clubId}/classroom/mail/unsubscribe/${wayOutToken(vault, way)}`;
+  const url = `${urls.API}/v1/clubs/${clubId}/classroom/mail/unsubscribe/${unsubscribeToken(vault, way)}`;
   return fetch(url, { method: 'POST', body }).then(
     ({ ok }) => ok,
     () => false,

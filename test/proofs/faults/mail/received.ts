@@ -1,6 +1,6 @@
 /** What the world received, held against what rows say became of each mail. */
 import { existsSync, readFileSync } from 'node:fs';
-import { outcomeUnknown } from '../../../../domain/mail/recipients.policy.ts';
+import { outcomeUnknown } from '../../../../domain/mail/sending/recipients.policy.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 
 export interface Received {

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { GetObjectCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import type { DataSource } from 'typeorm';
-import { eraseDue } from '../../../../domain/media/erasure.ts';
-import { eraseLeftovers } from '../../../../domain/media/leftovers.ts';
+import { eraseDue } from '../../../../domain/media/erasure/erasure.ts';
+import { eraseLeftovers } from '../../../../domain/media/erasure/leftovers.ts';
 import { mediaRules } from '../../../../domain/media/media.policy.ts';
-import { readStorageUsage } from '../../../../domain/media/storage.ts';
+import { readStorageUsage } from '../../../../domain/media/storage/storage.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import {
   clientConfig,

@@ -2,7 +2,7 @@
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { TokenPurpose } from '../../../../entities/mail/values.ts';
-import { tokenText } from '../../../../domain/mail/one-time-tokens.ts';
+import { tokenText } from '../../../../domain/mail/codes/one-time-tokens.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 
 interface MailedToken {

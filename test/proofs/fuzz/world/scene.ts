@@ -23,7 +23,7 @@ import { updateAutomation } from '../../../../domain/automations/drafts.ts';
 import { publishAutomation } from '../../../../domain/automations/publishing.ts';
 import { previewToken } from '../../../../domain/campaigns/preview-tokens.ts';
 import { linkToken, openingToken } from '../../../../domain/mail/tracking/tokens.ts';
-import { wayOutToken } from '../../../../domain/mail/way-out.ts';
+import { unsubscribeToken } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { testDatabase, testDeps } from '../../../toolkit/stack/database.ts';
 import type { ClubName, Entry } from '../requests/pool.ts';
 import type { CallerName } from '../requests/step.ts';
@@ -331,7 +331,7 @@ async function addCampaign(scene: Furnishing, student: TestStudent): Promise<voi
   const suppression = await scene.make('POST', '/mail/suppressions', { email: `gone-${canary}@example.com` });
   scene.name('suppression', suppression.text('id'));
   const { vault } = await testDeps();
-  scene.name('way_out', wayOutToken(vault, { kind: 'campaigns', studentId: student.id }));
+  scene.name('way_out', unsubscribeToken(vault, { kind: 'campaigns', studentId: student.id }));
   const sent = await scene.make('POST', `/campaigns/${campaign.text('id')}/duplicate`);
   const { mailId, linkId } = await addSentMail(scene.clubId, sent.text('id'), student);
   scene.name('mail_link', linkToken(vault, { linkId, mailId }));

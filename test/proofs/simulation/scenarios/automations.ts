@@ -15,7 +15,7 @@ import { archiveAutomation, pauseAutomation, resumeAutomation } from '../../../.
 import { countRuns } from '../../../../domain/automations/tallies.ts';
 import { createTag } from '../../../../domain/learning/engagement/tags.ts';
 import { tagStudent, untagStudent } from '../../../../domain/learning/engagement/tagging.ts';
-import { setSender } from '../../../../domain/mail/sender.ts';
+import { setSender } from '../../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Simulation } from '../simulation.ts';
 import { beginning, mustHold, type Command, type Stage } from '../stage.ts';

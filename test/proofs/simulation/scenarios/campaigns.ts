@@ -10,7 +10,7 @@ import {
   unscheduleCampaign,
 } from '../../../../domain/campaigns/states.ts';
 import { requestTestMail } from '../../../../domain/campaigns/test-mails.ts';
-import { setSender } from '../../../../domain/mail/sender.ts';
+import { setSender } from '../../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Simulation } from '../simulation.ts';
 import { beginning, mustHold, type Command, type Stage } from '../stage.ts';

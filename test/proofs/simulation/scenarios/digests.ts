@@ -2,7 +2,7 @@
 import { beginDigests } from '../../../../domain/community/digests/beginning.ts';
 import { digestRules } from '../../../../domain/community/digests/digests.policy.ts';
 import { prepareLayout } from '../../../../domain/community/digests/layout.ts';
-import { setSender } from '../../../../domain/mail/sender.ts';
+import { setSender } from '../../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { sql, type Sql } from '../../../../platform/infra/postgres/sql.ts';
 import type { Simulation } from '../simulation.ts';

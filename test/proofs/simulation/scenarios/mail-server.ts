@@ -1,10 +1,10 @@
 /** The mail server of bulk mail, with a log of its own, and whom it must not be given mail for. */
 import { compileEmail } from '../../../../domain/mail/content/compile.ts';
-import { comeBack, leave } from '../../../../domain/mail/leaving.ts';
-import { outcomeUnknown } from '../../../../domain/mail/recipients.policy.ts';
-import { addSuppression } from '../../../../domain/mail/suppressions.ts';
-import { noteEvents } from '../../../../domain/mail/notices/noting.ts';
-import { wayOutToken, type MailKind } from '../../../../domain/mail/way-out.ts';
+import { resubscribe, unsubscribe } from '../../../../domain/mail/suppressions/preferences.ts';
+import { outcomeUnknown } from '../../../../domain/mail/sending/recipients.policy.ts';
+import { addSuppression } from '../../../../domain/mail/suppressions/suppressions.ts';
+import { recordEvents } from '../../../../domain/mail/notices/record-events.ts';
+import { unsubscribeToken, type MailKind } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { HandedMessage, HandOver, SmtpHandOver } from '../../../../platform/infra/smtp/smtp-hand-over.ts';
@@ -286,14 +286,14 @@ export function recipients(
 
   return {
     command(decisions: Decisions, studentId: Id): Command {
-      const token = wayOutToken(vault, { kind, studentId });
+      const token = unsubscribeToken(vault, { kind, studentId });
       switch (decisions.choose(6)) {
         case 0:
         case 1:
           return {
             label: `${studentId} leaves`,
             async run() {
-              await leave({ ...deps, publicUrl: 'https://api.example.com' }, clubId, token, now());
+              await unsubscribe({ ...deps, publicUrl: 'https://api.example.com' }, clubId, token, now());
               await server.forbid(`left ${studentId}`, 'its student has left', mailsOf(studentId));
             },
           };
@@ -302,7 +302,7 @@ export function recipients(
             label: `${studentId} comes back`,
             async run() {
               try {
-                await comeBack({ ...deps, publicUrl: 'https://api.example.com' }, clubId, token);
+                await resubscribe({ ...deps, publicUrl: 'https://api.example.com' }, clubId, token);
               } finally {
                 server.allow(`left ${studentId}`); // also where the commit was not answered
               }
@@ -325,7 +325,11 @@ export function recipients(
               const taken = server.log.filter((handed) => handed.taken);
               const about = taken[lot % Math.max(1, taken.length)];
               if (about)
-                await noteEvents(sim.db, [{ kind: what, at: now(), mailId: about.key, providerId: undefined }], now());
+                await recordEvents(
+                  sim.db,
+                  [{ kind: what, at: now(), mailId: about.key, providerId: undefined }],
+                  now(),
+                );
             },
           };
         }

@@ -1,5 +1,5 @@
 /** Transactional mails: a mail server that accepts, refuses and takes its time, and people who leave before the mail does. */
-import { requestMail } from '../../../../domain/mail/requests.ts';
+import { requestMail } from '../../../../domain/mail/transactional/requests.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { Statement } from '../postgres.ts';
@@ -34,7 +34,7 @@ type Mood = keyof typeof moods;
 const refusals = ['refuses', 'refuses after a while'] as const;
 
 const leaseMs = 60_000;
-/** After the first attempt; later ones wait longer (domain/mail/schedule.policy.ts). */
+/** After the first attempt; later ones wait longer (domain/mail/transactional/schedule.policy.ts). */
 const shortestWaitMs = 10_000;
 
 export async function mails(sim: Simulation, ground: Footing): Promise<Stage> {

@@ -2,11 +2,11 @@
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { receiveEvent } from '../../../../domain/billing/events.ts';
 import { planOfPriceBy, readEvent } from '../../../../domain/billing/events.policy.ts';
-import { eraseDue, removeMedia } from '../../../../domain/media/erasure.ts';
-import { followVideoHosting } from '../../../../domain/media/expiry.ts';
-import { eraseLeftovers } from '../../../../domain/media/leftovers.ts';
+import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
+import { followVideoHosting } from '../../../../domain/media/erasure/expiry.ts';
+import { eraseLeftovers } from '../../../../domain/media/erasure/leftovers.ts';
 import { expiryRules } from '../../../../domain/media/media.policy.ts';
-import { reserveMedia } from '../../../../domain/media/reservation.ts';
+import { reserveMedia } from '../../../../domain/media/uploads/reservation.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { wake } from '../../../../platform/engine/wakes.ts';
 import { billingEvents } from '../../../toolkit/builders/billing-events.ts';
@@ -62,8 +62,8 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
     await addStoredFile(sim, store, { id, clubId, content: Buffer.alloc(100), mime: 'video/mp4', isProcessed: true });
     const looksAt = new Date(sim.time.now + sim.decisions.pick([0, 2_000, 60_000, dayMs / 2, 3 * dayMs]));
     const isWarned = sim.decisions.happens(2);
-    const expiresAt = isWarned ? looksAt : new Date(looksAt.getTime() + expiryRules.warnedMs);
-    const warnedAt = isWarned ? new Date(looksAt.getTime() - expiryRules.warnedMs) : null;
+    const expiresAt = isWarned ? looksAt : new Date(looksAt.getTime() + expiryRules.warningMs);
+    const warnedAt = isWarned ? new Date(looksAt.getTime() - expiryRules.warningMs) : null;
     await sim.postgres.ask(
       `UPDATE media SET expires_at = $2, expiry_looks_at = $3, expiry_warned_at = $4 WHERE id = $1`,
       [id, expiresAt, looksAt, warnedAt],
@@ -186,7 +186,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
       if (removedAt === null || removed.has(id)) continue;
       const warnedFor = warnedAt && removedAt.getTime() - warnedAt.getTime();
       mustHold(
-        warnedFor !== null && warnedFor >= expiryRules.warnedMs - inaccuracyMs,
+        warnedFor !== null && warnedFor >= expiryRules.warningMs - inaccuracyMs,
         'who loses a video was told',
         () =>
           `video ${id} has gone ${warnedFor === null ? 'unannounced' : `${warnedFor / dayMs} days after its warning`}`,

@@ -1,12 +1,12 @@
 /** Files that change their bucket: wishes that turn round, contents that are exchanged, and a store that copies late. */
 import { mediaUses } from '../../../../domain/contexts.ts';
-import { eraseDue, removeMedia } from '../../../../domain/media/erasure.ts';
-import { eraseLeftovers } from '../../../../domain/media/leftovers.ts';
+import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
+import { eraseLeftovers } from '../../../../domain/media/erasure/leftovers.ts';
 import { kindOf } from '../../../../domain/media/media.policy.ts';
-import { findMedia } from '../../../../domain/media/library.ts';
-import { processOldFiles } from '../../../../domain/media/processing/catching-up.ts';
-import { findPublicFile, moveMedia } from '../../../../domain/media/publishing.ts';
-import { replaceMedia } from '../../../../domain/media/replacing.ts';
+import { findMedia } from '../../../../domain/media/library/library.ts';
+import { processOldFiles } from '../../../../domain/media/processing/old-files.ts';
+import { findPublicFile, moveMedia } from '../../../../domain/media/library/publishing.ts';
+import { replaceMedia } from '../../../../domain/media/library/replacing.ts';
 import type { MediaVisibility } from '../../../../entities/media/values.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Simulation } from '../simulation.ts';

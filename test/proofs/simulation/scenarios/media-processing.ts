@@ -3,26 +3,26 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { mediaUses } from '../../../../domain/contexts.ts';
-import { settleArrival } from '../../../../domain/media/arrival.ts';
-import { deleteAvatar } from '../../../../domain/media/avatars.ts';
-import { eraseDue, removeMedia } from '../../../../domain/media/erasure.ts';
-import { eraseLeftovers } from '../../../../domain/media/leftovers.ts';
+import { settleArrival } from '../../../../domain/media/storage/arrival.ts';
+import { deleteAvatar } from '../../../../domain/media/purposes/avatars.ts';
+import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
+import { eraseLeftovers } from '../../../../domain/media/erasure/leftovers.ts';
 import {
   isKeptAsPicture,
   keptPictureBox,
   pictureBox,
   processingRules,
   renditionBoxes,
-} from '../../../../domain/media/media.policy.ts';
-import { processOldFiles } from '../../../../domain/media/processing/catching-up.ts';
+} from '../../../../domain/media/processing.policy.ts';
+import { processOldFiles } from '../../../../domain/media/processing/old-files.ts';
 import {
   reserveAgentImage,
   reserveAssignmentFile,
   reserveAvatar,
   reserveMedia,
-  type Announced,
+  type AnnouncedFile,
   type Reservation,
-} from '../../../../domain/media/reservation.ts';
+} from '../../../../domain/media/uploads/reservation.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
 import type { MediaPurpose, MediaStatus } from '../../../../entities/media/values.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
@@ -112,7 +112,7 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
     await settleArrival(deps, { id, clubId, purpose: file.purpose, mime: file.announced, objectKey }, now());
   }
 
-  const announce = (nature: Nature, mime: string): Announced => ({
+  const announce = (nature: Nature, mime: string): AnnouncedFile => ({
     fileName: 'file',
     mime,
     sizeBytes: contentOf(nature, sent.size).length,

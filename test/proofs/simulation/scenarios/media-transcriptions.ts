@@ -1,10 +1,10 @@
 /** Subtitles that are made of speech, while somebody uploads others, removes them, or removes the file. */
 import { MediaTranscription } from '../../../../entities/media/media-transcription.ts';
 import { mediaUses } from '../../../../domain/contexts.ts';
-import { eraseDue, removeMedia } from '../../../../domain/media/erasure.ts';
-import { eraseLeftovers } from '../../../../domain/media/leftovers.ts';
-import { putTrack, removeTrack } from '../../../../domain/media/tracks.ts';
-import { askForTrack } from '../../../../domain/media/transcriptions/asking.ts';
+import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
+import { eraseLeftovers } from '../../../../domain/media/erasure/leftovers.ts';
+import { putTrack, removeTrack } from '../../../../domain/media/library/tracks.ts';
+import { requestTranscription } from '../../../../domain/media/transcriptions/requests.ts';
 import type { TranscriptionDeps } from '../../../../domain/media/transcriptions/step.ts';
 import { transcriptionRules } from '../../../../domain/media/transcriptions/transcription.policy.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
@@ -76,7 +76,7 @@ export async function mediaTranscriptions(sim: Simulation, ground: Footing): Pro
       const asking = { db: sim.db, makesSubtitles: true };
       return {
         label: `subtitles of ${key}`,
-        run: async () => void (await askForTrack(asking, name, { language }, now())),
+        run: async () => void (await requestTranscription(asking, name, { language }, now())),
       };
     }
     if (which < 6)

@@ -1,12 +1,7 @@
 /** What processes files in a simulation: no threads, no child processes, no ffmpeg, no disk. */
-import type { Finding } from '../../../../domain/media/file-content.ts';
-import {
-  isImageType,
-  isKeptAsPicture,
-  kindOf,
-  type ContentType,
-  type MediaError,
-} from '../../../../domain/media/media.policy.ts';
+import type { Finding } from '../../../../domain/media/formats/file-content.ts';
+import { isImageType, kindOf, type ContentType, type MediaError } from '../../../../domain/media/media.policy.ts';
+import { isKeptAsPicture } from '../../../../domain/media/processing.policy.ts';
 import type { FileReaders } from '../../../../domain/media/processing/readers.ts';
 import type { ProcessingDeps } from '../../../../domain/media/processing/step.ts';
 import type { MediaPurpose } from '../../../../entities/media/values.ts';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { Problem } from '../../../../dev/problem.ts';
 import { startReceiver } from '../../../../dev/clients/receiver.ts';
-import { wayOutToken } from '../../../../domain/mail/way-out.ts';
+import { unsubscribeToken } from '../../../../domain/mail/suppressions/unsubscribe-link.ts';
 import { createConnection } from '../../../../domain/sales/platforms/connections.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
@@ -61,7 +61,7 @@ export async function beginLoad(
     { platform: 'generic', name: 'Shop', secret: noticeSecret },
     new Date(),
   );
-  const link = `classroom/mail/unsubscribe/${wayOutToken(before, { kind: 'campaigns', studentId: subject.studentId })}`;
+  const link = `classroom/mail/unsubscribe/${unsubscribeToken(before, { kind: 'campaigns', studentId: subject.studentId })}`;
   const api = apiCaller(apiUrls);
   const author = factsAbout(subjects, { db, apiUrl: ground.urls.API, everyMs: 0 });
   const suppressed: string[] = [];

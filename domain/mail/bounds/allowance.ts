@@ -1,0 +1,37 @@
+/** The rate limit of a club's bulk mail: a token bucket for each club (CAMP-7). */
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+
+/** Without mails, the bucket is full after this many seconds. It always has room for one mail. */
+const fullAfterSeconds = 10;
+
+/**
+ * Takes mails from the club's bucket, which all its campaigns and automations share. @param now the process's time and not the
+ * database's, because tests skip time @returns the number of mails that may be sent now, at most `mails`, and the milliseconds until the
+ * next mail
+ */
+export async function takeAllowance(
+  db: Queries,
+  clubId: Id,
+  mails: number,
+  now: Date,
+): Promise<{ granted: number; nextInMs: number }> {
+  const row = await db.one<{ granted: number; remaining: number; rate: number }>(sql`
+    WITH filled AS (
+      SELECT club_id, mails_per_minute / 60.0 AS rate,
+             least(greatest(1, mails_per_minute / 60.0 * ${fullAfterSeconds}::int),
+                   allowance + greatest(0, extract(epoch FROM ${now}::timestamptz - allowance_at)) * mails_per_minute / 60.0) AS mails
+        FROM mail_senders WHERE club_id = ${clubId} FOR UPDATE)
+    UPDATE mail_senders sender
+       SET allowance = filled.mails - least(${mails}::int, floor(filled.mails)), allowance_at = greatest(${now}::timestamptz, sender.allowance_at)
+      FROM filled WHERE sender.club_id = filled.club_id
+    RETURNING least(${mails}::int, floor(filled.mails))::int AS granted, sender.allowance AS remaining, filled.rate::float8 AS rate`);
+  if (!row) return { granted: 0, nextInMs: 60_000 };
+  return { granted: row.granted, nextInMs: Math.max(0, Math.ceil(((1 - row.remaining) / row.rate) * 1_000)) };
+}
+
+/** Puts back mails that were taken but not sent. */
+export async function returnAllowance(db: Queries, clubId: Id, mails: number): Promise<void> {
+  if (mails > 0) await db.run(sql`UPDATE mail_senders SET allowance = allowance + ${mails} WHERE club_id = ${clubId}`);
+}

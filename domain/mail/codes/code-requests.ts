@@ -1,0 +1,44 @@
+/**
+ * Ids of requests for a code (DEC-61). A request that gets no mail has an id that looks like the other ids. The id itself proves that
+ * this service issued it for this club and address, so the request needs no row.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
+
+/** The case-folded address of an account, and its club. */
+export interface AccountAddress {
+  clubId: Id;
+  email: string;
+}
+
+/** The last bytes of the id. In the id of a mailed code they are random. */
+const proofBytes = 5;
+
+/** @returns an id with the time of the request, so that the id does not show how long the work took */
+export function codeRequestId(now: Date): Id {
+  const bytes = bytesOf(newId());
+  bytes.writeUIntBE(now.getTime(), 0, 6);
+  return idOf(bytes);
+}
+
+/** @returns an id that {@link isUnmailedRequest} recognizes */
+export function unmailedRequestId(vault: Vault, account: AccountAddress, now: Date): Id {
+  const prefix = bytesOf(codeRequestId(now)).subarray(0, -proofBytes);
+  return idOf(Buffer.concat([prefix, proofOf(vault, account, prefix)]));
+}
+
+/** @returns whether this service issued the id for this club and address; the age of the request does not matter, because codes expire */
+export function isUnmailedRequest(vault: Vault, account: AccountAddress, id: Id): boolean {
+  const bytes = bytesOf(id);
+  return timingSafeEqual(bytes.subarray(-proofBytes), proofOf(vault, account, bytes.subarray(0, -proofBytes)));
+}
+
+function proofOf(vault: Vault, { clubId, email }: AccountAddress, prefix: Buffer): Buffer {
+  const label = `code request:${prefix.toString('hex')}:${clubId.toLowerCase()}:${email}`;
+  return vault.deriveLasting(label).subarray(0, proofBytes);
+}
+
+const bytesOf = (id: Id): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex');
+const idOf = (bytes: Buffer): Id =>
+  bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

@@ -1,0 +1,150 @@
+/**
+ * One-time codes (DEC-61). A caller tries a code with the id of a request, so a caller without that id cannot use up its tries. Every
+ * unspent code of the account is valid: a person may have received several codes, also because a stranger requested one. Wrong codes also
+ * count for the account.
+ */
+import { createHash } from 'node:crypto';
+import { OneTimeToken } from '../../../entities/mail/one-time-token.ts';
+import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { sameText, type Vault } from '../../../platform/infra/keys/vault.ts';
+import { isUnmailedRequest, type AccountAddress } from './code-requests.ts';
+import { mayTryWithheld, triesNeeded } from './codes.policy.ts';
+import { tokenText } from './one-time-tokens.ts';
+
+/** A code that a caller tries. */
+export interface TriedCode extends AccountAddress {
+  /** The request with which the code is tried. */
+  codeId: Id;
+  code: string;
+  /** The network of the caller; absent if it is unknown. */
+  network?: string;
+}
+
+/** A valid code. */
+export interface FoundCode {
+  studentId: Id;
+  /** The id of the code's own request. It differs from `codeId` if the code was mailed for another request. */
+  id: Id;
+}
+
+/**
+ * Tries a code. The caller commits the transaction whatever the result is: each try counts before the comparison, even if tries run at
+ * the same time. An address without an account causes the same statements. For an unknown club nothing is written. @returns undefined for
+ * an invalid code
+ */
+export async function tryCode(
+  tx: Transaction,
+  vault: Vault,
+  tried: TriedCode,
+  now: Date,
+): Promise<FoundCode | undefined> {
+  const isUnmailed = isUnmailedRequest(vault, tried, tried.codeId);
+  const keys = countKeys(vault, tried, isUnmailed);
+  const counts = await countTry(tx, tried.clubId, keys, now);
+  const [account = 1, unmailed = 1, network = 1] = keys.map((key) => counts.get(key.toString('hex')) ?? 1);
+  const studentId = isUnmailed
+    ? await ownerOf(tx, tried, mayTryWithheld({ account: unmailed, network }))
+    : await spendTry(tx, tried, triesNeeded(account), now);
+  const codes = await tx.rows<{ id: Id; keyId: Buffer | null }>(sql`
+    SELECT id, key_id AS "keyId" FROM one_time_tokens
+     WHERE student_id = ${studentId ?? null}::uuid AND purpose = 'student_code' AND expires_at > ${now}`);
+  // Every code is compared, so the time does not show which code is right.
+  const good = codes.filter(({ id, keyId }) => isRight(vault, tried.code, id, keyId ?? vault.keyId));
+  const [found] = good;
+  return studentId !== undefined && found ? { studentId, id: found.id } : undefined;
+}
+
+/**
+ * Spends a valid code in the transaction that uses it. The caller holds the lock of the student's row. The try no longer counts as a
+ * wrong code. @returns false if another transaction spent or withdrew the code meanwhile
+ */
+export async function spendCode(tx: Transaction, vault: Vault, tried: TriedCode, found: FoundCode): Promise<boolean> {
+  const { affected } = await tx.manager.delete(OneTimeToken, { id: found.id });
+  if (affected === 0) return false;
+  const keys = countKeys(vault, tried, isUnmailedRequest(vault, tried, tried.codeId));
+  for (const key of keys) {
+    await tx.run(
+      sql`UPDATE code_failure_counts SET failures = failures - 1 WHERE address_key = ${key} AND failures > 0`,
+    );
+  }
+  return true;
+}
+
+/** Deletes the counts of an account's wrong codes, and rows of an old release, which counted by address alone. */
+export async function deleteCodeFailures(
+  tx: Transaction,
+  { clubId, addressKey }: { clubId: Id; addressKey: Buffer },
+): Promise<void> {
+  const first = codeFailureKey(clubId, addressKey);
+  const last = Buffer.concat([first, Buffer.alloc(keyBytes + 2, 0xff)]);
+  await tx.run(sql`DELETE FROM code_failure_counts
+    WHERE address_key = ${addressKey} OR address_key BETWEEN ${first} AND ${last}`);
+}
+
+/** Counts a try. The count of an earlier day starts again. @returns the counts by key, in hexadecimal */
+async function countTry(
+  tx: Transaction,
+  clubId: Id,
+  keys: readonly Buffer[],
+  now: Date,
+): Promise<ReadonlyMap<string, number>> {
+  const day = now.toISOString().slice(0, 10);
+  const rows = await tx.rows<{ key: Buffer; tried: number }>(sql`
+    INSERT INTO code_failure_counts AS counted (address_key, day, failures)
+    SELECT key, ${day}::date, 1 FROM unnest(${keys}::bytea[]) WITH ORDINALITY AS given (key, place)
+     WHERE EXISTS (SELECT FROM clubs WHERE id = ${clubId}) ORDER BY place
+    ON CONFLICT (address_key) DO UPDATE
+       SET failures = CASE WHEN counted.day = excluded.day THEN counted.failures + 1 ELSE 1 END, day = excluded.day
+    RETURNING address_key AS key, failures AS tried`);
+  return new Map(rows.map(({ key, tried }) => [key.toString('hex'), tried]));
+}
+
+/** @returns the student of the mailed request, if the request still has enough tries */
+async function spendTry(
+  tx: Transaction,
+  { clubId, email, codeId }: TriedCode,
+  needed: number,
+  now: Date,
+): Promise<Id | undefined> {
+  const request = await tx.one<{ studentId: Id }>(sql`
+    UPDATE one_time_tokens token SET tries_left = tries_left - 1
+      FROM students student
+     WHERE token.id = ${codeId} AND token.purpose = 'student_code' AND token.expires_at > ${now} AND token.tries_left >= ${needed}
+       AND student.id = token.student_id AND student.club_id = ${clubId} AND student.email = ${email}
+    RETURNING token.student_id AS "studentId"`);
+  return request?.studentId;
+}
+
+/** @returns the student with this address, if the try is allowed */
+async function ownerOf(tx: Transaction, { clubId, email }: TriedCode, mayTry: boolean): Promise<Id | undefined> {
+  const student = await tx.one<{ id: Id }>(
+    sql`SELECT id FROM students WHERE club_id = ${clubId} AND email = ${email} AND ${mayTry}::boolean`,
+  );
+  return student?.id;
+}
+
+const isRight = (vault: Vault, code: string, id: Id, keyId: Buffer) =>
+  vault.has(keyId) && sameText(code, tokenText(vault, 'student_code', id, keyId));
+
+const keyBytes = 32;
+
+/**
+ * @param clubId in upper or lower case @param addressKey the keyed hash of the address @returns the key under which an account's wrong
+ * codes are counted; each club has its own key for the same address
+ */
+export const codeFailureKey = (clubId: Id, addressKey: Buffer) =>
+  createHash('sha256').update(`${clubId.toLowerCase()}:`).update(addressKey).digest();
+
+/**
+ * The keys of the counts of a try. The account's key is first, and every process locks the counts in this order. The keys of withheld
+ * requests start with the account's key, so that a deletion finds them.
+ */
+function countKeys(vault: Vault, { clubId, email, network }: TriedCode, isUnmailed: boolean): Buffer[] {
+  const account = codeFailureKey(clubId, addressKeyOf(vault, email));
+  if (!isUnmailed) return [account];
+  const ofNetwork = vault.deriveLasting(`network of codes:${account.toString('hex')}:${network ?? ''}`);
+  return [account, Buffer.concat([account, Buffer.of(0)]), Buffer.concat([account, Buffer.of(1), ofNetwork])];
+}

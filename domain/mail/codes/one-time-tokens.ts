@@ -1,0 +1,214 @@
+/** Single-use tokens and codes that are sent by mail and expire. A used, an expired and an unknown token get the same answer: 410. */
+import { OneTimeToken } from '../../../entities/mail/one-time-token.ts';
+import type { TokenPurpose } from '../../../entities/mail/values.ts';
+import type { Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import { codeRequestId } from './code-requests.ts';
+import { codeTries } from './codes.policy.ts';
+import { sha256, type Vault } from '../../../platform/infra/keys/vault.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+
+/** The lifetime of a token by its purpose, in milliseconds (DEC-14). */
+export const tokenLifetimeMs = {
+  student_verify_email: 24 * hour,
+  student_invitation: 7 * 24 * hour,
+  student_reset_password: 1 * hour,
+  student_code: 10 * minute,
+  /**
+   * Never mailed. It stores the password of the last repeated sign-up, so that sign-in gives it the same answer as the password of a
+   * first sign-up. It lasts very long, because the password of a first sign-up also stays.
+   */
+  student_sign_up_again: 365 * 24 * hour,
+  administrator_verify_email: 24 * hour,
+  administrator_reset_password: 1 * hour,
+  administrator_sign_up_again: 365 * 24 * hour,
+  administrator_invitation: 7 * 24 * hour,
+} as const satisfies Record<TokenPurpose, number>;
+
+/** A person has at most one token of these purposes, with the password of the last sign-up. */
+const newestOnly: ReadonlySet<TokenPurpose> = new Set(['student_sign_up_again', 'administrator_sign_up_again']);
+
+export type TokenOwner = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
+
+/** The one answer for every token that cannot be spent (ACC-4). */
+export const tokenGone = () => new RefusalToPerson('token_gone', 'refusal.token_gone');
+
+/**
+ * Issues a token. Its text is derived from its id, so that a mail can contain it later and repeatedly, although no row stores it. @param
+ * passwordHash the hash of the unverified password; only for the purposes `…_sign_up_again` @returns the token's id, from which {@link
+ * tokenText} derives the text
+ */
+export async function issueToken(
+  tx: Transaction,
+  vault: Vault,
+  { purpose, owner, passwordHash = null }: { purpose: TokenPurpose; owner: TokenOwner; passwordHash?: string | null },
+  now: Date,
+): Promise<Id> {
+  const isCode = purpose === 'student_code';
+  const id = isCode ? codeRequestId(now) : newId();
+  const [column, ownerId] = ownerColumn(owner);
+  if (newestOnly.has(purpose)) {
+    await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId} AND purpose = ${purpose}`);
+  }
+  await tx.run(sql`INSERT INTO one_time_tokens (id, purpose, token_hash, key_id, ${raw(column)}, password_hash, tries_left, created_at, expires_at)
+     VALUES (${id}, ${purpose}, ${isCode ? null : sha256(tokenText(vault, purpose, id))}, ${vault.keyId}, ${ownerId}, ${passwordHash}, ${isCode ? codeTries : null}, ${now}, ${new Date(now.getTime() + tokenLifetimeMs[purpose])})`);
+  return id;
+}
+
+/**
+ * Issues a token for each of these students in one statement. It cannot issue codes.
+ * @returns the tokens' ids, in the order of the students
+ */
+export async function issueTokens(
+  tx: Transaction,
+  vault: Vault,
+  purpose: Exclude<TokenPurpose, 'student_code'>,
+  studentIds: readonly Id[],
+  now: Date,
+): Promise<Id[]> {
+  const ids = studentIds.map(() => newId());
+  const hashes = ids.map((id) => sha256(tokenText(vault, purpose, id)));
+  await tx.run(sql`INSERT INTO one_time_tokens (id, purpose, token_hash, key_id, student_id, created_at, expires_at)
+     SELECT id, ${purpose}, token_hash, ${vault.keyId}::bytea, student_id, ${now}, ${new Date(now.getTime() + tokenLifetimeMs[purpose])}
+       FROM unnest(${ids}::uuid[], ${hashes}::bytea[], ${studentIds}::uuid[]) AS issued (id, token_hash, student_id)`);
+  return ids;
+}
+
+function ownerColumn(owner: TokenOwner): ['student_id' | 'administrator_id' | 'invitation_id', Id] {
+  if ('studentId' in owner) return ['student_id', owner.studentId];
+  if ('administratorId' in owner) return ['administrator_id', owner.administratorId];
+  return ['invitation_id', owner.invitationId];
+}
+
+/**
+ * @param keyId the id of the key under which the token was issued; the current key if absent @returns the text for the mail: 43
+ * characters, or six digits for a code @throws Error if the process does not have that key
+ */
+export function tokenText(vault: Vault, purpose: TokenPurpose, id: Id, keyId?: Buffer): string {
+  const derived = vault.derive(`${purpose}:${id}`, keyId);
+  if (purpose === 'student_code') return String(derived.readUIntBE(0, 6) % 1_000_000).padStart(6, '0');
+  return derived.toString('base64url');
+}
+
+/** The stored columns of a token. */
+export interface IssuedToken {
+  id: Id;
+  /** Null for a token of an old release, which had a single key. */
+  keyId: Buffer | null;
+  /** Null for a code. */
+  tokenHash: Buffer | null;
+}
+
+/**
+ * Returns the text of a token for a mail. Each attempt at the mail gets the same text, also after a change of the master key. If the
+ * process no longer has the token's key, the token is issued again under the current key. Then the text that an earlier attempt mailed is
+ * no longer valid. @returns undefined if the token was spent or withdrawn meanwhile
+ */
+export async function textToMail(
+  db: Queries,
+  vault: Vault,
+  purpose: TokenPurpose,
+  { id, keyId, tokenHash }: IssuedToken,
+): Promise<string | undefined> {
+  const issuedUnder = keyId ?? vault.keyIds.find((key) => isOf(vault, purpose, { id, tokenHash }, key));
+  if (issuedUnder && vault.has(issuedUnder)) return tokenText(vault, purpose, id, issuedUnder);
+  const text = tokenText(vault, purpose, id);
+  const renewed = await db.run(sql`UPDATE one_time_tokens
+      SET key_id = ${vault.keyId}, token_hash = ${tokenHash && sha256(text)} WHERE id = ${id}`);
+  return renewed === 0 ? undefined : text;
+}
+
+/**
+ * A code without a key id was issued under the key that was current before there were several. Codes last ten minutes, so this matters
+ * only during the upgrade.
+ */
+const isOf = (vault: Vault, purpose: TokenPurpose, { id, tokenHash }: Omit<IssuedToken, 'keyId'>, key: Buffer) =>
+  tokenHash === null ? key.equals(vault.keyId) : tokenHash.equals(sha256(tokenText(vault, purpose, id, key)));
+
+export interface SpentToken {
+  purpose: TokenPurpose;
+  studentId: Id | null;
+  administratorId: Id | null;
+  invitationId: Id | null;
+}
+
+/**
+ * Spends a token: the transaction that uses the token deletes it. @throws DomainError token_gone, for a token that is used, expired,
+ * unknown or issued for another purpose
+ */
+export async function spendToken(
+  tx: Transaction,
+  purposes: readonly TokenPurpose[],
+  token: string,
+  now: Date,
+): Promise<SpentToken> {
+  const rows = await tx.rows<SpentToken>(sql`DELETE FROM one_time_tokens
+      WHERE token_hash = ${sha256(token)} AND purpose = ANY(${purposes}) AND expires_at > ${now}
+  RETURNING ${columns(OneTimeToken, ['purpose', 'studentId', 'administratorId', 'invitationId'])}`);
+  const [spent] = rows;
+  if (!spent) throw tokenGone();
+  return spent;
+}
+
+/**
+ * Returns the student of a token without spending it, because the student must be locked before the token (ENG-6). @throws DomainError
+ * token_gone, as `spendToken`
+ */
+export async function ownerOfToken(
+  tx: Transaction,
+  purposes: readonly TokenPurpose[],
+  token: string,
+  now: Date,
+): Promise<Id> {
+  const owner = await tx.one<{ studentId: Id | null }>(sql`SELECT student_id AS "studentId" FROM one_time_tokens
+      WHERE token_hash = ${sha256(token)} AND purpose = ANY(${purposes}) AND expires_at > ${now}`);
+  if (!owner?.studentId) throw tokenGone();
+  return owner.studentId;
+}
+
+/**
+ * Returns the invitation of a token without spending it, because the club must be locked before the token.
+ * @throws DomainError token_gone, as `spendToken`
+ */
+export async function invitationOfToken(tx: Transaction, token: string, now: Date): Promise<Id> {
+  const owner = await tx.one<{
+    invitationId: Id | null;
+  }>(sql`SELECT ${columns(OneTimeToken, ['invitationId'])} FROM one_time_tokens
+      WHERE token_hash = ${sha256(token)} AND purpose = 'administrator_invitation' AND expires_at > ${now}`);
+  if (!owner?.invitationId) throw tokenGone();
+  return owner.invitationId;
+}
+
+/** Deletes all tokens of a person after a new address, a new password or the person's removal. */
+export async function withdrawTokensOf(tx: Transaction, owner: TokenOwner): Promise<void> {
+  const [column, ownerId] = ownerColumn(owner);
+  await tx.run(sql`DELETE FROM one_time_tokens WHERE ${raw(column)} = ${ownerId}`);
+}
+
+/**
+ * An expired token stays for this time, in milliseconds, because the clocks of processes differ and a mail may wait for its last
+ * attempt.
+ */
+const expiredForMs = 86_400_000;
+/** Tokens in a batch. */
+const batchSize = 1_000;
+
+/**
+ * Removes a batch of tokens that expired at least a day ago. The token with the password of a repeated sign-up stays, because its
+ * existence decides how long the account has no password (ADR 5). @returns the number of removed tokens, and whether another batch may be
+ * due immediately
+ */
+export async function removeExpiredTokens(
+  db: Queries,
+  now: Date,
+): Promise<{ rows: { tokens: number }; more: boolean }> {
+  const tokens = await db.run(sql`DELETE FROM one_time_tokens WHERE id IN (
+    SELECT id FROM one_time_tokens
+     WHERE expires_at <= ${new Date(now.getTime() - expiredForMs)} AND purpose <> ALL (${[...newestOnly]})
+     ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)`);
+  return { rows: { tokens }, more: tokens >= batchSize };
+}

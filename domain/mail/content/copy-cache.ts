@@ -1,0 +1,41 @@
+/**
+ * A cache of rendered e-mail copies. Reads have no rate limit, and a page without sign-in also shows copies. So each copy is rendered
+ * once for all readers, and again only after a change of the e-mail.
+ */
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { CopiesToMake, RenderedCopy } from './email-thread.ts';
+import { copiesInThread } from './email-work.ts';
+
+/** The size of the cache, in bytes of HTML and text. The least recently read copies are evicted. */
+const cacheBytes = 20_000_000;
+/** The estimated memory of a copy beside its HTML and text. */
+const entryBytes = 500;
+/** The lifetime of a cached copy, in seconds. The signed addresses of its images must be valid for longer. */
+export const cachedSeconds = 600;
+
+interface CacheEntry {
+  copies: RenderedCopy[] | undefined;
+}
+
+/**
+ * @param make renders the copies; tests pass their own function @returns a function that renders copies, or returns cached copies of the
+ * same e-mail for the same recipients; callers must not change them
+ */
+export function cacheCopies(make: typeof copiesInThread = copiesInThread): typeof copiesInThread {
+  const cache = new LRUCache<string, CacheEntry, Parameters<typeof copiesInThread>>({
+    maxSize: cacheBytes,
+    ttl: cachedSeconds * 1_000,
+    sizeCalculation: ({ copies = [] }) =>
+      copies.reduce((sum, { body }) => sum + entryBytes + (body?.html.length ?? 0) + (body?.text.length ?? 0), 1),
+    fetchMethod: async (_key, _stale, { context }) => ({ copies: await make(...context) }),
+  });
+  return async (clubId: Id, copies: CopiesToMake) => {
+    // Each read signs the addresses of images again. The part before the query is the same for the same file.
+    const files = Object.entries(copies.imageUrls).map(([id, url]) => [id, url.split('?', 1)[0]].join(' '));
+    const parts = { ...copies, imageUrls: files.toSorted() };
+    const key = createHash('sha256').update(clubId).update(JSON.stringify(parts)).digest('base64url');
+    return (await cache.forceFetch(key, { context: [clubId, copies] })).copies;
+  };
+}

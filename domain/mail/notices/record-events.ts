@@ -1,0 +1,186 @@
+/**
+ * Records the events that mail providers report: the times of mails, tallies and suppressions. Each request is one transaction
+ * (CAMP-14, CAMP-15).
+ */
+import type { TalliedList } from '../../../entities/facts/values.ts';
+import { Mail } from '../../../entities/mail/mail.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { addToTallies } from '../../../platform/infra/postgres/lists/counts.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql, type RowOf } from '../../../platform/infra/postgres/sql.ts';
+import { sentByEvidence } from '../evidence.ts';
+import { eventRetentionMs } from '../retention.policy.ts';
+import type { MailEvent } from './mail-event.policy.ts';
+import { softBouncesBeforeSuppression, suppress } from './suppress.ts';
+
+const mailColumns = columns(Mail, [
+  'id',
+  'providerId',
+  'clubId',
+  'campaignId',
+  'addressKey',
+  'status',
+  'sentAt',
+  'deliveredAt',
+  'bouncedAt',
+  'softBouncedAt',
+  'complainedAt',
+]);
+type MailColumns = RowOf<typeof mailColumns>;
+
+/** The column with the time of the earliest event of a kind. */
+const columnOf = {
+  delivered: 'deliveredAt',
+  bounced: 'bouncedAt',
+  soft_bounced: 'softBouncedAt',
+  complained: 'complainedAt',
+} as const satisfies Record<MailEvent['kind'], keyof MailColumns>;
+
+/** The tally of each kind of event. Soft bounces have no tally, because a mail can have many. */
+const listOf: Partial<Record<MailEvent['kind'], TalliedList>> = {
+  delivered: 'mails_delivered',
+  bounced: 'mails_bounced',
+  complained: 'mails_complained',
+};
+
+/** The counts of a request's events. */
+export interface RecordedEvents {
+  /** Events of our mails, also repeated events. */
+  matched: number;
+  /** Events of unknown mails, or events that are older than 90 days. */
+  ignored: number;
+}
+
+/**
+ * Records events. Repeated events change nothing, and the order does not matter: for each kind the earliest time stays. @param events at
+ * most a few thousand
+ */
+export async function recordEvents(db: Database, events: readonly MailEvent[], now: Date): Promise<RecordedEvents> {
+  const recent = events.filter(({ at }) => at.getTime() > now.getTime() - eventRetentionMs);
+  const matched = recent.length === 0 ? 0 : await db.transaction((tx) => recordRecent(tx, recent, now));
+  return { matched, ignored: events.length - matched };
+}
+
+interface MatchedEvent {
+  mail: MailColumns;
+  kind: MailEvent['kind'];
+  at: Date;
+}
+
+/** @returns the number of events of our mails */
+async function recordRecent(tx: Transaction, events: readonly MailEvent[], now: Date): Promise<number> {
+  const matched = await matchAndLock(tx, events, now);
+  if (matched.length === 0) return 0;
+  const changed = changesBy(matched);
+  await write(tx, changed);
+  const first = changed.flatMap(({ mail, first: kinds }) => [...kinds].map((kind) => ({ mail, kind })));
+  await addToTallies(
+    tx,
+    first.flatMap(({ mail: { clubId, campaignId }, kind }) => {
+      const list = listOf[kind];
+      return list === undefined || campaignId === null
+        ? []
+        : [{ clubId, list, subjectId: campaignId, marked: false, records: 1 }];
+    }),
+  );
+  const softBouncing = await insertSoftBounces(tx, matched);
+  await suppress(
+    tx,
+    [
+      ...first.flatMap(({ mail, kind }) =>
+        kind === 'bounced' || kind === 'complained'
+          ? [{ ...mail, reason: kind === 'bounced' ? ('bounce' as const) : ('complaint' as const) }]
+          : [],
+      ),
+      ...softBouncing.map((address) => ({ ...address, reason: 'bounce' as const })),
+    ],
+    now,
+  );
+  return matched.length;
+}
+
+/** Locks the mails in the order of their ids. A mail that was never handed over cannot have events. */
+async function matchAndLock(tx: Transaction, events: readonly MailEvent[], now: Date): Promise<MatchedEvent[]> {
+  const ids = events.flatMap(({ mailId }) => mailId ?? []);
+  const providerIds = events.flatMap(({ providerId }) => providerId ?? []);
+  const mails = await tx.rows<MailColumns>(sql`SELECT ${mailColumns} FROM mails
+    WHERE id IN (SELECT id FROM mails WHERE id = ANY(${ids}) UNION SELECT id FROM mails WHERE provider_id = ANY(${providerIds}))
+      AND fence > 0 ORDER BY id FOR NO KEY UPDATE`);
+  const byId = new Map(mails.map((mail) => [mail.id, mail]));
+  // Mail servers reuse an id after a while, so the event belongs to the latest mail with this id.
+  const bySending = mails.toSorted((one, other) => (one.sentAt?.getTime() ?? 0) - (other.sentAt?.getTime() ?? 0));
+  const byProviderId = new Map(bySending.map((mail) => [mail.providerId, mail]));
+  return events.flatMap(({ kind, at, mailId, providerId }) => {
+    const mail = byId.get(mailId ?? '') ?? byProviderId.get(providerId ?? '');
+    return mail ? [{ mail, kind, at: at > now ? now : at }] : [];
+  });
+}
+
+/** A mail that the events change, with its new times. */
+interface ChangedMail {
+  mail: MailColumns;
+  times: Pick<MailColumns, (typeof columnOf)[MailEvent['kind']]>;
+  /** The earliest event. */
+  provenAt: Date;
+  /** The kinds of events that are recorded for the first time. */
+  first: Set<MailEvent['kind']>;
+}
+
+function changesBy(matched: readonly MatchedEvent[]): ChangedMail[] {
+  const changes = new Map<Id, ChangedMail & { isChanged: boolean }>();
+  for (const { mail, kind, at } of matched) {
+    const isUnproven = mail.status !== 'sent' && mail.status !== 'sending';
+    const change = changes.get(mail.id) ?? {
+      mail,
+      times: { ...mail },
+      provenAt: at,
+      first: new Set(),
+      isChanged: isUnproven,
+    };
+    const before = change.times[columnOf[kind]];
+    if (before === null) change.first.add(kind);
+    if (before === null || at < before) {
+      change.times[columnOf[kind]] = at;
+      change.isChanged = true;
+    }
+    if (at < change.provenAt) change.provenAt = at;
+    changes.set(mail.id, change);
+  }
+  return [...changes.values()].filter(({ isChanged }) => isChanged);
+}
+
+async function write(tx: Transaction, changed: readonly ChangedMail[]): Promise<void> {
+  if (changed.length === 0) return;
+  const times = (column: keyof ChangedMail['times']) => changed.map((change) => change.times[column]);
+  await tx.run(sql`UPDATE mails SET delivered_at = event.delivered, bounced_at = event.bounced, soft_bounced_at = event.soft_bounced,
+      complained_at = event.complained, ${sentByEvidence(sql`event.proven`)}
+    FROM unnest(${changed.map(({ mail }) => mail.id)}::uuid[], ${times('deliveredAt')}::timestamptz[], ${times('bouncedAt')}::timestamptz[],
+      ${times('softBouncedAt')}::timestamptz[], ${times('complainedAt')}::timestamptz[], ${changed.map(({ provenAt }) => provenAt)}::timestamptz[])
+      AS event (mail_id, delivered, bounced, soft_bounced, complained, proven)
+    WHERE mails.id = event.mail_id`);
+}
+
+/** @returns the addresses with too many soft bounces since the last delivered mail */
+async function insertSoftBounces(
+  tx: Transaction,
+  matched: readonly MatchedEvent[],
+): Promise<Pick<MailColumns, 'clubId' | 'addressKey'>[]> {
+  const soft = matched.filter(({ kind }) => kind === 'soft_bounced');
+  if (soft.length === 0) return [];
+  return tx.rows(sql`
+    WITH inserted AS (
+      INSERT INTO mail_soft_bounces (mail_id, at)
+      SELECT DISTINCT * FROM unnest(${soft.map(({ mail }) => mail.id)}::uuid[], ${soft.map(({ at }) => at)}::timestamptz[]) AS given (mail_id, at)
+      ON CONFLICT DO NOTHING RETURNING mail_id, at),
+    hit AS (
+      SELECT DISTINCT club_id, student_id, address_key FROM mails WHERE id IN (SELECT mail_id FROM inserted) AND address_key IS NOT NULL)
+    SELECT hit.club_id AS "clubId", hit.address_key AS "addressKey" FROM hit
+     WHERE ${softBouncesBeforeSuppression} <= (
+       SELECT count(*) FROM (
+         SELECT soft.mail_id, soft.at FROM mails mail JOIN mail_soft_bounces soft ON soft.mail_id = mail.id
+          WHERE mail.student_id = hit.student_id AND mail.address_key = hit.address_key
+          UNION SELECT inserted.mail_id, inserted.at FROM mails mail JOIN inserted ON inserted.mail_id = mail.id
+          WHERE mail.student_id = hit.student_id AND mail.address_key = hit.address_key) AS bounce
+        WHERE bounce.at > coalesce((SELECT max(mail.delivered_at) FROM mails mail
+          WHERE mail.student_id = hit.student_id AND mail.address_key = hit.address_key), '-infinity'))`);
+}

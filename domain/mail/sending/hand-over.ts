@@ -1,0 +1,143 @@
+/**
+ * Hands a page of bulk mails to the mail server, on all connections in parallel, for some seconds. Each mail is claimed in its own
+ * transaction immediately before the hand-over, and the result is recorded after it (CAMP-6). The caller passes functions that claim,
+ * compose and record a mail.
+ */
+import { gathered } from '../../../platform/core/gathered.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Database } from '../../../platform/infra/postgres/database.ts';
+import { prepared } from '../../../platform/infra/postgres/prepared.ts';
+import type { HandedMessage, HandOver, SmtpHandOver } from '../../../platform/infra/smtp/smtp-hand-over.ts';
+import { provenAt } from '../evidence.ts';
+import { providerIdIn } from '../notices/mail-event.policy.ts';
+import { recordWithRetries } from './record-outcome.ts';
+
+/** Longer than the SMTP client's limit for a message (60 s), so that a living sender never loses its lease. */
+export const mailLeaseSeconds = 90;
+/**
+ * After this time a page claims no more mails. So a worker that stops, and the activity's time limit, only wait for the mails that are
+ * already claimed.
+ */
+const pageLimitMs = 10_000;
+/**
+ * After this many mails in a row that do not reach the mail server, sending pauses. Otherwise an outage would use up the attempts of
+ * all mails.
+ */
+const unreachedBeforePause = 20;
+
+export interface HandOverDeps {
+  /** The mail server. A mail is claimed only when a connection is idle, so that no claimed mail waits while its lease runs. */
+  smtp: Pick<SmtpHandOver, 'connections' | 'onConnection' | 'handOver'>;
+  /** Tests end the process at these points: `mail_claimed`, `mail_handed_over`, `mail_recorded`. */
+  failpoint: (name: string) => Promise<void>;
+}
+
+/** The result of a claim: the claimed mail; `stopped` if sending must end; `passed` if the mail is skipped or another worker claimed it. */
+export type ClaimOf<Claimed> = Claimed | 'stopped' | 'passed';
+
+interface Page<Candidate, Claimed> {
+  waiting: readonly Candidate[];
+  /** Claims several mails in one statement: one mail for each idle connection. */
+  claim: (candidates: readonly Candidate[]) => Promise<readonly ClaimOf<Claimed>[]>;
+  compose: (claimed: Claimed) => HandedMessage;
+  /** Changes nothing if it was already committed. @returns whether the page continues */
+  record: (claimed: Claimed, answer: HandOver) => Promise<boolean>;
+}
+
+/** The result of a page. */
+export interface SentPage {
+  handedOver: number;
+  /** Whether too many mails in a row did not reach the mail server. */
+  isUnreached: boolean;
+}
+
+export async function handOverPage<Candidate, Claimed extends object>(
+  { smtp, failpoint }: HandOverDeps,
+  { waiting, claim, compose, record }: Page<Candidate, Claimed>,
+): Promise<SentPage> {
+  const endsAt = performance.now() + pageLimitMs;
+  const queue = [...waiting];
+  let handedOver = 0;
+  let unreached = 0;
+  let continues = true;
+  const claimOne = gathered(claim);
+  const sendOne = async (candidate: Candidate) => {
+    const claimed = await claimOne(candidate);
+    if (claimed === 'stopped') continues = false;
+    if (typeof claimed !== 'object') return;
+    handedOver += 1;
+    await failpoint('mail_claimed');
+    const { answer, fault } = await handOver(smtp, () => compose(claimed));
+    await failpoint('mail_handed_over');
+    unreached = answer.kind === 'not_sent' ? unreached + 1 : 0;
+    if (!(await recordWithRetries(() => record(claimed, answer)))) continues = false;
+    if (unreached >= unreachedBeforePause) continues = false;
+    if (fault !== undefined) throw fault;
+    await failpoint('mail_recorded');
+  };
+  const mayContinue = () => continues && performance.now() < endsAt;
+  const oneAfterAnother = async () => {
+    try {
+      for (let next = queue.shift(); next && mayContinue(); next = queue.shift()) {
+        const candidate = next;
+        await smtp.onConnection(async () => mayContinue() && sendOne(candidate));
+      }
+    } catch (error) {
+      continues = false;
+      throw error;
+    }
+  };
+  const lanes = Array.from({ length: Math.min(smtp.connections, queue.length) }, oneAfterAnother);
+  // The step waits for all lanes, so that the next step does not start while a lane still sends.
+  const ends = await Promise.allSettled(lanes);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  return { handedOver, isUnreached: unreached >= unreachedBeforePause };
+}
+
+/** @returns the answer `not_sent` with the error if `compose` failed, so that the mail is released before the error is thrown */
+async function handOver(
+  smtp: HandOverDeps['smtp'],
+  compose: () => HandedMessage,
+): Promise<{ answer: HandOver; fault?: unknown }> {
+  try {
+    return { answer: await smtp.handOver(compose()) };
+  } catch (fault) {
+    return { answer: { kind: 'not_sent', reply: 'not_composed' }, fault };
+  }
+}
+
+/** A mail that the mail server accepted. */
+interface AcceptedMail {
+  id: Id;
+  fence: number;
+  /** The id that the provider uses in its notices; null if the server's reply has none. */
+  providerId: string | null;
+}
+
+/**
+ * Records mails that the server accepted, together with the accepted mails of other connections. It also records an acceptance after the
+ * end of the lease, when the mail was already given up or is pending again.
+ */
+export function recorderOfAccepted(
+  db: Database,
+  now: Date,
+): (mail: Pick<AcceptedMail, 'id' | 'fence'>, answer: HandOver) => Promise<unknown> {
+  const record = gathered(async (mails: readonly AcceptedMail[]) => {
+    await recordSentMails(db.source, [
+      mails.map(({ id }) => id),
+      mails.map(({ fence }) => fence),
+      mails.map(({ providerId }) => providerId),
+      now,
+    ]);
+    return mails;
+  });
+  return ({ id, fence }, answer) =>
+    record({ id, fence, providerId: (answer.kind === 'accepted' && providerIdIn(answer.reply)) || null });
+}
+
+const recordSentMails = prepared<object>(
+  'record_sent_mails',
+  `UPDATE mails SET status = 'sent', sent_at = least($4, ${provenAt.render([])}), provider_id = accepted.provider_id, lease_until = NULL, last_error = NULL
+      FROM unnest($1::uuid[], $2::int[], $3::text[]) AS accepted (id, fence, provider_id)
+     WHERE mails.id = accepted.id AND mails.fence = accepted.fence AND mails.status IN ('sending', 'pending', 'failed')`,
+);

@@ -1,0 +1,24 @@
+/** Records the outcome of a hand-over, also if Postgres is not available for a while. Only this process knows the outcome. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sqlStateOf } from '../../../platform/infra/postgres/errors.ts';
+
+/** The time limit of all tries. */
+const recordLimitMs = 120_000;
+/** SQL states of errors that every retry would repeat: data, constraints, syntax. */
+const isOurFault = /^(22|23|42)/;
+
+/**
+ * Retries while Postgres is not available. @param record changes nothing if it was already committed @throws the last error, after two
+ * minutes or if a retry cannot succeed
+ */
+export async function recordWithRetries<T>(record: () => Promise<T>): Promise<T> {
+  const until = performance.now() + recordLimitMs;
+  for (let waitMs = 100; ; waitMs = Math.min(2 * waitMs, 2_000)) {
+    try {
+      return await record();
+    } catch (error) {
+      if (isOurFault.test(sqlStateOf(error) ?? '') || performance.now() > until) throw error;
+      await sleep(waitMs);
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/** The rules of texts that a club writes for its transactional mails. They replace the texts of the catalogue. */
+import type { MailTemplate } from '../../../entities/mail/values.ts';
+import { parseVariables } from '../content/variables.policy.ts';
+import { mailTemplates, type MailVariable, type Template } from './templates.ts';
+
+export interface OwnText {
+  subject: string;
+  /** Paragraphs, separated by empty lines. */
+  text: string;
+  /** The label of the button; null for the label of the catalogue. */
+  action: string | null;
+}
+
+/** Templates about a person's own account. A club cannot change their texts. */
+const withoutClub = [
+  'administrator_verify_email',
+  'administrator_already_registered',
+  'administrator_reset_password',
+] as const satisfies readonly MailTemplate[];
+export type ClubMailTemplate = Exclude<MailTemplate, (typeof withoutClub)[number]>;
+
+export function isOfClub(template: MailTemplate): template is ClubMailTemplate {
+  return !(withoutClub as readonly MailTemplate[]).includes(template);
+}
+
+export const clubMailTemplates = (Object.keys(mailTemplates) as MailTemplate[]).filter(isOfClub);
+
+/** @returns the variables of a template; the first variable is required in its text */
+export function variablesOf(template: MailTemplate): readonly [needed: MailVariable, ...others: MailVariable[]] {
+  const rule: Template = mailTemplates[template];
+  return [rule.withCode ? 'code' : 'link', 'name', 'club', ...(rule.variables ?? [])];
+}
+
+/** @returns the problems of a text: for each problem a sentence that starts with the field */
+export function problemsOf(template: MailTemplate, { subject, text, action }: OwnText): string[] {
+  const [needed, ...others] = variablesOf(template);
+  const inSubject = needed === 'link' ? others : [needed, ...others];
+  const body = parseVariables(text, [needed, ...others], () => '');
+  const hasNeeded = body.parts.some((part) => typeof part !== 'string' && part.variable === needed);
+  return [
+    ...parseVariables(subject, inSubject, () => '').problems.map(({ message }) => `subject: ${message}`),
+    ...body.problems.map(({ message }) => `text: ${message}`),
+    ...(hasNeeded ? [] : [`text: {{${needed}}} is missing. The mail is useless without it.`]),
+    ...(action === null
+      ? []
+      : parseVariables(action, [], () => '').problems.map(({ message }) => `action: ${message}`)),
+  ];
+}

@@ -1,0 +1,182 @@
+/**
+ * The rules of transactional mails, with one template for each kind of mail. The catalogues in domain/language have the texts, and the
+ * contexts read the rows that a mail is about ({@link file://./../kinds.ts}).
+ */
+import type { Priority } from '../../../entities/facts/values.ts';
+import type { MailTemplate } from '../../../entities/mail/values.ts';
+import type { TokenPurpose } from '../../../entities/mail/values.ts';
+
+/** The variables of a text. A text must contain its `link` or `code`, because the mail is useless without it. */
+export type MailVariable =
+  | 'name'
+  | 'club'
+  | 'link'
+  | 'code'
+  | 'endpoint_url'
+  | 'lesson'
+  | 'session'
+  | 'person'
+  | 'at'
+  | 'reason';
+
+export interface Template {
+  /** The purpose of the token in the mail; absent without a token. */
+  purpose?: TokenPurpose;
+  /** The urgency of the mail. For most mails a person waits. */
+  priority: Priority;
+  /** The variables of the text, in addition to the link or code, the name and the club. */
+  variables?: readonly MailVariable[];
+  /** The standard text ends with the reason, if the mail has one. */
+  withReason?: true;
+  /** The club sends the mail on its own initiative, perhaps to people who do not know the club. A daily limit applies (DEC-65). */
+  paced?: true;
+  /** The mail is sent to the student's former address, which the request names. */
+  toFormerAddress?: true;
+  /**
+   * The hourly limit of an address does not apply, because a caller cannot cause any number of these mails. For example, a review needs
+   * a submission of the student, and LIM-10 limits bookings.
+   */
+  uncapped?: true;
+  /** The path in the classroom or the dashboard. `{token}` becomes the token, and `{id}` the id of the row that the mail is about. */
+  path: string;
+  /** The site of the linked page. */
+  site: 'classroom' | 'dashboard';
+  /** The mail contains a code to type instead of a link. */
+  withCode?: true;
+}
+
+const ofSession = { priority: 1, uncapped: true, variables: ['session', 'person', 'at', 'reason'] } as const;
+const ofStudent = { ...ofSession, site: 'classroom', path: '/mentorships/sessions/{id}' } as const;
+const ofMentor = { ...ofSession, site: 'dashboard', path: '/mentorship-sessions/{id}' } as const;
+
+export const mailTemplates = {
+  student_verify_email: {
+    priority: 0,
+    purpose: 'student_verify_email',
+    site: 'classroom',
+    path: '/verify-email?token={token}',
+  },
+  student_already_registered: {
+    priority: 0,
+    site: 'classroom',
+    path: '/sign-in',
+  },
+  student_invitation: {
+    priority: 1,
+    paced: true,
+    purpose: 'student_invitation',
+    site: 'classroom',
+    path: '/verify-email?token={token}',
+  },
+  student_reset_password: {
+    priority: 0,
+    purpose: 'student_reset_password',
+    site: 'classroom',
+    path: '/reset-password?token={token}',
+  },
+  student_code: {
+    priority: 0,
+    withCode: true,
+    purpose: 'student_code',
+    site: 'classroom',
+    path: '/sign-in',
+  },
+  student_address_changed: {
+    priority: 1,
+    toFormerAddress: true,
+    site: 'classroom',
+    path: '/',
+  },
+  administrator_verify_email: {
+    priority: 0,
+    purpose: 'administrator_verify_email',
+    site: 'dashboard',
+    path: '/verify-email?token={token}',
+  },
+  administrator_already_registered: {
+    priority: 0,
+    site: 'dashboard',
+    path: '/sign-in',
+  },
+  administrator_reset_password: {
+    priority: 0,
+    purpose: 'administrator_reset_password',
+    site: 'dashboard',
+    path: '/reset-password?token={token}',
+  },
+  administrator_invitation: {
+    priority: 1,
+    paced: true,
+    purpose: 'administrator_invitation',
+    site: 'dashboard',
+    path: '/invitations/accept?token={token}',
+  },
+  webhook_endpoint_failing: {
+    priority: 1,
+    variables: ['endpoint_url'],
+    uncapped: true,
+    site: 'dashboard',
+    path: '/webhooks/{id}',
+  },
+  webhook_endpoint_gone: {
+    priority: 1,
+    variables: ['endpoint_url'],
+    uncapped: true,
+    site: 'dashboard',
+    path: '/webhooks/{id}',
+  },
+  webhook_endpoint_throttled: {
+    priority: 1,
+    variables: ['endpoint_url'],
+    uncapped: true,
+    site: 'dashboard',
+    path: '/webhooks/{id}',
+  },
+  assignment_approved: {
+    priority: 1,
+    variables: ['lesson'],
+    uncapped: true,
+    site: 'classroom',
+    path: '/assignments/submissions/{id}',
+  },
+  assignment_changes_requested: {
+    priority: 1,
+    variables: ['lesson'],
+    uncapped: true,
+    site: 'classroom',
+    path: '/assignments/submissions/{id}',
+  },
+  media_expiring: {
+    priority: 1,
+    uncapped: true,
+    site: 'dashboard',
+    path: '/media?types=video',
+  },
+  mentorship_booked: {
+    ...ofStudent,
+  },
+  mentorship_canceled: {
+    ...ofStudent,
+    withReason: true,
+  },
+  mentorship_day_before: {
+    ...ofStudent,
+  },
+  mentorship_hour_before: {
+    ...ofStudent,
+    priority: 0,
+  },
+  mentorship_rating: {
+    ...ofStudent,
+  },
+  mentorship_mentor_booked: {
+    ...ofMentor,
+  },
+  mentorship_mentor_canceled: {
+    ...ofMentor,
+    withReason: true,
+  },
+  mentorship_mentor_replaced: {
+    ...ofMentor,
+  },
+} as const satisfies Record<MailTemplate, Template>;

@@ -1,0 +1,22 @@
+/** The hourly limit of a club's mails of one template to one address (DEC-141). Pure. */
+
+export const requestRules = {
+  /** The limit protects a mailbox against many requests, whatever their source. */
+  mailsAnHour: 5,
+  hourMs: 3_600_000,
+  /** Above the limit, one more mail in this time. Otherwise an attacker who uses up the limit could keep a valid code from the owner. */
+  oneMoreEveryMs: 10 * 60_000,
+} as const;
+
+/**
+ * @param newestFirst the past or planned times of the last hour's mails, newest first @returns the time until which the next mail is
+ * withheld; undefined if it may be sent now
+ */
+export function withheldUntil(newestFirst: readonly Date[], now: Date): Date | undefined {
+  const { mailsAnHour, hourMs, oneMoreEveryMs } = requestRules;
+  const [newest] = newestFirst;
+  const last = newestFirst[mailsAnHour - 1];
+  if (newest === undefined || last === undefined) return undefined;
+  const until = Math.min(last.getTime() + hourMs, newest.getTime() + oneMoreEveryMs);
+  return until > now.getTime() ? new Date(until) : undefined;
+}

@@ -1,0 +1,173 @@
+/** Requests transactional mails. A request writes a row and a wake in the transaction of the action that causes the mail. */
+import { Wake } from '../../../entities/facts/wake.ts';
+import { addressKeyOf } from '../../../platform/infra/keys/address-keys.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { raw, sql } from '../../../platform/infra/postgres/sql.ts';
+import { newId, type Id } from '../../../platform/core/ids.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
+import { workflowIdOf } from '../../../platform/engine/workflow-types.ts';
+import { issueToken, issueTokens } from '../codes/one-time-tokens.ts';
+import { bulk, type Priority } from '../../../entities/facts/values.ts';
+import type { MailTemplate } from '../../../entities/mail/values.ts';
+import { hadEnoughRequests, withheldAddresses } from './request-bounds.ts';
+import { mailTemplates } from '../texts/templates.ts';
+
+export type Recipient = { studentId: Id } | { administratorId: Id } | { invitationId: Id };
+
+/** The former time of a session that moved to another mentor. */
+export interface FormerTime {
+  startsAt: Date;
+  endsAt: Date;
+}
+
+export interface MailRequest {
+  template: MailTemplate;
+  clubId: Id | null;
+  recipient: Recipient;
+  /**
+   * The recipient's case-folded address. The limits count this address, whichever account or invitation it belongs to. The mail is sent
+   * to the account's address at the time of sending. Only a template for a former address uses this address.
+   */
+  email: string;
+  /** The webhook endpoint that the mail is about. */
+  endpointId?: Id;
+  /** The review that the mail is about. One mail is sent for each review. */
+  reviewId?: Id;
+  /** The mentorship session that the mail is about. One mail of each template is sent for each time of the session. */
+  session?: { id: Id; sequence: number; former?: FormerTime };
+  /** The urgency of the mail; the template's priority if absent. */
+  priority?: Priority;
+}
+
+/** The result of a request for a mail. */
+interface Requested {
+  /** The token in the mail; null without a token or without a mail. */
+  tokenId: Id | null;
+  /** The time until which the mail is withheld; null if it is sent now. */
+  withheldUntil: Date | null;
+}
+
+/**
+ * Issues the template's token, if it has one, and requests the mail. If the address has reached its limit (DEC-141), no mail is sent, and
+ * the caller gets no error. The answer must not show whether an account exists. @returns the id of the token; null without a token or
+ * without a mail
+ */
+export async function requestMail(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Id | null> {
+  return (await requestOrWithhold(tx, vault, request, now)).tokenId;
+}
+
+/**
+ * Requests a mail that the club sends on its own initiative, like {@link requestMail}. Above the limit the mail waits, and is sent later.
+ * @returns the time until which the mail waits; null if it is sent now
+ */
+export async function requestInvitation(
+  tx: Transaction,
+  vault: Vault,
+  request: MailRequest,
+  now: Date,
+): Promise<Date | null> {
+  return (await requestOrWithhold(tx, vault, request, now)).withheldUntil;
+}
+
+async function requestOrWithhold(tx: Transaction, vault: Vault, request: MailRequest, now: Date): Promise<Requested> {
+  const { template, clubId, recipient } = request;
+  const addressKey = addressKeyOf(vault, request.email);
+  const rule = mailTemplates[template];
+  const withheld =
+    'uncapped' in rule ? new Map<string, Date>() : await withheldAddresses(tx, request, [addressKey], now);
+  const withheldUntil = withheld.get(addressKey.toString('hex')) ?? null;
+  if (withheldUntil !== null && !('paced' in rule)) return { tokenId: null, withheldUntil };
+
+  const tokenId =
+    'purpose' in rule ? await issueToken(tx, vault, { purpose: rule.purpose, owner: recipient }, now) : null;
+  const [column, recipientId] = recipientColumn(recipient);
+  const id = newId();
+  const priority = request.priority ?? rule.priority;
+  const sealedAddress = 'toFormerAddress' in rule ? vault.seal(request.email, id) : null;
+  const insertedRows = await tx.rows(sql`INSERT INTO transactional_mails
+       (id, club_id, template, ${raw(column)}, token_id, address_key, sealed_address, endpoint_id, review_id, session_id, session_sequence, former_starts_at, former_ends_at, status, next_attempt_at, created_at, priority)
+     VALUES (${id}, ${clubId}, ${template}, ${recipientId}, ${tokenId}, ${addressKey}, ${sealedAddress}, ${request.endpointId ?? null},
+       ${request.reviewId ?? null}, ${request.session?.id ?? null}, ${request.session?.sequence ?? null}, ${request.session?.former?.startsAt ?? null},
+       ${request.session?.former?.endsAt ?? null}, 'pending', ${withheldUntil ?? now}, ${now}, ${priority})
+     ON CONFLICT (session_id, template, session_sequence) DO NOTHING RETURNING 1`);
+  if (insertedRows.length > 0) await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
+  return { tokenId, withheldUntil };
+}
+
+/**
+ * Invites many students of a club, as bulk mail. The number of statements is constant, because the caller holds locks that other
+ * transactions of the club wait for. @param students with their case-folded addresses; each student once
+ */
+export async function requestInvitations(
+  tx: Transaction,
+  vault: Vault,
+  clubId: Id,
+  students: readonly { studentId: Id; email: string }[],
+  now: Date,
+): Promise<void> {
+  if (students.length === 0) return;
+  const template = 'student_invitation';
+  const addressed = students.map((student) => ({ ...student, key: addressKeyOf(vault, student.email) }));
+  const keys = addressed.map(({ key }) => key);
+  const withheld = await withheldAddresses(tx, { clubId, template }, keys, now);
+  const dueTimes = keys.map((key) => withheld.get(key.toString('hex')) ?? now);
+  const studentIds = addressed.map(({ studentId }) => studentId);
+  const tokenIds = await issueTokens(tx, vault, mailTemplates[template].purpose, studentIds, now);
+  const ids = addressed.map(() => newId());
+  await tx.run(sql`INSERT INTO transactional_mails
+       (id, club_id, template, student_id, token_id, address_key, status, next_attempt_at, created_at, priority)
+     SELECT id, ${clubId}, ${template}, student_id, token_id, address_key, 'pending', due_at, ${now}, ${bulk}
+       FROM unnest(${ids}::uuid[], ${studentIds}::uuid[], ${tokenIds}::uuid[], ${keys}::bytea[], ${dueTimes}::timestamptz[])
+         AS requested (id, student_id, token_id, address_key, due_at)`);
+  const mails = ids.map((id) => ({ id, clubId, priority: bulk }) as const);
+  await wake(tx, 'transactionalMail', mails, now);
+}
+
+/**
+ * Runs the same statements as a request for a mail, but sends no mail. It is for an address without an account, because the response time
+ * must not show whether an account exists. For an unknown club it writes nothing.
+ */
+export async function imitateRequest(
+  tx: Transaction,
+  vault: Vault,
+  { template, clubId, email }: Omit<MailRequest, 'recipient'>,
+  now: Date,
+): Promise<void> {
+  const addressKey = addressKeyOf(vault, email);
+  if (await hadEnoughRequests(tx, { clubId, template }, addressKey, now)) return;
+  const id = newId();
+  const { priority } = mailTemplates[template];
+  const written = await tx.run(sql`
+    INSERT INTO transactional_mails (id, club_id, template, address_key, status, next_attempt_at, created_at, priority)
+    SELECT ${id}, ${clubId}::uuid, ${template}, ${addressKey}, 'canceled', ${now}, ${now}, ${priority}
+     WHERE ${clubId}::uuid IS NULL OR EXISTS (SELECT FROM clubs WHERE id = ${clubId}::uuid)`);
+  if (written === 0) return;
+  await wake(tx, 'transactionalMail', [{ id, clubId, priority }], now);
+  await tx.manager.delete(Wake, { workflowId: workflowIdOf('transactionalMail', id) });
+}
+
+/**
+ * Deletes a student's current and former addresses and all keys of them, also from requests before the account existed. Unsent mails to
+ * these addresses are canceled at their next step. Mails of other clubs keep their keys, because the limits count them.
+ */
+export async function deleteAddressesOf(
+  tx: Transaction,
+  { clubId, studentId, addressKey }: { clubId: Id; studentId: Id; addressKey: Buffer },
+): Promise<void> {
+  const mails = await tx.rows<{ key: Buffer }>(
+    sql`SELECT DISTINCT address_key AS key FROM transactional_mails WHERE student_id = ${studentId}`,
+  );
+  const keys = [addressKey, ...mails.map(({ key }) => key)];
+  await tx.run(sql`
+    UPDATE transactional_mails SET sealed_address = NULL, address_key = ''
+     WHERE student_id = ${studentId}
+        OR address_key = ANY (${keys}::bytea[]) AND num_nonnulls(student_id, administrator_id, invitation_id) = 0
+           AND (club_id = ${clubId} OR club_id IS NULL)`);
+}
+
+function recipientColumn(recipient: Recipient): ['student_id' | 'administrator_id' | 'invitation_id', Id] {
+  if ('studentId' in recipient) return ['student_id', recipient.studentId];
+  if ('administratorId' in recipient) return ['administrator_id', recipient.administratorId];
+  return ['invitation_id', recipient.invitationId];
+}

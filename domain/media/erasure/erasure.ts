@@ -1,0 +1,196 @@
+/**
+ * Removes files and erases them from the bucket. The row keeps the object's key until the bucket confirms the erasure. The signed address
+ * of an upload may be valid for longer than its file exists. While the address is valid, its bytes still count. The object is erased
+ * again minutes after the address expires, and then repeatedly until no upload can arrive any more (MED-29).
+ */
+import { syncSources } from '../../knowledge/sources.ts';
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
+import { notFound } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { MediaUpload } from '../../../entities/media/media-upload.ts';
+import type { MediaPurpose } from '../../../entities/media/values.ts';
+import { endOfAddress, settleArrival, type ArrivingFile } from '../storage/arrival.ts';
+import { mediaRules } from '../media.policy.ts';
+import type { LibraryDeps, MediaDeps } from '../media.ts';
+import { endUses } from '../uses/uses.ts';
+
+/**
+ * The limits of a round: the number of files, and the time after which it starts no further file. The step has a minute, and a file
+ * takes at most 40 s.
+ */
+const filesPerRound = 200;
+const roundMs = 10_000;
+/** The wait after the bucket did not answer. */
+const retryMs = 5 * 60_000;
+
+/** The SET clauses that remove a file. They delete its texts and its folder, and end an upload through our listener. */
+const removal = (
+  now: Date,
+) => sql`removed_at = ${now}, updated_at = ${now}, title = '', file_name = NULL, folder_id = NULL,
+  looks_at = NULL, lease_until = NULL,
+  upload_expires_at = ${endOfAddress(now)},
+  erases_at = CASE WHEN object_key IS NOT NULL THEN ${now}::timestamptz END`;
+
+interface RemovalOptions {
+  /** Also ends the uses of the file, except uses by automations that are published or have runs. */
+  force?: boolean;
+}
+
+/**
+ * Removes a file from the library, and its passages from the agents' index. @throws DomainError not_found, in_use (with the names of
+ * records)
+ */
+export async function removeMedia(
+  deps: LibraryDeps,
+  clubId: Id,
+  mediaId: Id,
+  now: Date,
+  options: RemovalOptions = {},
+): Promise<void> {
+  await deps.db.transaction((tx) => removeMediaIn(tx, deps, { clubId, mediaId }, now, options));
+  await eraseImmediately(deps, mediaId, now);
+}
+
+/**
+ * Does the same as `removeMedia` in the caller's transaction, which then holds the locks of the file's and the club's row. After the
+ * commit the caller calls `eraseAtOnce`. @throws DomainError not_found, in_use (with the names of records)
+ */
+export async function removeMediaIn(
+  tx: Transaction,
+  { mediaUses }: Pick<LibraryDeps, 'mediaUses'>,
+  { clubId, mediaId }: { clubId: Id; mediaId: Id },
+  now: Date,
+  { force = false }: RemovalOptions,
+): Promise<void> {
+  // NO KEY does not block inserts of foreign keys to the file: `syncSources` inserts such rows while it holds the club. Uses take a
+  // shared lock of the row.
+  const lockedFiles = await tx.rows(sql`SELECT 1 FROM media
+    WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`);
+  if (lockedFiles.length === 0) throw notFound('file');
+  await endUses(tx, mediaUses, mediaId, force);
+  await tx.run(sql`DELETE FROM media_favorites WHERE media_id = ${mediaId}`);
+  await removeOne(tx, mediaId, now);
+  await syncSources(tx, clubId, { mediaIds: [mediaId] }, now);
+}
+
+/** Erases a removed file immediately. If the bucket does not answer, maintenance erases the file later. */
+export async function eraseImmediately(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
+  await eraseFile(deps, mediaId, now).catch(() => undefined);
+}
+
+/** Marks the row as removed, and the file as due. The caller holds the row's lock, and calls `eraseAtOnce` after the commit. */
+export async function removeOne(tx: Transaction, mediaId: Id, now: Date): Promise<void> {
+  await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId}`);
+}
+
+/**
+ * An unused file is removed after some days: an image that no question shows, or a file that belongs to no attempt or post. @returns the
+ * time of the removal, unless the file is used by then; null for the library and avatars
+ */
+export function unusedUntil(purpose: MediaPurpose, now: Date): Date | null {
+  const { unusedImageMs, unsentFileMs } = mediaRules;
+  const unusedMs = {
+    library: null,
+    agent_image: unusedImageMs,
+    assignment: unsentFileMs,
+    post: unsentFileMs,
+    avatar: null, // an avatar is used as soon as it is ready
+  }[purpose];
+  return unusedMs === null ? null : new Date(now.getTime() + unusedMs);
+}
+
+/** Removes all files of a student. The caller holds the lock of the student's row. Maintenance erases the files. */
+export async function purgeStudentFromMedia(tx: Transaction, studentId: Id, now: Date): Promise<void> {
+  await tx.run(sql`UPDATE media SET ${removal(now)} WHERE owner_id = ${studentId} AND removed_at IS NULL`);
+}
+
+/** Removes files of students permanently. Maintenance erases them from the bucket. @param which selects the ids of the files */
+export async function removeFiles(tx: Transaction, which: Sql, now: Date): Promise<void> {
+  await tx.run(sql`UPDATE media SET ${removal(now)} WHERE id IN (${which}) AND removed_at IS NULL`);
+}
+
+const unfinished = sql`status IN ('uploading', 'processing')`;
+
+export interface ErasureCounts {
+  /** Files that the bucket has erased. */
+  erased: number;
+  /** Files that the bucket has not erased. They are due again some minutes later. */
+  refused: number;
+}
+
+/**
+ * Erases one round of due files. Repeated and parallel rounds are harmless, because an erased file can be erased again. @returns the
+ * counts, and whether another round may be due immediately
+ */
+export async function eraseDue(deps: MediaDeps, now: Date): Promise<ErasureCounts & { more: boolean }> {
+  const { db } = deps;
+  const due = await db.rows<{ id: Id }>(
+    sql`SELECT id FROM media WHERE erases_at <= ${now} ORDER BY erases_at LIMIT ${filesPerRound}`,
+  );
+  const ends = performance.now() + roundMs;
+  const counts = { erased: 0, refused: 0 };
+  for (const { id } of due) {
+    if (performance.now() > ends) return { ...counts, more: true };
+    try {
+      await eraseFile(deps, id, now);
+      counts.erased += 1;
+    } catch {
+      const again = new Date(now.getTime() + retryMs);
+      await db.run(sql`UPDATE media SET erases_at = ${again} WHERE id = ${id} AND erases_at <= ${now}`);
+      counts.refused += 1;
+    }
+  }
+  return { ...counts, more: due.length === filesPerRound };
+}
+
+/**
+ * Erases the file of a due row in the bucket. A row is due if its file failed or was removed. It is also due if its upload was not
+ * completed in time; then the upload fails here. An image that no question shows in time, or a file that was not sent in time, is removed
+ * here. A completion, a question or a submission at the same time either comes first or sees the removed file. The club's storage counts
+ * the file until the bucket has erased it (MED-20), and its reserved bytes until the address expires (MED-21). @throws any error of the
+ * store; then the row stays due
+ */
+export async function eraseFile(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
+  const { db, storage } = deps;
+  await settleAtDeadline(deps, mediaId, now);
+  // A ready file that is not removed can only be due because it is unused.
+  await db.run(
+    sql`UPDATE media SET ${removal(now)} WHERE id = ${mediaId} AND erases_at <= ${now} AND status = 'ready' AND removed_at IS NULL`,
+  );
+  const due = await db.rows<{ key: string }>(sql`UPDATE media
+        SET status = CASE WHEN ${unfinished} THEN 'failed' ELSE status END,
+            error = CASE WHEN ${unfinished} THEN 'upload_expired' ELSE error END,
+            updated_at = CASE WHEN ${unfinished} THEN ${now} ELSE updated_at END, looks_at = NULL, lease_until = NULL
+      WHERE id = ${mediaId} AND erases_at <= ${now} RETURNING object_key AS key`);
+  for (const { key } of due) {
+    await storage.remove(key);
+    await storage.removeUnder(`${key}.`); // the renditions, and the rest of an upload that is smaller than a part
+    await db.manager.delete(MediaUpload, { id: mediaId });
+  }
+  const { lateMs, arrivalMs } = mediaRules;
+  const lastArrival = sql`upload_expires_at + ${arrivalMs} * interval '1 millisecond'`;
+  // 5, 10, 20, 40 … minutes after the address expires. An upload that started in time and ends late is erased before the double time
+  // has passed.
+  const sinceItsEnd = sql`greatest(2 * (${now}::timestamptz - upload_expires_at), ${lateMs} * interval '1 millisecond')`;
+  const again = sql`least(${lastArrival}, upload_expires_at + ${sinceItsEnd})`;
+  const isAddressGood = sql`upload_expires_at + ${lateMs} * interval '1 millisecond' > ${now}`;
+  await db.run(sql`
+    UPDATE media SET erased_at = coalesce(erased_at, ${now}),
+                     erases_at = CASE WHEN ${lastArrival} > ${now} THEN ${again} END,
+                     object_key = CASE WHEN ${lastArrival} > ${now} THEN object_key END,
+                     address_bytes = CASE WHEN ${isAddressGood} THEN address_bytes END
+     WHERE id = ${mediaId} AND erases_at <= ${now}`);
+}
+
+/**
+ * Settles a resumable upload if all its parts have arrived but no call has completed it. The client and the process that received the
+ * last part may have died (MED-26).
+ */
+async function settleAtDeadline(deps: MediaDeps, mediaId: Id, now: Date): Promise<void> {
+  const due = await deps.db.one<ArrivingFile>(sql`
+    SELECT media.id, media.club_id AS "clubId", purpose, mime, object_key AS "objectKey"
+      FROM media JOIN media_uploads upload ON upload.id = media.id
+     WHERE media.id = ${mediaId} AND erases_at <= ${now} AND status = 'uploading' AND removed_at IS NULL AND multipart_id IS NOT NULL`);
+  if (due) await settleArrival(deps, due, now);
+}

@@ -1,0 +1,176 @@
+/**
+ * Videos that expire: a recording in a club whose plan does not host videos, and every video after the plan has lost this feature
+ * (MED-10). The run `media-expiry/<id>` warns the club's administrators, and later removes the file.
+ */
+import { In } from 'typeorm';
+import { ClubFeatureChange } from '../../../entities/billing/club-feature-change.ts';
+import { Media } from '../../../entities/media/media.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
+import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Vault } from '../../../platform/infra/keys/vault.ts';
+import { hasFeature, requireFeature } from '../../billing/allowances.ts';
+import { requestMail } from '../../mail/transactional/requests.ts';
+import { eraseImmediately, removeMediaIn } from './erasure.ts';
+import { expiryRules } from '../media.policy.ts';
+import type { LibraryDeps } from '../media.ts';
+
+/** The time when a file expires, and the time of its run's next step; null if the file does not expire. */
+type Expiry = Pick<Media, 'expiresAt' | 'expiryLooksAt'>;
+export const neverExpires: Expiry = { expiresAt: null, expiryLooksAt: null };
+
+/**
+ * Requires the plan's feature for a new video. It locks the club's row, so a change of the plan comes before this transaction or after
+ * its commit. The caller calls it last before it inserts the row. @param recording whether the video is a recording of a live session or
+ * a meeting; without the feature it is accepted and kept for 30 days @returns the columns to insert; if the file expires, the caller
+ * wakes the row's run `mediaExpiry` @throws DomainError feature_not_in_plan
+ */
+export async function requireVideoHosting(
+  tx: Transaction,
+  clubId: Id,
+  { recording = false }: { recording?: boolean },
+  now: Date,
+): Promise<Expiry> {
+  await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR SHARE`);
+  if (!recording) await requireFeature(tx, clubId, 'video_hosting');
+  return !recording || (await hasFeature(tx, clubId, 'video_hosting')) ? neverExpires : expiryFrom(now);
+}
+
+const expiryFrom = (start: Date): { expiresAt: Date; expiryLooksAt: Date } => {
+  const expires = start.getTime() + expiryRules.keepMs;
+  return { expiresAt: new Date(expires), expiryLooksAt: new Date(expires - expiryRules.warningMs) };
+};
+
+/** The limit of files that one transaction changes. */
+const filesPerTransaction = 500;
+/** Clubs in a round. */
+const clubsPerRound = 20;
+
+/**
+ * Applies changes of the feature `video_hosting`: if the plan has gained it, no video expires; if the plan has lost it, all videos expire
+ * 30 days after the change. It may be repeated, and may run twice at the same time. @returns the number of changed files, and whether
+ * another round may be due immediately
+ */
+export async function followVideoHosting(db: Database, now: Date): Promise<{ changed: number; more: boolean }> {
+  const clubs = await db.rows<Pick<ClubFeatureChange, 'clubId'>>(sql`
+    SELECT ${columns(ClubFeatureChange, ['clubId'])} FROM club_feature_changes ORDER BY changed_at LIMIT ${clubsPerRound}`);
+  let changed = 0;
+  for (const { clubId } of clubs) changed += await db.transaction((tx) => followPlan(tx, clubId, now));
+  return { changed, more: changed > 0 || clubs.length === clubsPerRound };
+}
+
+/**
+ * Locks files before the row of the change (ENG-6). A removal of a video holds the video and waits for the club, whose holder may wait
+ * for that row. If the plan changes meanwhile, the next round applies it.
+ */
+async function followPlan(tx: Transaction, clubId: Id, now: Date): Promise<number> {
+  const stays = await hasFeature(tx, clubId, 'video_hosting');
+  const otherwise = sql`club_id = ${clubId} AND purpose = 'library' AND kind = 'video' AND provider = 'hostedvideo_stream'
+    AND removed_at IS NULL AND (expires_at IS NULL) <> ${stays}`;
+  const files = await tx.rows<{ id: Id; clubId: Id }>(sql`
+    SELECT id, club_id AS "clubId" FROM media WHERE ${otherwise} ORDER BY id LIMIT ${filesPerTransaction} FOR NO KEY UPDATE`);
+  const change = await tx.one<Pick<ClubFeatureChange, 'changedAt'>>(sql`
+    SELECT ${columns(ClubFeatureChange, ['changedAt'])} FROM club_feature_changes WHERE club_id = ${clubId} FOR UPDATE SKIP LOCKED`);
+  if (!change || (await hasFeature(tx, clubId, 'video_hosting')) !== stays) return 0;
+  const { expiresAt, expiryLooksAt } = stays ? neverExpires : expiryFrom(change.changedAt);
+  const ids = files.map(({ id }) => id);
+  await tx.manager.update(Media, { id: In(ids) }, { expiresAt, expiryLooksAt, expiryWarnedAt: null, updatedAt: now });
+  if (files.length > 0) await wake(tx, 'mediaExpiry', files, now);
+  // Since the files were selected, the plan may have changed twice, and a file may have been added.
+  await tx.run(sql`
+    DELETE FROM club_feature_changes WHERE club_id = ${clubId} AND NOT EXISTS (SELECT FROM media WHERE ${otherwise})`);
+  return files.length;
+}
+
+export type ExpiryStep =
+  | { done: true; outcome: 'kept' | 'removed' }
+  | { done: false; at: number; waitingFor: 'warning' | 'removal' };
+
+/** @property vault makes keyed hashes of the administrators' addresses */
+export type ExpiryDeps = LibraryDeps & { vault: Vault };
+
+/**
+ * The step of the run `media-expiry/<id>`. It warns seven days before the file expires, removes the expired file together with its uses,
+ * and returns the time of the next step.
+ * @param now Unix milliseconds
+ */
+export async function checkExpiry(deps: ExpiryDeps, id: Id, now: number): Promise<ExpiryStep> {
+  const at = new Date(now);
+  try {
+    const result = await deps.db.transaction((tx) => warnOrRemove(tx, deps, id, at));
+    if (result.state === 'removed') await eraseImmediately(deps, id, at);
+    return stepOf(result);
+  } catch (error) {
+    if (error instanceof PlanChanged) return stepOf({ state: 'waiting', at, waitingFor: 'removal' });
+    if (error instanceof DomainError && error.code === 'in_use') return stepOf(await deferRemoval(deps.db, id, at));
+    throw error;
+  }
+}
+
+type Result = { state: 'kept' | 'removed' } | { state: 'waiting'; at: Date; waitingFor: 'warning' | 'removal' };
+
+/** The plan has gained the feature during the removal of the file. The removal is rolled back. */
+class PlanChanged extends Error {}
+
+function stepOf(result: Result): ExpiryStep {
+  if (result.state === 'waiting') return { done: false, at: result.at.getTime(), waitingFor: result.waitingFor };
+  return { done: true, outcome: result.state };
+}
+
+/** Holds the file's lock, so a change of the plan comes before or after the warning. */
+async function warnOrRemove(tx: Transaction, deps: ExpiryDeps, id: Id, now: Date): Promise<Result> {
+  const file = await tx.manager.findOne(Media, {
+    where: { id },
+    select: { id: true, clubId: true, removedAt: true, expiresAt: true, expiryLooksAt: true, expiryWarnedAt: true },
+    lock: { mode: 'pessimistic_write' },
+  });
+  if (!file || file.removedAt !== null) return { state: 'removed' };
+  const { clubId, expiresAt, expiryLooksAt, expiryWarnedAt } = file;
+  if (expiresAt === null || expiryLooksAt === null) return { state: 'kept' };
+  if (expiryLooksAt > now) {
+    const waitingFor = expiryWarnedAt === null ? 'warning' : 'removal';
+    return { state: 'waiting', at: expiryLooksAt, waitingFor };
+  }
+  // Maintenance applies a change of the plan within minutes. A file that is due earlier must not be removed.
+  if (await hasFeature(tx, clubId, 'video_hosting')) {
+    await tx.manager.update(Media, { id }, { ...neverExpires, expiryWarnedAt: null });
+    return { state: 'kept' };
+  }
+  if (expiryWarnedAt !== null) {
+    await removeMediaIn(tx, deps, { clubId, mediaId: id }, now, { force: true });
+    // The removal holds the club's row. A change of the plan is either visible now, or comes after the removal.
+    if (await hasFeature(tx, clubId, 'video_hosting')) throw new PlanChanged();
+    return { state: 'removed' };
+  }
+  // If the workers were down for a week, the warning is late, and the file stays a whole week after the warning.
+  const removedAt = new Date(Math.max(expiresAt.getTime(), now.getTime() + expiryRules.warningMs));
+  await warnOnceADay(tx, deps.vault, clubId, now);
+  await tx.manager.update(Media, { id }, { expiresAt: removedAt, expiryLooksAt: removedAt, expiryWarnedAt: now });
+  return { state: 'waiting', at: removedAt, waitingFor: 'removal' };
+}
+
+/**
+ * Sends one mail for all files whose last week starts on the same day. It locks the club's row, so of two files at the same time the
+ * second sees the warning of the first.
+ */
+async function warnOnceADay(tx: Transaction, vault: Vault, clubId: Id, now: Date): Promise<void> {
+  await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);
+  const since = new Date(now.getTime() - expiryRules.oneWarningMs);
+  const earlierWarning = await tx.one(sql`
+    SELECT FROM media WHERE club_id = ${clubId} AND expiry_warned_at > ${since} AND expires_at IS NOT NULL LIMIT 1`);
+  if (earlierWarning) return;
+  const administrators = await tx.rows<{ id: Id; email: string }>(sql`
+    SELECT administrator.id, administrator.email
+      FROM memberships JOIN administrators administrator ON administrator.id = memberships.administrator_id
+     WHERE memberships.club_id = ${clubId} AND memberships.role IN ('owner', 'admin') ORDER BY administrator.id`);
+  for (const { id: administratorId, email } of administrators)
+    await requestMail(tx, vault, { template: 'media_expiring', clubId, recipient: { administratorId }, email }, now);
+}
+
+async function deferRemoval(db: Database, id: Id, now: Date): Promise<Result> {
+  const at = new Date(now.getTime() + expiryRules.inUseMs);
+  await db.run(sql`UPDATE media SET expiry_looks_at = ${at} WHERE id = ${id} AND expires_at IS NOT NULL`);
+  return { state: 'waiting', at, waitingFor: 'removal' };
+}

@@ -1,0 +1,118 @@
+/** Detects the type of a file by its content. The announced type only distinguishes texts, because their content cannot. */
+import type { MediaKind, MediaPurpose } from '../../../entities/media/values.ts';
+import { archiveTypeOf, type Read } from './archive-type.ts';
+import { imageTypeOf, measureImage } from './image.ts';
+import {
+  isImageType,
+  isTextType,
+  kindOf,
+  mediaRules,
+  maxBytes,
+  type ContentType,
+  type ImageType,
+  type MediaError,
+} from '../media.policy.ts';
+import { isKeptAsPicture } from '../processing.policy.ts';
+import { playedFileOf, type PlayedFile } from './played-file.ts';
+import { beginsAsSvg } from './svg-root.ts';
+import { isText, isTextInOtherUnits } from './text-content.ts';
+
+/** The bytes that are read at each end of a document. Images are small, so they are read whole. */
+const pieceBytes = 64 * 1_024;
+/** A PDF starts within this many bytes. PDF readers skip the bytes before the start. */
+const pdfHeadBytes = 1_024;
+
+/** The properties of an accepted file. */
+export interface IdentifiedFile {
+  sizeBytes: number;
+  mime: ContentType;
+  kind: MediaKind;
+  /** In pixels; for images and videos. */
+  width?: number;
+  height?: number;
+  /** For audio and video. */
+  durationMs?: number;
+  /** For videos: whether the container says that the video is HDR or has more colours than BT.709. */
+  hasWideColors?: boolean;
+}
+
+export type Finding = IdentifiedFile | { sizeBytes: number; error: MediaError };
+
+/** The facts about a file before its content is read. */
+export interface ArrivedFile {
+  sizeBytes: number;
+  purpose: MediaPurpose;
+  /** The type that the caller announced. */
+  announced: string;
+}
+
+/** @param read is never called for bytes after the end of the file @throws any error of `read` */
+export async function identifyContent(read: Read, { sizeBytes, purpose, announced }: ArrivedFile): Promise<Finding> {
+  if (sizeBytes === 0) return { sizeBytes, error: 'content_not_allowed' };
+  const readInside: Read = (offset, length) => read(offset, Math.min(length, sizeBytes - offset));
+  const type = await typeOf(readInside, sizeBytes, announced);
+  if ('error' in type) return { sizeBytes, ...type };
+  const { is: mime, played } = type;
+  if (purpose === 'post' && !isImageType(mime) && mime !== 'application/pdf')
+    return { sizeBytes, error: 'content_not_allowed' };
+  if (isKeptAsPicture(purpose) && !isImageType(mime)) return { sizeBytes, error: 'content_not_allowed' };
+  // A video must be announced as a video, because the plan must include hosting, and the size limit is higher.
+  if (kindOf(mime) === 'video' && kindOf(announced) !== 'video') return { sizeBytes, error: 'content_not_allowed' };
+  if (sizeBytes > maxBytes(purpose, mime)) return { sizeBytes, error: 'too_large' };
+  const file = { sizeBytes, mime, kind: kindOf(mime) };
+  if (played) return { ...file, ...played };
+  if (!isImageType(mime)) return file;
+  const measured = await imageOf(readInside, sizeBytes, mime, purpose === 'agent_image');
+  return 'error' in measured ? { sizeBytes, ...measured } : { ...file, ...measured };
+}
+
+type TypeOfContent = { is: ContentType; played?: Omit<PlayedFile, 'mime'> } | { error: MediaError };
+
+async function typeOf(read: Read, sizeBytes: number, announced: string): Promise<TypeOfContent> {
+  const head = await read(0, pieceBytes);
+  const image = imageTypeOf(head);
+  if (image) return { is: image };
+  if (isAvif(head)) return { is: 'image/avif' };
+  const begins = head.subarray(0, pdfHeadBytes).indexOf('%PDF-');
+  // A text may contain the mark of a PDF after its start.
+  if (begins === 0 || (begins > 0 && !isTextType(announced))) return { is: 'application/pdf' };
+  const kind = kindOf(announced);
+  // The directory of an archive can be long, so it is not read if an image, audio or video was announced.
+  const archive = kind === 'document' ? await archiveTypeOf(read, sizeBytes, head) : undefined;
+  // The content decides about documents. A plain archive is accepted only if it was announced as one.
+  if (archive && (archive !== 'application/zip' || announced === archive)) return { is: archive };
+  const played = kind === 'audio' || kind === 'video' ? await playedFileOf(read, sizeBytes) : undefined;
+  if (played) {
+    const { mime, ...measures } = played;
+    return { is: mime, played: measures };
+  }
+  const isSvg = announced === 'image/svg+xml' && beginsAsSvg(head.toString('latin1'));
+  if (!isTextType(announced) && !isSvg) return { error: 'content_not_allowed' };
+  if (await isTextByItsEnds(read, sizeBytes, head)) return { is: announced as ContentType };
+  const isOtherText = !head.includes(0) || isTextInOtherUnits(head, head.length < sizeBytes);
+  return { error: isOtherText ? 'not_utf8' : 'content_not_allowed' };
+}
+
+function isAvif(head: Buffer): boolean {
+  return head.toString('latin1', 4, 8) === 'ftyp' && /^avi[fs]$/.test(head.toString('latin1', 8, 12));
+}
+
+async function isTextByItsEnds(read: Read, sizeBytes: number, head: Buffer): Promise<boolean> {
+  if (sizeBytes <= 2 * pieceBytes) return isText(await read(0, sizeBytes));
+  const tailBytes = pieceBytes - (sizeBytes % 2); // a unit of two bytes is not cut into two
+  return isText(head, await read(sizeBytes - tailBytes, tailBytes));
+}
+
+async function imageOf(
+  read: Read,
+  sizeBytes: number,
+  mime: ImageType,
+  isForAgents: boolean,
+): Promise<{ width: number; height: number } | { error: MediaError }> {
+  const measured = measureImage(mime, await read(0, sizeBytes));
+  if (!measured) return { error: 'image_broken' };
+  const { width, height, isAnimated } = measured;
+  if (isForAgents && isAnimated) return { error: 'image_animated' };
+  if (isForAgents && Math.max(width, height) > mediaRules.agentImageSide) return { error: 'image_dimensions' };
+  return { width, height };
+}

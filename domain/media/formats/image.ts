@@ -1,0 +1,207 @@
+/**
+ * Checks that an image is complete, and reads its size and whether it is animated. The image is parsed, not decoded: each byte is read at
+ * most once, and the number of parts is limited.
+ */
+import { crc32 } from 'node:zlib';
+import { isRotated } from './exif.ts';
+import type { ImageType } from '../media.policy.ts';
+
+export interface ImageProperties {
+  /** In pixels, at least 1, after the rotation that the Exif requires. */
+  width: number;
+  height: number;
+  /** Whether the image has more than one frame. */
+  isAnimated: boolean;
+}
+
+/** The stored properties of an image, before the rotation. */
+interface ParsedImage extends ImageProperties {
+  /** The Exif data; absent if the image has none. */
+  exif?: Buffer | undefined;
+}
+
+/** The limit of chunks, segments or blocks in an image. A usual image has at most some thousands. */
+const maxParts = 16_384;
+
+/** @returns undefined for an image that ends too early, is damaged, has too many parts or has no size */
+export function measureImage(type: ImageType, bytes: Buffer): ImageProperties | undefined {
+  try {
+    const { width, height, isAnimated, exif } = parsers[type](bytes);
+    if (width < 1 || height < 1) return undefined;
+    return exif && isRotated(exif) ? { width: height, height: width, isAnimated } : { width, height, isAnimated };
+  } catch (error) {
+    // A read beyond the end throws RangeError.
+    if (error instanceof BrokenImage || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+/** @returns the type from the first bytes; undefined if it is not an accepted image */
+export function imageTypeOf(head: Buffer): ImageType | undefined {
+  const begins = (text: string, at = 0) => head.toString('latin1', at, at + text.length) === text;
+  if (begins('\u0089PNG\r\n\u001a\n')) return 'image/png';
+  if (begins('\u00ff\u00d8\u00ff')) return 'image/jpeg';
+  if (begins('GIF87a') || begins('GIF89a')) return 'image/gif';
+  if (begins('RIFF') && begins('WEBP', 8)) return 'image/webp';
+  return undefined;
+}
+
+class BrokenImage extends Error {}
+
+/** Counts the parts of one image. @throws BrokenImage above the limit */
+function partCounter(): () => void {
+  let parts = 0;
+  return () => {
+    if (++parts > maxParts) throw new BrokenImage();
+  };
+}
+
+/** The parsers by type. Each one reads from the first byte to the end mark. @throws BrokenImage, RangeError */
+const parsers: Readonly<Record<ImageType, (bytes: Buffer) => ParsedImage>> = {
+  'image/png': parsePng,
+  'image/jpeg': parseJpeg,
+  'image/gif': parseGif,
+  'image/webp': parseWebp,
+};
+
+/** Parses chunks of length, name, data and checksum. The first chunk is IHDR, with the size; the last is IEND. */
+function parsePng(bytes: Buffer): ParsedImage {
+  if (bytes.readUInt32BE(8) !== 13 || bytes.toString('latin1', 12, 16) !== 'IHDR') throw new BrokenImage();
+  const [width, height] = [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
+  const countPart = partCounter();
+  let [hasData, isAnimated] = [false, false];
+  let exif: Buffer | undefined;
+  for (let at = 8; ;) {
+    countPart();
+    const end = at + 8 + bytes.readUInt32BE(at);
+    if (bytes.readUInt32BE(end) !== crc32(bytes.subarray(at + 4, end))) throw new BrokenImage();
+    const name = bytes.toString('latin1', at + 4, at + 8);
+    hasData ||= name === 'IDAT';
+    isAnimated ||= name === 'acTL';
+    if (name === 'eXIf') exif ??= bytes.subarray(at + 8, end);
+    at = end + 4;
+    if (name === 'IEND') break;
+  }
+  if (!hasData) throw new BrokenImage();
+  return { width, height, isAnimated, exif };
+}
+
+/**
+ * The marks of a JPEG: the end, the start of a scan, and the segment of Exif. The marks of frames, which have the size, are the 16 from
+ * 0xC0 except three.
+ */
+const [endOfImage, startOfScan, exifSegment] = [0xd9, 0xda, 0xe1];
+const isFrame = (mark: number) => mark >= 0xc0 && mark <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(mark);
+
+/** Parses segments, and after each start of a scan its data. In the data a mark is an FF without a following 00. The last mark is EOI. */
+function parseJpeg(bytes: Buffer): ParsedImage {
+  const countPart = partCounter();
+  let size: { width: number; height: number } | undefined;
+  let hasScan = false;
+  let exif: Buffer | undefined;
+  for (let at = 2; ;) {
+    if (bytes.readUInt8(at) !== 0xff) throw new BrokenImage();
+    const mark = bytes.readUInt8(at + 1);
+    if (mark === 0xff) {
+      at += 1; // any number of FF bytes may precede a mark
+      continue;
+    }
+    if (mark === endOfImage) break;
+    countPart();
+    // The frame of a thumbnail is inside a segment, which is skipped as a whole.
+    if (isFrame(mark)) size ??= { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
+    const next = at + 2 + bytes.readUInt16BE(at + 2);
+    // Segments with the same mark may also contain XMP.
+    if (mark === exifSegment && bytes.toString('latin1', at + 4, at + 8) === 'Exif')
+      exif ??= bytes.subarray(at + 4, next);
+    hasScan ||= mark === startOfScan;
+    at = mark === startOfScan ? endOfScan(bytes, next) : next;
+  }
+  if (!hasScan || !size) throw new BrokenImage();
+  return { ...size, isAnimated: false, exif };
+}
+
+/** @returns the offset of the next mark that does not belong to the scan */
+function endOfScan(bytes: Buffer, start: number): number {
+  for (let at = start; at + 1 < bytes.length; at++) {
+    if (bytes[at] !== 0xff) continue;
+    const mark = bytes[at + 1] ?? 0;
+    const isOfScan = mark === 0 || (mark >= 0xd0 && mark <= 0xd7);
+    if (!isOfScan) return at;
+  }
+  throw new BrokenImage();
+}
+
+/** Parses the size of the screen, then the pictures and extensions with their sub-blocks, up to the trailer. */
+function parseGif(bytes: Buffer): ParsedImage {
+  const [picture, extension, trailer] = [0x2c, 0x21, 0x3b];
+  const tableBytes = (flags: number) => (flags & 0x80 ? 3 << ((flags & 0x07) + 1) : 0);
+  const [width, height] = [bytes.readUInt16LE(6), bytes.readUInt16LE(8)];
+  const countPart = partCounter();
+  let pictures = 0;
+  let at = 13 + tableBytes(bytes.readUInt8(10));
+  for (;;) {
+    const block = bytes.readUInt8(at);
+    if (block === trailer) break;
+    countPart();
+    if (block === picture) {
+      pictures += 1;
+      at += 11 + tableBytes(bytes.readUInt8(at + 9));
+    } else if (block === extension) at += 2;
+    else throw new BrokenImage();
+    for (let length = bytes.readUInt8(at); length > 0; length = bytes.readUInt8(at)) at += 1 + length;
+    at += 1;
+  }
+  if (pictures === 0) throw new BrokenImage();
+  return { width, height, isAnimated: pictures > 1 };
+}
+
+/** Parses chunks of name, length and data, padded to an even length, in a container that states its length. */
+function parseWebp(bytes: Buffer): ParsedImage {
+  const end = 8 + bytes.readUInt32LE(4);
+  if (end > bytes.length) throw new BrokenImage();
+  const countPart = partCounter();
+  let size: { width: number; height: number } | undefined;
+  let [hasPicture, isAnimated] = [false, false];
+  let exif: Buffer | undefined;
+  for (let at = 12; at < end;) {
+    countPart();
+    const name = bytes.toString('latin1', at, at + 4);
+    const next = at + 8 + bytes.readUInt32LE(at + 4);
+    if (next > end) throw new BrokenImage();
+    // In an extended file the first chunk has the size; in a simple file its only picture has it.
+    size ??= webpSizes.get(name)?.(bytes, at + 8);
+    hasPicture ||= name === 'VP8 ' || name === 'VP8L' || name === 'ANMF';
+    isAnimated ||= name === 'ANIM' || name === 'ANMF';
+    if (name === 'EXIF') exif ??= bytes.subarray(at + 8, next);
+    at = next + (next % 2);
+  }
+  if (!hasPicture || !size) throw new BrokenImage();
+  return { ...size, isAnimated, exif };
+}
+
+/** The readers of the size, by the name of the chunk. @throws BrokenImage, RangeError */
+const webpSizes: ReadonlyMap<string, (bytes: Buffer, at: number) => { width: number; height: number }> = new Map([
+  [
+    'VP8X',
+    (bytes: Buffer, at: number) => ({
+      width: 1 + bytes.readUIntLE(at + 4, 3),
+      height: 1 + bytes.readUIntLE(at + 7, 3),
+    }),
+  ],
+  [
+    'VP8L',
+    (bytes: Buffer, at: number) => {
+      if (bytes.readUInt8(at) !== 0x2f) throw new BrokenImage();
+      const bits = bytes.readUInt32LE(at + 1);
+      return { width: 1 + (bits & 0x3fff), height: 1 + ((bits >>> 14) & 0x3fff) };
+    },
+  ],
+  [
+    'VP8 ',
+    (bytes: Buffer, at: number) => {
+      if (bytes.readUIntBE(at + 3, 3) !== 0x9d012a) throw new BrokenImage(); // the start code of a key frame
+      return { width: bytes.readUInt16LE(at + 6) & 0x3fff, height: bytes.readUInt16LE(at + 8) & 0x3fff };
+    },
+  ],
+]);

@@ -1,0 +1,38 @@
+/** Detects whether a text is an SVG drawing, by the text before its root element. Each character is read at most a few times (MED-23). */
+
+const byteOrderMark = '\xef\xbb\xbf';
+
+/**
+ * @param head the first bytes of a file as Latin-1
+ * @returns whether the root element is `svg`, after an optional declaration, comments and document type
+ */
+export function beginsAsSvg(head: string): boolean {
+  let at = head.startsWith(byteOrderMark) ? byteOrderMark.length : 0;
+  /** Skips a match of the pattern at the current position. Each pattern is tried once for each position. */
+  const pass = (pattern: RegExp): void => {
+    pattern.lastIndex = at;
+    if (pattern.test(head)) at = pattern.lastIndex;
+  };
+  const passComments = (): void => {
+    pass(whiteSpace);
+    while (head.startsWith('<!--', at)) {
+      const end = head.indexOf('-->', at + '<!--'.length);
+      if (end < 0) return;
+      at = end + '-->'.length;
+      pass(whiteSpace);
+    }
+  };
+  pass(whiteSpace);
+  pass(declaration);
+  passComments();
+  pass(documentType);
+  passComments();
+  root.lastIndex = at;
+  return root.test(head);
+}
+
+const whiteSpace = /\s*/y;
+const declaration = /<\?xml[^>]*>/y;
+/** A document type with its own declarations in brackets is refused. */
+const documentType = /<!DOCTYPE[^>[]*>/y;
+const root = /<svg[\s>]/y;

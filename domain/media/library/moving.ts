@@ -1,0 +1,211 @@
+/** The step that moves a file to another bucket: claim, copy, record (MED-25, ENG-2). */
+import { MediaMove } from '../../../entities/media/media-move.ts';
+import type { MediaVisibility } from '../../../entities/media/values.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { newId } from '../../../platform/core/ids.ts';
+import { defineLease, holdLease, ignoreLostLease, LeaseLost, type Claim } from '../../../platform/engine/lease.ts';
+import { keyPrefix, type ObjectStore, type StoredHeaders } from '../../../platform/infra/store/object-store.ts';
+import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { columns, sql } from '../../../platform/infra/postgres/sql.ts';
+import { nameAs } from '../file-name.policy.ts';
+import { recordLeftover } from '../erasure/leftovers.ts';
+import { movingRules } from '../processing.policy.ts';
+import { publicHeaders } from '../media.ts';
+import type { StepWatcher } from '../processing/step.ts';
+
+export interface MovingDeps {
+  db: Database;
+  storage: ObjectStore;
+  /** Called with the outcome of each move. */
+  onOutcome: (outcome: MoveOutcome) => void;
+  /** Tests stop the process at these points. */
+  failpoint: (name: 'move_claimed' | 'move_copied' | 'move_recorded') => Promise<void>;
+}
+
+/** The visibility after the move; `gone` if the file was removed meanwhile, or the store has lost it. */
+export type MoveOutcome = MediaVisibility | 'gone';
+
+export type MoveStep = { done: true; outcome: MoveOutcome } | { done: false; at: number };
+
+interface MovedRendition {
+  key: string;
+  mime: string;
+}
+
+/** The values of the file at the claim. After the copy, its row is changed only if these values are still current. */
+interface MovedFile {
+  objectKey: string;
+  fileName: string | null;
+  mime: string;
+  renditions: readonly MovedRendition[];
+}
+
+interface MoveClaim extends Claim {
+  clubId: Id;
+  visibility: MediaVisibility;
+  /** The copy to make; absent if the file already has this visibility, cannot be moved now, or no longer exists. */
+  copying?: { file: MovedFile; targetKey: string };
+}
+
+const lease = defineLease(MediaMove, { open: {}, due: 'looksAt', seconds: movingRules.leaseMs / 1_000 });
+
+/**
+ * Runs one step of a move. A repeated call finds the move finished or claimed. @param now Unix milliseconds @throws any error of the
+ * store; then the move can be claimed again immediately
+ */
+export async function moveFile(deps: MovingDeps, mediaId: Id, now: number, watcher: StepWatcher): Promise<MoveStep> {
+  const { db } = deps;
+  const claim = await claimMove(db, mediaId, now);
+  if (!claim) return readState(db, mediaId, now);
+  await deps.failpoint('move_claimed');
+  const heldLease = holdLease(db, MediaMove, claim, {
+    seconds: movingRules.leaseMs / 1_000,
+    everyMs: movingRules.renewalMs,
+    onRenewal: () => watcher.beat('copying'),
+    stop: watcher.stop,
+  });
+  try {
+    const isThere =
+      claim.copying !== undefined && (await copyAll(deps.storage, claim, claim.copying, heldLease.signal));
+    await deps.failpoint('move_copied');
+    await settle(db, claim, isThere, new Date(now));
+  } catch (error) {
+    await release(db, claim).catch(() => undefined); // if Postgres is not available, the lease expires
+    if (!heldLease.signal.aborted) ignoreLostLease(error);
+  } finally {
+    heldLease.release();
+  }
+  await deps.failpoint('move_recorded');
+  const next = await readState(db, mediaId, now);
+  if (next.done) deps.onOutcome(next.outcome);
+  return next;
+}
+
+/** Claims the move. An earlier claim may still be writing its copy, so that copy is erased later, when no process can write it any more. */
+async function claimMove(db: Database, mediaId: Id, now: number): Promise<MoveClaim | undefined> {
+  return db.transaction(async (tx) => {
+    const claimed = await lease.claim<Claim & Pick<MediaMove, 'clubId' | 'visibility' | 'targetKey'>>(
+      tx,
+      mediaId,
+      now,
+      sql`SELECT ${columns(MediaMove, ['id', 'fence', 'clubId', 'visibility', 'targetKey'])} FROM claimed`,
+    );
+    if (!claimed) return undefined;
+    const { targetKey: earlier, ...claim } = claimed;
+    if (earlier !== null) {
+      const erasesAt = new Date(now + movingRules.readableMs.private);
+      await recordLeftover(tx, { clubId: claim.clubId, key: earlier, erasesAt });
+    }
+    const file = await findMovable(tx, claim);
+    const targetKey = file ? `${keyPrefix[claim.visibility]}${claim.clubId}/${newId()}` : null;
+    await tx.run(sql`UPDATE media_moves SET target_key = ${targetKey} WHERE id = ${mediaId}`);
+    return { ...claim, ...(file && targetKey !== null && { copying: { file, targetKey } }) };
+  });
+}
+
+/** A condition on `media`: the file is ready, not removed and stored by us, so it can be moved when it is not being processed. */
+const isMovable = sql`status = 'ready' AND removed_at IS NULL AND object_key IS NOT NULL`;
+
+async function findMovable(db: Queries, { id, visibility }: Pick<MoveClaim, 'id' | 'visibility'>) {
+  const file = await db.one<Omit<MovedFile, 'renditions'>>(sql`
+    SELECT object_key AS "objectKey", file_name AS "fileName", coalesce(mime, 'application/octet-stream') AS mime FROM media
+     WHERE id = ${id} AND ${isMovable} AND visibility <> ${visibility} AND looks_at IS NULL`);
+  return file && { ...file, renditions: await renditionsOf(db, id) };
+}
+
+const renditionsOf = (db: Queries, id: Id) =>
+  db.rows<MovedRendition>(
+    sql`SELECT object_key AS key, mime FROM media_renditions WHERE media_id = ${id} ORDER BY object_key`,
+  );
+
+/** @returns whether the store has the file; a rendition that the store has lost is skipped */
+async function copyAll(
+  storage: Pick<ObjectStore, 'copy'>,
+  { visibility }: MoveClaim,
+  { file, targetKey }: NonNullable<MoveClaim['copying']>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const name = file.fileName ?? '';
+  const headersOf = (mime: string, downloadName: string): StoredHeaders =>
+    visibility === 'public' ? publicHeaders(mime, downloadName) : { contentType: mime };
+  for (const { key, mime } of file.renditions)
+    await storage.copy(key, renditionAt(targetKey, file, key), headersOf(mime, nameAs(name, mime)), signal);
+  return storage.copy(file.objectKey, targetKey, headersOf(file.mime, name), signal);
+}
+
+/** Returns the new key of a rendition, with the same suffix after the key of its file. */
+const renditionAt = (targetKey: string, { objectKey }: MovedFile, key: string) =>
+  `${targetKey}${key.slice(objectKey.length)}`;
+
+/**
+ * Switches the file to its copy, if the file did not change during the copy and the move is still requested. Otherwise the copy is
+ * recorded for erasure, and the move ends or starts again. It locks the file before its move, in the same order as requests for moves.
+ * @throws LeaseLost
+ */
+async function settle(db: Database, claim: MoveClaim, isThere: boolean, now: Date): Promise<void> {
+  const { id, fence, clubId, copying } = claim;
+  await db.transaction(async (tx) => {
+    const file = await tx.one<{
+      visibility: MediaVisibility;
+      objectKey: string;
+      busy: boolean;
+      uploadExpiresAt: Date | null;
+    }>(sql`
+      SELECT visibility, object_key AS "objectKey", looks_at IS NOT NULL AS busy, upload_expires_at AS "uploadExpiresAt" FROM media
+       WHERE id = ${id} AND ${isMovable} FOR NO KEY UPDATE`);
+    const move = await tx.one<Pick<MediaMove, 'visibility'>>(sql`
+      SELECT visibility FROM media_moves WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL FOR UPDATE`);
+    if (!move) throw new LeaseLost();
+    const isRequested = file !== undefined && file.visibility !== move.visibility;
+    const isSame =
+      isRequested &&
+      !file.busy &&
+      move.visibility === claim.visibility &&
+      file.objectKey === copying?.file.objectKey &&
+      sameKeys(await renditionsOf(tx, id), copying.file.renditions);
+    if (isSame && isThere && copying) {
+      await switchTo(tx, claim, copying, now);
+      const erasesAt = new Date(now.getTime() + movingRules.readableMs[file.visibility]);
+      await recordLeftover(tx, { clubId, key: file.objectKey, erasesAt, uploadExpiresAt: file.uploadExpiresAt });
+    } else if (copying) await recordLeftover(tx, { clubId, key: copying.targetKey, erasesAt: now });
+    if (!isRequested || isSame) await tx.run(sql`DELETE FROM media_moves WHERE id = ${id}`);
+    else {
+      const looksAt = new Date(now.getTime() + (file.busy ? movingRules.busyMs : 0));
+      await tx.run(
+        sql`UPDATE media_moves SET target_key = NULL, lease_until = NULL, looks_at = ${looksAt} WHERE id = ${id}`,
+      );
+    }
+  });
+}
+
+const sameKeys = (some: readonly { key: string }[], others: readonly { key: string }[]) =>
+  some.map(({ key }) => key).join() === others.map(({ key }) => key).join();
+
+/** Changes the keys of the file and its renditions. No upload has the new key's address, so the upload's columns become null. */
+async function switchTo(
+  tx: Transaction,
+  { id, visibility }: MoveClaim,
+  { file, targetKey }: NonNullable<MoveClaim['copying']>,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    UPDATE media SET object_key = ${targetKey}, visibility = ${visibility}, upload_expires_at = NULL, address_bytes = NULL, updated_at = ${now} WHERE id = ${id}`);
+  for (const { key } of file.renditions)
+    await tx.run(sql`
+      UPDATE media_renditions SET object_key = ${renditionAt(targetKey, file, key)} WHERE media_id = ${id} AND object_key = ${key}`);
+}
+
+/** Releases an interrupted claim. The next claim records its copy for erasure. */
+async function release(db: Queries, { id, fence }: Claim): Promise<void> {
+  await db.run(
+    sql`UPDATE media_moves SET lease_until = NULL WHERE id = ${id} AND fence = ${fence} AND lease_until IS NOT NULL`,
+  );
+}
+
+async function readState(db: Queries, mediaId: Id, now: number): Promise<MoveStep> {
+  const row = await db.one<{ visibility: MediaVisibility; exists: boolean; at: Date | null }>(sql`
+    SELECT media.visibility, ${isMovable} AS exists, greatest(move.looks_at, move.lease_until) AS at
+      FROM media LEFT JOIN media_moves move ON move.id = media.id WHERE media.id = ${mediaId}`);
+  if (row?.at) return { done: false, at: Math.max(now, row.at.getTime()) };
+  return { done: true, outcome: row?.exists ? row.visibility : 'gone' };
+}

@@ -1,0 +1,72 @@
+/** Public files of the library: requests to publish a file, and the permanent addresses of public files (MED-5, MED-7, MED-25). */
+import { createHash } from 'node:crypto';
+import type { RecordOf } from '../../../contract/contract.ts';
+import { DomainError, notFound } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { ObjectStore } from '../../../platform/infra/store/object-store.ts';
+import type { Queries } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { wake } from '../../../platform/engine/wakes.ts';
+import type { MediaStatus, MediaVisibility } from '../../../entities/media/values.ts';
+import { findMedia, type LibraryReader } from './library.ts';
+import { mediaColumns, type LibraryDeps, type StoredMedia } from '../media.ts';
+
+/**
+ * Requests that a file becomes public or private. Its run copies the file to the other bucket. If the file already has the visibility,
+ * nothing changes. The last request wins. @returns the file, whose `visibility` changes after the move @throws
+ * DomainError not_found (also a student's file), media_not_ready (not a ready file that we store), media_archived (only when publishing)
+ */
+export async function moveMedia(
+  deps: LibraryDeps,
+  reader: LibraryReader,
+  mediaId: Id,
+  visibility: MediaVisibility,
+  now: Date,
+): Promise<RecordOf<'Media'>> {
+  const { clubId } = reader;
+  await deps.db.transaction(async (tx) => {
+    const file = await tx.one<{
+      visibility: MediaVisibility;
+      status: MediaStatus;
+      archived: boolean;
+      stored: boolean;
+    }>(sql`
+      SELECT visibility, status, archived, object_key IS NOT NULL AS stored FROM media
+       WHERE id = ${mediaId} AND club_id = ${clubId} AND purpose = 'library' AND removed_at IS NULL FOR NO KEY UPDATE`);
+    if (!file) throw notFound('file');
+    if (file.status !== 'ready' || !file.stored)
+      throw new DomainError('media_not_ready', 'Only a ready file that is stored here can change its visibility.');
+    if (visibility === 'public' && file.archived)
+      throw new DomainError('media_archived', 'The file is archived. Take it out of the archive to publish it.');
+    const changedMoves = await tx.run(sql`UPDATE media_moves SET visibility = ${visibility} WHERE id = ${mediaId}`);
+    if (changedMoves === 0 && file.visibility === visibility) return;
+    if (changedMoves === 0)
+      await tx.run(sql`
+        INSERT INTO media_moves (id, club_id, visibility, looks_at, created_at) VALUES (${mediaId}, ${clubId}, ${visibility}, ${now}, ${now})`);
+    await wake(tx, 'mediaMove', [{ id: mediaId, clubId }], now);
+  });
+  return findMedia(deps, reader, mediaId);
+}
+
+/**
+ * Finds the current object of a public file. The file's permanent address redirects to it, so the permanent address stays valid after a
+ * replacement. @returns the address of the object, and an entity tag that changes with the content @throws DomainError not_found, for
+ * private, removed and unknown files
+ */
+export async function findPublicFile(
+  db: Queries,
+  storage: Pick<ObjectStore, 'publicAddress'>,
+  mediaId: Id,
+  role: 'preview' | 'thumbnail',
+): Promise<{ location: string; tag: string }> {
+  const file = await db.one<StoredMedia>(sql`
+    SELECT ${mediaColumns} FROM media
+     WHERE id = ${mediaId} AND visibility = 'public' AND purpose = 'library' AND status = 'ready' AND removed_at IS NULL`);
+  const { preview, thumbnail, video } = file?.renditions ?? {};
+  const key = role === 'thumbnail' ? thumbnail?.key : ((preview ?? video)?.key ?? file?.objectKey);
+  if (!key) throw notFound('file');
+  return {
+    location: storage.publicAddress(key),
+    tag: `"${createHash('sha256').update(key).digest('base64url').slice(0, 22)}"`,
+  };
+}

@@ -1,0 +1,183 @@
+/** The rules of processing files: identification, renditions, videos and moves. Pure. */
+import type { MediaKind, MediaPurpose, RenditionRole } from '../../entities/media/values.ts';
+
+const megabyte = 1_024 * 1_024;
+const secondMs = 1_000;
+const minuteMs = 60_000;
+
+/** The limits of a thread that identifies files (DEC-54). */
+export const identificationRules = {
+  /** The files that a thread identifies before a new thread replaces it, because a thread might leak memory. */
+  filesPerThread: 100,
+  /** The CPU time for a file. An image of 20 MB takes about 50 ms. */
+  workMs: 5_000,
+  /** The memory of the thread: its objects, and its buffers, which contain one image and one piece. */
+  maxHeapMb: 64,
+  maxBuffersMb: 64,
+} as const;
+
+/** The processing of a file (MED-16). */
+export const processingRules = {
+  /** The lease of a claim. A living worker renews it. */
+  leaseMs: 10 * secondMs,
+  renewalMs: 2_500,
+  /** A file that is not ready fails after this many of our faults in a row. */
+  maxFaults: 7,
+  /** The time for which a completing call waits for the result. Most files are processed within it. */
+  watchMs: 2 * secondMs,
+  /** The limit of waiting calls in a process. Further calls get their answer immediately. */
+  maxWatching: 200,
+  /** The limit of old files that are processed at the same time. */
+  maxOldFiles: 50,
+  /**
+   * The time for which a replaced original is kept. Its signed addresses are valid for 20 minutes, and a download takes a while.
+   */
+  emptyAfterMs: 30 * minuteMs,
+} as const;
+
+/** The version of the boxes below. Renditions of another version are not shown. */
+export const renditionVersion = 1;
+
+/** @returns the prefix of the keys of a file's renditions */
+export const renditionsPrefix = (objectKey: string) => `${objectKey}.`;
+
+/**
+ * The version of the rules that examine files. Older files are examined again (MED-30). Version 1 rotates photos, keeps HDR out of MP4s,
+ * and makes MP4s of students' submissions.
+ */
+export const examinationVersion = 1;
+
+/** A size in pixels. For a square, the longer side is cut to its middle. */
+interface Box {
+  width: number;
+  height: number;
+  isSquare?: boolean;
+}
+
+/** The largest sizes of pictures for screens, in pixels (MED-22). */
+export const renditionBoxes = {
+  preview: { width: 1_600, height: 1_600 },
+  thumbnail: { width: 320, height: 320 },
+} as const satisfies Partial<Record<RenditionRole, { width: number; height: number }>>;
+
+/** The purposes of images of which only our picture is kept, with the picture's largest size (MED-22, MED-28). */
+const keptPictures: Partial<Record<MediaPurpose, Box>> = {
+  agent_image: renditionBoxes.preview,
+  avatar: { width: 512, height: 512, isSquare: true },
+};
+
+/** @returns the largest size of the kept picture; undefined if the file itself is kept */
+export function keptPictureBox(purpose: MediaPurpose): Box | undefined {
+  return keptPictures[purpose];
+}
+
+export function isKeptAsPicture(purpose: MediaPurpose): boolean {
+  return keptPictures[purpose] !== undefined;
+}
+
+/** The limits of making a picture of a PDF's first page (MED-22). */
+export const pageRules = {
+  /** A larger file gets no picture, because drawing a page needs the whole file twice in memory. */
+  mostBytes: 100 * megabyte,
+} as const;
+
+/** The largest size of the picture of a video or a page, in pixels. */
+export const pictureBox = { width: 640, height: 640 } as const;
+
+/** The purposes of videos that get an MP4: the library and assignments (MED-24). */
+const purposesWithMp4: readonly MediaPurpose[] = ['library', 'assignment'];
+
+/** @returns whether an MP4 is made of such a file */
+export function getsMp4({ kind, purpose }: { kind: MediaKind; purpose: MediaPurpose }): boolean {
+  return kind === 'video' && purposesWithMp4.includes(purpose);
+}
+
+/** The limits of ffmpeg for a video, and the properties of its output (MED-24). */
+export const videoRules = {
+  /** 720p, in landscape or portrait format. */
+  longSide: 1_280,
+  shortSide: 720,
+  /** The bit rates of the rendition, which limit its size. */
+  bitsASecond: 3_000_000,
+  soundBitsASecond: 128_000,
+  /** A longer video gets no rendition. */
+  longestMs: 12 * 60 * minuteMs,
+  /** The limit of a decoded frame; 8K has 33 million pixels. */
+  mostPixels: 36_000_000,
+  memoryMb: 2_048,
+  /** The threads of each ffmpeg process. The other cores serve requests. */
+  threads: 2,
+  /** The time of the picture in the video, unless a tenth of the video is earlier. */
+  pictureAtMs: 3 * secondMs,
+  pictureMs: minuteMs,
+  /** The bytes that stay free on the disk, in addition to the space that a video needs. */
+  reserveBytes: 512 * megabyte,
+  /** The wait without a permit. */
+  permitWaitMs: 15 * secondMs,
+  /** The wait without room on the disk. */
+  diskWaitMs: 5 * minuteMs,
+  /** The wait without ffmpeg. The file is ready without its rendition. */
+  ffmpegWaitMs: 60 * minuteMs,
+} as const;
+
+/** @returns width and height of the rendition in even pixels, at most 720p and at most the size of the video */
+export function videoSize({ width, height }: { width: number; height: number }): { width: number; height: number } {
+  const [long, short] = [Math.max(width, height), Math.min(width, height)];
+  const scale = Math.min(1, videoRules.longSide / long, videoRules.shortSide / short);
+  const even = (side: number) => Math.max(2, 2 * Math.floor((side * scale) / 2 + 1e-6));
+  return { width: even(width), height: even(height) };
+}
+
+/** @returns the limits of ffmpeg for a video of this duration */
+export function videoBounds(durationMs: number): { timeMs: number; memoryMb: number; fileBytes: number } {
+  const bytesASecond = (videoRules.bitsASecond + videoRules.soundBitsASecond) / 8;
+  return {
+    timeMs: Math.min(5 * 60 * minuteMs, 10 * minuteMs + 6 * durationMs),
+    memoryMb: videoRules.memoryMb,
+    fileBytes: 32 * megabyte + Math.ceil((1.2 * bytesASecond * durationMs) / 1_000),
+  };
+}
+
+/**
+ * One permit is kept for other files, because a video takes minutes.
+ * @returns the number of videos that a worker processes at the same time
+ */
+export function videoPermits(cores: number): number {
+  return mediaPermits(cores) - 1;
+}
+
+const hourMs = 60 * minuteMs;
+
+/** The move of a file to another bucket (MED-25). */
+export const movingRules = {
+  /** The lease of a claim. A living worker renews it. */
+  leaseMs: 10 * secondMs,
+  renewalMs: 2_500,
+  /** The wait for a file that is being processed. The end of the processing wakes the move, but a removal does not. */
+  busyMs: 10 * minuteMs,
+  /** The time for which clients may cache the target of a public file's permanent address. */
+  linkSeconds: 300,
+  /**
+   * The time for which the old object of a moved file stays, by its old visibility. Signed addresses of a private file are valid for 20
+   * minutes, and reading the file takes a while. The target of a permanent address may be cached for 5 minutes.
+   */
+  readableMs: { private: hourMs, public: 6 * minuteMs },
+} as const;
+
+/**
+ * If the machine has more than two cores, one core is left to the rest of the process. There are at least two permits, so that a slow
+ * read from the
+ * store does not block all other files. @param cores the machine's number of cores @returns the number of files that a worker processes
+ * at the same time for one club; for all clubs it is twice this number (ENG-20)
+ */
+export function mediaPermits(cores: number): number {
+  return Math.max(2, Math.min(4, cores - 1));
+}
+
+/** @param faults the number of faults so far, from 1 @returns milliseconds until the next try; undefined after the last try */
+export function waitAfterFault(faults: number): number | undefined {
+  return waits[faults - 1];
+}
+
+/** Nearly three hours in total, so that a fault of a release can be fixed meanwhile. */
+const waits = [secondMs, 10 * secondMs, minuteMs, 10 * minuteMs, 40 * minuteMs, 120 * minuteMs] as const;

@@ -1,0 +1,34 @@
+/** Images that students show to agents: the check that a question may use them. */
+import type { Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import { mediaColumns, type StoredMedia } from '../media.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
+
+/**
+ * Reads the images that a question names, and marks them as used, so that they are not erased as unused. The caller holds the student's
+ * lock. So only the erasure of unused images can remove one at the same time. It either comes first, or sees that the image is used.
+ * @returns the images in the order of the question @throws DomainError invalid_image: an image is unknown, not ready, removed, of another
+ * purpose or owner, or named twice
+ */
+export async function requireOwnImages(
+  tx: Transaction,
+  { clubId, studentId, imageIds }: { clubId: Id; studentId: Id; imageIds: readonly Id[] },
+): Promise<StoredMedia[]> {
+  if (imageIds.length === 0) return [];
+  const ids = imageIds.map((id) => id.toLowerCase());
+  if (new Set(ids).size < ids.length) throw new DomainError('invalid_image', 'image_ids names an image twice.');
+  const usable = sql`media.club_id = ${clubId} AND media.owner_id = ${studentId} AND media.purpose = 'agent_image'
+    AND media.status = 'ready' AND media.removed_at IS NULL`;
+  await tx.run(sql`
+    UPDATE media SET erases_at = NULL WHERE id = ANY (${ids}::uuid[]) AND ${usable} AND erases_at IS NOT NULL`);
+  const rows = await tx.rows<StoredMedia>(sql`
+    SELECT ${mediaColumns} FROM unnest(${ids}::uuid[]) WITH ORDINALITY AS requested (id, position) JOIN media USING (id)
+     WHERE ${usable} ORDER BY requested.position`);
+  if (rows.length < ids.length)
+    throw new RefusalToPerson('invalid_image', 'refusal.image_not_ready', {
+      technical: 'image_ids names an image that is not yours or not ready.',
+    });
+  return rows;
+}

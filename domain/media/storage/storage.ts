@@ -1,0 +1,143 @@
+/**
+ * A club's storage: the bytes of its files and of open reservations, and the limit of its plan. Triggers on `media` count the originals,
+ * so no writer can forget it:
+ * - a row counts its `held_bytes` from its reservation until its size is settled, it fails, or it is removed;
+ * - if the file is gone and the signed address of its upload may still be valid, the row counts its `address_bytes` (MED-29);
+ * - it counts its `size_bytes` from then on, until `erased_at` says that the bucket has erased the file (MED-20).
+ *
+ * A transaction that adds bytes locks the club's storage first. A deduction is an appended change, which needs no lock.
+ */
+import type { RecordOf } from '../../../contract/contract.ts';
+import { mediaKinds, type MediaKind } from '../../../entities/media/values.ts';
+import type { Id } from '../../../platform/core/ids.ts';
+import type { Database, Queries, Transaction } from '../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../platform/infra/postgres/sql.ts';
+import type { Addressee } from '../../billing/allowances.ts';
+import { recordOverage } from '../../billing/overages.ts';
+import { limitOf, termsOf, type Terms } from '../../billing/terms.ts';
+import { RefusalToPerson } from '../../language/refusal.ts';
+import { DomainError } from '../../../platform/core/errors.ts';
+
+/** A club's storage while the transaction holds its lock, in bytes. */
+interface LockedStorage {
+  /** The bytes of files. */
+  storedBytes: number;
+  /** The bytes of open reservations. */
+  reservedBytes: number;
+  limit: number;
+  overage: 'billed' | 'refused';
+  /** The number of changes that were rolled up. */
+  changes: number;
+}
+
+/** The row of this kind is the lock of the club's whole storage, whatever the kind of the file is. */
+const [lockedKind] = mediaKinds;
+
+/**
+ * Locks the club's storage until the transaction ends, and rolls up its changes. In the order of locks, storage comes after students and
+ * files and before the club (docs/explanation/architecture.md#locks).
+ */
+async function lockStorage(tx: Transaction, clubId: Id): Promise<LockedStorage> {
+  // This is a separate statement, so that the next statement sees the commit of the lock's previous holder.
+  await tx.run(sql`INSERT INTO club_storage AS storage (club_id, kind) VALUES (${clubId}, ${lockedKind})
+     ON CONFLICT (club_id, kind) DO UPDATE SET bytes = storage.bytes`);
+  const row = await tx.one<Terms & { stored: string; held: string; changes: number }>(sql`
+    WITH folded AS (DELETE FROM club_storage_changes WHERE club_id = ${clubId} RETURNING kind, bytes, files, held),
+    rolled_up AS (
+      INSERT INTO club_storage AS storage (club_id, kind, bytes, files, held)
+      SELECT ${clubId}, kind, sum(bytes), sum(files), sum(held) FROM folded GROUP BY kind
+      ON CONFLICT (club_id, kind) DO UPDATE SET bytes = storage.bytes + excluded.bytes,
+        files = storage.files + excluded.files, held = storage.held + excluded.held)
+    SELECT coalesce(sum(bytes), 0) AS stored, coalesce(sum(held), 0) AS held, (SELECT count(*)::int FROM folded) AS changes,
+           ${termsOf(clubId, 'storage')}
+      FROM (SELECT bytes, held FROM club_storage WHERE club_id = ${clubId} UNION ALL SELECT bytes, held FROM folded) AS parts`);
+  if (!row) throw new Error(`The sum of the storage of club ${clubId} returned no row`);
+  return {
+    storedBytes: Number(row.stored),
+    reservedBytes: Number(row.held),
+    changes: row.changes,
+    ...limitOf(row, 'storage_bytes'),
+  };
+}
+
+/**
+ * Requires room for an announced file. It holds the lock of the storage, so two reservations cannot take the same bytes. The caller
+ * inserts the row with the same number as `heldBytes` in this transaction. The row counts these bytes until it is settled, fails, expires
+ * or is removed.
+ *
+ * Locks the club's storage. The caller may have locked the student and files; it must not have locked the club's row.
+ * @param bytes the announced size, or the `Upload-Length` of a resumable upload; 0 if the size is unknown, and then the storage must only
+ * not be full
+ * @param addressee the reader of a refusal; a student gets no information about the plan (AUTH-10) @throws DomainError limit_reached, if
+ * the plan does not bill overage
+ */
+export async function reserveStorage(tx: Transaction, clubId: Id, bytes: number, addressee: Addressee): Promise<void> {
+  const { storedBytes, reservedBytes, limit, overage } = await lockStorage(tx, clubId);
+  if (overage === 'billed' || storedBytes + reservedBytes + Math.max(1, bytes) <= limit) return;
+  throw addressee === 'person'
+    ? new RefusalToPerson('limit_reached', 'refusal.no_room_for_files')
+    : new DomainError('limit_reached', "The plan's allowance of storage is used up.");
+}
+
+/**
+ * Admits an uploaded file of this size. The reservation's bytes are guaranteed, so only a larger file needs more room. If the plan bills
+ * overage, the overage is recorded, and no file is refused (BILL-7).
+ *
+ * Locks the club's storage. The caller holds the lock of the file's row, and not of the club's row. The caller sets the row's
+ * `size_bytes`, which replace the held bytes, in the one statement that changes the row. A second UPDATE would check the foreign key to
+ * the student again. It would wait for a removal of that student, and the removal waits for the file
+ * (docs/explanation/architecture.md#locks). @param sizeBytes as the bucket reports it @returns false without room: the caller records the
+ * file as failed (`storage_full`), without a size
+ */
+export async function admitFile(
+  tx: Transaction,
+  { id, clubId }: { id: Id; clubId: Id },
+  sizeBytes: number,
+  now: Date,
+): Promise<boolean> {
+  const { storedBytes, reservedBytes, limit, overage } = await lockStorage(tx, clubId);
+  const file = await tx.one<{ before: string; own: string }>(sql`
+    SELECT coalesce(size_bytes, 0) AS before, coalesce(size_bytes, held_bytes, 0) AS own FROM media WHERE id = ${id}`);
+  if (!file) throw new Error(`File ${id} was deleted although the transaction holds its lock`);
+  const more = sizeBytes - Number(file.own);
+  if (more > 0 && overage === 'refused' && storedBytes + reservedBytes + more > limit) return false;
+  if (overage === 'billed')
+    await recordOverage(tx, clubId, 'storage_bytes', storedBytes - Number(file.before) + sizeBytes - limit, now);
+  return true;
+}
+
+/** Changes that a round of maintenance reads; each club takes a few milliseconds. */
+const changesPerRound = 500;
+
+/**
+ * Rolls up the changes of clubs that add no files, so that reading a storage stays fast. @returns the number of changes, and whether
+ * there may be more
+ */
+export async function rollUpStorage(db: Database): Promise<{ changes: number; more: boolean }> {
+  const clubs = await db.rows<{ clubId: Id }>(sql`
+    SELECT DISTINCT club_id AS "clubId" FROM (SELECT club_id FROM club_storage_changes LIMIT ${changesPerRound}) AS changed`);
+  let changes = 0;
+  for (const { clubId } of clubs) changes += (await db.transaction((tx) => lockStorage(tx, clubId))).changes;
+  return { changes, more: changes >= changesPerRound };
+}
+
+/** @returns the bytes of the club's files by kind, and the limit of its plan and add-ons (MED-13) */
+export async function readStorageUsage(db: Queries, clubId: Id): Promise<RecordOf<'StorageUsage'>> {
+  const row = await db.one<Terms & { kinds: { kind: MediaKind; bytes: number; files: number }[] | null }>(sql`
+    SELECT ${termsOf(clubId, 'storage')},
+           (SELECT jsonb_agg(jsonb_build_object('kind', kind, 'bytes', bytes, 'files', files)) FROM (
+              SELECT kind, sum(bytes) AS bytes, sum(files) AS files FROM (
+                SELECT kind, bytes, files FROM club_storage WHERE club_id = ${clubId}
+                UNION ALL SELECT kind, bytes, files FROM club_storage_changes WHERE club_id = ${clubId}) AS parts
+               GROUP BY kind HAVING sum(files) > 0) AS sums) AS kinds`);
+  if (!row) throw new Error(`The storage usage of club ${clubId} returned no row`);
+  const kinds = (row.kinds ?? []).toSorted(
+    (one, other) => mediaKinds.indexOf(one.kind) - mediaKinds.indexOf(other.kind),
+  );
+  return {
+    bytes: kinds.reduce((sum, { bytes }) => sum + bytes, 0),
+    files: kinds.reduce((sum, { files }) => sum + files, 0),
+    by_kind: kinds,
+    limit_bytes: limitOf(row, 'storage_bytes').limit,
+  };
+}

@@ -1,0 +1,19 @@
+/** Each context says for its own records that use files of the library: the title of the record, and whether the use is live (MED-14). */
+import type { MediaUseKind } from '../../entities/media/values.ts';
+import type { Sql } from '../../platform/infra/postgres/sql.ts';
+
+/** Parts of statements about `media_uses use`. One statement combines the parts of all contexts. */
+export interface MediaUseRule {
+  /** A query that returns the title of the record `use.place_id`. */
+  title: Sql;
+  /** A condition. While it is true, lists show the use, and the file cannot be deleted. If absent, every use is live. */
+  isLive?: Sql;
+  /** If true, also a deletion with `force` is refused while the use is live. */
+  blocksForce?: true;
+}
+
+/** The rules of one context's records. */
+export type MediaUseRules = Readonly<Partial<Record<MediaUseKind, MediaUseRule>>>;
+
+/** The rules of all contexts' records. */
+export type AllMediaUseRules = Readonly<Record<MediaUseKind, MediaUseRule>>;

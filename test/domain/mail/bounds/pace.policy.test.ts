@@ -1,0 +1,99 @@
+import { expect } from 'chai';
+import { codeTries, triesNeeded, wrongCodesADay } from '../../../../domain/mail/codes/codes.policy.ts';
+import { bulkMailsOfDay, dayOf, mailsOfDay, timeOfSlot } from '../../../../domain/mail/bounds/pace.policy.ts';
+import { isMailable, outcomeOf } from '../../../../domain/mail/sending/recipients.policy.ts';
+import { eventRetentionMs } from '../../../../domain/mail/retention.policy.ts';
+
+const dayMs = 86_400_000;
+const today = new Date('2026-03-10T00:00:00Z');
+const daysAgo = (days: number) => new Date(today.getTime() - days * dayMs + 3_600_000);
+
+describe('mails of a day (DEC-65)', () => {
+  for (const [plan, days, most] of [
+    ['starter', 0, 10],
+    ['starter', 1, 20],
+    ['starter', 2, 40],
+    ['starter', 3, null],
+    ['starter', -2, 10],
+    ['trial', 0, 10],
+    ['trial', 2, 25],
+    ['trial', 3, 25],
+    ['professional', 9, null],
+    ['business', 9, null],
+  ] as const)
+    it(`of a ${plan} club on day ${days} are ${most ?? 'as many as it likes'}`, () => {
+      expect(mailsOfDay({ plan, createdAt: daysAgo(days) }, [10, 20, 40], today)).to.equal(most);
+    });
+
+  const warmUps = { clubs: [100, 200], domains: [50, 150] };
+  for (const [what, clubDays, domainDays, most] of [
+    ['of a new club and a new domain are those of the domain', 0, 0, 50],
+    ['of a new club and an old domain are those of the club', 0, 9, 100],
+    ['of an old club and a new domain are those of the domain', 9, 1, 150],
+    ['of a new club are the fewer of both', 0, 1, 100],
+    ['of an old club and an old domain have no bound', 9, 9, null],
+    ['of a new club without a domain are its own', 1, null, 200],
+    ['of an old club without a domain have no bound', 9, null, null],
+  ] as const)
+    it(`${what} (CAMP-41)`, () => {
+      const club = { plan: 'starter', createdAt: daysAgo(clubDays) } as const;
+      const provenAt = domainDays === null ? null : daysAgo(domainDays);
+      expect(bulkMailsOfDay(club, provenAt, warmUps, today)).to.equal(most);
+    });
+
+  it('are those of the day in UTC', () => {
+    expect(dayOf(new Date('2026-03-10T23:59:59.999Z'))).to.deep.equal(today);
+    expect(dayOf(today, 2)).to.deep.equal(new Date('2026-03-12T00:00:00Z'));
+  });
+
+  it('are spread over the day', () => {
+    const times = [1, 2, 4].map((place) => timeOfSlot(today, place, 4).toISOString().slice(11, 19));
+    expect(times).to.deep.equal(['00:00:00', '06:00:00', '18:00:00']);
+    expect(timeOfSlot(today, 2, 7).getTime() - today.getTime()).to.equal(12_342_857);
+  });
+
+  it('have events for 90 days (CAMP-17)', () => {
+    expect(eventRetentionMs).to.equal(7_776_000_000);
+  });
+});
+
+describe('guessing at codes (DEC-61)', () => {
+  it('leaves five tries to a code, and one after twenty wrong ones of a day', () => {
+    expect([codeTries, wrongCodesADay]).to.deep.equal([5, 20]);
+    expect([0, 1, 20, 21].map(triesNeeded)).to.deep.equal([1, 1, 1, 5]);
+  });
+});
+
+describe('a mail that is sent at most once (CAMP-6)', () => {
+  it('waits 1, 5, 15, 60 and 240 minutes after answers that are not for good, then fails', () => {
+    const waits = [1, 2, 3, 4, 5].map((attempt) => outcomeOf({ kind: 'not_sent', reply: 'no' }, attempt));
+    expect(waits).to.deep.equal(
+      [1, 5, 15, 60, 240].map((minutes) => ({ status: 'pending', lastError: 'no', waitMs: minutes * 60_000 })),
+    );
+    expect(outcomeOf({ kind: 'refused', permanent: false, reply: 'no' }, 6)).to.deep.equal({
+      status: 'failed',
+      lastError: 'no',
+    });
+  });
+
+  for (const [address, mailable] of [
+    [`${'a'.repeat(64)}@b.example`, true],
+    [`${'a'.repeat(65)}@b.example`, false],
+    [`a@${'b'.repeat(244)}.example`, true],
+    [`a@${'b'.repeat(245)}.example`, false],
+    ['@b.example', false],
+    ['b.example', false],
+    ['a@b', false],
+    ['a@b.', false],
+    ['a@.b', false],
+    ['a b@c.example', false],
+    ['a@b c.example', false],
+    ['a<@b.example', false],
+    ['a\u0000@b.example', false],
+    ['a@b@c.example', false],
+    ['a@b.c.example', true],
+  ] as const)
+    it(`${mailable ? 'goes' : 'does not go'} to ${address.length > 40 ? `${address.length} characters` : JSON.stringify(address)} (${address.indexOf('@')})`, () => {
+      expect(isMailable(address)).to.equal(mailable);
+    });
+});

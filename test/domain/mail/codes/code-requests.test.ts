@@ -1,0 +1,40 @@
+/** Ids of requests for a code that no mail answers (DEC-61). */
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import { codeRequestId, isUnmailedRequest, unmailedRequestId } from '../../../../domain/mail/codes/code-requests.ts';
+import { newId } from '../../../../platform/core/ids.ts';
+import { Secret } from '../../../../platform/core/secret.ts';
+import { createVault } from '../../../../platform/infra/keys/vault.ts';
+
+const now = new Date('2026-03-01T12:00:00Z');
+
+describe('the id of a request that no mail answers', () => {
+  const vault = createVault(new Secret(randomBytes(32)));
+  const account = { clubId: newId(), email: 'ada@example.com' };
+  const id = unmailedRequestId(vault, account, now);
+
+  it('is known for its club and address alone', () => {
+    expect(isUnmailedRequest(vault, account, id)).to.equal(true);
+    expect(isUnmailedRequest(vault, account, id.toUpperCase())).to.equal(true);
+    expect(isUnmailedRequest(vault, { ...account, clubId: newId() }, id)).to.equal(false);
+    expect(isUnmailedRequest(vault, { ...account, email: 'bob@example.com' }, id)).to.equal(false);
+    expect(isUnmailedRequest(createVault(new Secret(randomBytes(32))), account, id)).to.equal(false);
+  });
+
+  it('is another one for each request', () => {
+    const ids = Array.from({ length: 1_000 }, () => unmailedRequestId(vault, account, now));
+    expect(new Set(ids).size).to.equal(1_000);
+  });
+
+  it('looks like the id of a mailed code, and has the time of the request', () => {
+    expect(id.slice(0, 13)).to.equal(codeRequestId(now).slice(0, 13));
+    expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).to.equal(now.getTime());
+    for (const one of [id, codeRequestId(now)])
+      expect(one.slice(14)).to.match(/^7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it('is none of a mailed code', () => {
+    for (let times = 0; times < 100; times++)
+      expect(isUnmailedRequest(vault, account, codeRequestId(now))).to.equal(false);
+  });
+});

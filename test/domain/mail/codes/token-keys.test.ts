@@ -1,0 +1,165 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import { spendCode, tryCode } from '../../../../domain/mail/codes/codes.ts';
+import { spendToken, tokenText } from '../../../../domain/mail/codes/one-time-tokens.ts';
+import { requestInvitations, requestMail } from '../../../../domain/mail/transactional/requests.ts';
+import { mailKinds } from '../../../../domain/contexts.ts';
+import { sendTransactionalMail, type OutgoingMail } from '../../../../domain/mail/transactional/send.ts';
+import { DomainError } from '../../../../platform/core/errors.ts';
+import type { Id } from '../../../../platform/core/ids.ts';
+import { Secret } from '../../../../platform/core/secret.ts';
+import type { Database } from '../../../../platform/infra/postgres/database.ts';
+import { sql } from '../../../../platform/infra/postgres/sql.ts';
+import { createVault, type Vault } from '../../../../platform/infra/keys/vault.ts';
+import { buildClub, buildStudent } from '../../../toolkit/builders/clubs.ts';
+import { testDeps } from '../../../toolkit/stack/database.ts';
+
+const [before, after] = [new Secret(randomBytes(32)), new Secret(randomBytes(32))];
+/** The keys that a process has before the change, when the new one can be read, when it is current, and when the old one is gone. */
+const first = createVault(before);
+const openable = createVault(before, { former: [after] });
+const changed = createVault(after, { former: [before] });
+const alone = createVault(after);
+const minute = 60_000;
+
+describe('the mail of a one-time token, while the master key changes', () => {
+  let db: Database;
+  let clubId: Id;
+  let student: { id: Id; email: string };
+  const start = Date.now();
+  beforeEach(async () => {
+    db = (await testDeps()).db;
+    clubId = (await buildClub()).id;
+    student = await buildStudent(clubId);
+  });
+
+  const ask = (vault: Vault, template: 'student_reset_password' | 'student_code') => {
+    const request = { template, clubId, recipient: { studentId: student.id }, email: student.email };
+    return db.transaction((tx) => requestMail(tx, vault, request, new Date(start)));
+  };
+  const mailOf = async () =>
+    (await db.one<{ id: Id }>(sql`SELECT id FROM transactional_mails WHERE student_id = ${student.id}`))?.id ?? '';
+  /** One attempt, which is refused or not. @returns what the mail said */
+  const attempt = async (vault: Vault, { at = 0, refused = false } = {}) => {
+    let mailed: OutgoingMail | undefined;
+    const step = await sendTransactionalMail(
+      {
+        db,
+        vault,
+        async sendMail(mail) {
+          mailed = mail;
+          if (refused) throw new Error('451');
+        },
+        links: {
+          classroomUrl: 'https://{slug}.example',
+          dashboardUrl: 'https://dashboard.example',
+          publicUrl: 'https://api.example.com',
+        },
+        warmUp: [],
+        kinds: mailKinds,
+        onOutcome() {},
+      },
+      await mailOf(),
+      start + at,
+    );
+    return {
+      done: step.done,
+      token: /token=([\w-]{43})/.exec(mailed?.text ?? '')?.[1],
+      code: /\b\d{6}\b/.exec(mailed?.text ?? '')?.[0],
+    };
+  };
+  const spend = (token: string | undefined) =>
+    db
+      .transaction((tx) =>
+        spendToken(tx, ['student_reset_password', 'student_invitation'], token ?? '', new Date(start)),
+      )
+      .then(
+        ({ studentId }) => studentId,
+        (error: unknown) => (error instanceof DomainError ? error.code : error),
+      );
+
+  for (const [who, issuer, sender] of [
+    ['issued before, sent when the new key is current', first, changed],
+    ['issued with the new key, sent by a process that cannot seal with it yet', changed, openable],
+    ['issued and sent with the new key', changed, alone],
+  ] as const)
+    it(`${who}: says the same at each attempt, and opens what it is for`, async () => {
+      await ask(issuer, 'student_reset_password');
+      const refused = await attempt(issuer, { refused: true });
+      const { done, token } = await attempt(sender, { at: minute });
+      expect([done, token]).to.deep.equal([true, refused.token]);
+      expect(await spend(token)).to.equal(student.id);
+      expect(await spend(token)).to.equal('token_gone');
+    });
+
+  it('of a release that recorded no key: the one whose hash it is', async () => {
+    await ask(first, 'student_reset_password');
+    await db.run(sql`UPDATE one_time_tokens SET key_id = NULL WHERE student_id = ${student.id}`);
+    const { token } = await attempt(changed);
+    expect(await spend(token)).to.equal(student.id);
+  });
+
+  it('whose key is gone becomes one of the current key before it is mailed, and the one of before is none', async () => {
+    const id = await ask(first, 'student_reset_password');
+    const { token } = await attempt(alone);
+    expect(token).to.equal(tokenText(alone, 'student_reset_password', id ?? ''));
+    expect(await spend(tokenText(first, 'student_reset_password', id ?? ''))).to.equal('token_gone');
+    expect(await spend(token)).to.equal(student.id);
+  });
+
+  it('that is spent meanwhile is not mailed, also where its key is gone', async () => {
+    const id = await ask(first, 'student_reset_password');
+    await spend(tokenText(first, 'student_reset_password', id ?? ''));
+    expect(await attempt(alone)).to.deep.equal({ done: true, token: undefined, code: undefined });
+  });
+
+  it('of an invitation among many records its key, too', async () => {
+    const invited = [{ studentId: student.id, email: student.email }];
+    await db.transaction((tx) => requestInvitations(tx, changed, clubId, invited, new Date(start)));
+    const { token } = await attempt(openable);
+    expect(await spend(token)).to.equal(student.id);
+  });
+
+  describe('with a code', () => {
+    const tried = (codeId: Id, code: string) => ({ clubId, email: student.email, codeId, code });
+    const enter = async (vault: Vault, codeId: Id, code = '') => {
+      const found = await db.transaction((tx) => tryCode(tx, vault, tried(codeId, code), new Date(start)));
+      return found?.studentId;
+    };
+
+    for (const [who, issuer, others] of [
+      ['from before', first, [first, openable, changed]],
+      ['of the new key', changed, [openable, changed, alone]],
+    ] as const)
+      it(`${who}: every process mails it, and takes it`, async () => {
+        const codeId = (await ask(issuer, 'student_code')) ?? '';
+        const { code } = await attempt(openable);
+        expect(code).to.equal(tokenText(issuer, 'student_code', codeId));
+        for (const vault of others) expect(await enter(vault, codeId, code)).to.equal(student.id);
+        const found = { studentId: student.id, id: codeId };
+        expect(await db.transaction((tx) => spendCode(tx, changed, tried(codeId, code ?? ''), found))).to.equal(true);
+        expect(await enter(changed, codeId, code)).to.equal(undefined);
+      });
+
+    it('takes no code of the other key', async () => {
+      const codeId = (await ask(first, 'student_code')) ?? '';
+      const other = tokenText(alone, 'student_code', codeId);
+      expect(other).to.not.equal(tokenText(first, 'student_code', codeId));
+      expect(await enter(changed, codeId, other)).to.equal(undefined);
+    });
+
+    it('whose key is gone: what was mailed is good for nothing, what is mailed from then on is', async () => {
+      const codeId = (await ask(first, 'student_code')) ?? '';
+      expect(await enter(alone, codeId, tokenText(first, 'student_code', codeId))).to.equal(undefined);
+      const { code } = await attempt(alone);
+      expect(await enter(alone, codeId, code)).to.equal(student.id);
+    });
+
+    it('of a release that recorded no key is of the current one', async () => {
+      const codeId = (await ask(first, 'student_code')) ?? '';
+      await db.run(sql`UPDATE one_time_tokens SET key_id = NULL WHERE id = ${codeId}`);
+      const { code } = await attempt(first);
+      expect(await enter(openable, codeId, code)).to.equal(student.id);
+    });
+  });
+});

@@ -16,7 +16,7 @@ const sections = [
 /** The lists that each trigger may have. */
 const triggers = [
   ['student_created', 'none'],
-  ['manual', 'none; administrators let students enter'],
+  ['manual', 'none; administrators start the runs'],
   ['access_granted', '`delivery_ids`, `course_ids`, `product_ids` (of the sale)'],
   ['access_revoked', '`delivery_ids`, `course_ids`, `product_ids` (of the sale)'],
   ['purchase_paid', '`product_ids`'],

@@ -80,9 +80,9 @@ function sharesOf(kind: SpenderKind): Bound[] {
   const what = kind === 'file' ? 'Uploads to a library' : 'Writes of a club';
   const name = owners[own.scope] ?? own.scope;
   return [
-    callsOf(`${what}: own budget`, own),
-    { ...callsOf(`${what}: share that others cannot spend`, { ...own, limit: share }), of: name },
-    callsOf(`${what}: all shares beyond the limit together (${name})`, reserve),
+    callsOf(`${what}: budget of each caller`, own),
+    { ...callsOf(`${what}: share of each caller, which others cannot use up`, { ...own, limit: share }), of: name },
+    callsOf(`${what}: all shares together, in addition to the limit (${name})`, reserve),
   ];
 }
 
@@ -96,7 +96,7 @@ const settingOf = (name: string, what: string, of: string, beyond: string): Boun
 const calls: Section = {
   title: 'Calls',
   intro:
-    'If several rows match a call, the row with the most literal path replaces the others (DEC-23). Reads are not counted (LIM-3).',
+    'If several rows match a call, only the row with the most literal path applies (DEC-23). Reads are not counted (LIM-3).',
   bounds: [
     ...limits.rules.map((rule) => callsOf(`${rule.name}: ${rule.methods.join(', ')} \`${rule.path}\``, rule)),
     callsOf(limits.studentWritesOfClub.name, limits.studentWritesOfClub),
@@ -114,7 +114,7 @@ const calls: Section = {
   ],
 };
 
-const halfOfFree = 'as many as are free for the others (DEC-121)';
+const halfOfFree = 'as many permits as are still free (DEC-121)';
 
 const placesOf = (what: string, { process, student }: Readonly<Record<'process' | 'student', number>>) =>
   [
@@ -125,25 +125,25 @@ const placesOf = (what: string, { process, student }: Readonly<Record<'process' 
 
 const places: Section = {
   title: 'Simultaneous work',
-  intro: 'These bounds hold for one process. Each process has its own.',
+  intro: 'These bounds apply to each process separately.',
   bounds: [
-    ...placesOf('Resumable uploads that write now', resumableUploads.bounds),
+    ...placesOf('Simultaneous writes of resumable uploads', resumableUploads.bounds),
     ...placesOf('Uploads in one request', singleUploads.bounds),
     ...placesOf('Downloads of archives', downloadBounds),
-    settingOf('STREAMS_PER_STUDENT', 'Answers that are followed', 'person (student)', '`429 rate_limited`'),
-    { what: 'Answers that are followed', of: 'club', most: halfOfFree, beyond: '`429 rate_limited`' },
-    settingOf('STREAMS_PER_PROCESS', 'Answers that are followed', 'process', '`429 rate_limited`'),
+    settingOf('STREAMS_PER_STUDENT', 'Open streams of answers', 'person (student)', '`429 rate_limited`'),
+    { what: 'Open streams of answers', of: 'club', most: halfOfFree, beyond: '`429 rate_limited`' },
+    settingOf('STREAMS_PER_PROCESS', 'Open streams of answers', 'process', '`429 rate_limited`'),
     {
-      what: 'Facts and wakes that a relay carries',
+      what: 'Facts and wakes that a relay handles',
       of: 'club',
       most: number(maxPerClub),
       beyond: 'waits; others go first',
     },
-    { what: 'Facts and wakes that a relay carries', of: 'process', most: number(maxInFlight), beyond: 'waits' },
+    { what: 'Facts and wakes that a relay handles', of: 'process', most: number(maxInFlight), beyond: 'waits' },
     {
       what: 'Files that are processed, read for agents, or moved',
       of: 'club',
-      most: 'as many as are free for the others (ENG-20)',
+      most: 'as many permits as are still free (ENG-20)',
       beyond: 'waits; others go first',
     },
     ...(['indexing', 'moves'] as const).map((queue) => ({
@@ -152,7 +152,7 @@ const places: Section = {
       most: number(slots[queue].activities),
       beyond: 'waits',
     })),
-    { what: 'Files that OCR reads', of: 'process', most: '1; the clubs take turns (ENG-21)', beyond: 'waits' },
+    { what: 'Files that OCR reads', of: 'process', most: '1; one club after the other (ENG-21)', beyond: 'waits' },
     { what: 'Pages of a file that OCR reads', of: 'file', most: number(ocrRules.maxPages), beyond: '`ocr_failed`' },
     {
       what: 'Memory of each process of OCR',
@@ -164,7 +164,7 @@ const places: Section = {
     {
       what: 'Files for which a command makes subtitles (MED-34)',
       of: 'process',
-      most: `${slots.subtitles.activities}; the clubs take turns (ENG-9)`,
+      most: `${slots.subtitles.activities}; one club after the other (ENG-9)`,
       beyond: 'waits',
     },
     {
@@ -212,7 +212,7 @@ const rows: Section = {
       'person (administrator)',
       '`409 organization_limit_reached`',
     ),
-    ofClub('Former slugs that answer', slugRules.former, 'slug_limit_reached'),
+    ofClub('Former slugs that still find the club', slugRules.former, 'slug_limit_reached'),
     ofClub('Webhook endpoints', endpointRules.endpointsPerClub, 'endpoint_limit_reached'),
     ofClub('Campaigns', campaignsPerClub, 'campaign_limit_reached'),
     ofClub('Automations that are not archived', automationsOfAClub, 'automation_limit_reached'),
@@ -257,7 +257,7 @@ const rows: Section = {
       beyond: '`409 too_many_imports`',
     },
     {
-      what: 'Valid upload addresses of a library without a file, also of deleted files',
+      what: 'Valid upload addresses of a library to which no file has been sent, including addresses of deleted files',
       of: 'club',
       most: number(mediaRules.maxLibraryAddresses),
       beyond: '`409 too_many_uploads`',
@@ -275,7 +275,7 @@ const rows: Section = {
       beyond: '`409 too_many_uploads`',
     },
     {
-      what: 'Wrong codes in a day through requests whose mail was withheld',
+      what: 'Wrong codes in a day for requests whose mail was not sent',
       of: 'account, source (/24, /48)',
       most: `${withheldTriesADay.account}, ${withheldTriesADay.network}`,
       beyond: '`410 token_gone`',
@@ -296,13 +296,13 @@ const rows: Section = {
       what: 'Mails of one template that prove an address, to one address of the club',
       of: 'club',
       most: `${requestRules.mailsAnHour} an hour, then one every ${timeOf(requestRules.oneMoreEveryMs)}`,
-      beyond: 'withheld (DEC-141)',
+      beyond: 'the mail is not sent, or is sent later (DEC-141)',
     },
     settingOf(
       'MAIL_WARM_UP',
       'Invitations of a new club on its first, second … day',
       'club',
-      'wait for a day with room (DEC-65)',
+      'sent on the next day with room (DEC-65)',
     ),
     ...Object.entries(plans).flatMap(([plan, { allowances }]) => {
       const of = `club on \`${plan}\``;
@@ -371,13 +371,13 @@ const sizes: Section = {
       what: 'The picture of a logo on certificates',
       of: 'club',
       most: `${printedLogoRules.mostPictureBytes / 1_024} KiB`,
-      beyond: 'made smaller (DEC-186)',
+      beyond: 'the picture is made smaller (DEC-186)',
     },
     {
       what: 'Seconds that a certificate waits for its logo',
       of: 'file',
       most: number(printedLogoRules.patienceMs / 1_000),
-      beyond: 'printed without (DEC-186)',
+      beyond: 'the certificate is printed without the logo (DEC-186)',
     },
     {
       what: 'Pictures of an animation in an e-mail',
@@ -402,7 +402,7 @@ const secrets: Section = {
     {
       what: 'Session of an administrator',
       of: 'person (administrator)',
-      most: `${timeOf(sessionLifetimeMs.admin)} without use, ${timeOf(administratorSessionMaxMs)} in all`,
+      most: `${timeOf(sessionLifetimeMs.admin)} without use, ${timeOf(administratorSessionMaxMs)} in total`,
       beyond: '`401 unauthenticated`',
     },
     ...Object.entries(tokenLifetimeMs)

@@ -30,10 +30,10 @@ The sweeper wakes a run two minutes after the time of its row in the last column
 | workflow id | type | summary | queue | search attributes | due |
 |---|---|---|---|---|---|
 ${rows.join('\n')}
-| \`sweep\`, \`retention\` | \`sweep\`, \`retention\` | schedules of every minute | \`upkeep\` | | |
-| \`space-digests\` | \`beginDigests\` | a schedule of every quarter of an hour | \`upkeep\` | | |
+| \`sweep\`, \`retention\` | \`sweep\`, \`retention\` | schedules that run every minute | \`upkeep\` | | |
+| \`space-digests\` | \`beginDigests\` | a schedule that runs every quarter of an hour | \`upkeep\` | | |
 
-Search attributes: ${searchAttributes.map(code).join(', ')}. Each is a keyword. Example: \`EndpointId = "…" AND ExecutionStatus = "Running"\`.
+Search attributes: ${searchAttributes.map(code).join(', ')}. Each has the type Keyword. Example of a query: \`EndpointId = "…" AND ExecutionStatus = "Running"\`.
 The fairness key of every run is its club (ENG-9).
 `;
 }

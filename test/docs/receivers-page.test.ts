@@ -61,7 +61,7 @@ describe('docs/how-to/receive-webhooks.md', () => {
     expect(page).to.include(`up to **${deliveryRules.retryAfterLimitSeconds / 3_600} hours**`);
     expect(page).to.include(`Each wait varies by plus or minus ${deliveryRules.jitter * 100} %`);
     expect(page).to.include(`pending for more than ${deliveryRules.expiryMs / 86_400_000} days is canceled`);
-    expect(page).to.include(`Up to ${deliveryRules.excerptBytes / 1_024} KB of the start of your response`);
+    expect(page).to.include(`The service stores the first ${deliveryRules.excerptBytes / 1_024} KB of your response`);
   });
 
   it('states the numbers of the breaker', () => {

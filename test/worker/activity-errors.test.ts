@@ -115,7 +115,7 @@ describe('the address of the Temporal SDK’s metrics', () => {
       .to.be.an('error')
       .with.property(
         'message',
-        "WORKER_HOST no-such-host.invalid has no address: Temporal's metrics cannot be served there.",
+        "The host no-such-host.invalid of WORKER_HOST has no address, so Temporal's metrics cannot be served there.",
       );
   });
 });

@@ -25,7 +25,7 @@ describe('the checks of Temporal at the start of a worker', function () {
   const settings = (env: Record<string, string> = {}) => readConfig({ ...process.env, ...env }).temporal;
 
   const tooOld = (version: string) =>
-    `The Temporal server is ${version}; 1.29.1 or later is needed: upgrade it, one minor version after another.`;
+    `The Temporal server is ${version}. This service needs 1.29.1 or later: upgrade the server, one minor version after another.`;
 
   /** @returns the mistakes that are reported for a server with these answers */
   async function mistakesBehind(answers: Pick<TerminatorOptions, 'serverVersion' | 'statuses'>) {
@@ -59,7 +59,7 @@ describe('the checks of Temporal at the start of a worker', function () {
       return mistakes.some((one) => one.startsWith('Temporal has no')) ? undefined : mistakes;
     });
     expect(reported).to.deep.equal([
-      `The namespace ${namespace} has no search attribute ClubId, EndpointId, EventType, AgentId, CampaignId, AutomationId, AutomationVersion: run "${setup}", which creates them, or says who must.`,
+      `The namespace ${namespace} has no search attribute ClubId, EndpointId, EventType, AgentId, CampaignId, AutomationId, AutomationVersion: run "${setup}", which creates them or prints the commands for an operator.`,
     ]);
   });
 
@@ -85,7 +85,7 @@ describe('the checks of Temporal at the start of a worker', function () {
       const { reported } = await mistakesBehind({ serverVersion: '1.28.0', statuses: { DescribeNamespace: status } });
       expect(reported).to.deep.equal([
         tooOld('1.28.0'),
-        `Temporal does not let us see the namespace ${settings().namespace} (gRPC status ${status}): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to the one that they are for.`,
+        `Temporal does not show us the namespace ${settings().namespace} (gRPC status ${status}): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to their namespace.`,
       ]);
     });
   }
@@ -97,7 +97,7 @@ describe('the checks of Temporal at the start of a worker', function () {
     });
     expect(reported).to.deep.equal([
       tooOld('1.28.0'),
-      `Temporal at ${address} cannot be used (gRPC status 9): its log may say why.`,
+      `Temporal at ${address} cannot be used (gRPC status 9): see its log.`,
     ]);
   });
 
@@ -106,11 +106,12 @@ describe('the checks of Temporal at the start of a worker', function () {
     const reported = await engineMistakes(settings({ ...missing, TEMPORAL_TLS_CLIENT_KEY_PATH: '/nowhere/key' }));
     expect(reported).to.deep.equal(
       ['CLIENT_CERT', 'CLIENT_KEY', 'SERVER_CA_CERT'].map(
-        (name) => `TEMPORAL_TLS_${name}_PATH names a file that cannot be read (ENOENT): mend the path, or its rights`,
+        (name) =>
+          `TEMPORAL_TLS_${name}_PATH names a file that cannot be read (ENOENT): correct the path or the file's permissions`,
       ),
     );
     expect(await engineMistakes(settings({ TEMPORAL_ADDRESS: '127.0.0.1:9' }))).to.deep.equal([
-      'Temporal at 127.0.0.1:9 cannot be reached (ECONNREFUSED): is TEMPORAL_ADDRESS right, and is the server up?',
+      'Temporal at 127.0.0.1:9 cannot be reached (ECONNREFUSED): check TEMPORAL_ADDRESS, and that the server runs.',
     ]);
   });
 });

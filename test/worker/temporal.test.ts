@@ -106,9 +106,11 @@ describe('a connection to Temporal', function () {
     const strange = { TLS_CLIENT_CERT_PATH: '@strangeCert', TLS_CLIENT_KEY_PATH: '@strangeKey' };
     const [refused, ...more] = await connectBoth({ ADDRESS: strict.address, ...mutual, ...strange });
     expect(more).to.deep.equal([]);
-    expect(refused).to.match(/does not accept our client certificate \(\w+\): give one of an authority that it knows/);
+    expect(refused).to.match(
+      /does not accept our client certificate \(\w+\): set a certificate of an authority that the server knows/,
+    );
     expect(await connectBoth({ ADDRESS: open.address, TLS: 'true' })).to.deep.equal([
-      `Temporal at ${open.address} has a certificate of an authority that we do not know (UNABLE_TO_VERIFY_LEAF_SIGNATURE): give the authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`,
+      `Temporal at ${open.address} has a certificate of an unknown authority (UNABLE_TO_VERIFY_LEAF_SIGNATURE): set the authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`,
     ]);
     const elsewhere = {
       ADDRESS: open.address,
@@ -116,19 +118,19 @@ describe('a connection to Temporal', function () {
       TLS_SERVER_NAME: 'temporal.example.com',
     };
     expect(await connectBoth(elsewhere)).to.deep.equal([
-      `Temporal at ${open.address} has a certificate for another host name: set TEMPORAL_ADDRESS or TEMPORAL_TLS_SERVER_NAME to a name that it holds.`,
+      `Temporal at ${open.address} has a certificate for another host name: set TEMPORAL_ADDRESS or TEMPORAL_TLS_SERVER_NAME to a name in that certificate.`,
     ]);
   });
 
   it('reports what to do if only one side uses TLS, and if no server listens', async () => {
     expect(await connectBoth({ ADDRESS: open.address })).to.deep.equal([
-      `Temporal at ${open.address} speaks TLS, and we do not: set TEMPORAL_TLS to true.`,
+      `Temporal at ${open.address} uses TLS, and we do not: set TEMPORAL_TLS to true.`,
     ]);
     expect(await connectBoth({ TLS: 'true' })).to.deep.equal([
-      `Temporal at ${plain} does not speak TLS, and we do: leave out what begins with TEMPORAL_TLS, and TEMPORAL_API_KEY, or reach it where it does.`,
+      `Temporal at ${plain} does not use TLS, and we do: remove all settings that begin with TEMPORAL_TLS, and TEMPORAL_API_KEY, or use an address with TLS.`,
     ]);
     expect(await connectBoth({ ADDRESS: '127.0.0.1:9' })).to.deep.equal([
-      'Temporal at 127.0.0.1:9 cannot be reached (ECONNREFUSED): is TEMPORAL_ADDRESS right, and is the server up?',
+      'Temporal at 127.0.0.1:9 cannot be reached (ECONNREFUSED): check TEMPORAL_ADDRESS, and that the server runs.',
     ]);
   });
 
@@ -141,12 +143,12 @@ describe('a connection to Temporal', function () {
     expect(await connectBoth(wrong)).to.deep.equal([
       [
         '2 things are wrong:',
-        '  - TEMPORAL_TLS_CLIENT_CERT_PATH names a file that cannot be read (ENOENT): mend the path, or its rights',
-        '  - TEMPORAL_TLS_SERVER_CA_CERT_PATH holds no PEM that can be read: give it as it was issued',
+        `  - TEMPORAL_TLS_CLIENT_CERT_PATH names a file that cannot be read (ENOENT): correct the path or the file's permissions`,
+        '  - TEMPORAL_TLS_SERVER_CA_CERT_PATH contains no valid PEM: use the PEM as it was issued',
       ].join('\n'),
     ]);
     expect(await connectBoth({ ...mutual, TLS_CLIENT_KEY_PATH: '@otherKey' })).to.deep.equal([
-      'The client certificate and the client key of TEMPORAL_TLS_ do not belong together: give a pair.',
+      'The client certificate and the client key of TEMPORAL_TLS_ do not match: set a pair.',
     ]);
     const [expired] = await connectBoth({
       ...mutual,
@@ -162,10 +164,10 @@ describe('a connection to Temporal', function () {
     const tls = { ADDRESS: open.address, TLS_SERVER_CA_CERT_PATH: '@ca' };
     expect(await connectBoth({ ...tls, API_KEY: apiKey })).to.deep.equal(['there']);
     expect(await connectBoth({ ...tls, API_KEY: 'another' })).to.deep.equal([
-      `Temporal at ${open.address} refuses the key of TEMPORAL_API_KEY: give one that is valid for the namespace.`,
+      `Temporal at ${open.address} refuses the key of TEMPORAL_API_KEY: set a valid key of the namespace.`,
     ]);
     expect(await connectBoth(tls)).to.deep.equal([
-      `Temporal at ${open.address} refuses us without an API key: set TEMPORAL_API_KEY_FILE, or TEMPORAL_API_KEY.`,
+      `Temporal at ${open.address} requires an API key: set TEMPORAL_API_KEY_FILE, or TEMPORAL_API_KEY.`,
     ]);
     open.apiKeys = [];
   });

@@ -127,9 +127,9 @@ describe('the circuit breaker, with time skipped', function () {
       const { timers } = await summariesOf(engine().gateOf(subscription));
       // The seconds are what is left of the minute when the gate looks.
       expect(timers.map((text) => text.replace(/about (5\d|60) s/, 'about a minute'))).to.deep.equal([
-        "the end of the circuit breaker's wait in about a minute; 0 parked; given up as failing in about 5 d",
-        'a delivery to try: throttled, and none is due; 0 parked; given up as failing in about 5 d',
-        'the attempt that was let through; 0 parked; given up as failing in about 5 d',
+        "the end of the circuit breaker's wait in about a minute; 0 parked; disabled as failing in about 5 d",
+        'a delivery to try: throttled, and none is due; 0 parked; disabled as failing in about 5 d',
+        'the attempt that was let through; 0 parked; disabled as failing in about 5 d',
       ]);
     });
   });

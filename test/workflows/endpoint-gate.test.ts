@@ -247,9 +247,9 @@ describe('endpoint-gate, with time skipped', function () {
       const { timers } = await summariesOf(engine().gateOf(subscription));
       expect(timers[0]).to.match(
         // The hold counts from the fifth failure; the time of the server goes on until the gate looks.
-        /^the end of the circuit breaker's wait in about (?:60|5\d) s; \d parked; given up as failing in about 5 d$/,
+        /^the end of the circuit breaker's wait in about (?:60|5\d) s; \d parked; disabled as failing in about 5 d$/,
       );
-      expect(timers[1]).to.match(/^the attempt that was let through; \d parked; given up as failing in about 5 d$/);
+      expect(timers[1]).to.match(/^the attempt that was let through; \d parked; disabled as failing in about 5 d$/);
       expect(timers.at(-1)).to.match(/^the next page to release; \d parked$/);
       const own = await Promise.all(deliveries.map((one) => summariesOf(engine().runOf(one))));
       // The time of the server goes on between the record and the timer.

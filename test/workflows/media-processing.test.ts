@@ -121,6 +121,6 @@ describe('media-processing, on the real server', function () {
     expect(new Set(await Promise.all(files.map(({ handle }) => handle.result())))).to.deep.equal(new Set(['ready']));
     const late = files.find(({ id }) => putOff.includes(id));
     const { timers } = await summariesOf(late?.handle ?? expect.fail('No file was put off'));
-    expect(timers[0]).to.match(/^a place beside other work of its club (at once|in about \d+ s)$/);
+    expect(timers[0]).to.match(/^a permit beside other work of its club (at once|in about \d+ s)$/);
   });
 });

@@ -86,7 +86,7 @@ describe('concurrent attempts', () => {
     ).to.deep.equal(succeeded);
   });
 
-  it('postpones attempts beyond the limit of a host for all clubs, but no attempt of another host (HOOK-17)', async () => {
+  it('postpones attempts beyond the limit of a host for all clubs, but not of other hosts (HOOK-17)', async () => {
     const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 8, perHost: 2 });
     deps = { ...deps, permits, onAttempt };
     const deliveries: TestWebhookDelivery[] = [];

@@ -4,7 +4,7 @@ import { CancelledFailure } from '@temporalio/common';
 import { stepAnswer, type AnswerDeps } from '../domain/agents/answers/answer-step.ts';
 import { heartbeating, timeOfStep } from './step.ts';
 
-/** Milliseconds: several heartbeats fit into the heartbeat timeout of the workflow. */
+/** Several heartbeats fit into the heartbeat timeout of the workflow. */
 const heartbeatEveryMs = 3_000;
 
 export function agentAnswerActivities(deps: AnswerDeps) {
@@ -16,8 +16,8 @@ export function agentAnswerActivities(deps: AnswerDeps) {
 }
 
 /**
- * Aborts when the worker stops, and for no other reason. Temporal may consider an activity dead and cancel it while the model still
- * answers. The lease then keeps the repeated activity from asking the model again.
+ * Aborts only when the worker stops. Temporal may consider an activity dead and cancel it while the model still answers. The lease then
+ * prevents the repeated activity from calling the model again.
  */
 function stopOfWorker(): AbortSignal {
   const canceled = cancellationSignal();

@@ -1,6 +1,6 @@
 /**
- * The activities of every workflow type, from the dependencies of the worker's process. Names never change while a history has them. A
- * workflow type without a line here is a compile error.
+ * The activities of every workflow type, built from the dependencies of the worker's process. Names must not change while a history
+ * contains them. A workflow type without a line here is a compile error.
  */
 import { Context } from '@temporalio/activity';
 import type { AnswerDeps } from '../domain/agents/answers/answer-step.ts';
@@ -41,7 +41,7 @@ import { sweepActivities } from './sweep.ts';
 /** The dependencies of activities in a worker's process. */
 export interface ActivityDeps extends VaultDeps {
   storage: ObjectStore;
-  /** A point where tests stop the process. */
+  /** A point where a test can stop the process. */
   failpoint: (name: string) => Promise<void>;
   deliveries: DeliveryDeps;
   mails: Omit<MailDeps, 'kinds'>;
@@ -61,7 +61,7 @@ export interface ActivityDeps extends VaultDeps {
   onRescued: (count: number) => void;
 }
 
-/** The part of the dependencies that an activity needs, so that tests pass no more. */
+/** The part of the dependencies that an activity needs, so that tests can pass only this part. */
 type Given<Name extends keyof ActivityDeps> = Pick<ActivityDeps, Name>;
 
 export const activities = {

@@ -4,14 +4,14 @@ import type { VaultDeps } from '../domain/deps.ts';
 import { removeOldSignUps } from '../domain/students/students.ts';
 import type { MediaDeps } from '../domain/media/media.ts';
 
-/** How many rows one batch of each kind changed. */
+/** The number of rows that one batch of each kind changed. */
 export type RetentionRound = { more: boolean } & Readonly<Record<string, number | boolean>>;
 
 /** @param deps.readsScans whether the deployment has OCR */
 export function retentionActivities(deps: MediaDeps & VaultDeps & { readsScans?: boolean }) {
   return {
     /**
-     * A failed job does not prevent the other jobs.
+     * Runs all jobs. A failed job does not prevent the others.
      * @param now the workflow's time in Unix milliseconds
      * @throws the error of the first failed job, after all jobs
      */

@@ -1,11 +1,11 @@
-/** Turns the step of a workflow into an activity with the right time, and with heartbeats if it is long. */
+/** Turns the step of a workflow into an activity with the right time, and with heartbeats for long steps. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { Id } from '../platform/core/ids.ts';
 
 /**
- * The time of a step: the later of workflow time and machine time (ADR 6). Workflow time lags behind if a step waited in a queue or is
- * repeated after an outage. In tests it runs ahead.
+ * Returns the time of a step: the later of workflow time and machine time (ADR 6). Workflow time is too early if a step waited in a queue
+ * or is repeated after an outage. In tests with skipped time it is later than machine time.
  */
 export function timeOfStep(workflowNow: number): number {
   return Math.max(workflowNow, Date.now());
@@ -19,10 +19,10 @@ export function activityOf<Deps, Step>(
   return (id, now) => step(deps, id, timeOfStep(now));
 }
 
-/** A quarter of the 10 s that workflows wait for a heartbeat. One lost heartbeat does not end the activity. */
+/** A quarter of the 10 s that workflows wait for a heartbeat, so that one lost heartbeat does not end the activity. */
 const beatMs = 2_500;
 
-/** Runs the work and sends heartbeats meanwhile, so that Temporal notices early when this process dies. */
+/** Runs the work and sends heartbeats during it, so that Temporal notices early when this process dies. */
 export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs): Promise<T> {
   const context = Context.current();
   const beats = setInterval(() => context.heartbeat(), everyMs);
@@ -33,12 +33,12 @@ export async function heartbeating<T>(work: () => Promise<T>, everyMs = beatMs):
   }
 }
 
-/** The longest rest: a batch that was slow because of Postgres must not delay the import equally long. */
+/** The longest rest. A batch that was slow because of Postgres must not delay the import equally long. */
 const longestRestMs = 1_000;
 
 /**
- * Runs a step of bulk work. If more is due immediately, it rests as long as the step took. So the work uses at most half a core, and
- * Postgres and the worker have free time for other clubs.
+ * Runs a step of bulk work. If the next step is due immediately, it rests for as long as the step took. So the work uses at most half a
+ * core, and Postgres and the worker have time for other clubs.
  */
 export async function restingAfter<Step extends { done: boolean; at?: number }>(
   step: () => Promise<Step>,

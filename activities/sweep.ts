@@ -8,7 +8,7 @@ export function sweepActivities(db: Database, onRescued: (count: number) => void
   return {
     /**
      * @param now the workflow's time in Unix milliseconds
-     * @returns how many workflows were woken
+     * @returns the number of workflows that were woken
      * @throws IncompleteRound
      */
     async rescueOverdue(now: number): Promise<number> {
@@ -21,7 +21,7 @@ export function sweepActivities(db: Database, onRescued: (count: number) => void
         throw error;
       }
     },
-    /** Removes expired rows, the records of repaired steps, and the logs of ended answers. @param now as above */
+    /** Removes expired rows, the records of repaired steps, and the logs of ended answers. @param now the workflow's time in Unix milliseconds */
     async removeExpired(now: number): Promise<void> {
       await forgetFaults(db, new Date(now));
       await removeExpired(db, new Date(now));

@@ -1,4 +1,4 @@
-/** The worker process: the relay, and a Temporal worker for each task queue, on one connection. */
+/** The worker process: the relay, and a Temporal worker for each task queue, with one connection. */
 import { collectDefaultMetrics } from 'prom-client';
 import { readConfig, type Config } from '../config.ts';
 import { directUrlOf } from '../entities/data-source.ts';
@@ -29,8 +29,8 @@ export interface RunningWorker {
 
 /**
  * Starts the worker.
- * @param config with port 0, a free one is taken
- * @param env for the failpoints of tests
+ * @param config port 0 means any free port
+ * @param env the variables of the failpoints in tests
  * @param build undefined in a checkout
  */
 export async function startWorker(
@@ -86,7 +86,7 @@ export async function startWorker(
   };
 }
 
-/** The process `worker`: runs until it is asked to stop. */
+/** Runs the process `worker` until a signal asks it to stop. */
 export async function main(): Promise<void> {
   await runProcess(async () => {
     const config = readConfig();

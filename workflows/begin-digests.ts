@@ -3,7 +3,7 @@ import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 
 const activities = proxyActivities<Activities['beginDigests']>({
-  startToCloseTimeout: '1m', // a batch is one transaction; Postgres itself ends a statement after 30 s
+  startToCloseTimeout: '1m', // a batch is one transaction; Postgres ends a statement after 30 s
   retry: { maximumAttempts: 3 }, // the next run comes within a quarter of an hour, and continues the rest
 });
 

@@ -15,20 +15,20 @@ const nextAttempt = ({ attempt, at }: { attempt: number; at: number }) =>
 /** One add-on, from its purchase until its payment is settled. */
 export const addOn = stepWorkflow<Activities['addOn'], 'settle'>(
   'settle',
-  { startToCloseTimeout: '70s' }, // longer than the lease's 60 s: a retry then finds the lease expired
+  { startToCloseTimeout: '70s' }, // longer than the lease's 60 s, so that a retry finds the lease expired
   { waitingFor: nextAttempt },
 );
 
-/** One transactional mail, from its request until it is sent or given up. */
+/** One transactional mail, from its request until it is sent or has failed for good. */
 export const transactionalMail = stepWorkflow<Activities['transactionalMail'], 'sendMail'>(
   'sendMail',
-  { startToCloseTimeout: '70s' }, // longer than the SMTP client's 45 s and the lease's 60 s: a retry then finds the lease expired
+  { startToCloseTimeout: '70s' }, // longer than the SMTP client's 45 s and the lease's 60 s, so that a retry finds the lease expired
   { waitingFor: nextAttempt },
 );
 
 const campaignWaits = {
   start: 'its start',
-  resume: 'somebody who resumes it',
+  resume: 'its resumption by a person',
   window: 'its send window',
   rate: 'the rate of its sender',
   day: 'the next day, because its club or its domain is new and has sent enough today,',
@@ -54,10 +54,10 @@ export const campaignRun = stepWorkflow<Activities['campaignRun'], 'sendCampaign
   },
 );
 
-/** One test of a campaign's e-mail, from its request until it is sent or given up. */
+/** One test mail of a campaign, from its request until it is sent or has failed for good. */
 export const testMail = stepWorkflow<Activities['testMail'], 'sendTestMail'>(
   'sendTestMail',
-  { startToCloseTimeout: '130s' }, // longer than the SMTP client's 60 s and the lease's 120 s: a retry then finds the lease expired
+  { startToCloseTimeout: '130s' }, // longer than the SMTP client's 60 s and the lease's 120 s, so that a retry finds the lease expired
   { waitingFor: nextAttempt },
 );
 
@@ -90,23 +90,26 @@ export const automationRun = stepWorkflow<Activities['automationRun'], 'takeStep
   },
 );
 
-/** The gate of an automation, while it releases the runs that a pause has stopped. */
+/** The gate of an automation, while it releases the runs that a pause had stopped. */
 export const automationGate = stepWorkflow<Activities['automationGate'], 'tendAutomationGate'>(
   'tendAutomationGate',
-  { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
+  { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres ends a statement after 30 s
   { waitingFor: ({ released }) => `the next page of runs; ${released} were let go` },
 );
 
 /** One session of a mentorship, from its booking until no mail about it is left to send. */
 export const mentorshipSession = stepWorkflow<Activities['mentorshipSession'], 'tellOfSession'>(
   'tellOfSession',
-  { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
+  { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres ends a statement after 30 s
   {
     waitingFor: ({ at, sequence }) => `the next mail ${inAbout(at - Date.now())}; time ${sequence + 1} of the session`,
   },
 );
 
-/** The end of a video that the club's plan does not keep: a warning, then its removal. Outcome `kept`: the plan keeps it now. */
+/**
+ * The expiry of a video that the club's plan does not include: a warning, and then its removal. Outcome `kept`: the plan now includes
+ * it.
+ */
 export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaExpiry'>(
   'lookAtMediaExpiry',
   { startToCloseTimeout: '1m' }, // a few short statements, and a file that the bucket erases within 40 s
@@ -114,7 +117,7 @@ export const mediaExpiry = stepWorkflow<Activities['mediaExpiry'], 'lookAtMediaE
 );
 
 /**
- * The completions of a course that no student's action causes: a lesson was withdrawn, or access came back. It judges one page of
+ * The completions of a course that no student's action causes, because a lesson was withdrawn or an access begins. It judges one page of
  * students after another.
  */
 export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'judgeCompletions'>(
@@ -129,10 +132,10 @@ export const courseCompletion = stepWorkflow<Activities['courseCompletion'], 'ju
   },
 );
 
-/** The memberships of a space that takes every student with access, or that becomes private: one page of students after another. */
+/** The memberships of a space that admits every student with access, or that becomes private: one page of students after another. */
 export const spaceFill = stepWorkflow<Activities['spaceFill'], 'fillSpace'>(
   'fillSpace',
-  { startToCloseTimeout: '1m' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
+  { startToCloseTimeout: '1m' }, // one transaction of a few statements; Postgres ends a statement after 30 s
   { waitingFor: ({ waits }) => (waits ? 'transactions that began before it' : 'the next page of students') },
 );
 
@@ -145,7 +148,7 @@ const digestWaits = {
   page: 'the next page',
 } as const;
 
-/** The daily mail of a club's spaces on one date: one page of members after another, and their mails. */
+/** The daily mail of a club's spaces for one date: one page of members after another, and their mails. */
 export const spaceDigest = stepWorkflow<Activities['spaceDigest'], 'sendDigest'>(
   'sendDigest',
   {
@@ -165,14 +168,14 @@ export const spaceDigest = stepWorkflow<Activities['spaceDigest'], 'sendDigest'>
 /** One notice of a sales platform, from its arrival until it is processed, ignored or failed. */
 export const salesNotice = stepWorkflow<Activities['salesNotice'], 'processNotice'>(
   'processNotice',
-  { startToCloseTimeout: '15s' }, // longer than the lease's 10 s: a retry then finds the lease expired
+  { startToCloseTimeout: '15s' }, // longer than the lease's 10 s, so that a retry finds the lease expired
   { waitingFor: nextAttempt },
 );
 
 /** The end of a canceled subscription's access, which an administrator may move. Outcome `open`: the access has no end any more. */
 export const subscriptionEnd = stepWorkflow<Activities['subscriptionEnd'], 'lookAtSubscriptionEnd'>(
   'lookAtSubscriptionEnd',
-  { startToCloseTimeout: '30s' }, // two short statements; Postgres itself ends a statement after 30 s
+  { startToCloseTimeout: '30s' }, // two short statements; Postgres ends a statement after 30 s
   { waitingFor: ({ at }) => `the end of the access ${inAbout(at - Date.now())}` },
 );
 
@@ -181,7 +184,7 @@ export const studentImport = stepWorkflow<Activities['studentImport'], 'importRo
   'importRows',
   {
     startToCloseTimeout: '1m', // a batch takes a second or two; repeating a slow batch is safe
-    heartbeatTimeout: '10s', // the step sends one every 2.5 s: Temporal notices a dead worker after 10 s, not after the minute
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s, so Temporal notices a dead worker after 10 s instead of a minute
   },
   {
     waitingFor({ at, status, rowsDone, rowsTotal }) {
@@ -191,12 +194,12 @@ export const studentImport = stepWorkflow<Activities['studentImport'], 'importRo
   },
 );
 
-/** The indexing of a lesson or a file for agents, until its passages are stored, it cannot be indexed, or it is gone. */
+/** The indexing of a lesson or a file for agents, until its passages are stored, its indexing has failed, or it is deleted. */
 export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'>(
   'indexSource',
   {
-    startToCloseTimeout: '10m', // two minutes to read, six for OCR, and the time of the store and Postgres for a large file
-    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts equally long
+    startToCloseTimeout: '10m', // two minutes to read, six for OCR, and some time for the store and Postgres with a large file
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; a dead worker's lease lasts equally long
   },
   {
     during: 'Indexing: the pending activity says how far it is',
@@ -212,17 +215,17 @@ export const sourceIndex = stepWorkflow<Activities['sourceIndex'], 'indexSource'
 
 const readyWaits = {
   turn: 'its next step',
-  place: 'a place beside other videos',
+  place: 'a permit beside other videos',
   disk: 'room on the disk for the video',
   addresses: 'the end of the addresses of its original',
 } as const;
 
-/** The processing of a file that has arrived, until it can be delivered, has failed, or is removed. */
+/** The processing of an uploaded file, until it can be delivered, has failed, or is removed. */
 export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'processFile'>(
   'processFile',
   {
     startToCloseTimeout: '6h', // enough to transcode the longest video; Temporal notices a dead worker by its heartbeats
-    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts equally long
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; a dead worker's lease lasts equally long
   },
   {
     during: 'Processing: the pending activity says how far it is',
@@ -234,12 +237,12 @@ export const mediaProcessing = stepWorkflow<Activities['mediaProcessing'], 'proc
   },
 );
 
-/** The move of a file to another bucket, until it is in the requested bucket, or is gone. */
+/** The move of a file to another bucket, until it is in the requested bucket or is removed. */
 export const mediaMove = stepWorkflow<Activities['mediaMove'], 'moveFile'>(
   'moveFile',
   {
     startToCloseTimeout: '6h', // enough for a slow store to copy the largest file; Temporal notices a dead worker by its heartbeats
-    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts equally long
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; a dead worker's lease lasts equally long
   },
   {
     during: 'Copying: the pending activity says so',
@@ -247,12 +250,12 @@ export const mediaMove = stepWorkflow<Activities['mediaMove'], 'moveFile'>(
   },
 );
 
-/** Subtitles of one file, from the request until they exist, cannot be created, or the file is gone. */
+/** The subtitles of one file, from the request until they exist, have failed, or the file is removed. */
 export const mediaTranscription = stepWorkflow<Activities['mediaTranscription'], 'transcribeFile'>(
   'transcribeFile',
   {
     startToCloseTimeout: '8h', // six hours for the command, one for the sound; Temporal notices a dead worker by its heartbeats
-    heartbeatTimeout: '10s', // the step sends one every 2.5 s; a dead worker's lease lasts equally long
+    heartbeatTimeout: '10s', // the step sends a heartbeat every 2.5 s; a dead worker's lease lasts equally long
   },
   {
     during: 'Making subtitles: the pending activity says how far it is',
@@ -261,12 +264,12 @@ export const mediaTranscription = stepWorkflow<Activities['mediaTranscription'],
   },
 );
 
-/** One answer, from its question to its end. Its outcome has model, tokens and cost, and no text. */
+/** One answer, from its question to its end. Its outcome contains model, tokens and cost, and no text. */
 export const agentAnswer = stepWorkflow<Activities['agentAnswer'], 'generateAnswer'>(
   'generateAnswer',
   {
-    startToCloseTimeout: '15m', // an answer streams for minutes; the step itself gives up at 13
-    heartbeatTimeout: '20s', // as long as a dead worker's lease: an earlier repetition could not claim the answer
+    startToCloseTimeout: '15m', // an answer streams for minutes; the step ends itself after 13
+    heartbeatTimeout: '20s', // as long as a dead worker's lease, because an earlier repetition could not claim the answer
     retry: { ...untilItSucceeds, maximumInterval: '10s' }, // a student waits
   },
   {
@@ -297,13 +300,13 @@ const gateWaits = {
 /** The gate of one endpoint, while it is throttled, paused or has parked deliveries. */
 export const endpointGate = stepWorkflow<Activities['endpointGate'], 'tendGate'>(
   'tendGate',
-  { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres itself ends a statement after 30 s
+  { startToCloseTimeout: '30s' }, // one transaction of a few statements; Postgres ends a statement after 30 s
   {
     waitingFor: ({ doing, at, parked, givenUpAt }) =>
       [
         gateWaits[doing](inAbout(at - Date.now())),
         `${parked} parked`,
-        ...(givenUpAt === undefined ? [] : [`given up as failing ${inAbout(givenUpAt - Date.now())}`]),
+        ...(givenUpAt === undefined ? [] : [`disabled as failing ${inAbout(givenUpAt - Date.now())}`]),
       ].join('; '),
   },
 );

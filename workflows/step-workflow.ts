@@ -1,6 +1,6 @@
 /**
- * The one shape of long-lived workflows (ENG-1): repeat a step until Postgres says that its row has ended. Between steps, wait for a
- * signal or for the time that the step returned.
+ * The common form of long-lived workflows (ENG-1). A step is repeated until Postgres says that its row has ended. Between steps the run
+ * waits for a signal, or for the time that the step returned.
  */
 import {
   condition,
@@ -19,15 +19,15 @@ import type { PutOffStep } from '../platform/engine/put-off.ts';
 /** The signal without content. An early, late, lost or doubled signal is harmless (ENG-1). */
 const lookAgain = defineSignal('lookAgain');
 
-/** A step's answer: how the row ended, or when to run the next step (`at`, in Unix milliseconds; immediately if absent). */
+/** A step's result: the outcome of the row, or the time of the next step (`at`, in Unix milliseconds; immediately if absent). */
 type Step = { done: true; outcome: unknown } | { done: false; at?: number };
 type Ended<S extends Step> = Extract<S, { done: true }>;
 type Waiting<S extends Step> = Extract<S, { done: false }>;
 type OutcomeOf<S extends Step> = Ended<S>['outcome'];
 
-/** Texts for operators who read a run: no personal data (ENG-12). */
+/** Texts for operators who read a run. They contain no personal data (ENG-12). */
 interface Words<S extends Step> {
-  /** The event that the run waits for; its progress if the next step is due immediately. */
+  /** The event that the run waits for, or its progress if the next step is due immediately. */
   waitingFor: (waiting: Waiting<S>) => string;
   /** Current details during a long step. */
   during?: string;
@@ -36,14 +36,15 @@ interface Words<S extends Step> {
 }
 
 /**
- * Retried without limit: refusals and recorded faults are results of the step (ENG-16). An activity throws only while Postgres is down.
+ * The retry policy, without a limit of attempts. Refusals and recorded faults are results of the step (ENG-16). An activity throws only
+ * while Postgres is unavailable.
  */
 export const untilItSucceeds = { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' } as const;
 
-/** Clock skew must not cause a busy loop. */
+/** The shortest wait, so that a clock difference cannot cause a busy loop. */
 const shortestWaitMs = 1_000;
 
-/** The result type of an activity; `never`, and so a compile error, if it is not a `Step`. */
+/** The result type of an activity. It is `never`, and so a compile error, if the result is not a `Step`. */
 type StepOf<Activity> = Activity extends (rowId: string, now: number) => Promise<infer S>
   ? S extends Step
     ? S
@@ -51,7 +52,7 @@ type StepOf<Activity> = Activity extends (rowId: string, now: number) => Promise
   : never;
 
 /**
- * @param activity the step's name in Temporal: never renamed while a history has it
+ * @param activity the step's name in Temporal, which must not change while a history contains it
  * @param options time limits with their reasons
  * @returns the workflow; its argument is the id of its row
  */
@@ -65,11 +66,11 @@ export function stepWorkflow<Activities, Name extends keyof Activities & string>
     retry: untilItSucceeds,
     ...options,
   })[activity];
-  if (!step) throw new Error(`There is no activity ${activity}.`);
+  if (!step) throw new Error(`The workflow has no activity ${activity}.`);
   return (rowId) => repeat(rowId, (now) => step(rowId, now), words);
 }
 
-/** Repeats the step until its row has ended, in a new run whenever the server suggests it. @returns the outcome */
+/** Repeats the step until its row has ended. It continues as new when the server suggests it. @returns the outcome */
 export async function repeat<S extends Step>(
   rowId: string,
   step: (now: number) => Promise<S | FailedStep | PutOffStep>,
@@ -90,7 +91,7 @@ export async function repeat<S extends Step>(
       if (words.ended) setCurrentDetails(words.ended(ended));
       return ended.outcome;
     } else if (!next.done) await waitFor(next as Waiting<S>, words.waitingFor(next as Waiting<S>), () => signaled);
-    // The new run answers an unanswered signal, because it begins with a step.
+    // The new run begins with a step, which answers an unanswered signal.
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<(rowId: string) => Promise<unknown>>(rowId);
   }
 }
@@ -104,7 +105,7 @@ function isPutOff(next: Step | FailedStep | PutOffStep): next is PutOffStep {
 }
 
 function itsTurn({ at }: PutOffStep): string {
-  return `a place beside other work of its club ${inAbout(at - Date.now())}`;
+  return `a permit beside other work of its club ${inAbout(at - Date.now())}`;
 }
 
 function anotherTry({ at, failing: { faults, code } }: FailedStep): string {

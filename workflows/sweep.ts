@@ -3,17 +3,17 @@ import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
 
 const { rescueOverdue, removeExpired } = proxyActivities<Activities['sweep']>({
-  startToCloseTimeout: '1m', // each takes a bounded batch: a few hundred rows
+  startToCloseTimeout: '1m', // each activity handles a limited batch of a few hundred rows
   retry: { maximumAttempts: 3 }, // the next round comes within the minute
 });
 
-/** @returns how many workflows had to be signaled: 0 in normal operation */
+/** @returns the number of workflows that were signaled; 0 in normal operation */
 export async function sweep(): Promise<{ rescued: number }> {
   let rescued = 0;
   try {
     rescued = await rescueOverdue(Date.now());
   } finally {
-    await removeExpired(Date.now()); // also if some kind of row could not be read
+    await removeExpired(Date.now()); // even if some kind of row could not be read
   }
   return { rescued };
 }

@@ -5,7 +5,7 @@ import { deliveryRules } from '../domain/webhooks/deliveries/schedule.policy.ts'
 import { inAbout } from '../platform/core/durations.policy.ts';
 import { repeat, untilItSucceeds } from './step-workflow.ts';
 
-const limits = { startToCloseTimeout: '30s' } as const; // an attempt's 15 s, and longer than the lease's 25 s: a retry then finds the lease expired
+const limits = { startToCloseTimeout: '30s' } as const; // an attempt takes 15 s; longer than the lease's 25 s, so that a retry finds the lease expired
 
 const { attemptDelivery } = proxyActivities<Activities['webhookDelivery']>({ ...limits, retry: untilItSucceeds });
 const { attemptDelivery: attemptLocally } = proxyLocalActivities<Activities['webhookDelivery']>({
@@ -13,7 +13,7 @@ const { attemptDelivery: attemptLocally } = proxyLocalActivities<Activities['web
   retry: { maximumAttempts: 1 }, // if it fails, the ordinary activity takes over
 });
 
-/** @param local make the first attempt a local activity: the relay admits as many as the worker can hold (HOOK-15) */
+/** @param local whether the first attempt is a local activity; the relay limits their number (HOOK-15) */
 export async function webhookDelivery(deliveryId: string, local = false): Promise<'succeeded' | 'failed' | 'canceled'> {
   let attemptsLocally = local;
   const step = async (now: number) => {
@@ -31,7 +31,7 @@ export async function webhookDelivery(deliveryId: string, local = false): Promis
   });
 }
 
-/** Manual attempts can exceed the schedule. */
+/** Names an attempt. Manual attempts can have numbers beyond the schedule. */
 function nameOf(attempt: number): string {
   return attempt > deliveryRules.attempts ? `attempt ${attempt}` : `attempt ${attempt} of ${deliveryRules.attempts}`;
 }

@@ -1,4 +1,4 @@
-/** The mails about a webhook endpoint. Each is sent only while the endpoint exists. */
+/** The mails about a webhook endpoint. Each mail is sent only while the endpoint exists. */
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
 import { columns, sql } from '../../platform/infra/postgres/sql.ts';
 import type { MailKind, MailKinds } from '../mail/kinds.ts';

@@ -1,21 +1,21 @@
 /**
- * Events, deliveries, attempts and bodies refer to one another without foreign keys, whose checks cost more than the rows (ADR 38). This
- * sweep proves that none refers to nothing: it looks at a part of each table a round, and begins anew when it has seen all.
+ * Removes rows whose references do not exist. Events, deliveries, attempts and bodies have no foreign keys, because their checks would
+ * cost more than the rows (ADR 38). Each round reads a part of each table, and starts again at the end.
  */
 import { UpkeepRound } from '../../entities/facts/upkeep-round.ts';
 import type { Database, Transaction } from '../../platform/infra/postgres/database.ts';
 import { raw, sql } from '../../platform/infra/postgres/sql.ts';
 import type { Id } from '../../platform/core/ids.ts';
 
-/** Rows of a table that a round looks at: 5,000,000 take a week. */
-const looked = 500;
+/** The rows of a table in one round. 5,000,000 rows take a week. */
+const rowsPerRound = 500;
 
-/** SQL: each row is looked up by itself. For NOT EXISTS Postgres may read the whole table, and keep its ids. */
+/** SQL: looks up each row alone. For NOT EXISTS Postgres may read the whole table and keep its ids. */
 function isMissing(table: string, id: string): string {
   return `(SELECT true FROM ${table} WHERE id = ${id} LIMIT 1) IS NULL`;
 }
 
-/** What each row refers to; `key` is what a table is walked by, and what an orphan is removed by. */
+/** The references of each table. `key` is the column by which the sweep reads the table and deletes orphans. */
 const references = {
   webhook_deliveries: {
     key: 'id',
@@ -29,7 +29,7 @@ const references = {
 } as const;
 type Table = keyof typeof references;
 
-/** @returns how many rows were orphans, and are removed: none, unless something is wrong */
+/** @returns the number of removed orphans; 0 in normal operation */
 export async function sweepOrphans(db: Database, now: Date): Promise<number> {
   let orphans = 0;
   for (const table of Object.keys(references) as Table[])
@@ -43,9 +43,9 @@ async function sweep(tx: Transaction, table: Table, now: Date): Promise<number> 
   const round = await tx.manager.findOneBy(UpkeepRound, { name });
   const rows = await tx.rows<{ key: Id; orphan: boolean }>(
     sql`SELECT ${raw(key)} AS key, ${raw(isOrphan)} AS orphan FROM ${raw(table)} row
-         WHERE ${raw(key)} > ${round?.position ?? '00000000-0000-0000-0000-000000000000'} ORDER BY ${raw(key)} LIMIT ${looked}`,
+         WHERE ${raw(key)} > ${round?.position ?? '00000000-0000-0000-0000-000000000000'} ORDER BY ${raw(key)} LIMIT ${rowsPerRound}`,
   );
-  const isWhole = rows.length < looked;
+  const isWhole = rows.length < rowsPerRound;
   const completedAt = isWhole ? now : (round?.completedAt ?? null);
   await tx.manager.upsert(UpkeepRound, { name, completedAt, position: isWhole ? null : (rows.at(-1)?.key ?? null) }, [
     'name',

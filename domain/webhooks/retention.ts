@@ -1,6 +1,6 @@
 /**
- * The removal of webhooks that have been kept long enough (DEL-8, HOOK-12): by partitions, dropped as tables. What a round
- * leaves is nobody's to see meanwhile: reads hide what is past its time.
+ * Removes webhooks after their retention time (DEL-8, HOOK-12). Partitions are dropped as tables. Reads hide rows past their time, so that
+ * a row is not shown between two rounds.
  */
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from '../../entities/webhooks/webhook-endpoint.ts';
@@ -23,7 +23,7 @@ import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './delive
 
 const byId = { column: 'id', of: 'ids' } as const;
 
-/** The tables of webhooks that grow with what is sent. */
+/** The webhook tables that grow with each delivery. */
 export const webhookTables = {
   events: { name: 'webhook_events', key: byId, span: 'week' },
   deliveries: { name: 'webhook_deliveries', key: byId, span: 'week' },
@@ -31,20 +31,20 @@ export const webhookTables = {
   attempts: { name: 'webhook_attempts', key: { column: 'started_at', of: 'times' }, span: 'day' },
 } as const satisfies Record<string, PartitionedTable>;
 
-/** Rows of a kind a batch: some tens of milliseconds each, so that nobody waits long for a row that one holds. */
+/** The rows of each kind in a batch. A batch takes some tens of milliseconds, so that other transactions wait only briefly for its rows. */
 const batch = 1_000;
-/** Changes rolled up per batch: a delivery makes two when it is sent. */
+/** The changes in a rollup batch. A sent delivery makes two changes. */
 const rollUpBatch = 5 * batch;
 
-/** What a round did. */
+/** The result of a round. */
 export type RetentionCounts = {
-  /** Deliveries that expired with their bodies: normally none, for their runs end them on time. */
+  /** Deliveries that expired with their bodies. Normally 0, because their runs end them on time. */
   expired: number;
-  /** Partitions dropped. */
+  /** Dropped partitions. */
   dropped: number;
-  /** Partitions made. */
+  /** Created partitions. */
   made: number;
-  /** Rows moved out of the default partitions: normally none. */
+  /** Rows moved out of the default partitions. Normally 0. */
   moved: number;
   /** Deliveries of deleted endpoints. */
   deliveries: number;
@@ -53,16 +53,16 @@ export type RetentionCounts = {
   secrets: number;
   /** Changes rolled up into the tallies of histories. */
   changes: number;
-  /** Tallies of what nobody sees any more. */
+  /** Tallies of deliveries that are not shown any more. */
   tallies: number;
-  /** Rows whose delivery, event or endpoint does not exist, removed: none, unless something is wrong. */
+  /** Removed rows whose delivery, event or endpoint does not exist. Normally 0. */
   orphans: number;
 };
 
 /**
- * A round: makes and drops partitions, and removes one batch of each kind, each in a transaction of its own. Repetition and company
- * do no harm: who comes second finds nothing.
- * @returns what it did, and whether there may be more to do at once
+ * Runs one round: creates and drops partitions, and removes one batch of each kind, each in its own transaction. Repetitions and
+ * concurrent rounds do no harm, because a second round finds nothing.
+ * @returns the counts, and whether there may be more to do now
  */
 export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: RetentionCounts; more: boolean }> {
   const { made, moved } = await makePartitions(db, now);
@@ -79,15 +79,14 @@ export async function retainWebhooks(db: Database, now: Date): Promise<{ rows: R
     rows: { expired, dropped, made, moved, deliveries, endpoints, secrets, changes, tallies, orphans },
     more:
       [expired, deliveries, secrets].some((count) => count >= batch) ||
-      dropped > 0 || // there may be a next one
+      dropped > 0 || // there may be a further partition
       endpoints > 0 ||
       Math.max(changes, tallies) >= rollUpBatch,
   };
 }
 
 /**
- * Weeks go with events and deliveries together, in the order in which a fan-out locks them: the other way round both would wait for each
- * other. One with an event that was fanned out within the time is left, however old its id: an outage, or a clock, was behind.
+ * Drops the events and deliveries of a week together, in the lock order of the fan-out. The opposite order could deadlock. A week stays if one of its events was fanned out within the retention time. After an outage or with a wrong clock, such an event has an old id.
  */
 async function dropHistory(db: Database, now: Date): Promise<number> {
   const { events, deliveries } = webhookTables;
@@ -96,8 +95,8 @@ async function dropHistory(db: Database, now: Date): Promise<number> {
   for (const { name, to } of old) {
     const young = await db.one(sql`SELECT 1 FROM ${raw(name)} WHERE created_at > ${endOf.history(now)} LIMIT 1`);
     if (young) continue;
-    const ofDeliveries = (await partitionsOf(db, deliveries)).filter((one) => one.to === to);
-    const names = [name, ...ofDeliveries.map((one) => one.name)];
+    const deliveryPartitions = (await partitionsOf(db, deliveries)).filter((one) => one.to === to);
+    const names = [name, ...deliveryPartitions.map((one) => one.name)];
     return (await dropPartitions(db, names)) ? names.length : 0;
   }
   return 0;
@@ -116,7 +115,7 @@ async function makePartitions(db: Database, now: Date): Promise<{ made: number; 
 /**
  * Drops the oldest partition that is past its time.
  * @param until Unix milliseconds
- * @returns how many it dropped
+ * @returns the number of dropped partitions
  */
 async function dropOld(db: Database, table: PartitionedTable, until: number): Promise<number> {
   const [oldest] = await partitionsOf(db, table);
@@ -125,8 +124,8 @@ async function dropOld(db: Database, table: PartitionedTable, until: number): Pr
 }
 
 /**
- * Bodies of a day go at once. What is still on its way without one is canceled first, as expired, and an attempt that was asked
- * for is not made: nothing that a run has not done on time, unless it was lost.
+ * Drops the bodies of a day together. Pending deliveries of these bodies are canceled first, as expired, and requested attempts are
+ * dropped. Usually their runs have done this on time.
  */
 async function dropBodies(db: Database, now: Date): Promise<{ expired: number; dropped: number }> {
   const until = endOf.bodies(now).getTime() - retentionRules.bodySpareMs;
@@ -137,9 +136,9 @@ async function dropBodies(db: Database, now: Date): Promise<{ expired: number; d
   return { expired, dropped: await dropOld(db, webhookTables.bodies, until) };
 }
 
-/** Deliveries are locked in the order of their ids, as everywhere. */
+/** Cancels the expired deliveries. It locks them in the order of their ids, like all code. */
 async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Promise<number> {
-  // Ids are made at the same time but for an outage and clocks that differ: later ones are in partitions that need no look.
+  // Ids have the time of the creation, apart from outages and clock differences. Later ids are in partitions that need no search.
   const old = sql`created_at < ${createdBefore} AND id < ${leastIdOf(createdBefore.getTime() + clocksDifferMs)}`;
   const found = await tx.rows<{ id: Id }>(
     sql`(SELECT id FROM webhook_deliveries WHERE ${old} AND status = 'pending' LIMIT ${batch})
@@ -159,8 +158,8 @@ async function expireBefore(tx: Transaction, createdBefore: Date, now: Date): Pr
 }
 
 /**
- * One endpoint at a time: its deliveries with their attempts in batches, and in the end itself. One whose gate is still
- * canceling a long queue waits: the workflows of what is canceled are woken, those of what is removed are not.
+ * Removes one deleted endpoint at a time: its deliveries with their attempts in batches, and at last the endpoint. An endpoint whose gate
+ * still cancels a long queue waits, because only the gate wakes the workflows of canceled deliveries.
  */
 async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: number; endpoints: number }> {
   const endpoint = await tx.one<{ id: Id }>(
@@ -178,7 +177,7 @@ async function removeDeletedEndpoint(tx: Transaction): Promise<{ deliveries: num
   return { deliveries: oldest.length, endpoints: 1 };
 }
 
-/** Removes deliveries of a deleted endpoint with their attempts, and the events that none is left of. */
+/** Removes deliveries of a deleted endpoint with their attempts, and events without any delivery. */
 async function removeDeliveries(
   tx: Transaction,
   deliveries: readonly Pick<WebhookDelivery, 'id' | 'eventId' | 'createdAt'>[],
@@ -191,7 +190,7 @@ async function removeDeliveries(
     sql`DELETE FROM webhook_attempts WHERE delivery_id = ANY (${deliveryIds}) AND started_at >= ${new Date(oldest - clocksDifferMs)}`,
   );
   await tx.run(sql`DELETE FROM webhook_deliveries WHERE id = ANY (${deliveryIds})`);
-  // One that somebody holds, whose fact may be told again, or that is older than ids which tell their deliveries, goes when its own time is over.
+  // An event stays until its own time is over in three cases: another transaction holds it, its fact may be fanned out again, or its partition is older than ids with a time.
   await tx.run(
     sql`WITH undelivered AS (
        SELECT event.id, event.created_at

@@ -1,4 +1,4 @@
-/** What a student's removal does to the messages about them (DEL-9, HOOK-11). */
+/** Removes the messages about a removed student (DEL-9, HOOK-11). */
 import { WebhookDelivery } from '../../entities/webhooks/webhook-delivery.ts';
 import { IsNull } from 'typeorm';
 import type { Transaction } from '../../platform/infra/postgres/database.ts';
@@ -9,12 +9,11 @@ import { clocksDifferMs } from './deliveries/retention.policy.ts';
 import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from './deliveries/wakes.ts';
 
 /**
- * Deletes bodies and response excerpts, cancels what is unsent and wakes its workflows so that they end. An attempt that
- * is in flight is still recorded when it returns, without an excerpt, and leaves the delivery canceled. The student's
- * row is locked by the caller.
+ * Deletes bodies and response excerpts, cancels unsent deliveries, and wakes their workflows so that they end. An attempt in flight is
+ * still recorded, without an excerpt, and leaves the delivery canceled. The caller has locked the student's row.
  */
 export async function purgeStudentFromWebhooks(tx: Transaction, studentId: Id, now: Date): Promise<void> {
-  // Locked in the order of their ids, as everywhere where several are.
+  // Locked in the order of their ids, like all code that locks several.
   await tx.run(sql`SELECT FROM webhook_deliveries WHERE student_id = ${studentId} ORDER BY id FOR NO KEY UPDATE`);
   await tx.run(
     sql`DELETE FROM webhook_bodies kept USING webhook_events event

@@ -3,7 +3,7 @@
 export const endpointStatuses = ['enabled', 'paused', 'disabled'] as const;
 export type EndpointStatus = (typeof endpointStatuses)[number];
 
-/** `failing`: nothing was accepted for five days. `gone`: the receiver answered `410 Gone`. */
+/** `failing`: the receiver accepted no delivery for five days. `gone`: it answered `410 Gone`. */
 export const disabledReasons = ['manual', 'failing', 'gone'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
@@ -13,7 +13,7 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 export const cancelReasons = ['expired', 'student_removed'] as const;
 export type CancelReason = (typeof cancelReasons)[number];
 
-/** What an administrator asks for outside the schedule (DEL-5). */
+/** The kinds of attempts that an administrator requests besides the schedule (DEL-5). */
 export const requestTriggers = ['manual', 'recovery', 'test'] as const;
 export type RequestTrigger = (typeof requestTriggers)[number];
 
@@ -21,7 +21,7 @@ export type RequestTrigger = (typeof requestTriggers)[number];
 export const attemptTriggers = ['schedule', ...requestTriggers] as const;
 export type AttemptTrigger = (typeof attemptTriggers)[number];
 
-/** `interrupted`: the worker died before it recorded anything, so nobody knows whether the receiver was reached. */
+/** `interrupted`: the worker died before the record, so the service does not know whether the request reached the receiver. */
 export type AttemptOutcome =
   | 'succeeded'
   | 'http_error'
@@ -56,6 +56,6 @@ export const failureCauses = [
 ] as const;
 export type FailureCause = (typeof failureCauses)[number];
 
-/** The length of the span that a tally counts. */
+/** The length of the time that a tally covers. */
 export const tallySpans = ['day', 'hour'] as const;
 export type TallySpan = (typeof tallySpans)[number];

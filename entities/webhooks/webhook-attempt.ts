@@ -1,4 +1,4 @@
-/** One try of a delivery: written when it is claimed, completed when its outcome is known. Partitioned by day of its start. */
+/** An attempt to send a delivery. Its claim inserts the row, and its outcome completes it. Partitioned by the day of its start. */
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import { attemptTriggers, type AttemptOutcome, type AttemptTrigger, type FailureCause } from './values.ts';
 import { oneOf } from '../one-of.ts';
@@ -9,11 +9,11 @@ export class WebhookAttempt {
   @PrimaryColumn({ type: 'uuid' })
   deliveryId: string;
 
-  /** The fence of the claim: only its holder records the outcome. */
+  /** The fencing token of the claim. Only the holder of the highest token records the outcome. */
   @PrimaryColumn({ type: 'integer' })
   fence: number;
 
-  /** From 1; used again when an attempt was interrupted. */
+  /** From 1. After an interrupted attempt the next attempt has the same number. */
   @Column({ type: 'smallint' })
   number: number;
 
@@ -23,7 +23,7 @@ export class WebhookAttempt {
   @PrimaryColumn({ type: 'timestamptz' })
   startedAt: Date;
 
-  /** Null while the attempt is in flight. */
+  /** Null until the outcome is recorded. */
   @Column({ type: 'text', nullable: true })
   outcome: AttemptOutcome | null;
 
@@ -33,7 +33,7 @@ export class WebhookAttempt {
   @Column({ type: 'smallint', nullable: true })
   responseStatus: number | null;
 
-  /** Why no answer arrived; null if one arrived. */
+  /** Why no response arrived. Null if one arrived. */
   @Column({ type: 'text', nullable: true })
   errorCode: FailureCause | null;
 

@@ -1,4 +1,4 @@
-/** The exact JSON that is signed and sent of an event, until its time is over or its student removed. Partitioned by day. */
+/** The exact JSON of an event, as it is signed and sent. It is deleted after its retention time, or with its student. Partitioned by day. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('webhook_bodies')
@@ -6,7 +6,7 @@ export class WebhookBody {
   @PrimaryColumn({ type: 'uuid' })
   eventId: string;
 
-  /** The event's. */
+  /** The `createdAt` of the event. */
   @PrimaryColumn({ type: 'timestamptz' })
   createdAt: Date;
 

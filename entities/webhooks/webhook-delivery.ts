@@ -1,4 +1,4 @@
-/** One event on its way to one endpoint (WEP-10). Partitioned by week of its id. */
+/** The delivery of an event to an endpoint (WEP-10). Partitioned by the week of its id. */
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 import {
@@ -35,7 +35,7 @@ import { oneOf } from '../one-of.ts';
 @Check('webhook_deliveries_requested', oneOf('requested', requestTriggers))
 @Check('webhook_deliveries_in_flight', oneOf('in_flight', requestTriggers))
 export class WebhookDelivery {
-  /** Made of the event's and the endpoint's (domain/webhooks/deliveries/delivery-id.ts), so that there is one at most (HOOK-1). */
+  /** Derived from the ids of event and endpoint (domain/webhooks/deliveries/delivery-id.ts), so that each pair has at most one delivery (HOOK-1). */
   @PrimaryColumn({ type: 'uuid' })
   id: string;
 
@@ -61,49 +61,49 @@ export class WebhookDelivery {
   @Column({ type: 'text', nullable: true })
   cancelReason: CancelReason | null;
 
-  /** When its student was removed, and the body with them. A body whose time is over leaves nothing here. */
+  /** When the body was deleted because its student was removed. Null if it was deleted after its retention time. */
   @Column({ type: 'timestamptz', nullable: true })
   payloadPurgedAt: Date | null;
 
-  /** Attempts that were made and counted, whatever caused them. */
+  /** The number of counted attempts of any cause. */
   @Column({ type: 'smallint', default: 0 })
   attemptCount: number;
 
-  /** Of these, the ones on the schedule of 8: never a ninth. */
+  /** The number of counted attempts of the schedule, at most 8. */
   @Column({ type: 'smallint', default: 0 })
   schedulePosition: number;
 
   @Column({ type: 'timestamptz' })
   nextAttemptAt: Date;
 
-  /** An attempt that was asked for beside the schedule and is not yet claimed: it waits for no breaker. */
+  /** The requested attempt besides the schedule, before its claim. It does not wait for the circuit breaker. */
   @Column({ type: 'text', nullable: true })
   requested: RequestTrigger | null;
 
-  /** The same, claimed and not recorded; after an interruption the next claim repeats it. */
+  /** The requested attempt between its claim and the record of its outcome. After an interruption the next claim repeats it. */
   @Column({ type: 'text', nullable: true })
   inFlight: RequestTrigger | null;
 
-  /** Since when it waits, due, for its endpoint's gate to let it go. */
+  /** Since this time the due delivery waits until its endpoint's gate releases it. */
   @Column({ type: 'timestamptz', nullable: true })
   parkedAt: Date | null;
 
   @Column({ type: 'integer', default: 0 })
   fence: number;
 
-  /** How often the attempt of the next number was cut off. */
+  /** The number of interruptions of the attempt with the next number. */
   @Column({ type: 'smallint', default: 0 })
   interruptions: number;
 
-  /** Until when the attempt in flight may take, by the database's clock; null when none is. */
+  /** The end of the current attempt's lease, by the database's clock. Null without a current attempt. */
   @Column({ type: 'timestamptz', nullable: true })
   leaseUntil: Date | null;
 
-  /** Its first attempt is made without a run (ADR 36); false once that is recorded, or a run has taken over. */
+  /** Whether its first attempt is made without a run (ADR 36). False after the record of this attempt, or after a run has begun. */
   @Column({ type: 'boolean', default: false })
   direct: boolean;
 
-  /** The event's. */
+  /** The `createdAt` of the event. */
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 

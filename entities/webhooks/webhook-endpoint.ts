@@ -1,4 +1,4 @@
-/** A URL where a club receives signed messages, and its recent successes and failures (WEP-7). */
+/** A URL at which a club receives signed messages, with its recent successes and failures (WEP-7). */
 import { Check, Column, Entity, Index, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { Relation } from 'typeorm';
 import { disabledReasons, endpointStatuses, type DisabledReason, type EndpointStatus } from './values.ts';
@@ -11,7 +11,7 @@ import { oneOf } from '../one-of.ts';
 @Check('webhook_endpoints_status', oneOf('status', endpointStatuses))
 @Index('webhook_endpoints_gate', ['gateLooksAt'], { where: 'gate_looks_at IS NOT NULL' })
 @Index('webhook_endpoints_rotated', ['previousSecretExpiresAt'], { where: 'previous_secret IS NOT NULL' })
-/** Of sealed values: made by their migration. */
+/** The migration creates the indexes of sealed values. */
 @Index('webhook_endpoints_secret_key', { synchronize: false })
 @Index('webhook_endpoints_previous_secret_key', { synchronize: false })
 @Check('webhook_endpoints_disabled_reason', oneOf('disabled_reason', disabledReasons))
@@ -49,42 +49,42 @@ export class WebhookEndpoint {
   @Column({ type: 'timestamptz', nullable: true })
   holdUntil: Date | null;
 
-  /** How often the circuit breaker was armed in a row; 0 is closed, anything else throttles (breaker.policy.ts). */
+  /** The number of times that the circuit breaker was armed without a reset. 0 is closed. A higher number throttles (breaker.policy.ts). */
   @Column({ type: 'smallint', default: 0 })
   breakerStep: number;
 
-  /** Raised when the breaker is armed or reset: a failure that was claimed in an earlier epoch arms nothing. */
+  /** Raised when the breaker is armed or reset. A failure of an attempt that was claimed in an earlier epoch does not arm it. */
   @Column({ type: 'integer', default: 0 })
   breakerEpoch: number;
 
-  /** When the breaker was armed first, while it throttles. */
+  /** When the breaker was first armed since its last reset. Null while it is closed. */
   @Column({ type: 'timestamptz', nullable: true })
   throttledSince: Date | null;
 
-  /** When the administrators got a mail that it has been throttled for an hour. */
+  /** When the administrators got the mail that the endpoint has been throttled for an hour. */
   @Column({ type: 'timestamptz', nullable: true })
   throttleMailedAt: Date | null;
 
-  /** While throttled, the one parked delivery that the gate lets through. */
+  /** The one parked delivery that the gate has admitted while the breaker throttles. */
   @Column({ type: 'uuid', nullable: true })
   admittedDeliveryId: string | null;
 
-  /** When the gate looks again by itself; null where no gate has to run. */
+  /** When the gate looks next. Null if no gate must run. */
   @Column({ type: 'timestamptz', nullable: true })
   gateLooksAt: Date | null;
 
-  /** How many parked deliveries the gate released last time; 0 while it releases none. */
+  /** The number of parked deliveries that the gate released last. 0 while it releases none. */
   @Column({ type: 'smallint', default: 0 })
   releasePage: number;
 
-  /** When it was last set enabled; null if it has been since its registration. */
+  /** When it was last enabled again. Null if it was never paused or disabled. */
   @Column({ type: 'timestamptz', nullable: true })
   enabledAt: Date | null;
 
   @Column({ type: 'timestamptz', nullable: true })
   lastSuccessAt: Date | null;
 
-  /** Sealed for the endpoint's id. */
+  /** Sealed under the endpoint's id. */
   @Column({ type: 'bytea' })
   secret: Buffer;
 
@@ -100,7 +100,7 @@ export class WebhookEndpoint {
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 
-  /** Gone for everybody who asks; its history is removed in batches (retention). */
+  /** A deleted endpoint is in no response. Retention removes its history in batches. */
   @Column({ type: 'timestamptz', nullable: true })
   @Index('webhook_endpoints_deleted', { where: 'deleted_at IS NOT NULL' })
   deletedAt: Date | null;

@@ -1,10 +1,10 @@
-/** A fact that was fanned out: what its deliveries to the club's endpoints have in common. Partitioned by week of its id. */
+/** An event of a club, from a fact that was fanned out: the common data of its deliveries. Partitioned by the week of its id. */
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 
-/** Without foreign keys, as its deliveries, their attempts and its body: checking them costs more than writing the rows (ADR 38). */
+/** No foreign keys, like its deliveries, their attempts and its body. Checks of foreign keys cost more than the insertion of the rows (ADR 38). */
 @Entity('webhook_events')
-@Index('webhook_events_created', { synchronize: false }) // a BRIN index of created_at: whether a week has a young event
+@Index('webhook_events_created', { synchronize: false }) // a BRIN index of created_at, to find out whether a week has a recent event
 export class WebhookEvent {
   /** The fact's id: the `webhook-id` of every attempt. */
   @PrimaryColumn({ type: 'uuid' })
@@ -23,7 +23,7 @@ export class WebhookEvent {
   @Column({ type: 'timestamptz' })
   occurredAt: Date;
 
-  /** When it was fanned out first: its deliveries and its body have the same time. */
+  /** When it was first fanned out. Its deliveries and its body have the same time. */
   @Column({ type: 'timestamptz' })
   createdAt: Date;
 }

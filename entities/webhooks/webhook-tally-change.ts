@@ -1,4 +1,4 @@
-/** By how much a statement changed an endpoint's tallies: only ever added, by triggers, so that writers never wait for one another. */
+/** The change of an endpoint's tallies by one statement. Triggers only add rows, so that writers never wait for one another. */
 import { Column, Entity, Generated, PrimaryColumn } from 'typeorm';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 

@@ -1,12 +1,12 @@
-/** How many deliveries an endpoint has of a type that were created in a day or an hour (UTC), by their status. */
+/** The number of deliveries of one event type to an endpoint that were created in a day or an hour (UTC), by status. */
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { tallySpans, type TallySpan } from './values.ts';
 import type { DeliveredEventType } from '../../platform/core/event-types.ts';
 import { oneOf } from '../one-of.ts';
 
 /**
- * Without a reference to the endpoint: its removal is counted too, and leaves nothing. A sum over it is exact only
- * together with the changes that are not yet rolled up into it (WebhookTallyChange), read in one statement.
+ * No reference to the endpoint, because its removal is counted too, down to zero. A sum is exact only together with the changes that are
+ * not rolled up yet (WebhookTallyChange), read in one statement.
  */
 @Entity('webhook_tallies')
 @Check('webhook_tallies_span', oneOf('span', tallySpans))

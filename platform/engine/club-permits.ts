@@ -1,66 +1,66 @@
 /**
- * A bounded pool of permits, such as one for each thread of a process, that clubs share (ENG-20). A club gets one more permit only while
- * it holds fewer than are free: alone it holds half of them, and a second club takes half of the rest.
+ * A pool of permits that clubs share, for example one permit for each thread of a process (ENG-20). A club gets one more permit only if it
+ * holds fewer permits than are free. A single club therefore holds half of them, and a second club half of the rest.
  */
 import { DomainError } from '../core/errors.ts';
 import type { Id } from '../core/ids.ts';
 import { releaseOnce, type Permits, type ReleasePermit } from '../core/permits.ts';
 
-/** For whom work is done. */
+/** Whose work holds the permit. */
 export interface PermitHolder {
   clubId: Id;
-  /** The person who waits for the work, where one does. */
+  /** The person who waits for the work, if there is one. */
   personId?: Id;
 }
 
-/** How many may wait for a permit, and for how long. */
+/** The limits of a queue for permits. */
 export interface PermitLine {
   ofAClub: number;
-  /** Of the club's, those of one person. */
+  /** The limit for one person, within the club's limit. */
   ofAPerson: number;
   patienceMs: number;
 }
 
-/** A club gets no permit if it holds its share, or if no permit is free. */
+/** Permits by club. A club gets no permit if it holds its share, or if no permit is free. */
 export interface ClubPermits extends Permits<Id> {
   /**
-   * Does the work with a permit. It waits for one in the line of its club; clubs take turns.
-   * @throws DomainError busy if the line is full, or moves too slowly; the signal's reason; whatever the work throws
+   * Runs the work with a permit. It waits for the permit in the queue of its club. The clubs get free permits in rotation.
+   * @throws DomainError busy if the queue is full or too slow; also the signal's reason, and the error of the work
    */
   run<Result>(holder: PermitHolder, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
 }
 
 interface Waiter {
   personId: Id | undefined;
-  /** Ends the wait. @param permit undefined if there is none */
+  /** Ends the wait. @param permit undefined if the waiter gets no permit */
   end(permit: ReleasePermit | undefined): void;
 }
 
-/** The permits of a club, and how long its work takes. */
+/** The permits of a club, and the duration of its work. */
 interface ClubUse {
   permits: number;
-  /** How long a piece of its work takes, in milliseconds: half of the average is the newest piece. */
+  /** The average duration of its work, in milliseconds. The newest piece of work counts half. */
   durationMs: number | undefined;
-  /** The latest time that `retryAt` gave, in Unix milliseconds. */
+  /** The latest time that `retryAt` returned, in Unix milliseconds. */
   lastRetryAt: number;
 }
 
 const defaultLine: PermitLine = { ofAClub: 8, ofAPerson: 2, patienceMs: 10_000 };
 /** The assumed duration of work, until the first work of the club has ended. */
 const unknownMs = 1_000;
-/** Work that takes longer counts as this: other work of the club may be short. */
+/** The limit of a counted duration, because other work of the club may be short. */
 const longestWorkMs = 15_000;
-/** The longest wait until a retry. Retries that would wait longer come at random in the second half of it. */
+/** The longest wait until a retry. Longer waits get a random time in the second half of it. */
 const longestWaitMs = 2 * 60_000;
 const remembered = 1_000;
 /** Whole seconds for `Retry-After`. */
 const retryAfterSeconds = 5;
 
 /**
- * @param total at a time, of all clubs
- * @param options.line of `run`
- * @param options.clock in milliseconds; others in tests
- * @param options.random from 0 to 1
+ * @param total the number of permits for all clubs
+ * @param options.line the limits of the queue of `run`
+ * @param options.clock returns milliseconds; tests pass their own
+ * @param options.random returns a number from 0 to 1
  */
 export function createClubPermits(
   total: number,
@@ -71,7 +71,7 @@ export function createClubPermits(
   }: { line?: PermitLine; clock?: () => number; random?: () => number } = {},
 ): ClubPermits {
   const clubs = new Map<Id, ClubUse>();
-  /** In the order in which clubs have their turns. */
+  /** The queues, in the order in which the clubs get permits. */
   const lines = new Map<Id, Waiter[]>();
   let free = total;
 
@@ -95,14 +95,14 @@ export function createClubPermits(
     });
   }
 
-  /** Of clubs without a permit, only how long their work takes is remembered; the oldest are forgotten first. */
+  /** Deletes the duration of the club that has been without a permit for longest, if too many are stored. */
   function forgetIdle(): void {
     if (clubs.size <= remembered) return;
     const idle = [...clubs].find(([, { permits }]) => permits === 0);
     if (idle) clubs.delete(idle[0]);
   }
 
-  /** Gives free permits to those in line, one of each club in turn. */
+  /** Gives free permits to waiters, one for each club in rotation. */
   function admit(): void {
     for (;;) {
       const next = [...lines].find(([clubId]) => mayAcquire(clubId));
@@ -176,7 +176,7 @@ export function createClubPermits(
 }
 
 function busy(): DomainError {
-  return new DomainError('busy', 'Too much work of this club is under way. Please try again shortly.', {
+  return new DomainError('busy', 'Too much work of this club is in progress. Please try again shortly.', {
     retryAfterSeconds,
   });
 }

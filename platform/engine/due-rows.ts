@@ -57,19 +57,22 @@ export function ageOfDueRows(source: DataSource): Sql {
   }));
 }
 
-/** @param ask builds the select list for one kind of due rows from its `FROM … WHERE …` and its time column, and combines the kinds */
+/**
+ * @param ask is called with the `FROM … WHERE …` of a kind of due rows and its time column. It returns `each`, the value for this kind,
+ * and `together`, which combines the kinds.
+ */
 function ofDueRows(
   source: DataSource,
   ask: (due: Sql, at: Sql) => { each: Sql; together: (each: readonly Sql[]) => Sql },
 ): Sql {
   return union(
     workflowTypeNames.map((type) => {
-      const failing = isFailing(type, columnOf(source, type, workflowTypes[type].key), sql`clock_timestamp()`);
+      const isPaused = isFailing(type, columnOf(source, type, workflowTypes[type].key), sql`clock_timestamp()`);
       const queries = dueRowsOf(source, type).map(({ at, from, condition }) =>
-        ask(sql`FROM ${from} WHERE ${at} < clock_timestamp() AND ${condition} AND NOT ${failing}`, at),
+        ask(sql`FROM ${from} WHERE ${at} < clock_timestamp() AND ${condition} AND NOT ${isPaused}`, at),
       );
       const [first] = queries;
-      if (!first) throw new Error('No workflow type has rows that become due');
+      if (!first) throw new Error('Workflow type ${type} has no query of due rows');
       return sql`SELECT ${type}::text AS label, ${first.together(queries.map(({ each }) => each))} AS value`;
     }),
   );

@@ -40,7 +40,7 @@ export interface FactToTell {
   occurredAt: Date;
   /** Normal if absent. */
   priority?: Priority;
-  /** The span that caused the fact; null or absent if nothing is traced. */
+  /** The span that caused the fact; null or absent without tracing. */
   traceparent?: string | null;
 }
 
@@ -68,13 +68,16 @@ export async function recordFacts(tx: Transaction, facts: readonly NewFact[]): P
 
 /**
  * The result of a consumer for one fact:
- * - `consumed`: everything that the fact causes is committed, but for these runs, which the relay is to start;
- * - `removed`: everything is committed, and the fact is deleted, because it leaves nothing else to do;
+ * - `consumed`: all effects of the fact are committed, except these runs, which the relay must start;
+ * - `removed`: all effects are committed, and the fact is deleted, because it needs no run;
  * - `blocked`: nothing is committed, because another transaction holds a row that the fact needs. The relay hands the fact over alone.
  */
 export type FactResult<Run> = { kind: 'consumed'; runs: readonly Run[] } | { kind: 'removed' } | { kind: 'blocked' };
 
-/** Facts that are consumed together wait for a lock for so many milliseconds, at most. For a longer wait each fact goes alone. */
+/**
+ * Facts that are consumed together wait for a lock for at most this time in milliseconds. If the wait is longer, each fact is consumed
+ * alone.
+ */
 export const togetherWaitsMs = 100;
 /** A fact that a relay has leased. */
 export interface ClaimedFact extends FactToTell {

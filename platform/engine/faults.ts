@@ -1,5 +1,5 @@
 /**
- * Faults of steps. They are recorded with a growing pause, so that the sweeper does not rescue a row whose step keeps failing (ENG-16).
+ * Faults of steps. They are recorded with a growing pause, so that the sweeper does not rescue a row whose step fails repeatedly (ENG-16).
  */
 import { describeError } from '../infra/describe-error.ts';
 import { isConflict, type Queries } from '../infra/postgres/database.ts';
@@ -39,21 +39,21 @@ export async function noteFault(
   const counts = isConflict(error) ? 0 : 1;
   const at = new Date(now);
   const longest = workflowTypes[type].startsEagerly ? longestEagerPauseSeconds : longestPauseSeconds;
-  // The exponent is bounded, because a number beyond the float range would be an error.
+  // The exponent is limited, because a number beyond the float range would be an error.
   const pause = sql`CASE WHEN ${counts}::int = 0 THEN ${firstPauseSeconds}::float8
                          ELSE least(${longest}::float8, ${firstPauseSeconds}::float8 * 2 ^ least(failing.fault_count, 20)) END`;
-  const noted = await db.one<{ faults: number; retryAt: Date }>(sql`
+  const recordedFault = await db.one<{ faults: number; retryAt: Date }>(sql`
     INSERT INTO failing_steps AS failing (workflow_id, workflow_type, fault_count, error_code, failing_since, retry_at)
     VALUES (${workflowIdOf(type, subjectId)}, ${type}, ${counts}, ${code}, ${at}, ${new Date(now + firstPauseSeconds * 1_000)})
     ON CONFLICT (workflow_id) DO UPDATE
        SET fault_count = failing.fault_count + excluded.fault_count, error_code = excluded.error_code,
            retry_at = ${at}::timestamptz + make_interval(secs => ${pause})
     RETURNING fault_count AS faults, retry_at AS "retryAt"`);
-  if (!noted) throw new Error('The recorded fault returned no row');
-  return { done: false, at: noted.retryAt.getTime(), failing: { faults: noted.faults, code } };
+  if (!recordedFault) throw new Error('The recorded fault returned no row.');
+  return { done: false, at: recordedFault.retryAt.getTime(), failing: { faults: recordedFault.faults, code } };
 }
 
-/** A step counts as repaired if it does not fail for so long after the time of its next try. */
+/** A step counts as repaired if it has not failed for this time after its next try. */
 const forgottenAfterMs = 10 * 60_000;
 
 /** Deletes the records of repaired steps, so that a later fault begins with the first pause. */
@@ -63,7 +63,7 @@ export async function forgetFaults(db: Queries, now: Date): Promise<void> {
 
 /**
  * The condition that the workflow waits out the pause after a fault, so its row is not overdue.
- * @param subject the column that names the run, such as `row.id` @param before the time by which the pause must be over
+ * @param subject the column that names the run, for example `row.id` @param before the time by which the pause must be over
  */
 export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
   const workflowId = raw(`'${workflowIdOf(type, '')}'`);
@@ -71,9 +71,7 @@ export function isFailing(type: WorkflowType, subject: Sql, before: Sql): Sql {
                       WHERE failing.workflow_id = ${workflowId} || ${subject} AND failing.retry_at > ${before})`;
 }
 
-/**
- * A step still counts as failed for so long after the time of its next try, because the try may wait for the lease of the previous one.
- */
+/** A step still counts as failed for this time after its next try, because the try may wait for the lease of the previous one. */
 const countedAfter = '2 min';
 
 /** @param aggregate over `failing_steps` @returns a query of the aggregate by workflow type, `label`, without repaired steps */

@@ -1,6 +1,6 @@
 /**
- * Rows that one worker at a time may act on (ENG-2). The worker claims the row, acts without a database connection, and records the
- * result only if its claim still holds. Leases use the clock of the database (ENG-7).
+ * Leases of rows, so that only one worker at a time acts on a row (ENG-2). The worker claims the row, acts without a database connection,
+ * and records the result only if its claim still holds. Leases use the clock of the database (ENG-7).
  */
 import type { FindOptionsWhere, QueryDeepPartialEntity } from 'typeorm';
 import type { Id } from '../core/ids.ts';
@@ -13,10 +13,10 @@ interface LeasedRow {
   leaseUntil: Date | null;
 }
 
-/** @property fence the fencing token: a later claim has a higher one */
+/** the fencing token; a later claim has a higher one */
 export type Claim = Pick<LeasedRow, 'id' | 'fence'>;
 
-/** Another worker has claimed the row meanwhile, or the row has ended. The result of this worker must not be recorded. */
+/** Another worker has claimed the row in the meantime, or the row has ended. The result of this worker must not be recorded. */
 export class LeaseLost extends Error {
   override name = 'LeaseLost';
 }
@@ -78,7 +78,7 @@ export function defineLease<E extends LeasedRow>(entity: new () => E, rule: Leas
   };
 }
 
-/** A step of a leased row: claim, act, and return the state in Postgres, no matter which worker wrote it. */
+/** Runs a step of a leased row: claims, acts, and returns the state in Postgres, even if another worker wrote it. */
 export async function runStep<C, Step>(step: {
   claim: () => Promise<C | undefined>;
   /** Does the work and records it. */
@@ -94,7 +94,7 @@ export async function runStep<C, Step>(step: {
   return step.state();
 }
 
-/** @param error of a recording whose loss changes nothing @throws any other error */
+/** @param error the error of a record whose loss changes nothing @throws any other error */
 export function ignoreLostLease(error: unknown): void {
   if (!(error instanceof LeaseLost)) throw error;
 }
@@ -112,13 +112,13 @@ interface Holding {
   everyMs: number;
   /** A further condition on the row. */
   still?: Sql;
-  /** Called at each renewal, also while Postgres is unreachable. */
+  /** Called at each renewal, even while Postgres is unavailable. */
   onRenewal: () => void;
   /** Aborts when the process must stop. */
   stop: AbortSignal;
 }
 
-/** Renews the lease until it is released, for work that lasts longer than the lease of a dead worker should. */
+/** Renews the lease until its release. Work that is longer than the lease of a dead worker should be needs this. */
 export function holdLease(
   db: Queries,
   entity: Entity,
@@ -138,7 +138,7 @@ export function holdLease(
       const renewed = await db.run(sql`UPDATE ${raw(tableOf(entity))} SET lease_until = ${until} WHERE ${mine}`);
       if (renewed === 0) leaseLoss.abort(new LeaseLost());
     } catch {
-      // Postgres is unreachable: the fence shows at recording whether another worker has claimed the row meanwhile
+      // Postgres is unavailable. At the record, the fence shows whether another worker has claimed the row in the meantime.
     } finally {
       isRenewing = false;
     }

@@ -1,6 +1,6 @@
 /**
- * Which build is current (ENG-19). The command `promote` writes it, and each claim of a relay reads it. Relays of other builds claim
- * nothing. If no build was ever promoted, as in development, all relays claim.
+ * The current build (ENG-19). The command `promote` writes it, and each claim of a relay reads it. Relays of other builds claim nothing.
+ * If no build was ever promoted, as in development, all relays claim.
  */
 import type { Build } from '../infra/build.ts';
 import type { Queries, Transaction } from '../infra/postgres/database.ts';
@@ -11,11 +11,9 @@ export function anotherIsCurrent(buildId: string): string {
   return `EXISTS (SELECT FROM releases WHERE is_current AND build_id IS DISTINCT FROM ${buildId})`;
 }
 
-/**
- * Makes the build the current one. @returns the build that was current before; undefined if there was none, or if it was the same build
- */
+/** Makes the build the current one. @returns the build that was current before; undefined if there was none, or if it was the same build */
 export async function makeCurrent(tx: Transaction, build: Build): Promise<Build | undefined> {
-  // One promotion at a time: the unique index on the current build would refuse a second one.
+  // One promotion at a time, because the unique index on the current build would refuse a second one.
   await tx.run(sql`LOCK TABLE releases IN SHARE ROW EXCLUSIVE MODE`);
   const before = await tx.one<Build>(
     sql`UPDATE releases SET is_current = false WHERE is_current AND build_id <> ${build.buildId}
@@ -31,16 +29,16 @@ export async function makeCurrent(tx: Transaction, build: Build): Promise<Build 
   return before;
 }
 
-/** Forgets builds that were current once and no longer are. */
+/** Deletes builds that were current earlier and are not current now. */
 export async function forgetReleases(db: Queries, buildIds: readonly string[]): Promise<void> {
   await db.run(sql`DELETE FROM releases WHERE NOT is_current AND build_id = ANY (${[...buildIds]}::text[])`);
 }
 
 /**
  * @param buildId undefined in a checkout
- * @param since the start of the process: a build that was promoted earlier and is no longer current must be promoted again
- * @returns whether the build is current, or was current since then. In both cases this build or a later one carries on the waiting work.
- * A checkout counts as promoted while no build is.
+ * @param since the start of the process; an earlier promotion of a build that is not current now does not count
+ * @returns whether the build is current, or was current since then. In both cases this build or a later one continues the waiting work. A
+ * checkout counts as promoted while no build is current.
  */
 export async function isPromoted(db: Queries, buildId: string | undefined, since: Date): Promise<boolean> {
   const row = await db.one<{ promoted: boolean }>(

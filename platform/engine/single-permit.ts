@@ -1,34 +1,34 @@
-/** A permit for work of which a process does one piece at a time, and that clubs get in turn (ENG-21). */
+/** A single permit of a process, which clubs get in rotation (ENG-21). */
 import type { Id } from '../core/ids.ts';
 import { releaseOnce, type Permits } from '../core/permits.ts';
 
-/** A club gets no permit if another club has it, or if another club that waits comes first. */
+/** A club gets no permit if another club holds it, or if another waiting club comes first. */
 export type SinglePermit = Permits<Id>;
 
-/** The retries of a club come so far apart, in milliseconds. */
+/** The time between two retries of a club, in milliseconds. */
 const retryEveryMs = 10_000;
-/** The longest wait until a retry. Retries that would wait longer come at random in the second half of it. */
+/** The longest wait until a retry. Longer waits get a random time in the second half of it. */
 const longestWaitMs = 2 * 60_000;
-/** A club that has not asked for so long does not wait any more. */
+/** A club that has not tried for this long does not count as waiting any more. */
 const forgottenMs = 3 * 60_000;
 const remembered = 1_000;
 
 /**
- * @param options.clock in milliseconds; others in tests
- * @param options.random from 0 to 1
+ * @param options.clock returns milliseconds; tests pass their own
+ * @param options.random returns a number from 0 to 1
  */
 export function createSinglePermit({
   clock = () => performance.now(),
   random = Math.random,
 }: { clock?: () => number; random?: () => number } = {}): SinglePermit {
   let isFree = true;
-  /** Permits so far. */
+  /** The number of permits that were granted so far. */
   let count = 0;
-  /** By club: the number of its last permit. The club that got one last is at the end. */
+  /** For each club, the number of its last permit. The club with the newest permit is at the end. */
   const lastOf = new Map<Id, number>();
-  /** By club that waits: the time of its last try. */
+  /** For each waiting club, the time of its last try. */
   const waiting = new Map<Id, number>();
-  /** By club: the latest time that `retryAt` gave, in Unix milliseconds. */
+  /** For each club, the latest time that `retryAt` returned, in Unix milliseconds. */
   const retries = new Map<Id, number>();
 
   const comesFirst = (one: Id, other: Id) => (lastOf.get(one) ?? 0) < (lastOf.get(other) ?? 0);

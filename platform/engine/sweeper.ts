@@ -9,38 +9,38 @@ import { isFailing } from './faults.ts';
 import { wakeRuns } from './wakes.ts';
 import { workflowIdOf, workflowTypeNames, workflowTypes, type Run, type WorkflowType } from './workflow-types.ts';
 
-/** A row that is overdue by this time and has no lease has lost its workflow, or the workers are overloaded. */
+/** The time after which an overdue row without a lease counts as lost: its workflow is lost, or the workers are overloaded. */
 export const overdueMs = 2 * 60_000;
-/** The most rows of each query in a round. After a total loss Temporal gets its runs back in steps. */
+/** The row limit of each query in a round. After a total loss Temporal gets its runs back in steps. */
 const rescuedARound = 500;
-/** All queries of a round together end within the minute that the activity has. */
+/** The limit of a query, so that all queries of a round end within the minute of the activity. */
 const longestQueryMs = 5_000;
 /** The name under which a complete round is recorded. */
 const sweepRound = 'sweep';
-/** The most rows of a table that a round removes. */
+/** The limit of rows of a table that a round removes. */
 const removedARound = 1_000;
-/** The time for which the network address of a sign-up is stored: as long as the limit of sign-ups looks back (DEC-62). */
+/** The time for which the network address of a sign-up is stored. The limit of sign-ups counts the same time (DEC-62). */
 const signUpNetworkMs = 3_600_000;
 /** The time for which the row of a mail that was sent is stored. */
 const mailHistoryMs = 30 * 86_400_000;
 
-/** Some kinds of rows could not be read; overdue rows of the other kinds were woken. */
+/** Some kinds of rows could not be read. Overdue rows of the other kinds were woken. */
 export class IncompleteRound extends Error {
   override name = 'IncompleteRound';
-  /** The number of workflows that were woken nevertheless. */
+  /** The number of workflows that were woken in spite of the error. */
   readonly rescued: number;
 
   /** @param cause the error of the first kind that failed */
   constructor(rescued: number, cause: unknown) {
-    super('The sweeper could not read every kind of row', { cause });
+    super('The sweeper could not read every kind of row.', { cause });
     this.rescued = rescued;
   }
 }
 
 /**
- * Wakes workflows whose rows are overdue and do not wait out the pause after a fault. Each kind of row has its own transaction, so a slow
- * or broken kind delays no other.
- * @returns the number of woken workflows: 0 in normal operation; an alert depends on it
+ * Wakes workflows whose rows are overdue, except during the pause after a fault. Each kind of row has its own transaction, so that a slow
+ * or broken kind does not delay the others.
+ * @returns the number of woken workflows: 0 in normal operation; an alert uses it
  * @throws IncompleteRound
  */
 export async function rescueOverdue(db: Database, now: Date): Promise<number> {
@@ -91,12 +91,12 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
     const { key, attributes, taskQueue, bulkTaskQueue } = workflowTypes[workflowType];
     const subject = columnOf(source, workflowType, key);
     const hasOwn = source.getMetadata(workflowTypes[workflowType].entity).findColumnWithPropertyName('priority');
-    // If many rows are overdue, new work goes first (ENG-15). An overdue mail stays in its queue.
-    const rescued =
+    // If many rows are overdue, new work comes first (ENG-15). An overdue mail stays in its queue.
+    const rescuePriority =
       taskQueue === bulkTaskQueue && workflowTypes[workflowType].priority > 0
         ? bulk
         : workflowTypes[workflowType].priority;
-    const priority = hasOwn ? sql`row.priority` : sql`${rescued}::smallint`;
+    const priority = hasOwn ? sql`row.priority` : sql`${rescuePriority}::smallint`;
     const pairs = Object.entries(attributes).map(
       ([name, of]) => sql`${name}::text, ${columnOf(source, workflowType, of)}`,
     );
@@ -116,9 +116,9 @@ export function overdueQueries(source: DataSource, before: Date): OverdueQuery[]
   });
 }
 
-/** Expired rows, which no part of the program needs any more. */
+/** Matches expired rows, which the program does not need any more. */
 const expiredBefore = (before: Date) => sql`expires_at < ${before}`;
-/** Counts of a past day, in UTC. */
+/** Matches counts of a past day, in UTC. */
 const ofADayBefore = (before: Date) => sql`day < (${before}::timestamptz AT TIME ZONE 'UTC')::date`;
 const createdBefore = (before: Date) => sql`created_at < ${before}`;
 const expiries = [

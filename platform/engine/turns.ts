@@ -1,6 +1,6 @@
 /**
- * How relays claim rows of facts and wakes: in rotation over the clubs (ENG-9), the most urgent first (ENG-15), from the position where
- * the last claim ended. Also how failed rows are postponed.
+ * Claims rows of facts and wakes for relays: in rotation over the clubs (ENG-9), the most urgent first (ENG-15), from the position where
+ * the last claim ended. Also postpones failed rows.
  */
 import type { DataSource } from 'typeorm';
 import { bulk, priorities, type Priority } from '../../entities/facts/values.ts';
@@ -10,28 +10,28 @@ import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { highestId, idAfter, idOfTime, noClub, type Id } from '../core/ids.ts';
 import { anotherIsCurrent } from './releases.ts';
 
-/** The time for which a relay may work on a claimed row. After this another relay may claim the row. */
+/** The time for which a relay may work on a claimed row. Afterwards another relay may claim the row. */
 const leaseSeconds = 30;
 /** The wait after a failure. It doubles with each further failure, up to the longest wait. */
 const backoff = { seconds: 5, longestSeconds: 600 } as const;
 
 /** The free capacity of a relay. */
 export interface Room {
-  /** The most rows. */
+  /** The limit of rows. */
   limit: number;
-  /** The most bulk rows among them. */
+  /** The limit of bulk rows among them. */
   bulk: number;
-  /** The most rows of one club, including the rows that this relay is working on. */
+  /** The limit of rows of one club, including the rows that this relay is handling. */
   perClub: number;
-  /** The most bulk rows among them. */
+  /** The limit of bulk rows among them. */
   bulkPerClub: number;
-  /** The rows that this relay is working on, by club. */
+  /** The rows that this relay is handling, by club. */
   inHand: ReadonlyMap<Id, InHand>;
   /** The position in the rotation; a claim advances it. */
   turn: Turn;
   /** The position where a claim begins; a claim advances it. If absent, claims begin with the first row. */
   front?: Front;
-  /** The build that claims; absent in a checkout. While another build is current, this build gets no rows (ENG-19). */
+  /** The claiming build; absent in a checkout. While another build is current, this build gets no rows (ENG-19). */
   buildId?: string | undefined;
 }
 
@@ -39,14 +39,14 @@ export interface Room {
 export type Turn = Map<Priority, Id>;
 
 /**
- * The position where claims of a relay begin. Deleted rows stay in the index while any transaction may still see them. A claim that read
- * all of them would take 50 ms after a minute. So a claim begins shortly before the oldest free row of the last claim. The next look at
- * all rows finds rows that become free before that position, such as the row of a dead relay or of a slow transaction.
+ * The position where claims of a relay begin. Deleted rows stay in the index while any transaction may still see them. After a minute, a
+ * claim that read all of them would take 50 ms. So a claim begins shortly before the oldest free row of the last claim. Rows can become
+ * free before that position, for example the rows of a dead relay or of a slow transaction. The next look at all rows finds them.
  */
 export interface Front {
-  /** Rows that were due before this time are gone, as far as is known; undefined if some may be left. */
+  /** No row that was due before this time remains, as far as is known; undefined if such rows may remain. */
   since: Date | undefined;
-  /** When all rows were read last (`performance.now()`), and how long that took (ms). */
+  /** The time of the last look at all rows (`performance.now()`), and its duration in milliseconds. */
   lookedAt: number;
   tookMs: number;
 }
@@ -55,17 +55,17 @@ export function unknownFront(): Front {
   return { since: undefined, lookedAt: -Infinity, tookMs: 0 };
 }
 
-/** The interval at which all rows are read, unless reading is slow. */
+/** The interval between looks at all rows, unless a look is slow. */
 const looksEveryMs = 1_000;
-/** Reading all rows takes at most a tenth of the time … */
+/** Looks at all rows take at most a tenth of the time … */
 const restForEachMs = 10;
-/** … unless it is slow because it waited for a connection or a lock. */
+/** … unless a look is slow because it waited for a connection or a lock. */
 const longestRestMs = 5_000;
-/** A row gets its time when it is written, and becomes visible when its transaction ends. */
+/** The assumed time between the writing of a row, which sets its time, and its commit, which makes it visible. */
 const slowTransactionMs = 250;
 
 /**
- * @returns milliseconds from one look at all rows to the next, if a look took `tookMs`; rows that only such a look finds wait until then
+ * @returns the milliseconds between two looks at all rows, if a look took `tookMs`. Rows that only such a look finds wait until then
  */
 export const untilNextLook = (tookMs: number): number =>
   Math.min(longestRestMs, Math.max(looksEveryMs, restForEachMs * tookMs));
@@ -75,32 +75,30 @@ function beginOf({ since, lookedAt, tookMs }: Front): Date | undefined {
   return performance.now() - lookedAt < untilNextLook(tookMs) ? since : undefined;
 }
 
-/**
- * Records where the next claim begins. @param since where this claim began @param oldest the due time of the oldest free row, if known
- */
+/** Records where the next claim begins. @param since the due time from which this claim looked @param oldest the due time of the oldest free row, if known */
 function moveOn(front: Front, since: Date | undefined, oldest: Date | null, tookMs: number): void {
   if (since === undefined) Object.assign(front, { since, lookedAt: performance.now(), tookMs } satisfies Front);
-  // While claims are slow, transactions are slow too.
+  // While claims are slow, transactions are slow, too.
   if (oldest) front.since = new Date(oldest.getTime() - Math.max(slowTransactionMs, restForEachMs * tookMs));
 }
 
-/** Earlier than every club. */
+/** A time before the creation of every club. */
 const firstClubs = Date.UTC(2025, 0, 1);
 
-/** @returns a random position: relays that start together, or restart often, do not all begin with the oldest clubs */
+/** @returns a random position, so that relays that start together or restart often do not all begin with the oldest clubs */
 export function turnFromAnywhere(): Turn {
   const somewhen = () => idOfTime(firstClubs + Math.floor(Math.random() * (Date.now() - firstClubs)));
   return new Map(priorities.map((priority) => [priority, somewhen()]));
 }
 
-/** The number of rows of a club that a relay is working on. */
+/** The number of rows of a club that a relay is handling. */
 export interface InHand {
   all: number;
   /** The number of bulk rows among them. */
   bulk: number;
 }
 
-/** The most tries of a claim while other relays or a long transaction have locked every candidate. */
+/** The limit of tries of a claim while other relays or a long transaction have locked every candidate. */
 const maxTries = 6;
 
 export async function claimInTurns<Row>(
@@ -123,7 +121,7 @@ export async function claimInTurns<Row>(
       ofBulk.bulkPerClub,
       last.map(idAfter),
       last,
-      // Others may hold all candidates for long, so each further try looks further.
+      // Other transactions may hold all candidates for long, so each further try reads more of them.
       limit * candidatesARow * 2 ** (tries - 1),
       buildId ?? null,
       since ?? '-infinity',
@@ -144,41 +142,41 @@ export async function claimInTurns<Row>(
 export type Claimed<Row> = Row & {
   clubId: Id;
   priority: Priority;
-  /** The position of the row in the claim's round, within its priority. */
+  /** The position of the row in the claim's rotation, within its priority. */
   step: number;
   /** Whether this is a claimed row. */
   found: boolean;
-  /** Whether there were candidates. */
+  /** Whether candidates existed. */
   contended: boolean;
   /**
-   * The earliest `due_at` of the free rows, claimed or not; the time of the claim if none is free; null if the claim did not read all
+   * The earliest `due_at` of the free rows, claimed or not; the time of the claim if no row is free; null if the claim did not read all
    * streams.
    */
   oldest: Date | null;
 };
 
-/** Why a row failed. A fault of `its own` lengthens its pause; while Temporal is `away`, the row is not at fault. */
+/** The reason of a failure. A fault of `its own` lengthens the pause of the row. While Temporal is `away`, the row is not the cause. */
 export type Failure = 'its own' | 'away';
 
 /** @returns SQL that makes a failed row due again after a pause */
 export function deferring(table: Sql, row: Sql, failure: Failure): Sql {
   const { seconds, longestSeconds } = backoff;
-  // The exponent is bounded, because a number beyond the float range would be an error.
+  // The exponent is limited, because a number beyond the float range would be an error.
   const counted = sql`attempt_count = least(attempt_count + 1, 32767),
            due_at = clock_timestamp() + make_interval(secs => least(${longestSeconds}, ${seconds} * 2 ^ least(attempt_count, 20)))`;
   const uncounted = sql`due_at = clock_timestamp() + make_interval(secs => ${seconds})`;
   return sql`UPDATE ${table} SET lease_until = NULL, ${failure === 'its own' ? counted : uncounted} WHERE ${row}`;
 }
 
-/** Candidates for each wanted row, so that several relays that claim at the same moment still get rows. Each further try doubles them. */
+/** The number of candidates for each requested row, so that several concurrent relays still get rows. Each further try doubles it. */
 const candidatesARow = 4;
 /**
- * Rows to read for each candidate. All streams of one priority and of the more urgent ones share this number. So many clubs with bulk
+ * The number of rows to read for each candidate. All streams of one priority and of the more urgent ones share it. So many clubs with bulk
  * work do not hide an urgent row of another club.
  */
 const readACandidate = 2;
 
-/** The streams from the next position in the rotation to the end, and then the streams before it; the most urgent first. */
+/** The streams from the next position in the rotation to the end, and then the streams before it. The most urgent come first. */
 const laps = priorities.flatMap((priority) => {
   const from = `($9::uuid[])[${priority + 1}]`;
   const before = `($10::uuid[])[${priority + 1}]`;
@@ -189,22 +187,22 @@ const laps = priorities.flatMap((priority) => {
 });
 
 /**
- * Leases rows, the most urgent first (ENG-15), and in rotation over the clubs (ENG-9). A stream is the rows of one club with one
- * priority. A claim goes round the streams, beginning after the stream that the last claim served. It takes the first row of each stream,
- * then the second of each …
+ * Leases rows, the most urgent first (ENG-15), and in rotation over the clubs (ENG-9). A stream is the rows of one club with one priority.
+ * A claim visits the streams in rotation, beginning after the stream that the last claim served. It takes the first row of each stream,
+ * then the second row of each …
  *
- * A failed row is due later, so the index has it behind the others, and it is not read until then.
+ * A failed row is due later. The index therefore has it behind the other rows, and the statement does not read it until then.
  *
- * The statement skips through the index from stream to stream, stops when it has enough, and reads a few rows of each. So many waiting
- * clubs or a long backlog do not raise its cost. It skips rows that other relays or transactions have locked, before the limit counts. It
- * locks the candidates one by one in order, and no more than it may take, unless others hold some. It passes over index entries that were
- * due before its front without reading the rows.
+ * The statement skips through the index from stream to stream, stops when it has enough, and reads a few rows of each stream. So many
+ * waiting clubs or a long backlog do not raise its cost. It skips rows that other relays or transactions have locked, before the limit
+ * counts. It locks the candidates one by one in order. It locks only as many as it may take, unless other transactions hold some. It skips
+ * index entries before its front without reading the rows.
  *
- * A build claims while it is the current build, or while no build is. The reason: an eager start runs the first task of its workflow in
- * the starting process, whichever version is current in Temporal (ENG-19).
+ * A build claims while it is the current build, or while no build is current. An eager start runs the first task of its workflow in the
+ * starting process, whichever version is current in Temporal (ENG-19).
  *
- * The statement does not wait for the disk. If a crash of Postgres loses a lease, the row may be claimed again, and processing it twice
- * is safe.
+ * The statement does not wait for the disk. If a crash of Postgres loses a lease, the row may be claimed again. Processing it twice is
+ * safe.
  */
 export function inTurns(table: 'facts' | 'wakes', key: string, order: string, columns: string): string {
   const ofFront = `${table}.due_at >= $13`;
@@ -243,7 +241,7 @@ export function inTurns(table: 'facts' | 'wakes', key: string, order: string, co
            FROM (SELECT ${key} AS key, ${order} FROM ${table}
                   WHERE priority = streams.priority AND club_id = streams.club_id AND ${free} ORDER BY ${order}
                   LIMIT greatest(1, $11 * ${readACandidate} / streams.as_urgent)) first) waiting
-       -- Beyond the places of its club only where others hold the rows before them.
+       -- Beyond the limit of its club only if other transactions hold the rows before them.
        ORDER BY turn > places, priority, turn, place LIMIT $11),
     locked AS (
       SELECT candidates.* FROM candidates CROSS JOIN LATERAL (

@@ -9,7 +9,7 @@ import { sql, type Sql } from '../infra/postgres/sql.ts';
 import { claimInTurns, deferring, inTurns, type Claimed, type Failure, type Room } from './turns.ts';
 import { priorityOf, runOf, workflowIdOf, type Run, type Subject, type WorkflowType } from './workflow-types.ts';
 
-/** Wakes the workflows of rows that this transaction made due. If a wake is still unsent, it is raised instead of written twice. */
+/** Wakes the workflows of rows that this transaction made due. An unsent wake of the same workflow is raised instead of written twice. */
 export async function wake<T extends WorkflowType>(
   tx: Transaction,
   type: T,
@@ -30,14 +30,14 @@ export async function wakeRuns(tx: Transaction, runs: readonly Run[], now: Date)
   tx.notifyRelay();
 }
 
-/** A run to be woken. A batched writer names the span of each run, because the active span belongs to the first caller of the batch. */
+/** A run to be woken. A batched writer names the span of each run, because the active span is the span of the batch's first caller. */
 export interface RunToWake extends Run {
   traceparent?: string | undefined;
 }
 
 /**
- * @param runs continue their own spans, or else the active span
- * @returns the wakes as JSON, sorted so that two transactions that wake the same workflows lock the rows in one order
+ * @param runs the runs, each with its own span or the active span
+ * @returns the wakes as JSON, sorted so that concurrent transactions lock the rows of the same workflows in one order
  */
 export function wakesOfRuns(runs: readonly RunToWake[]): string {
   const sorted = runs
@@ -55,7 +55,7 @@ export function wakesOfRuns(runs: readonly RunToWake[]): string {
 }
 
 /**
- * The statement of `wakeRuns`, as a part of a statement that makes the rows due. Its caller notifies the relay after the commit.
+ * The statement of `wakeRuns`, as a part of a statement that makes the rows due. The caller notifies the relay after the commit.
  * @param rows yields each element of `wakesOfRuns` as `one`
  */
 export function insertingWakes(rows: Sql, now: Sql): Sql {
@@ -75,7 +75,7 @@ export interface ClaimedWake extends Run {
   /** Whether the wake was raised before it was claimed. */
   raised: boolean;
   priority: Priority;
-  /** When the wake was first written; raising it keeps this time. */
+  /** The time of the first write of the wake. Raising keeps this time. */
   recordedAt: Date;
   /** The span that caused the wake. */
   traceparent: string | null;
@@ -98,7 +98,7 @@ const leaseWakes = prepared<Claimed<ClaimedWake>>(
   ),
 );
 
-/** Deletes a wake after it was sent. A wake that was raised meanwhile stays and can be claimed immediately. */
+/** Deletes a wake after it was sent. A wake that was raised in the meantime stays and can be claimed immediately. */
 export async function removeWake(source: DataSource, { clubId, workflowId, seq }: ClaimedWake): Promise<void> {
   const removed = await deleteWake(source, [clubId, workflowId, seq]);
   if (removed.length === 0) await freeWake(source, [clubId, workflowId]);
@@ -110,11 +110,11 @@ const deleteWake = prepared(
 );
 const freeWake = prepared(
   'free_wake',
-  // The row is free from now on; the front of claims may have passed its old time already.
+  // The row is free now. The front of claims may already be past its old time.
   `UPDATE wakes SET lease_until = NULL, attempt_count = 0, due_at = clock_timestamp() WHERE club_id = $1 AND workflow_id = $2`,
 );
 
-/** Postpones a wake that could not be sent, as `deferFact` does. A wake that was raised meanwhile is due immediately. */
+/** Postpones a wake that could not be sent, like `deferFact`. A wake that was raised in the meantime is due immediately. */
 export async function deferWake(source: DataSource, claimed: ClaimedWake, failure: Failure): Promise<void> {
   const { clubId, workflowId } = claimed;
   const row = sql`club_id = ${clubId} AND workflow_id = ${workflowId}`;

@@ -1,6 +1,6 @@
 /**
- * Every durable workflow type is one row of this table. The workflow client, workers, sweeper, metrics, development server and
- * docs/reference/workflows.md derive from it (docs/how-to/add-a-workflow.md).
+ * The table of durable workflow types, one row for each type. The workflow client, workers, sweeper, metrics, development server and
+ * docs/reference/workflows.md are derived from it (docs/how-to/add-a-workflow.md).
  */
 import { bulk, type Priority } from '../../entities/facts/values.ts';
 import { StudentImport } from '../../entities/access/student-import.ts';
@@ -44,7 +44,7 @@ export const taskQueues = [
 ] as const;
 export type TaskQueue = (typeof taskQueues)[number];
 
-/** Search attributes of runs. Every user of the Temporal UI sees them, so they hold opaque ids and event types only (ENG-12). */
+/** Search attributes of runs. Every user of the Temporal UI sees them, so they contain only opaque ids and event types (ENG-12). */
 export const searchAttributes = [
   'ClubId',
   'EndpointId',
@@ -62,14 +62,14 @@ type PropertyOf<E, Value> = { [K in keyof E]: E[K] extends Value ? K : never }[k
 type TimeColumn<E> = PropertyOf<E, Date | null>;
 type TextColumn<E> = PropertyOf<E, string | null>;
 
-/** Which rows need a running workflow, and since when. Each kind needs a partial index on `at`. */
+/** The rows that need a running workflow, and the time since which they need it. Each kind needs a partial index on `at`. */
 interface Due<E> {
   at: TimeColumn<E>;
   /** SQL over `row` and the joined tables; null if a time in `at` is the only condition. */
   where: string | null;
   /** SQL between `FROM … row` and `WHERE`. */
   join?: string;
-  /** Whether rows have a `lease_until`, which marks that a worker is processing the row. */
+  /** Whether rows have a `lease_until`, which shows that a worker is processing the row. */
   leased: E extends { leaseUntil: Date | null } ? boolean : false;
 }
 
@@ -84,9 +84,9 @@ interface Definition<E, K, A> {
   priority?: Priority;
   /** The column that identifies the run and is its argument; `id` if absent. */
   key?: K;
-  /** How many starts a bulk wake counts as in the relay's rate limit; one if absent. */
+  /** The number of starts for which a bulk wake counts in the relay's rate limit; one if absent. */
   bulkStarts?: number;
-  /** A person waits. The first wake of a row starts its run in the worker that processes the wake, if that worker has capacity. */
+  /** Whether a person waits. The first wake of a row then starts its run in the worker that sends the wake, if that worker has capacity. */
   startsEagerly?: true;
   /** Columns of the search attributes; other names are a type error. */
   attributes: A & Record<Exclude<keyof A, SearchAttribute>, never>;
@@ -198,7 +198,7 @@ export const workflowTypes = {
     summary: 'an answer of agent {AgentId}',
     due: [
       { at: 'looksAt', where: `row.status = 'generating'`, leased: true },
-      // Erasing a conversation ends its answers. Their runs still settle the cost.
+      // Erasing a conversation ends its answers, whose runs still settle the cost.
       {
         at: 'completedAt',
         join: 'JOIN agent_charges charge ON charge.answer_id = row.id',
@@ -333,12 +333,12 @@ export function runOf<T extends WorkflowType>(workflowType: T, subject: Subject<
   const { key, attributes } = workflowTypes[workflowType];
   const { priority } = subject as { priority?: Priority };
   const values = subject as unknown as { clubId: string | null } & Readonly<Record<string, string | null>>;
-  const found = Object.entries(attributes).map(([name, column]) => [name, values[column]] as const);
+  const columnValues = Object.entries(attributes).map(([name, column]) => [name, values[column]] as const);
   return {
     workflowType,
     subjectId: String(values[key]),
     clubId: values.clubId,
-    attributes: Object.fromEntries(found.filter(([, value]) => value !== null)) as WorkflowAttributes,
+    attributes: Object.fromEntries(columnValues.filter(([, value]) => value !== null)) as WorkflowAttributes,
     ...(priority !== undefined && { priority }),
   };
 }

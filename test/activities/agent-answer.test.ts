@@ -8,7 +8,7 @@ import { buildQuestion } from '../toolkit/builders/questions.ts';
 describe('the answer activity', () => {
   const answering = useAnswering();
 
-  /** Cancels the activity in the middle of the stream. @returns how the answer ended */
+  /** Cancels the activity during the stream. @returns the status of the answer */
   async function canceled(reason: 'WORKER_SHUTDOWN' | 'NOT_FOUND' | 'TIMED_OUT' | 'CANCELLED'): Promise<string> {
     const question = await buildQuestion();
     const environment = new MockActivityEnvironment();
@@ -24,12 +24,12 @@ describe('the answer activity', () => {
     return [status, errorCode].join(' ').trim();
   }
 
-  it('completes the answer when Temporal cancels it for any reason but a worker shutdown', async () => {
+  it('completes the answer if Temporal cancels it for any reason except a worker shutdown', async () => {
     for (const reason of ['NOT_FOUND', 'TIMED_OUT', 'CANCELLED'] as const)
       expect(await canceled(reason), reason).to.equal('complete');
   });
 
-  it('fails the answer as interrupted when the worker shuts down', async () => {
+  it('fails the answer as interrupted if the worker shuts down', async () => {
     expect(await canceled('WORKER_SHUTDOWN')).to.equal('failed interrupted');
   });
 });

@@ -1,4 +1,4 @@
-/** Temporal may know what Postgres does not, as after a restore: a run whose row is not there ends with its next step. */
+/** Temporal may have a run whose row is missing in Postgres, for example after a restore. The run ends with its next step. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect } from 'chai';
 import { activities, type ActivityDeps } from '../../activities/index.ts';
@@ -35,18 +35,18 @@ const outcomes: Readonly<Record<WorkflowType, unknown>> = {
   spaceDigest: 'gone',
 };
 
-describe('the step of a row that is not there', () => {
+describe('the step of a missing row', () => {
   const delivering = useDeliveries();
   const answering = useAnswering();
   let steps: Readonly<Record<string, Step>> = {};
-  before('the activities of every queue', async () => {
+  before('create the activities of every queue', async () => {
     const alone = { carryingAfterEach: <T extends object>(some: T) => some };
-    const given = { delivering: delivering(), injected: nothingInjected() };
-    steps = Object.assign({}, ...Object.values(await activitiesOf(given, alone, await answering.deps())));
+    const parts = { delivering: delivering(), injected: nothingInjected() };
+    steps = Object.assign({}, ...Object.values(await activitiesOf(parts, alone, await answering.deps())));
   });
 
   for (const type of workflowTypeNames)
-    it(`${type}: is done`, async () => {
+    it(`ends the run of ${type}`, async () => {
       const [name = ''] = Object.keys(activities[type]({} as ActivityDeps));
       const rowId = type === 'spaceDigest' ? `${newId()}/2026-01-01` : newId();
       const ended = await new MockActivityEnvironment().run(steps[name] as Step, rowId, Date.now());

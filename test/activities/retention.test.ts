@@ -8,15 +8,15 @@ import { testDeps } from '../toolkit/stack/database.ts';
 import { testObjectStore } from '../toolkit/stack/storage.ts';
 
 describe('a round of retention', () => {
-  afterEach('let the jobs go', () => mock.restoreAll());
+  afterEach('restore the jobs', () => mock.restoreAll());
 
-  it('runs every job, also where one fails, and fails with the first error after all', async () => {
+  it('runs every job even if one fails, and then throws the first error', async () => {
     const jobs = contextsInLockOrder.flatMap(({ retention }) => retention);
     const ran: number[] = [];
-    for (const [place, job] of jobs.entries())
+    for (const [index, job] of jobs.entries())
       mock.method(job, 'run', async () => {
-        ran.push(place);
-        if (place === 3 || place === 7) throw new Error(`job ${place}`);
+        ran.push(index);
+        if (index === 3 || index === 7) throw new Error(`job ${index}`);
         return { rows: {}, more: false };
       });
     const { retain } = retentionActivities({ ...(await testDeps()), storage: await testObjectStore() });
@@ -25,17 +25,17 @@ describe('a round of retention', () => {
     expect(failure).to.be.an.instanceOf(Error).with.property('message', 'job 3');
   });
 
-  it('tells every job whether the deployment has OCR', async () => {
-    const told: (boolean | undefined)[] = [];
+  it('passes to every job whether the deployment has OCR', async () => {
+    const values: (boolean | undefined)[] = [];
     for (const job of contextsInLockOrder.flatMap(({ retention }) => retention))
       mock.method(job, 'run', async ({ readsScans }: { readsScans?: boolean }) => {
-        told.push(readsScans);
+        values.push(readsScans);
         return { rows: {}, more: false };
       });
     const deps = { ...(await testDeps()), storage: await testObjectStore() };
     await activities.retention({ ...deps, sources: { ocr: undefined } }).retain(Date.now());
     await activities.retention({ ...deps, sources: { ocr: ocrDeps(['ocr']) } }).retain(Date.now());
-    expect(new Set(told.slice(0, told.length / 2))).to.deep.equal(new Set([false]));
-    expect(new Set(told.slice(told.length / 2))).to.deep.equal(new Set([true]));
+    expect(new Set(values.slice(0, values.length / 2))).to.deep.equal(new Set([false]));
+    expect(new Set(values.slice(values.length / 2))).to.deep.equal(new Set([true]));
   });
 });

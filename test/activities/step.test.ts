@@ -3,19 +3,19 @@ import { mock } from 'node:test';
 import { restingAfter, timeOfStep } from '../../activities/step.ts';
 
 describe('the time of a step (ENG-7)', () => {
-  it('is the workflow’s time when that is ahead of the clock, as with skipped time', () => {
+  it('is the workflow’s time if it is ahead of the clock, for example with skipped time', () => {
     const ahead = Date.now() + 86_400_000;
     expect(timeOfStep(ahead)).to.equal(ahead);
   });
 
-  it('is the present when the task waited in a queue, so that no wait counts from the past', () => {
+  it('is the present time if the task waited in a queue, so that no wait counts from the past', () => {
     const now = Date.now();
     expect(timeOfStep(now - 3_600_000)).to.be.within(now, now + 100);
   });
 });
 
 describe('the rest after a step of bulk work', () => {
-  /** @returns the rests, in milliseconds, after a step that took so long by the clock */
+  /** @returns the rests in milliseconds after a step with this duration */
   const restAfter = async (tookMs: number, step: { done: boolean; at?: number }) => {
     let now = 1_000;
     const clock = mock.method(performance, 'now', () => now);
@@ -29,12 +29,12 @@ describe('the rest after a step of bulk work', () => {
     return waits;
   };
 
-  it('is as long as the step took, and a second at most', async () => {
+  it('is as long as the step took, at most one second', async () => {
     expect(await restAfter(180, { done: false })).to.deep.equal([180]);
     expect(await restAfter(5_000, { done: false })).to.deep.equal([1_000]);
   });
 
-  it('is none where the work is done or waits for a time anyway', async () => {
+  it('is absent if the work is done or waits for a time', async () => {
     expect(await restAfter(180, { done: true })).to.deep.equal([]);
     expect(await restAfter(180, { done: false, at: 1 })).to.deep.equal([]);
   });

@@ -84,7 +84,7 @@ describe('worker/doctor', function () {
       FFMPEG_BINARY: '/nowhere/ffmpeg',
     });
     const away =
-      'Temporal at 127.0.0.1:9 cannot be reached (ECONNREFUSED): is TEMPORAL_ADDRESS right, and is the server up?';
+      'Temporal at 127.0.0.1:9 cannot be reached (ECONNREFUSED): check TEMPORAL_ADDRESS, and that the server runs.';
     const smtp = (name: string) =>
       `         The mail server of ${name} cannot be used (ESOCKET): is the address right, and TLS (smtps:// speaks it from the first byte)?`;
     expect(lines).to.deep.equal([
@@ -236,7 +236,7 @@ describe('worker/doctor', function () {
       });
       const lines = said.split('\n');
       expect(lines[lines.indexOf(`WRONG  ${titles[3]}`) + 1]).to.equal(
-        `         The workers' connection to Temporal at ${terminator.address} finds no certificates of authorities on this machine: install the package ca-certificates, or name an authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`,
+        `         The workers' connection to Temporal at ${terminator.address} finds no certificate authorities on this machine: install the package ca-certificates, or name an authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`,
       );
     } finally {
       await rm(directory, { recursive: true });

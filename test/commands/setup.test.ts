@@ -19,8 +19,8 @@ const attributes = [
   'AutomationVersion',
 ] as const;
 const created = (names: readonly string[]) => `The search attributes ${names.join(', ')} are created.`;
-const allThere = `The search attributes ${attributes.join(', ')} are there.`;
-const schedulesAreRight = `The schedules ${scheduledTypes.join(', ')} are as this version wants them.`;
+const allThere = `The search attributes ${attributes.join(', ')} exist.`;
+const schedulesAreRight = `The schedules ${scheduledTypes.join(', ')} are set as this version defines them.`;
 
 /** As gRPC says it: 7 is "permission denied", 12 "unimplemented". */
 const refusal = (code: number) => () =>
@@ -80,7 +80,7 @@ describe('worker/setup', function () {
   it('creates namespace, search attributes and schedules; a second time all is there', async () => {
     expect(first).to.deep.equal({
       lines: [
-        `The namespace ${namespace} is created; it keeps closed runs for 72 h.`,
+        `The namespace ${namespace} is created. It keeps closed runs for 72 h.`,
         created(attributes),
         schedulesAreRight,
       ],
@@ -92,7 +92,7 @@ describe('worker/setup', function () {
     expect(attributes.map((name) => customAttributes[name])).to.deep.equal(attributes.map(() => 2));
     for (const { scheduleId } of Object.values(schedules)) await scheduleIn(namespace, scheduleId).describe();
     expect(await run()).to.deep.equal({
-      lines: [`The namespace ${namespace} is there.`, allThere, schedulesAreRight],
+      lines: [`The namespace ${namespace} exists.`, allThere, schedulesAreRight],
       refused: [],
     });
   });
@@ -102,7 +102,7 @@ describe('worker/setup', function () {
     const sweeper = scheduleIn(namespace, schedules.sweep.scheduleId);
     await sweeper.update((current) => ({ ...current, spec: { intervals: [{ every: '1h' }] } }));
     expect((await run()).lines).to.deep.equal([
-      `The namespace ${namespace} is there.`,
+      `The namespace ${namespace} exists.`,
       created(['EventType', 'AgentId']),
       schedulesAreRight,
     ]);
@@ -131,7 +131,7 @@ describe('worker/setup', function () {
     const failure = await run(namespace, refusing(7, 'describeNamespace')).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(StartProblem);
     expect((failure as StartProblem).message).to.equal(
-      `Temporal does not let us see the namespace ${namespace} (gRPC status 7): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to the one that they are for.`,
+      `Temporal does not show us the namespace ${namespace} (gRPC status 7): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to their namespace.`,
     );
   });
 
@@ -139,7 +139,7 @@ describe('worker/setup', function () {
     expect((await run(namespace, refusing(7))).refused).to.deep.equal([]);
     await remove('ClubId', 'EventType');
     expect(await run(namespace, refusing(12))).to.deep.equal({
-      lines: [`The namespace ${namespace} is there.`, schedulesAreRight],
+      lines: [`The namespace ${namespace} exists.`, schedulesAreRight],
       refused: attributeCommands(namespace, ['ClubId', 'EventType']),
     });
   });
@@ -150,7 +150,7 @@ describe('worker/setup', function () {
     const failure = await run().catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(StartProblem);
     expect((failure as StartProblem).message).to.equal(
-      `the search attribute AgentId of the namespace ${namespace} is no Keyword; remove it, or take another namespace`,
+      `The search attribute AgentId of the namespace ${namespace} is not a Keyword. Remove it, or use another namespace.`,
     );
   });
 });

@@ -1,4 +1,4 @@
-/** Plays scenarios for record.ts: with a worker for every task queue on the stack's server, and on a time-skipping server. */
+/** Plays scenarios for record.ts, with a worker for every task queue on the stack's server and on a time-skipping server. */
 import { Client, type WorkflowClient as TemporalClient, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { activities as all, type ActivityDeps } from '../../activities/index.ts';
@@ -32,7 +32,7 @@ import { testObjectStore } from '../toolkit/stack/storage.ts';
 import { useTimeSkipping } from '../toolkit/stack/time-skipping.ts';
 import { runWorkerHere } from '../toolkit/stack/worker.ts';
 
-/** A record, and what Temporal lists its run by. */
+/** A record, with the search attributes of its run. */
 interface Subject {
   id: Id;
   clubId: Id;
@@ -42,7 +42,7 @@ interface Subject {
 export interface Recorder {
   /** The server of the stack. */
   temporal: TemporalClient;
-  /** Starts a run there, or signals it, by one of the ways that the relay has. */
+  /** Starts or signals a run on that server, by one of the methods of the relay. */
   by: Record<
     keyof WorkflowClient,
     (type: WorkflowType, subject: Subject, ...further: unknown[]) => Promise<WorkflowHandle>
@@ -53,7 +53,7 @@ export interface Recorder {
     now(): Promise<Date>;
     start(type: WorkflowType, taskQueue: string, id: Id, ...further: unknown[]): Promise<WorkflowHandle>;
   };
-  /** The relay of each server, for the clubs whose wakes it carries. */
+  /** The relay of each server, for the clubs that it serves. */
   relays: { real: RelayHere; skipped: RelayHere };
   delivering: Delivering;
   model(): FakeModel;
@@ -71,7 +71,7 @@ export interface Recorder {
   };
 }
 
-/** Brings a run about. @returns it; its history is recorded when it has ended */
+/** Plays a scenario. @returns the run; its history is recorded after its end */
 export type Play = (recorder: Recorder) => Promise<WorkflowHandle>;
 
 /** Scenarios by the workflow's type, which names the folder of its histories, and by their name, which names the file. */
@@ -81,7 +81,7 @@ export type Scenarios = Partial<
 
 const carried = ['webhookDelivery', 'endpointGate', 'salesNotice', 'subscriptionEnd'] as const;
 
-/** Call it in a `describe`. @returns a function that gives the recorder, for use inside */
+/** Must be called in a `describe`. @returns a function that returns the recorder, for use in tests */
 export function useRecorder(): () => Recorder {
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the workers, before their servers', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -141,7 +141,7 @@ export function useRecorder(): () => Recorder {
   };
 }
 
-/** Nothing fails, and name servers know nothing. */
+/** No step fails, and name servers have no records. */
 export const nothingInjected = (): Recorder['injected'] => ({
   processor: fakePaymentProcessor([]),
   onSourceRead: async () => {},

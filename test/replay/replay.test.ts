@@ -6,7 +6,7 @@ import { workflowBundle } from '../toolkit/stack/worker.ts';
 import * as workflows from '../../workflows/index.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
 
-/** record.ts makes them, and says when. */
+/** record.ts records these histories, and says when to do so. */
 describe('replay of committed histories', function () {
   this.timeout(60_000);
   const committed = committedHistories().map((history) => ({
@@ -23,19 +23,19 @@ describe('replay of committed histories', function () {
   });
 
   for (const type of Object.keys(workflows)) {
-    it(`${type} has at least one history`, () => {
+    it(`includes at least one history of ${type}`, () => {
       expect(committed.map((history) => history.type)).to.include(type);
     });
   }
 
   for (const { workflowId } of committed) {
-    it(`${workflowId} replays with today’s code`, () => {
+    it(`replays ${workflowId} with today’s code`, () => {
       expect(results.has(workflowId)).to.equal(true);
       expect(results.get(workflowId)?.error).to.equal(undefined);
     });
   }
 
-  it('refuses a history that the code does not lead to', async () => {
+  it('refuses a history that does not match the code', async () => {
     const history = committed.find(({ workflowId }) => workflowId === 'webhookDelivery/failure-then-success')?.read();
     const scheduled = history?.events?.find((event) => event.activityTaskScheduledEventAttributes);
     if (scheduled?.activityTaskScheduledEventAttributes) {
@@ -46,7 +46,7 @@ describe('replay of committed histories', function () {
     expect(error).to.have.property('name', 'DeterminismViolationError');
   });
 
-  it('no history names its recording machine', async () => {
+  it('finds no name of the recording machine in any history', async () => {
     await eachCase(committed, ({ read }) => {
       const text = JSON.stringify(read());
       for (const [, identity] of text.matchAll(/"identity":"([^"]*)"/g)) expect(identity).to.equal(recorder);

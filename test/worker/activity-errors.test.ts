@@ -17,9 +17,9 @@ const runOf = (workflowType: string, subjectId: string) => ({
   attempt: 3,
 });
 
-describe('the log of an activity that failed', () => {
-  /** Runs an activity that throws. @returns what the log says of it, without time and process */
-  async function failed(db: Parameters<typeof activityInterceptors>[0], workflowType: string, error: Error) {
+describe('the log line of a failed activity', () => {
+  /** Runs an activity that throws the error. @returns the log lines, without time and process */
+  async function logOfFailure(db: Parameters<typeof activityInterceptors>[0], workflowType: string, error: Error) {
     const subjectId = newId();
     const lines: Record<string, unknown>[] = [];
     const stream = new Writable({
@@ -50,11 +50,15 @@ describe('the log of an activity that failed', () => {
     attempt: 3,
   });
 
-  it('says which run failed, on which queue, at which attempt', async () => {
-    const { subjectId, lines } = await failed((await testDeps()).db, 'webhookDelivery', new RangeError('of Mary'));
+  it('names the run, the queue and the attempt', async () => {
+    const { subjectId, lines } = await logOfFailure(
+      (await testDeps()).db,
+      'webhookDelivery',
+      new RangeError('of Mary'),
+    );
     expect(lines).to.have.length(1);
-    const { error, ...told } = lines[0] ?? {};
-    expect(told).to.deep.equal({
+    const { error, ...logged } = lines[0] ?? {};
+    expect(logged).to.deep.equal({
       ...place('webhookDelivery', subjectId),
       faults: 1,
       msg: 'a step failed; it is tried again',
@@ -63,32 +67,32 @@ describe('the log of an activity that failed', () => {
     expect(JSON.stringify(lines)).to.not.include('Mary');
   });
 
-  it('says so, too, where the fault cannot be recorded, and of a workflow that has no row', async () => {
+  it('logs the run when the fault cannot be recorded, and when the workflow has no row', async () => {
     for (const [db, type] of [
       [unreliable((await testDeps()).db, () => 'before'), 'webhookDelivery'],
       [(await testDeps()).db, 'retention'],
     ] as const) {
-      const { subjectId, lines } = await failed(db, type, new Error('of Mary'));
-      const { error: _, ...told } = lines[0] ?? {};
-      expect([lines.length, told]).to.deep.equal([1, { ...place(type, subjectId), msg: 'activity failed' }]);
+      const { subjectId, lines } = await logOfFailure(db, type, new Error('of Mary'));
+      const { error: _, ...logged } = lines[0] ?? {};
+      expect([lines.length, logged]).to.deep.equal([1, { ...place(type, subjectId), msg: 'activity failed' }]);
     }
   });
 
-  it('says nothing of a canceled activity', async () => {
-    const { lines } = await failed((await testDeps()).db, 'webhookDelivery', new CancelledFailure('stopped'));
+  it('logs nothing for a canceled activity', async () => {
+    const { lines } = await logOfFailure((await testDeps()).db, 'webhookDelivery', new CancelledFailure('stopped'));
     expect(lines).to.deep.equal([]);
   });
 
   describe('while tracing is on', () => {
     const spans = useTracing();
 
-    it('names the trace, whose span has failed by a code: also where the step answers that it is tried again', async () => {
+    it('logs the trace id, and marks the span as failed with the error code', async () => {
       const { db } = await testDeps();
       for (const [type, name] of [
         ['webhookDelivery', 'a step failed; it is tried again'],
         ['retention', 'activity failed'],
       ] as const) {
-        const { lines } = await failed(db, type, Object.assign(new Error('of Mary'), { code: '23505' }));
+        const { lines } = await logOfFailure(db, type, Object.assign(new Error('of Mary'), { code: '23505' }));
         const span = spans().at(-1);
         expect(span).to.include({ name: 'attemptDelivery', failed: true });
         expect(span?.attributes).to.include({ 'error.type': '23505', 'club.workflow.type': type });
@@ -98,20 +102,20 @@ describe('the log of an activity that failed', () => {
   });
 });
 
-describe('where Temporal’s SDK serves its metrics', () => {
-  it('is an address of WORKER_HOST, in brackets where it is one of IPv6', async () => {
+describe('the address of the Temporal SDK’s metrics', () => {
+  it('resolves WORKER_HOST, with brackets around an IPv6 address', async () => {
     expect(await metricsAddress('0.0.0.0', 9090)).to.equal('0.0.0.0:9090');
     expect(await metricsAddress('::1', 9090)).to.equal('[::1]:9090');
     expect(await metricsAddress('localhost', 9090)).to.match(/^(127\.0\.0\.1|\[::1\]):9090$/);
   });
 
-  it('is refused where WORKER_HOST has no address', async () => {
+  it('throws an error if WORKER_HOST has no address', async () => {
     const refused: unknown = await metricsAddress('no-such-host.invalid', 9090).catch((error: unknown) => error);
     expect(refused)
       .to.be.an('error')
       .with.property(
         'message',
-        "WORKER_HOST no-such-host.invalid has no address: Temporal's metrics cannot be served there.",
+        "The host no-such-host.invalid of WORKER_HOST has no address, so Temporal's metrics cannot be served there.",
       );
   });
 });

@@ -21,8 +21,8 @@ import { depsOn, testDeps } from '../toolkit/stack/database.ts';
 const second = 1_000;
 const minute = 60 * second;
 
-describe('permits of attempts (HOOK-16, HOOK-17)', () => {
-  it('put attempts off one after another, at the pace of the receiver, and no longer than 5 minutes', () => {
+describe('attempt permits (HOOK-16, HOOK-17)', () => {
+  it('postpones attempts at the pace of the receiver, by at most 5 minutes', () => {
     const permits = createKeyedPermits(permitsPerEndpoint, () => 0);
     permits.report('endpoint', 800);
     expect([1, 2, 3].map(() => permits.retryAt('endpoint', 0))).to.deep.equal([900, 1_000, 1_100]);
@@ -32,16 +32,16 @@ describe('permits of attempts (HOOK-16, HOOK-17)', () => {
     expect(Math.max(...times)).to.be.within(2.5 * minute, 5 * minute);
   });
 
-  it('are 8 of an endpoint and 64 of a host', () => {
+  it('allows 8 attempts for an endpoint and 64 for a host', () => {
     expect({ permitsPerEndpoint, permitsPerHost }).to.deep.equal({ permitsPerEndpoint: 8, permitsPerHost: 64 });
   });
 });
 
-describe('attempts at once', () => {
+describe('concurrent attempts', () => {
   let posted: string[];
   let hang: PromiseWithResolvers<void>;
   let deps: DeliveryDeps;
-  /** Receivers whose host begins with `hung` answer once `hang` is resolved, the others at once. */
+  /** A receiver whose host name begins with `hung` answers after `hang` is resolved. Every other receiver answers immediately. */
   beforeEach(async () => {
     posted = [];
     hang = Promise.withResolvers();
@@ -59,7 +59,7 @@ describe('attempts at once', () => {
   };
   const succeeded = { done: true, outcome: 'succeeded' };
 
-  /** That an attempt was put off without a trace in its history, beyond when the sweeper would find the row overdue. */
+  /** Expects that the attempt was postponed beyond the sweeper's deadline, and that the history has no row for it. */
   async function expectPutOff(delivery: TestWebhookDelivery, step: Awaited<ReturnType<typeof attempt>>): Promise<void> {
     const row = await deliveryRow(delivery.id);
     expect(step).to.deep.equal({ done: false, waitingFor: 'attempt', attempt: 1, at: row.nextAttemptAt.getTime() });
@@ -68,25 +68,25 @@ describe('attempts at once', () => {
     expect(await attemptRows(delivery.id)).to.deep.equal([]);
   }
 
-  it('beyond the bound of an endpoint are put off; another endpoint’s is made (HOOK-16)', async () => {
+  it('postpones attempts beyond the limit of an endpoint, but no attempt of another endpoint (HOOK-16)', async () => {
     const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 2, perHost: 9 });
     deps = { ...deps, permits, onAttempt };
     const deliveries = await deliveriesTo(await buildSubscription('https://hung-endpoint.example/'), 3);
     const [healthy] = await deliveriesTo(await buildSubscription('https://healthy.example/'), 1);
     const steps = deliveries.map(attempt);
-    const first = await Promise.race(steps.map((step, index) => step.then((said) => ({ said, index }))));
-    await expectPutOff(deliveries[first.index] as TestWebhookDelivery, first.said);
+    const first = await Promise.race(steps.map((step, index) => step.then((result) => ({ result, index }))));
+    await expectPutOff(deliveries[first.index] as TestWebhookDelivery, first.result);
     expect(await attempt(healthy as TestWebhookDelivery)).to.deep.equal(succeeded);
     hang.resolve();
     expect((await Promise.all(steps)).filter(({ done }) => done)).to.deep.equal([succeeded, succeeded]);
     expect(posted.toSorted()).to.deep.equal(['healthy.example', 'hung-endpoint.example', 'hung-endpoint.example']);
-    // Its time has come, and permits are free.
+    // The postponed attempt is due now, and permits are free.
     expect(
-      await attemptDelivery(deps, deliveries[first.index]?.id ?? '', 'at' in first.said ? first.said.at : 0),
+      await attemptDelivery(deps, deliveries[first.index]?.id ?? '', 'at' in first.result ? first.result.at : 0),
     ).to.deep.equal(succeeded);
   });
 
-  it('beyond the bound of a host are put off, whatever clubs they are of; another host’s is made (HOOK-17)', async () => {
+  it('postpones attempts beyond the limit of a host for all clubs, but not of other hosts (HOOK-17)', async () => {
     const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 8, perHost: 2 });
     deps = { ...deps, permits, onAttempt };
     const deliveries: TestWebhookDelivery[] = [];
@@ -94,15 +94,15 @@ describe('attempts at once', () => {
       deliveries.push(...(await deliveriesTo(await buildSubscription(`https://hung-host.example/${path}`), 1)));
     const [otherPort] = await deliveriesTo(await buildSubscription('https://healthy.example:8443/'), 1);
     const steps = deliveries.map(attempt);
-    const first = await Promise.race(steps.map((step, index) => step.then((said) => ({ said, index }))));
-    await expectPutOff(deliveries[first.index] as TestWebhookDelivery, first.said);
+    const first = await Promise.race(steps.map((step, index) => step.then((result) => ({ result, index }))));
+    await expectPutOff(deliveries[first.index] as TestWebhookDelivery, first.result);
     expect(await attempt(otherPort as TestWebhookDelivery)).to.deep.equal(succeeded);
     hang.resolve();
     await Promise.all(steps);
     expect(posted.filter((host) => host === 'hung-host.example')).to.have.length(2);
   });
 
-  describe('that are put off', () => {
+  describe('when no permit is free', () => {
     const full = (retryAt: number): DeliveryDeps['permits'] => ({
       ...fakePermits,
       acquire: ({ isManual }) => (isManual ? undefined : retryAt),
@@ -118,7 +118,7 @@ describe('attempts at once', () => {
       now = Date.now();
     });
 
-    it('leave alone what was attempted before, and the attempts of other deliveries', async () => {
+    it('keeps earlier attempts of the delivery, and the attempts of other deliveries', async () => {
       for (const delivery of [one, other]) await stepOf(delivery, refused, now);
       const again = now + minute;
       await claimed(other, again);
@@ -129,7 +129,7 @@ describe('attempts at once', () => {
       expect(await outcomesOf(other)).to.deep.equal([failed, { number: 2, fence: 2, outcome: null }]);
     });
 
-    it('leave the lease with whoever has claimed the delivery meanwhile', async () => {
+    it('keeps the lease of the worker that claimed the delivery in the meantime', async () => {
       const failpoint = async () => {
         await endLease(one.id);
         await claimed(one, now);
@@ -142,20 +142,20 @@ describe('attempts at once', () => {
       ]);
     });
 
-    it('come again at once, and are made, where a resend was asked for meanwhile', async () => {
+    it('makes the attempt immediately if a resend was requested in the meantime', async () => {
       const failpoint = async () => {
         await resendDelivery(await testDeps(), one.clubId, one.endpoint.id, one.id, new Date(now));
       };
       deps = { ...deps, permits: full(now + minute), failpoint };
-      const comesNow = { done: false, waitingFor: 'attempt', at: now, attempt: 1 };
-      expect(await attemptDelivery(deps, one.id, now)).to.deep.equal(comesNow);
+      const dueNow = { done: false, waitingFor: 'attempt', at: now, attempt: 1 };
+      expect(await attemptDelivery(deps, one.id, now)).to.deep.equal(dueNow);
       const row = await deliveryRow(one.id);
-      expect(row.nextAttemptAt.getTime(), 'overdue for the sweeper').to.equal(now);
+      expect(row.nextAttemptAt.getTime(), 'the time of the next attempt').to.equal(now);
       expect(await attemptDelivery({ ...deps, failpoint: async () => {} }, one.id, now)).to.deep.equal(succeeded);
       expect((await attemptRows(one.id)).map(({ trigger }) => trigger)).to.deep.equal(['manual']);
     });
 
-    it('end where their student was removed meanwhile', async () => {
+    it('cancels the delivery if its student was removed in the meantime', async () => {
       const failpoint = () => removeStudent(depsOn(deps.db), one.clubId, one.studentId, new Date(now));
       deps = { ...deps, permits: full(now + minute), failpoint };
       expect(await attemptDelivery(deps, one.id, now)).to.deep.equal({ done: true, outcome: 'canceled' });
@@ -163,12 +163,13 @@ describe('attempts at once', () => {
     });
   });
 
-  it('are so few, while records are slow, that all can be recorded before their leases end (ENG-18)', () => {
+  it('limits attempts while records are slow, so that all are recorded before their leases end (ENG-18)', () => {
     const { permits } = createAttemptPermits();
     const now = Date.now();
-    const take = (isManual = false) =>
+    const acquire = (isManual = false) =>
       permits.acquire({ deliveryId: newId(), endpointId: newId(), host: newId(), isManual }, now);
-    const takeAll = () => Array.from({ length: 600 }, () => take()).filter((later) => later === undefined).length;
+    const countAcquired = () =>
+      Array.from({ length: 600 }, () => acquire()).filter((later) => later === undefined).length;
     permits.reportRecord(3);
     const quickly = Array.from({ length: 20 }, newId);
     for (const deliveryId of quickly)
@@ -176,23 +177,25 @@ describe('attempts at once', () => {
         undefined,
       );
     permits.reportRecord(second);
-    expect(takeAll(), 'besides twenty, at a second each over four connections').to.equal(12);
-    const later = take();
+    expect(countAcquired(), 'besides twenty attempts, at one second for each record over four connections').to.equal(
+      12,
+    );
+    const later = acquire();
     expect((later ?? 0) - now).to.be.within(8 * second, 16 * second);
-    expect(take(true), 'asked for by hand').to.equal(undefined);
+    expect(acquire(true), 'a manual attempt').to.equal(undefined);
     for (const deliveryId of quickly) permits.release(deliveryId);
-    expect(takeAll()).to.equal(19);
+    expect(countAcquired()).to.equal(19);
     for (let records = 0; records < 40; records++) permits.reportRecord(3);
-    expect(takeAll(), 'Postgres is quick again').to.equal(600);
+    expect(countAcquired(), 'Postgres is quick again').to.equal(600);
   });
 
-  it('that were asked for by hand are made beyond both bounds', async () => {
+  it('makes manual attempts beyond both limits', async () => {
     const { permits, onAttempt } = createAttemptPermits({ perEndpoint: 1, perHost: 1 });
     deps = { ...deps, permits, onAttempt };
     const [one, other] = await deliveriesTo(await buildSubscription('https://hung-by-hand.example/'), 2);
     const { clubId, endpoint, id } = other as TestWebhookDelivery;
     await resendDelivery(await testDeps(), clubId, endpoint.id, id, new Date());
-    const ordinary = attempt(one as TestWebhookDelivery); // first: one by hand would take its place
+    const ordinary = attempt(one as TestWebhookDelivery); // first, because a manual attempt would use the permit
     await until('the ordinary attempt', { timeoutMs: 10_000 }, async () => posted.length === 1);
     const steps = [ordinary, attempt({ id })];
     await until('both attempts', { timeoutMs: 10_000 }, async () => posted.length === 2);

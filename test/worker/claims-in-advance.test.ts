@@ -16,7 +16,7 @@ import { testDeps } from '../toolkit/stack/database.ts';
 
 const urgent = 0;
 
-describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => {
+describe('claims that a fan-out makes for runs of its own process (HOOK-15)', () => {
   const pass = useStoppedClock();
   let db: Database;
   let subscription: Subscription;
@@ -38,20 +38,20 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
   });
 
   const fact = (of = subscription) => ({ ...factAbout(of, 'student.updated', new Date()), priority: urgent }) as const;
-  /** @returns the runs of one fact each, fanned out together */
-  const fannedOut = async (count = 1, on = db): Promise<DeliveryRun[]> => {
+  /** @returns the runs of these facts, which one fan-out handles together */
+  const fanOut = async (count = 1, on = db): Promise<DeliveryRun[]> => {
     const facts = Array.from({ length: count }, () => fact());
     const { localPermits } = permits;
     const results = await fanOutFacts(on, facts, new Date(), { ...(localPermits && { localPermits }) });
     return results.flatMap((result) => [...startsOf(result)]);
   };
-  const one = async (): Promise<DeliveryRun> => {
-    const [run] = await fannedOut();
-    if (!run) throw new Error('There is no delivery.');
+  const fanOutOne = async (): Promise<DeliveryRun> => {
+    const [run] = await fanOut();
+    if (!run) throw new Error('The fan-out made no delivery.');
     return run;
   };
-  /** Starts the run. @param begins what its start does before it is answered @returns whether its attempt is to be local */
-  const started = async (
+  /** Starts the run. @param begins the work that happens before the start is answered @returns whether the first attempt is local */
+  const startRun = async (
     { subjectId: id, localAttemptAt: endpointId, claimed }: DeliveryRun,
     isEager: boolean | Error,
     begins: () => Promise<unknown> = async () => {},
@@ -76,8 +76,8 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     (await attemptRows(subjectId)).map(({ fence, number, outcome }) => ({ fence, number, outcome }));
   const succeeded = { done: true, outcome: 'succeeded' };
 
-  it('are written with the delivery, which is not direct', async () => {
-    const run = await one();
+  it('writes the claim with the delivery, which is not direct', async () => {
+    const run = await fanOutOne();
     const row = await deliveryRow(run.subjectId);
     expect(row).to.include({ status: 'pending', fence: 1, direct: false });
     expect(row.leaseUntil?.getTime()).to.be.greaterThan(Date.now());
@@ -86,9 +86,9 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     expect(await attempts(run)).to.deep.equal([{ fence: 1, number: 1, outcome: null }]);
   });
 
-  it('are taken from memory by the first step, once', async () => {
-    const run = await one();
-    expect(await started(run, true)).to.equal(true);
+  it('gives the claim to the first step once, from memory', async () => {
+    const run = await fanOutOne();
+    expect(await startRun(run, true)).to.equal(true);
     expect(await step(run)).to.deep.equal(succeeded);
     expect({ posts, attempts: await attempts(run) }).to.deep.equal({
       posts: 1,
@@ -99,12 +99,12 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
   });
 
   for (const { what, isEager } of [
-    { what: 'begins elsewhere', isEager: false },
-    { what: 'is not started', isEager: new Error('away') },
+    { what: 'begins in another process', isEager: false },
+    { what: 'cannot be started', isEager: new Error('away') },
   ]) {
-    it(`are given back where the run ${what}: no attempt is left, and a run is woken`, async () => {
-      const run = await one();
-      const woken = await wakesBy(subscription.clubId, () => started(run, isEager).catch(() => {}));
+    it(`returns the claim if the run ${what}: deletes the attempt and wakes the run`, async () => {
+      const run = await fanOutOne();
+      const woken = await wakesBy(subscription.clubId, () => startRun(run, isEager).catch(() => {}));
       expect(woken).to.deep.equal([deliveryRun({ id: run.subjectId })]);
       expect(await deliveryRow(run.subjectId)).to.include({ status: 'pending', fence: 1, leaseUntil: null });
       expect(await attempts(run)).to.deep.equal([]);
@@ -114,44 +114,44 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
   }
 
   for (const { what, isEager, claimable } of [
-    { what: 'keeps its place until its step has ended: turns alone are free', isEager: false, claimable: 8 },
-    { what: 'gives its place back where it is not started', isEager: new Error('away'), claimable: 16 },
+    { what: 'keeps its permit until its step ends, so that only reservations are free', isEager: false, claimable: 8 },
+    { what: 'releases its permit after a failed start', isEager: new Error('away'), claimable: 16 },
   ]) {
-    it(`a run that does not begin here ${what}`, async () => {
-      const runs = await fannedOut(8);
-      for (const run of runs) await started(run, isEager).catch(() => {});
+    it(`a run that does not begin in this process ${what}`, async () => {
+      const runs = await fanOut(8);
+      for (const run of runs) await startRun(run, isEager).catch(() => {});
       pass(10_000);
-      expect((await fannedOut(16)).filter(({ claimed }) => claimed)).to.have.length(claimable);
+      expect((await fanOut(16)).filter(({ claimed }) => claimed)).to.have.length(claimable);
     });
   }
 
-  it('stay with a run that came here by the queue before its start was answered', async () => {
-    const run = await one();
-    const woken = await wakesBy(subscription.clubId, () => started(run, false, () => step(run)));
+  it('keeps the claim for a run that arrived by the queue before its start was answered', async () => {
+    const run = await fanOutOne();
+    const woken = await wakesBy(subscription.clubId, () => startRun(run, false, () => step(run)));
     expect(woken).to.deep.equal([]);
     expect(await attempts(run)).to.deep.equal([{ fence: 1, number: 1, outcome: 'succeeded' }]);
   });
 
-  it('are not made for 10 s once four runs in a row have begun elsewhere, and then again', async () => {
+  it('makes no claims for 10 s after four runs in a row began in another process', async () => {
     for (const isEager of [false, false, false, true, false, false, false]) {
-      const run = await one();
+      const run = await fanOutOne();
       expect(run).to.have.property('claimed');
-      await started(run, isEager, () => step(run));
+      await startRun(run, isEager, () => step(run));
     }
-    await started(await one(), false);
-    const meanwhile = await one();
+    await startRun(await fanOutOne(), false);
+    const meanwhile = await fanOutOne();
     expect(meanwhile).not.to.have.property('claimed');
     expect(await deliveryRow(meanwhile.subjectId)).to.include({ fence: 0, leaseUntil: null });
-    expect(await started(meanwhile, true)).to.equal(true);
+    expect(await startRun(meanwhile, true)).to.equal(true);
     pass(9_999);
-    expect(await one()).not.to.have.property('claimed');
+    expect(await fanOutOne()).not.to.have.property('claimed');
     pass(1);
-    expect(await one()).to.have.property('claimed');
+    expect(await fanOutOne()).to.have.property('claimed');
   });
 
-  it('are not posted when they are older than 5 s: the step claims anew', async () => {
-    const [old, young] = [await one(), await one()];
-    for (const run of [old, young]) await started(run, true);
+  it('claims again instead of posting a claim older than 5 s', async () => {
+    const [old, young] = [await fanOutOne(), await fanOutOne()];
+    for (const run of [old, young]) await startRun(run, true);
     pass(4_999);
     await step(young);
     pass(2);
@@ -163,18 +163,18 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     expect(posts).to.equal(2);
   });
 
-  it('are twice as many as there are permits: the rest is claimed by its run', async () => {
-    const runs = await fannedOut(17);
+  it('makes twice as many claims as there are permits, and leaves the rest to the runs', async () => {
+    const runs = await fanOut(17);
     expect(runs.filter(({ claimed }) => claimed)).to.have.length(16);
     for (const { claimed, subjectId } of runs)
       expect((await deliveryRow(subjectId)).fence, subjectId).to.equal(claimed ? 1 : 0);
   });
 
-  it('wait for their place, and are posted under it', async () => {
-    const runs = await fannedOut(9);
+  it('makes the claimed attempt when a permit becomes free', async () => {
+    const runs = await fanOut(9);
     const isLocal: (boolean | undefined)[] = [];
-    const all = runs.map((run) => started(run, true).then((local) => isLocal.push(local)));
-    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    const all = runs.map((run) => startRun(run, true).then((local) => isLocal.push(local)));
+    for (let tick = 0; tick < 20; tick++) await Promise.resolve();
     expect(isLocal).to.have.length(8);
     for (const run of runs.slice(0, 8)) expect(await step(run)).to.deep.equal(succeeded);
     await Promise.all(all);
@@ -185,12 +185,12 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     expect(posts).to.equal(9);
   });
 
-  it('are given back where no place comes in time, and the run claims for itself', async () => {
-    const runs = await fannedOut(9);
+  it('returns the claim if no permit becomes free in time, and the run claims for itself', async () => {
+    const runs = await fanOut(9);
     const [last] = runs.slice(8);
-    if (!last) throw new Error('There is no ninth.');
-    for (const run of runs.slice(0, 8)) await started(run, true);
-    const waiting = started(last, true);
+    if (!last) throw new Error('The fan-out made fewer than nine deliveries.');
+    for (const run of runs.slice(0, 8)) await startRun(run, true);
+    const waiting = startRun(last, true);
     expect(await waiting, 'after a second').to.equal(false);
     expect(await deliveryRow(last.subjectId)).to.include({ status: 'pending', fence: 1, leaseUntil: null });
     expect(await attempts(last)).to.deep.equal([]);
@@ -198,16 +198,16 @@ describe('claims that a fan-out makes for runs of its process (HOOK-15)', () => 
     expect(await attempts(last)).to.deep.equal([{ fence: 2, number: 1, outcome: 'succeeded' }]);
   });
 
-  it('give their permits back where the transaction is rolled back', async () => {
+  it('releases the permits of the claims when the transaction is rolled back', async () => {
     const cutOff = watching(db, () => Promise.reject(new Error('cut off')));
     for (const on of [cutOff, db]) {
-      const runs = await fannedOut(8, on).catch(() => []);
+      const runs = await fanOut(8, on).catch(() => []);
       expect(runs.filter(({ claimed }) => claimed)).to.have.length(on === db ? 8 : 0);
     }
   });
 
-  it('that no run has taken yield to the lease: another process claims when it is over', async () => {
-    const run = await one();
+  it('blocks other processes only until the lease of the claim ends', async () => {
+    const run = await fanOutOne();
     expect(await claimAttempt(db.source, run.subjectId, Date.now())).to.equal(undefined);
   });
 });

@@ -11,28 +11,28 @@ import { directInFlight, firstAttempts } from '../../worker/reports/metrics.ts';
 
 const accepted: AttemptAnswer = { outcome: 'succeeded', responseStatus: 200, durationMs: 1 };
 
-/** What a test sees of a lane whose attempts wait for their answers. */
+/** A direct lane whose attempts wait for the answers of the test, and the effects that the test can observe. */
 interface Scene {
   lane: ReturnType<typeof createDirectLane>;
   permits: ReturnType<typeof createAttemptPermits>;
-  /** Posted messages by the id of their event; each gets its answer from the test. */
+  /** Posted messages by event id. The test resolves each answer. */
   posted: Map<string, PromiseWithResolvers<AttemptAnswer>>;
-  /** Deliveries that were recorded as succeeded. */
+  /** Deliveries recorded as succeeded. */
   recorded: string[];
-  /** Transactions: with these fakes only a claim that is returned begins one. */
+  /** The number of transactions. Because of the fakes, only the return of a claim begins a transaction. */
   transactions: () => number;
   passed: string[];
   logged: { level: number; msg: string; error?: { message?: string } }[];
 }
 
-describe('the slots of direct first attempts (HOOK-18)', () => {
+describe('permits of direct first attempts (HOOK-18)', () => {
   let elapsed: number;
-  beforeEach('hold the time', () => {
+  beforeEach('stop the clock', () => {
     elapsed = performance.now();
     mock.timers.enable({ apis: ['setTimeout'] });
     mock.method(performance, 'now', () => elapsed);
   });
-  afterEach('let it go on', () => {
+  afterEach('restart the clock', () => {
     mock.timers.reset();
     mock.restoreAll();
   });
@@ -79,20 +79,20 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
     endpointId: string,
     how: { outcome?: AttemptAnswer['outcome']; durationMs?: number } = {},
   ) => lane.report({ endpointId, host: 'any', outcome: 'succeeded', durationMs: 1, ...how });
-  /** Asks for a slot. @returns the delivery's id where there is one */
-  const take = ({ lane }: Scene, endpointId: string, host = `${endpointId}.example`): string | undefined => {
+  /** Requests a permit. @returns the delivery's id, or undefined if no permit is free */
+  const acquire = ({ lane }: Scene, endpointId: string, host = `${endpointId}.example`): string | undefined => {
     const deliveryId = newId();
     return lane.tryAcquire({ deliveryId, endpointId, url: `https://${host}/hook` }) ? deliveryId : undefined;
   };
-  /** How many of so many slots an endpoint gets. */
-  const takeMany = (scene: Scene, count: number, endpointId: string, host?: string): string[] =>
-    Array.from({ length: count }, () => take(scene, endpointId, host)).filter((id) => id !== undefined);
-  /** Fills so many slots, each at a quick endpoint of its own. @returns the ids of the deliveries */
+  /** Requests this number of permits for one endpoint, and returns the ids of the deliveries that got one. */
+  const acquireMany = (scene: Scene, count: number, endpointId: string, host?: string): string[] =>
+    Array.from({ length: count }, () => acquire(scene, endpointId, host)).filter((id) => id !== undefined);
+  /** Acquires this number of permits, each for another quick endpoint. @returns the ids of the deliveries */
   const fill = (scene: Scene, count: number): string[] =>
     Array.from({ length: count }, () => {
       const endpointId = newId();
       answers(scene, endpointId);
-      return take(scene, endpointId) ?? '';
+      return acquire(scene, endpointId) ?? '';
     });
   const claimedAs = (id: string, endpointId: string, ageMs = 0): ClaimedDelivery => ({
     id,
@@ -116,45 +116,45 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       body: '{}',
     },
   });
-  /** Takes a slot and begins its attempt. @returns the id of the delivery */
+  /** Acquires a permit and begins its attempt. @returns the id of the delivery */
   const begin = (scene: Scene, endpointId: string, ageMs = 0): string => {
-    const id = take(scene, endpointId) ?? '';
+    const id = acquire(scene, endpointId) ?? '';
     scene.lane.begin([claimedAs(id, endpointId, ageMs)]);
     return id;
   };
   const inFlight = async () => (await directInFlight.get()).values[0]?.value;
-  const begunSoFar = async () =>
+  const startedAttempts = async () =>
     (await firstAttempts.get()).values.find(({ labels }) => labels.lane === 'direct')?.value ?? 0;
 
-  describe('a slot', () => {
-    it('is given only while all attempts of both lanes can be recorded before their leases end (ENG-18)', () => {
+  describe('a permit', () => {
+    it('is granted only while all attempts of both lanes can be recorded before their leases end (ENG-18)', () => {
       const scene = laneOf(256);
       const run = { deliveryId: newId(), endpointId: newId(), host: 'of-a-run.example', isManual: false };
       expect(scene.permits.permits.acquire(run, Date.now())).to.equal(undefined);
       scene.permits.permits.reportRecord(1_000);
       expect(
         fill(scene, 256).filter((id) => id !== ''),
-        'besides the run, at a second each',
+        'besides the run, at one second for each record',
       ).to.have.length(31);
       scene.permits.permits.release(run.deliveryId);
       expect(fill(scene, 2).filter((id) => id !== '')).to.have.length(1);
       for (let records = 0; records < 40; records++) scene.permits.permits.reportRecord(3);
       expect(
         fill(scene, 256).filter((id) => id !== ''),
-        'Postgres is quick again',
+        'after records become quick again',
       ).to.have.length(256 - 32);
     });
 
-    it('is given as often as the configuration says, over all endpoints', () => {
+    it('is granted up to the configured number, over all endpoints', () => {
       const scene = laneOf(6);
       const [first = ''] = fill(scene, 6);
       answers(scene, 'seventh');
-      expect(take(scene, 'seventh'), 'beyond all slots').to.equal(undefined);
+      expect(acquire(scene, 'seventh'), 'beyond the limit').to.equal(undefined);
       scene.lane.release([first]);
-      expect(take(scene, 'seventh'), 'after one is free').to.be.a('string');
+      expect(acquire(scene, 'seventh'), 'after a release').to.be.a('string');
     });
 
-    it('is given once to a delivery whose fact is fanned out again meanwhile, and then counts once', async () => {
+    it('is granted once to a delivery whose fact is fanned out again during the attempt', async () => {
       const scene = laneOf(256);
       answers(scene, 'busy');
       const id = begin(scene, 'busy');
@@ -162,94 +162,94 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       const again = () =>
         scene.lane.tryAcquire({ deliveryId: id, endpointId: 'busy', url: 'https://busy.example/hook' });
       for (let time = 1; time <= 3; time++) expect(again()).to.equal(false);
-      expect(takeMany(scene, 40, 'busy'), 'beside it').to.have.length(31);
+      expect(acquireMany(scene, 40, 'busy'), 'during the attempt').to.have.length(31);
       scene.posted.get(id)?.resolve(accepted);
       await settle();
-      expect(takeMany(scene, 40, 'busy'), 'once it has ended').to.have.length(1);
+      expect(acquireMany(scene, 40, 'busy'), 'after the attempt').to.have.length(1);
     });
 
-    it('is given to an endpoint 32 times at once; another endpoint still gets one', () => {
+    it('is granted 32 times to one endpoint, and then still to another', () => {
       const scene = laneOf(256);
       answers(scene, 'busy');
-      expect(takeMany(scene, 40, 'busy')).to.have.length(32);
-      expect(take(scene, 'other')).to.be.a('string');
+      expect(acquireMany(scene, 40, 'busy')).to.have.length(32);
+      expect(acquire(scene, 'other')).to.be.a('string');
     });
 
-    it('is given to unknown endpoints up to a quarter of all; a quick endpoint gets the rest', () => {
+    it('is granted to unknown endpoints up to a quarter of all permits, and beyond that to a quick one', () => {
       const scene = laneOf(8);
-      expect(['new-1', 'new-2', 'new-3'].map((endpointId) => take(scene, endpointId) !== undefined)).to.deep.equal([
+      expect(['new-1', 'new-2', 'new-3'].map((endpointId) => acquire(scene, endpointId) !== undefined)).to.deep.equal([
         true,
         true,
         false,
       ]);
       answers(scene, 'quick');
-      expect(takeMany(scene, 9, 'quick')).to.have.length(6);
+      expect(acquireMany(scene, 9, 'quick')).to.have.length(6);
     });
 
-    it('counts as one of an unknown endpoint until it is free, also if its endpoint gets known meanwhile', () => {
+    it('counts for the unknown endpoints until its release, even if its endpoint becomes known', () => {
       const scene = laneOf(4);
-      const id = take(scene, 'new-1') ?? '';
+      const id = acquire(scene, 'new-1') ?? '';
       answers(scene, 'new-1');
-      expect(take(scene, 'new-2')).to.equal(undefined);
+      expect(acquire(scene, 'new-2')).to.equal(undefined);
       scene.lane.release([id]);
-      expect(take(scene, 'new-2')).to.be.a('string');
+      expect(acquire(scene, 'new-2')).to.be.a('string');
     });
 
-    it('is given to an endpoint whose last answer failed as to one that is unknown', () => {
+    it('is granted to an endpoint whose last attempt failed as to an unknown endpoint', () => {
       const scene = laneOf(4);
       answers(scene, 'failing');
       answers(scene, 'failing', { outcome: 'http_error' });
-      expect(takeMany(scene, 4, 'failing')).to.have.length(1);
+      expect(acquireMany(scene, 4, 'failing')).to.have.length(1);
     });
 
-    it('is refused to an endpoint that took more than 1 s, until it accepts within 1 s', () => {
+    it('is refused to an endpoint that took more than 1 s, until it accepts a message within 1 s', () => {
       const scene = laneOf(8);
       answers(scene, 'slow', { durationMs: 1_001 });
-      expect(take(scene, 'slow'), 'after an answer in 1,001 ms').to.equal(undefined);
+      expect(acquire(scene, 'slow'), 'after an answer in 1,001 ms').to.equal(undefined);
       answers(scene, 'slow', { outcome: 'http_error', durationMs: 5 });
-      expect(take(scene, 'slow'), 'after a quick failure').to.equal(undefined);
+      expect(acquire(scene, 'slow'), 'after a quick failure').to.equal(undefined);
       answers(scene, 'slow', { durationMs: 1_000 });
-      expect(takeMany(scene, 8, 'slow'), 'after a success in 1,000 ms').to.have.length(8);
+      expect(acquireMany(scene, 8, 'slow'), 'after a success in 1,000 ms').to.have.length(8);
       answers(scene, 'hung', { outcome: 'timeout', durationMs: 15_000 });
-      expect(take(scene, 'hung'), 'after a timeout').to.equal(undefined);
+      expect(acquire(scene, 'hung'), 'after a timeout').to.equal(undefined);
     });
 
-    it('is refused while runs occupy all eight permits of the endpoint (HOOK-16)', () => {
+    it('is refused while runs hold all eight permits of the endpoint (HOOK-16)', () => {
       const scene = laneOf(256);
       const byRuns = Array.from({ length: 8 }, newId);
       for (const deliveryId of byRuns)
         scene.permits.permits.acquire({ deliveryId, endpointId: 'full', host: 'shared.example', isManual: false }, 0);
-      expect(take(scene, 'full', 'shared.example')).to.equal(undefined);
-      expect(take(scene, 'other', 'shared.example')).to.be.a('string');
+      expect(acquire(scene, 'full', 'shared.example')).to.equal(undefined);
+      expect(acquire(scene, 'other', 'shared.example')).to.be.a('string');
       scene.permits.permits.release(byRuns[0] ?? '');
-      expect(take(scene, 'full', 'shared.example')).to.be.a('string');
+      expect(acquire(scene, 'full', 'shared.example')).to.be.a('string');
     });
 
-    it('counts as a place of its host, together with those of runs (HOOK-17)', () => {
+    it('counts against the limit of its host, together with the permits of runs (HOOK-17)', () => {
       const scene = laneOf(256);
       for (const endpointId of ['one', 'two', 'three']) answers(scene, endpointId);
-      const [first = ''] = takeMany(scene, 32, 'one', 'shared.example');
-      takeMany(scene, 31, 'two', 'shared.example');
+      const [first = ''] = acquireMany(scene, 32, 'one', 'shared.example');
+      acquireMany(scene, 31, 'two', 'shared.example');
       const byRun = (deliveryId: string) =>
         scene.permits.permits.acquire({ deliveryId, endpointId: newId(), host: 'shared.example', isManual: false }, 0);
       expect(byRun('run-1'), 'the 64th').to.equal(undefined);
-      expect(byRun('run-2'), 'a run beyond them is put off').to.be.a('number');
-      expect(take(scene, 'three', 'shared.example'), 'a slot beyond them').to.equal(undefined);
-      expect(take(scene, 'three', 'shared.example:8443'), 'another port').to.be.a('string');
+      expect(byRun('run-2'), 'a run beyond the limit').to.be.a('number');
+      expect(acquire(scene, 'three', 'shared.example'), 'a direct attempt beyond the limit').to.equal(undefined);
+      expect(acquire(scene, 'three', 'shared.example:8443'), 'another port').to.be.a('string');
       scene.lane.release([first]);
       expect(byRun('run-2')).to.equal(undefined);
     });
 
-    it('that is given back is free everywhere; giving it back twice frees one', () => {
+    it('is free for every endpoint after its release, and a second release changes nothing', () => {
       const scene = laneOf(256);
-      const ids = takeMany(scene, 40, 'new', 'shared.example');
+      const ids = acquireMany(scene, 40, 'new', 'shared.example');
       expect(ids).to.have.length(32);
       const [first = ''] = ids;
       scene.lane.release([first, first, newId()]);
       scene.lane.release([first]);
-      expect(takeMany(scene, 2, 'new', 'shared.example'), 'of the endpoint').to.have.length(1);
+      expect(acquireMany(scene, 2, 'new', 'shared.example'), 'of the endpoint').to.have.length(1);
       scene.lane.release(ids);
-      expect(takeMany(scene, 40, 'new', 'shared.example'), 'all but the newest').to.have.length(31);
+      expect(acquireMany(scene, 40, 'new', 'shared.example'), 'all except the newest').to.have.length(31);
     });
   });
 
@@ -261,7 +261,7 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       return is;
     };
 
-    it('waits while fewer than 64 slots are free, or fewer than half of a few', async () => {
+    it('waits while fewer than 64 permits, or fewer than half of a small number, are free', async () => {
       const many = laneOf(256);
       fill(many, 192);
       expect(await isReady(many.lane.ready()), '64 of 256 are free').to.equal(true);
@@ -274,7 +274,7 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       expect(await isReady(few.lane.ready()), '3 of 7 are free').to.equal(false);
     });
 
-    it('goes on as soon as enough slots are free', async () => {
+    it('continues when enough permits are free', async () => {
       const scene = laneOf(8);
       const ids = fill(scene, 6);
       const ready = scene.lane.ready();
@@ -284,7 +284,7 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       expect(await isReady(ready)).to.equal(true);
     });
 
-    it('is patient for 100 ms; for 5 s after that nobody waits', async () => {
+    it('waits for at most 100 ms, and after a vain wait not at all for 5 s', async () => {
       const scene = laneOf(8);
       fill(scene, 8);
       const ready = scene.lane.ready();
@@ -298,7 +298,7 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       expect(await isReady(scene.lane.ready()), '5,000 ms later').to.equal(false);
     });
 
-    it('that waits beside another goes on with it, and neither counts as having waited in vain', async () => {
+    it('continues together with another waiting fan-out, without counting as a vain wait', async () => {
       const scene = laneOf(8);
       const ids = fill(scene, 8);
       const both = [scene.lane.ready(), scene.lane.ready()];
@@ -306,38 +306,38 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       expect(await Promise.all(both.map(isReady))).to.deep.equal([true, true]);
       pass(100);
       fill(scene, 4);
-      expect(await isReady(scene.lane.ready()), 'the next one is patient').to.equal(false);
+      expect(await isReady(scene.lane.ready()), 'the next fan-out waits again').to.equal(false);
     });
   });
 
   describe('an attempt', () => {
-    it('is posted, recorded, and then frees its slot', async () => {
+    it('is posted and recorded, and then releases its permit', async () => {
       const scene = laneOf(4);
       const id = begin(scene, 'endpoint');
       await settle();
       expect([...scene.posted.keys()]).to.deep.equal([id]);
       expect(scene.recorded).to.deep.equal([]);
-      expect(take(scene, 'other'), 'the one slot of unknown endpoints').to.equal(undefined);
+      expect(acquire(scene, 'other'), 'the only permit for unknown endpoints').to.equal(undefined);
       scene.posted.get(id)?.resolve(accepted);
       await settle();
       expect(scene.recorded).to.deep.equal([id]);
       expect(scene.passed).to.deep.equal(['direct_claimed', 'direct_posted', 'direct_recorded']);
-      expect(take(scene, 'other')).to.be.a('string');
+      expect(acquire(scene, 'other')).to.be.a('string');
       expect(scene.logged).to.deep.equal([]);
     });
 
-    it('is not made of a claim older than 5 s: the claim is returned, and the slot is free', async () => {
+    it('does not post a claim older than 5 s, but returns it and releases the permit', async () => {
       const scene = laneOf(8);
       const [old, inTime] = [begin(scene, 'old', 5_001), begin(scene, 'in-time', 5_000)];
       await settle();
       expect(scene.posted.has(old)).to.equal(false);
       expect(scene.posted.has(inTime)).to.equal(true);
       expect(scene.transactions()).to.equal(1);
-      expect(take(scene, 'other'), 'the slot of the old claim').to.be.a('string');
-      expect(take(scene, 'third'), 'a second slot').to.equal(undefined);
+      expect(acquire(scene, 'other'), 'the permit of the old claim').to.be.a('string');
+      expect(acquire(scene, 'third'), 'a second permit').to.equal(undefined);
     });
 
-    it('that throws is logged, left to a run, and frees its slot', async () => {
+    it('that throws is logged and left to a run, and releases its permit', async () => {
       const scene = laneOf(4);
       const id = begin(scene, 'endpoint');
       await settle();
@@ -347,12 +347,12 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
         { level: 40, msg: 'a direct attempt is left to a run' },
       ]);
       expect(scene.recorded).to.deep.equal([]);
-      expect(take(scene, 'other')).to.be.a('string');
+      expect(acquire(scene, 'other')).to.be.a('string');
     });
 
-    it('that throws leaves the other attempts of its fan-out alone', async () => {
+    it('that throws does not affect the other attempts of its fan-out', async () => {
       const scene = laneOf(16);
-      const [bad, good] = [take(scene, 'bad') ?? '', take(scene, 'good') ?? ''];
+      const [bad, good] = [acquire(scene, 'bad') ?? '', acquire(scene, 'good') ?? ''];
       scene.lane.begin([claimedAs(bad, 'bad'), claimedAs(good, 'good')]);
       await settle();
       scene.posted.get(bad)?.reject(new Error('our own fault'));
@@ -361,7 +361,7 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       expect(scene.recorded).to.deep.equal([good]);
     });
 
-    it('is waited for by stop(), also where it throws', async () => {
+    it('delays stop() until its end, even if it throws', async () => {
       const scene = laneOf(16);
       const ids = [begin(scene, 'one'), begin(scene, 'two')];
       await settle();
@@ -375,22 +375,24 @@ describe('the slots of direct first attempts (HOOK-18)', () => {
       expect(scene.recorded).to.deep.equal([ids[0]]);
     });
 
-    it('is waited for by nobody where none is under way', async () => {
+    it('does not delay stop() when no attempt is in progress', async () => {
       await laneOf(4).lane.stop();
     });
   });
 
-  it('are counted in the metrics: how many were begun, and how many are taken', async () => {
+  it('counts begun attempts and held permits in the metrics', async () => {
     const scene = laneOf(16);
-    const before = await begunSoFar();
-    const [first = '', second = '', third = ''] = ['one', 'two', 'three'].map((endpointId) => take(scene, endpointId));
+    const before = await startedAttempts();
+    const [first = '', second = '', third = ''] = ['one', 'two', 'three'].map((endpointId) =>
+      acquire(scene, endpointId),
+    );
     expect(await inFlight()).to.equal(3);
     scene.lane.release([third]);
     expect(await inFlight()).to.equal(2);
     scene.lane.begin([]);
-    expect((await begunSoFar()) - before).to.equal(0);
+    expect((await startedAttempts()) - before).to.equal(0);
     scene.lane.begin([claimedAs(first, 'one'), claimedAs(second, 'two')]);
-    expect((await begunSoFar()) - before).to.equal(2);
+    expect((await startedAttempts()) - before).to.equal(2);
     await settle();
     for (const { resolve } of scene.posted.values()) resolve(accepted);
     await settle();

@@ -41,16 +41,16 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     const receiver = await engine.receiver((_, number) => answers[number - 1] ?? { status: 200 });
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
-  /** What a fact became at the endpoint, once it has been fanned out. */
-  const toldOf = (eventId: string, subscription: Subscription): Promise<TestWebhookDelivery> =>
+  /** Waits until the fact is fanned out, and returns its delivery to the endpoint. */
+  const deliveryAfterFanOut = (eventId: string, subscription: Subscription): Promise<TestWebhookDelivery> =>
     until('the fan-out', { timeoutMs: 15 * second }, async () => {
       const delivery = await deliveryOf(eventId, subscription.endpoint.id);
       return delivery ? { ...subscription, id: delivery.id, eventId } : undefined;
     });
-  /** Tells a receiver of its own. */
-  const tell = async (...answers: readonly Answer[]): Promise<Scene> => {
+  /** Commits a fact for a new receiver, and returns its delivery. */
+  const deliverToNewReceiver = async (...answers: readonly Answer[]): Promise<Scene> => {
     const { receiver, subscription } = await subscribed(...answers);
-    return { ...(await toldOf(await commitFact(subscription), subscription)), receiver };
+    return { ...(await deliveryAfterFanOut(await commitFact(subscription), subscription)), receiver };
   };
   const hasRun = (id: string) =>
     runOf(id)
@@ -80,18 +80,18 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     after('end it', () => worker.end('SIGKILL'));
     const firstAttempts = (lane: string) => worker.metric(`webhook_first_attempts_total{lane="${lane}"}`);
 
-    it('makes and records an accepted attempt; no run, no fact and no wake is left', async () => {
+    it('makes and records an accepted attempt, and leaves no run, no fact and no wake', async () => {
       const before = await firstAttempts('direct');
-      const told = await tell();
-      await untilDelivery(told.id, 'succeeded');
-      expect(await deliveryRow(told.id)).to.include({
+      const delivery = await deliverToNewReceiver();
+      await untilDelivery(delivery.id, 'succeeded');
+      expect(await deliveryRow(delivery.id)).to.include({
         attemptCount: 1,
         schedulePosition: 1,
         fence: 1,
         leaseUntil: null,
         direct: false,
       });
-      const [attempt, ...more] = await attemptRows(told.id);
+      const [attempt, ...more] = await attemptRows(delivery.id);
       expect(attempt).to.include({
         number: 1,
         fence: 1,
@@ -100,15 +100,15 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
         responseStatus: 200,
       });
       expect(more).to.deep.equal([]);
-      expect(await hasFact(told.eventId)).to.equal(false);
-      expect(await wakesOf(told.clubId)).to.deep.equal([]);
-      expect(await hasRun(told.id)).to.equal(false);
+      expect(await hasFact(delivery.eventId)).to.equal(false);
+      expect(await wakesOf(delivery.clubId)).to.deep.equal([]);
+      expect(await hasRun(delivery.id)).to.equal(false);
       expect((await firstAttempts('direct')) - before).to.equal(1);
       expect(await firstAttempts('workflow')).to.equal(0);
     });
 
     it('posts the stored body once, with the event’s webhook-id and the endpoint’s signature', async () => {
-      const { receiver, endpoint, eventId, id } = await tell();
+      const { receiver, endpoint, eventId, id } = await deliverToNewReceiver();
       await untilDelivery(id, 'succeeded');
       expect(idsOf(receiver.requests)).to.deep.equal([eventId]);
       const [request] = receiver.requests;
@@ -116,45 +116,45 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
       expect(request && isSignedWith(endpoint.secret, request)).to.equal(true);
     });
 
-    it('hands a refused attempt over to a run, which waits for attempt 2 as the table says and makes it', async () => {
-      const told = await tell({ status: 500 });
+    it('hands a refused attempt over to a run, which makes attempt 2 after the scheduled wait', async () => {
+      const delivery = await deliverToNewReceiver({ status: 500 });
       const timers = await until('the timer', { timeoutMs: 5 * second }, async () => {
-        const found = await summariesOf(runOf(told.id)).catch(() => ({ timers: [] as string[] }));
+        const found = await summariesOf(runOf(delivery.id)).catch(() => ({ timers: [] as string[] }));
         return found.timers.length > 0 && found.timers;
       });
       expect(timers[0]).to.match(/^attempt 2 of 8 in about [456] s$/);
-      const row = await deliveryRow(told.id);
+      const row = await deliveryRow(delivery.id);
       expect(row).to.include({ status: 'pending', attemptCount: 1, schedulePosition: 1, leaseUntil: null });
       expect(row.direct).to.equal(false);
-      const [first] = told.receiver.requests;
-      expect(row.nextAttemptAt.getTime() - (first?.receivedAt.getTime() ?? 0)).to.be.at.least(4_500); // 5 s, less a tenth
-      expect(await hasFact(told.eventId)).to.equal(false);
+      const [first] = delivery.receiver.requests;
+      expect(row.nextAttemptAt.getTime() - (first?.receivedAt.getTime() ?? 0)).to.be.at.least(4_500); // 5 s, minus jitter of a tenth
+      expect(await hasFact(delivery.eventId)).to.equal(false);
 
-      expect(await runOf(told.id).result()).to.equal('succeeded');
-      expect(await outcomesOf(told)).to.deep.equal([
+      expect(await runOf(delivery.id).result()).to.equal('succeeded');
+      expect(await outcomesOf(delivery)).to.deep.equal([
         { number: 1, fence: 1, outcome: 'http_error' },
         { number: 2, fence: 2, outcome: 'succeeded' },
       ]);
-      const [, again] = told.receiver.requests;
-      expect(idsOf(told.receiver.requests)).to.deep.equal([told.eventId, told.eventId]);
+      const [, again] = delivery.receiver.requests;
+      expect(idsOf(delivery.receiver.requests)).to.deep.equal([delivery.eventId, delivery.eventId]);
       expect(again?.body).to.deep.equal(first?.body);
     });
 
-    it('leaves an endpoint whose last attempt failed to a run, and the others of the event to itself', async () => {
+    it('leaves only the endpoint whose last attempt failed to a run', async () => {
       const { receiver, subscription } = await subscribed();
       const failing = await buildEndpoint(subscription.clubId, `${receiver.url}/failing`);
       await alter('webhook_endpoints', failing.id, { consecutive_failures: 1 });
       const eventId = await commitFact(subscription);
-      const byItself = await toldOf(eventId, subscription);
-      const byRun = await toldOf(eventId, { ...subscription, endpoint: failing });
-      await eachCase([byItself, byRun], ({ id }) => untilDelivery(id, 'succeeded'));
-      expect(await runOf(byRun.id).result()).to.equal('succeeded');
-      expect(await hasRun(byItself.id)).to.equal(false);
+      const directDelivery = await deliveryAfterFanOut(eventId, subscription);
+      const runDelivery = await deliveryAfterFanOut(eventId, { ...subscription, endpoint: failing });
+      await eachCase([directDelivery, runDelivery], ({ id }) => untilDelivery(id, 'succeeded'));
+      expect(await runOf(runDelivery.id).result()).to.equal('succeeded');
+      expect(await hasRun(directDelivery.id)).to.equal(false);
       expect(receiver.requests.map(({ path }) => path).toSorted()).to.deep.equal(['/', '/failing']);
       await until('the end of the fact', { timeoutMs: 5 * second }, async () => !(await hasFact(eventId)));
     });
 
-    it('hands nothing over, and has no attempt under way in the end', async () => {
+    it('hands nothing over, and has no attempt in progress at the end', async () => {
       expect(await worker.metric('webhook_direct_handed_over_total')).to.equal(0);
       expect(await worker.metric('webhook_direct_attempts')).to.equal(0);
       expect(await worker.metric('relay_errors_total')).to.equal(0);
@@ -163,12 +163,12 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
   });
 
   /**
-   * One story, told before the tests: four workers are killed one after the other, each at another point of its own delivery, and a
-   * fifth while it hands over what the fourth has lost. A worker of the workflow lane then finds what they left. Leases are moved in
-   * the database: they last until the last worker has started, and no longer.
+   * These tests share one story, which `before` runs. Four workers are killed one after the other, each at another point of its own
+   * delivery. A fifth worker is killed while it hands over the lost attempt of the fourth. A worker of the workflow lane then finds the
+   * rows that they left. The test changes the leases in the database, so that they last exactly until the last worker has started.
    */
-  describe('a worker is killed', () => {
-    interface Left extends Scene {
+  describe('after a worker was killed', () => {
+    interface Remains extends Scene {
       signal: NodeJS.Signals | null;
       row: { status: string; attemptCount: number; fence: number; direct: boolean; leased: boolean };
       attempts: { number: number; fence: number; outcome: string | null }[];
@@ -177,14 +177,14 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
       fact: boolean;
       wake: boolean;
     }
-    let claimed: Left;
-    let posted: Left;
-    let recorded: Left;
-    let cut: Left;
-    let handedOver: Left;
+    let claimed: Remains;
+    let posted: Remains;
+    let recorded: Remains;
+    let cut: Remains;
+    let handedOver: Remains;
     let successor: WorkerProcess | undefined;
 
-    before('five workers are killed, and a sixth takes over', async () => {
+    before('kill five workers, and start a sixth', async () => {
       claimed = await killedAt({ FAILPOINT: 'direct_claimed' });
       posted = await killedAt({ FAILPOINT: 'direct_posted' });
       recorded = await killedAt({ FAILPOINT: 'direct_recorded' });
@@ -193,8 +193,8 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
         await worker.end('SIGKILL');
       });
       const { exited } = await startWorker({ ...workflow, FAILPOINT: 'handed_over' });
-      await endLease(cut.id); // not sooner: it would be dead before it is ready
-      handedOver = await leftOf(cut, (await exited).signal);
+      await endLease(cut.id); // not sooner, because this worker would die before it is ready
+      handedOver = await remainsOf(cut, (await exited).signal);
       for (const { id } of [claimed, posted]) await endLease(id);
       successor = await startWorker(workflow);
       for (const { id } of [claimed, posted, cut]) await untilDelivery(id, 'succeeded', 30 * second);
@@ -205,19 +205,19 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     async function killedAt(
       env: Record<string, string>,
       kill: (worker: WorkerProcess, receiver: Receiver) => Promise<void> = async () => {},
-    ): Promise<Left> {
+    ): Promise<Remains> {
       const { receiver, subscription } = await subscribed(...('FAILPOINT' in env ? [] : (['hang'] as const)));
       const worker = await startWorker({ ...direct, ...env });
       const eventId = await commitFact(subscription);
       await kill(worker, receiver);
       const { signal } = await worker.exited;
-      const left = await leftOf({ ...(await toldOf(eventId, subscription)), receiver }, signal);
-      if (left.row.leased)
-        await alter('webhook_deliveries', left.id, { lease_until: new Date(Date.now() + 3_600_000) });
-      return left;
+      const remains = await remainsOf({ ...(await deliveryAfterFanOut(eventId, subscription)), receiver }, signal);
+      if (remains.row.leased)
+        await alter('webhook_deliveries', remains.id, { lease_until: new Date(Date.now() + 3_600_000) });
+      return remains;
     }
 
-    async function leftOf(scene: Scene, signal: NodeJS.Signals | null): Promise<Left> {
+    async function remainsOf(scene: Scene, signal: NodeJS.Signals | null): Promise<Remains> {
       const { status, attemptCount, fence, direct: isDirect, leaseUntil } = await deliveryRow(scene.id);
       const leased = leaseUntil !== null && leaseUntil.getTime() > Date.now();
       return {
@@ -240,23 +240,23 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     };
 
     describe('between the commit of the fan-out and the POST (direct_claimed)', () => {
-      it('leaves the claimed delivery alone: no request, no run, no fact and no wake', () => {
+      it('leaves the claimed delivery, and no request, run, fact or wake', () => {
         expect(claimed).to.deep.include({ ...cutOff, requestsThen: 0 });
       });
 
-      it('a worker of the other lane hands it over after its lease; the run makes the one request', async () => {
+      it('a worker of the other lane hands the delivery over after its lease, and the run makes one request', async () => {
         expect(await outcomesOf(claimed)).to.deep.equal(interruptedThenSucceeded);
         expect(idsOf(claimed.receiver.requests)).to.deep.equal([claimed.eventId]);
         expect(await deliveryRow(claimed.id)).to.include({ attemptCount: 1, direct: false, leaseUntil: null });
       });
     });
 
-    describe('between POST and record (direct_posted)', () => {
-      it('leaves the claimed delivery alone, with one request', () => {
+    describe('between the POST and its record (direct_posted)', () => {
+      it('leaves the claimed delivery and one request', () => {
         expect(posted).to.deep.include({ ...cutOff, requestsThen: 1 });
       });
 
-      it('the run sends the same bytes again, under the same number and webhook-id', async () => {
+      it('sends the same bytes again by a run, with the same attempt number and webhook-id', async () => {
         expect(await outcomesOf(posted)).to.deep.equal(interruptedThenSucceeded);
         const [first, again] = posted.receiver.requests;
         expect(idsOf(posted.receiver.requests)).to.deep.equal([posted.eventId, posted.eventId]);
@@ -266,7 +266,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     });
 
     describe('after the record (direct_recorded)', () => {
-      it('leaves a delivery that has ended', () => {
+      it('leaves a succeeded delivery', () => {
         expect(recorded).to.deep.include({
           ...onlyTheRow,
           row: { status: 'succeeded', attemptCount: 1, fence: 1, direct: false, leased: false },
@@ -275,14 +275,14 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
         });
       });
 
-      it('nobody picks it up: no run and no second request', async () => {
+      it('does not deliver again: no run and no second request', async () => {
         expect(await hasRun(recorded.id)).to.equal(false);
         expect(idsOf(recorded.receiver.requests)).to.deep.equal([recorded.eventId]);
       });
     });
 
-    describe('by SIGKILL before the receiver answers, and its successor while it hands over (handed_over)', () => {
-      it('leaves the claimed delivery, and then its wake in place of the mark', () => {
+    describe('by SIGKILL before the answer, and its successor during the hand-over (handed_over)', () => {
+      it('leaves the claimed delivery, and after the hand-over its wake', () => {
         expect(cut).to.deep.include({ ...cutOff, requestsThen: 1 });
         expect(handedOver).to.deep.include({
           ...cutOff,
@@ -292,18 +292,18 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
         });
       });
 
-      it('the next worker sends the wake, and the run makes the attempt again', async () => {
+      it('sends the wake by the next worker, and repeats the attempt by a run', async () => {
         expect(await outcomesOf(cut)).to.deep.equal(interruptedThenSucceeded);
         expect(idsOf(cut.receiver.requests)).to.deep.equal([cut.eventId, cut.eventId]);
       });
     });
 
-    it('the last worker counts the two that it has handed over', async () => {
+    it('counts two handed-over deliveries in the metric of the last worker', async () => {
       expect(await successor?.metric('webhook_direct_handed_over_total')).to.equal(2);
     });
   });
 
-  describe('lanes side by side, or one after the other', () => {
+  describe('workers of both lanes', () => {
     const endpoints = 6;
     const facts = 24;
     const workers: WorkerProcess[] = [];
@@ -319,36 +319,36 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
       Promise.all(
         subscriptions.map(async (subscription) => ({ subscription, eventId: await commitFact(subscription) })),
       );
-    const allTold = (events: Awaited<ReturnType<typeof committed>>) =>
-      Promise.all(events.map(({ eventId, subscription }) => toldOf(eventId, subscription)));
+    const allDeliveries = (events: Awaited<ReturnType<typeof committed>>) =>
+      Promise.all(events.map(({ eventId, subscription }) => deliveryAfterFanOut(eventId, subscription)));
 
-    it('share the facts: each is delivered once, by one lane or the other', async () => {
+    it('deliver each fact once when they run at the same time', async () => {
       const both = [await start(direct), await start(workflow)];
       const receiver = await engine.receiver();
       const subscriptions = await subscriptionsOf(receiver);
       const events = await committed(Array.from({ length: facts / endpoints }, () => subscriptions).flat());
-      const told = await allTold(events);
-      for (const { id } of told) await untilDelivery(id, 'succeeded', 30 * second);
+      const deliveries = await allDeliveries(events);
+      for (const { id } of deliveries) await untilDelivery(id, 'succeeded', 30 * second);
       expect(idsOf(receiver.requests).toSorted()).to.deep.equal(events.map(({ eventId }) => eventId).toSorted());
-      const given = await Promise.all(both.map((worker) => worker.metric('webhook_first_attempts_total')));
-      expect(given.reduce((sum, count) => sum + count, 0)).to.equal(facts);
+      const firstAttemptCounts = await Promise.all(both.map((worker) => worker.metric('webhook_first_attempts_total')));
+      expect(firstAttemptCounts.reduce((sum, count) => sum + count, 0)).to.equal(facts);
     });
 
     for (const { from, to } of [
       { from: direct, to: workflow },
       { from: workflow, to: direct },
     ]) {
-      it(`change from ${from.WEBHOOK_FIRST_ATTEMPT} to ${to.WEBHOOK_FIRST_ATTEMPT} with attempts in flight`, async () => {
+      it(`deliver all facts after a change from ${from.WEBHOOK_FIRST_ATTEMPT} to ${to.WEBHOOK_FIRST_ATTEMPT}`, async () => {
         const receiver = await engine.receiver((_, number) => (number > endpoints ? { status: 200 } : 'hang'));
         const before = await startWorker(from);
         const events = await committed(await subscriptionsOf(receiver));
         await receiver.waitFor(endpoints, 15 * second);
         await before.end('SIGKILL');
-        const told = await allTold(events);
-        for (const { id } of told) await endLease(id);
+        const deliveries = await allDeliveries(events);
+        for (const { id } of deliveries) await endLease(id);
         const after = await start(to);
-        for (const { id } of told) await untilDelivery(id, 'succeeded', 60 * second);
-        await eachCase(told, async (delivery) =>
+        for (const { id } of deliveries) await untilDelivery(id, 'succeeded', 60 * second);
+        await eachCase(deliveries, async (delivery) =>
           expect(await outcomesOf(delivery)).to.deep.equal(interruptedThenSucceeded),
         );
         const ids = events.map(({ eventId }) => eventId);
@@ -358,30 +358,30 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     }
   });
 
-  describe('while Temporal is away', () => {
+  describe('while Temporal is unavailable', () => {
     let line: TemporalLine;
     let worker: WorkerProcess;
     let accepted: Scene;
     let refused: Scene;
-    before('cut the worker off from Temporal, and tell two receivers', async () => {
+    before('cut the connection to Temporal, and commit two facts', async () => {
       line = await startTemporalLine();
       worker = await startWorker({ ...direct, TEMPORAL_ADDRESS: line.address });
       line.cut();
-      accepted = await tell();
-      refused = await tell({ status: 500 });
+      accepted = await deliverToNewReceiver();
+      refused = await deliverToNewReceiver({ status: 500 });
     });
     after('end the worker', async () => {
       await worker.end('SIGKILL');
       line.stop();
     });
 
-    it('accepted deliveries end', async () => {
+    it('completes accepted deliveries', async () => {
       await untilDelivery(accepted.id, 'succeeded');
       expect(accepted.receiver.requests).to.have.length(1);
       expect(await wakesOf(accepted.clubId)).to.deep.equal([]);
     });
 
-    it('refused ones wait with their wakes, and go on once it is back', async () => {
+    it('keeps refused deliveries with their wakes, and continues them when Temporal is available again', async () => {
       await until('the record', { timeoutMs: 5 * second }, async () => (await attemptRows(refused.id))[0]?.outcome);
       expect((await wakesOf(refused.clubId)).map(({ workflowId }) => workflowId)).to.deep.equal([deliveryRun(refused)]);
       expect(await hasRun(refused.id)).to.equal(false);
@@ -396,24 +396,24 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     });
   });
 
-  describe('a worker is asked to end (SIGTERM) while two attempts of 3 s are in flight (ENG-10)', () => {
+  describe('a worker that gets SIGTERM during two attempts of 3 s (ENG-10)', () => {
     let exit: Exit & { tookMs: number };
     let accepted: Scene;
     let refused: Scene;
     let late: { subscription: Subscription; receiver: Receiver; eventId: string };
-    before('ask a busy worker to end', async () => {
+    before('send SIGTERM to a busy worker', async () => {
       const worker = await startWorker(direct);
-      accepted = await tell({ status: 200, body: 'thank you', delayMs: 3 * second });
-      refused = await tell({ status: 500, delayMs: 3 * second });
+      accepted = await deliverToNewReceiver({ status: 200, body: 'thank you', delayMs: 3 * second });
+      refused = await deliverToNewReceiver({ status: 500, delayMs: 3 * second });
       await eachCase([accepted, refused], ({ receiver }) => receiver.waitFor(1, 5 * second));
       const ending = worker.end('SIGTERM');
-      await until('it to take no more work', { timeoutMs: 10 * second }, async () => !(await worker.ready()));
+      await until('the worker to become not ready', { timeoutMs: 10 * second }, async () => !(await worker.ready()));
       const { receiver, subscription } = await subscribed();
       late = { receiver, subscription, eventId: await commitFact(subscription) };
       exit = await ending;
     });
 
-    it('ends with exit code 0 after its attempts, both recorded', async () => {
+    it('records both attempts and ends with exit code 0', async () => {
       expect(exit).to.include({ code: 0, signal: null });
       expect(exit.tookMs).to.be.within(1 * second, 25 * second);
       expect(await deliveryRow(accepted.id)).to.include({ status: 'succeeded', direct: false, leaseUntil: null });
@@ -424,11 +424,11 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
       expect(await outcomesOf(refused)).to.deep.equal([{ number: 1, fence: 1, outcome: 'http_error' }]);
     });
 
-    it('leaves the refused one’s wake and a later fact to the next worker, which repeats nothing', async () => {
+    it('leaves the wake of the refused delivery and a later fact to the next worker', async () => {
       expect((await wakesOf(refused.clubId)).map(({ workflowId }) => workflowId)).to.deep.equal([deliveryRun(refused)]);
       expect(await deliveryOf(late.eventId, late.subscription.endpoint.id)).to.equal(null);
       const next = await startWorker(direct);
-      await untilDelivery((await toldOf(late.eventId, late.subscription)).id, 'succeeded');
+      await untilDelivery((await deliveryAfterFanOut(late.eventId, late.subscription)).id, 'succeeded');
       await untilDelivery(refused.id, 'succeeded', 30 * second);
       expect([accepted, refused, late].map(({ receiver }) => receiver.requests.length)).to.deep.equal([1, 2, 1]);
       expect(await hasRun(accepted.id)).to.equal(false);
@@ -436,7 +436,7 @@ describe('first attempts without a run, in worker processes (HOOK-18)', function
     });
   });
 
-  it('a worker with a lane that does not exist and without slots names both mistakes and does not start', async () => {
+  it('does not start with an unknown lane and 0 permits, and names both mistakes', async () => {
     const { environment } = await testStack();
     const env = { ...environment, WEBHOOK_FIRST_ATTEMPT: 'eager', WEBHOOK_DIRECT_ATTEMPTS: '0' };
     const refusal = await runCommand(process.execPath, scriptArguments('worker/main.ts'), { env }).catch(

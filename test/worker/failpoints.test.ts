@@ -7,7 +7,7 @@ const read = (file: string) => readFileSync(path.join(projectDirectory, file), '
 const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name);
 
 describe('the list of failpoints', () => {
-  it('names every place that the code passes, and no other', () => {
+  it('contains every failpoint of the code, and no other', () => {
     const list = 'worker/failpoints.ts';
     const files = globSync('{activities,domain,worker}/**/*.ts', { cwd: projectDirectory });
     const code = files.filter((file) => file !== list).map(read);

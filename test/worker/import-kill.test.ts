@@ -12,29 +12,29 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 const second = 1_000;
 const rows = 1_200;
 
-/** Three workers are killed one after the other in the first batch of the same import; a fourth ends it. */
-describe('a worker is killed in the middle of an import', function () {
+/** Three workers are killed one after the other in the first batch of one import. A fourth worker completes the import. */
+describe('an import after three workers were killed', function () {
   this.timeout(30 * second);
   const startWorker = useWorkerProcesses('imports');
   const temporal = useTemporal();
   const places = ['batch_read', 'batch_written', 'batch_recorded'] as const;
-  /** What each has left. */
-  const left = new Map<string, { signal: NodeJS.Signals | null; rows: number; status: string }>();
+  /** The state after each kill. */
+  const statesAfterKill = new Map<string, { signal: NodeJS.Signals | null; rows: number; status: string }>();
   let club: TestClub;
   let importId: string;
   let deliveryId: string;
 
-  before('three are killed, and a fourth takes over', async function () {
+  before('kill three workers, and start a fourth', async function () {
     this.timeout(240 * second);
     club = await buildClub();
     deliveryId = (await buildAccessDelivery(club.id)).id;
     for (const place of places) {
-      // Temporal gives the step to the next worker when its heartbeats have been missing for 10 s.
+      // Temporal gives the step to the next worker after 10 s without a heartbeat.
       const worker = await startWorker({ FAILPOINT: place });
       importId ??= await uploadRows();
       const { signal } = await worker.exited;
       const { rows_done: done, status } = await readImport(club, importId);
-      left.set(place, { signal, rows: done, status });
+      statesAfterKill.set(place, { signal, rows: done, status });
     }
     await startWorker();
     await until('the import', { timeoutMs: 60 * second }, async () => {
@@ -48,15 +48,15 @@ describe('a worker is killed in the middle of an import', function () {
     return (await upload(club, `email,name\n${lines}`, `delivery_ids=${deliveryId}`)).body.data.id;
   }
 
-  it('keeps no row of a batch that was read or written, and all 500 of one that was recorded', () => {
-    expect(Object.fromEntries(left)).to.deep.equal({
+  it('keeps no row of an uncommitted batch, and all 500 rows of a committed one', () => {
+    expect(Object.fromEntries(statesAfterKill)).to.deep.equal({
       batch_read: { signal: 'SIGKILL', rows: 0, status: 'pending' },
       batch_written: { signal: 'SIGKILL', rows: 0, status: 'pending' },
       batch_recorded: { signal: 'SIGKILL', rows: 500, status: 'running' },
     });
   });
 
-  it('does each row once: a student, an enrollment and a line of the report', async () => {
+  it('handles each row once: one student, one enrollment and one report line', async () => {
     expect(await readImport(club, importId)).to.include({ created: rows, existing: 0, failed: 0 });
     const students = await studentsOf(club);
     expect([students.length, (await reportOf(club, importId)).length]).to.deep.equal([rows, rows]);

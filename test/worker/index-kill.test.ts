@@ -24,7 +24,7 @@ interface PublishedLesson extends TestSource {
   change: (content: string) => Promise<unknown>;
 }
 
-/** An administrator publishes a lesson, over HTTP. @returns its source */
+/** Publishes a lesson as an administrator, over HTTP. @returns its source */
 async function publishLesson(content: string): Promise<PublishedLesson> {
   const { club, moduleId } = await buildClubWithAgent();
   const administer = callsOf(club);
@@ -43,41 +43,44 @@ async function publishLesson(content: string): Promise<PublishedLesson> {
   return { id: row.id, clubId: club.id, lessonId, mediaId: null, change };
 }
 
-/** Three workers are killed one after the other, each at its place of the one source that the one before has left; a fourth ends it. */
-describe('a lesson is published, and workers are killed while they index it', function () {
+/** Three workers are killed one after the other, each at another failpoint of the same source. A fourth worker completes the indexing. */
+describe('the index of a published lesson after three workers were killed', function () {
   this.timeout(300 * second);
   const startWorker = useWorkerProcesses('indexing');
   const temporal = useTemporal();
   const places = ['source_claimed', 'source_read', 'source_recorded'] as const;
-  /** What each has left. */
-  const left = new Map<string, { signal: NodeJS.Signals | null; status: string; texts: string[]; fence: number }>();
+  /** The state after each kill. */
+  const statesAfterKill = new Map<
+    string,
+    { signal: NodeJS.Signals | null; status: string; texts: string[]; fence: number }
+  >();
   let killed: PublishedLesson;
   let untouched: PublishedLesson;
 
-  before('three are killed, and a fourth takes over', async function () {
+  before('kill three workers, and start a fourth', async function () {
     this.timeout(300 * second);
     for (const place of places) {
       const worker = await startWorker({ FAILPOINT: place });
-      if (left.size === 0) killed = await publishLesson('# Loops\nA bowline holds. It unties, too.');
+      if (statesAfterKill.size === 0) killed = await publishLesson('# Loops\nA bowline holds. It unties, too.');
       const { signal } = await worker.exited;
       const { status, fence } = await sourceRow(killed);
-      left.set(place, { signal, status, fence, texts: await textsOf(killed) });
+      statesAfterKill.set(place, { signal, status, fence, texts: await textsOf(killed) });
     }
     await startWorker();
     untouched = await publishLesson('A clove hitch slips.');
     expect(await temporal().workflow.getHandle(workflowIdOf('sourceIndex', killed.id)).result()).to.equal('ready');
   });
 
-  it('the next worker repeats what was not recorded', () => {
+  it('repeats a step that was not recorded', () => {
     const text = 'A bowline holds. It unties, too.';
-    expect(Object.fromEntries(left)).to.deep.equal({
+    expect(Object.fromEntries(statesAfterKill)).to.deep.equal({
       source_claimed: { signal: 'SIGKILL', status: 'indexing', fence: 1, texts: [] },
       source_read: { signal: 'SIGKILL', status: 'indexing', fence: 2, texts: [] },
       source_recorded: { signal: 'SIGKILL', status: 'ready', fence: 3, texts: [text] },
     });
   });
 
-  it('no worker repeats what was recorded', async () => {
+  it('does not repeat a recorded step', async () => {
     const passages = await passagesOf(killed);
     expect(passages.map(({ title, headings, blocks }) => ({ title, headings, blocks }))).to.deep.equal([
       { title: 'The bowline', headings: ['Loops'], blocks: ['A bowline holds. ', 'It unties, too.'] },
@@ -86,7 +89,7 @@ describe('a lesson is published, and workers are killed while they index it', fu
     expect(await sourceRow(killed)).to.include(ended);
   });
 
-  it('agents find a published lesson soon, and a changed one with its new text', async () => {
+  it('serves a new lesson soon, and after a change its new text', async () => {
     await until(
       'its passages',
       { timeoutMs: 20 * second },

@@ -1,4 +1,4 @@
-/** Workers that die over an answer, between any two lines of it, and another that finds what they left. */
+/** Workers are killed at each failpoint of an answer. Another worker then continues with the rows that they remains. */
 import { expect } from 'chai';
 import { startFakeModel, type FakeModel, type Script } from '../../dev/fake-model/fake-model.ts';
 import { wake } from '../../platform/engine/wakes.ts';
@@ -25,11 +25,11 @@ const answer = ['One ', 'two ', 'three'];
 interface Scene {
   question: TestQuestion;
   signal: NodeJS.Signals | null;
-  /** What the killed worker has left behind. */
-  left: { row: AgentAnswer; calls: AgentCall[]; log: string; asked: number };
+  /** The state after the kill. */
+  remains: { row: AgentAnswer; calls: AgentCall[]; log: string; requestCount: number };
 }
 
-describe('a worker is killed during an answer', function () {
+describe('an answer after its worker was killed', function () {
   this.timeout(300 * second);
   const startWorker = useWorkerProcesses('agents');
   const scenes = new Map<Place, Scene>();
@@ -39,24 +39,24 @@ describe('a worker is killed during an answer', function () {
     model.requests.filter(({ body }) => JSON.stringify(body).includes(`At ${place}`)).length;
   const environment = () => ({ ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url });
 
-  before('each place in turn, and then a worker that lives', async function () {
+  before('kill a worker at each failpoint, and start another', async function () {
     this.timeout(240 * second);
     model = await startFakeModel();
-    model.rule((_, asked): Script => ({ answer, ...(asked.includes('At answer_delta') && { delayMs: 500 }) }));
+    model.rule((_, request): Script => ({ answer, ...(request.includes('At answer_delta') && { delayMs: 500 }) }));
     for (const place of places) scenes.set(place, await killedAt(place));
     const source = await testDatabase();
     await startWorker(environment());
     const { db } = await testDeps();
-    const left = [...scenes.values()].map(({ question }) => question);
+    const questions = [...scenes.values()].map(({ question }) => question);
     await source.query(`UPDATE wakes SET lease_until = NULL`);
-    // However long the workers took to start, their two minutes are not over.
+    // The two minutes for an answer must not end while workers start.
     await source.query(
       `UPDATE agent_answers SET lease_until = clock_timestamp(), created_at = clock_timestamp() WHERE lease_until IS NOT NULL`,
     );
-    await db.transaction((tx) => wake(tx, 'agentAnswer', left, new Date()));
-    // An activity that died with its worker is given to another when its heartbeat has been missing for 10 s.
+    await db.transaction((tx) => wake(tx, 'agentAnswer', questions, new Date()));
+    // Temporal gives an activity to another worker after 10 s without a heartbeat.
     await until('the end of all', { timeoutMs: 60 * second }, async () => {
-      const rows = await Promise.all(left.map(({ answerId }) => answerRow(answerId)));
+      const rows = await Promise.all(questions.map(({ answerId }) => answerRow(answerId)));
       return rows.every(({ status }) => status !== 'generating');
     });
   });
@@ -67,20 +67,20 @@ describe('a worker is killed during an answer', function () {
     const question = await buildQuestion({ content: `At ${place}`, woken: true });
     const { signal } = await worker.exited;
     const { answerId } = question;
-    const left = {
+    const remains = {
       row: await answerRow(answerId),
       calls: await callRows(answerId),
       log: await logOf(answerId),
-      asked: asks(place),
+      requestCount: asks(place),
     };
-    // The next of these workers is to die over its own.
+    // The next worker must not find this answer, because it must be killed during its own.
     await (
       await testDatabase()
     ).query(
       `UPDATE agent_answers SET lease_until = clock_timestamp() + interval '1 hour' WHERE id = $1 AND status = 'generating'`,
       [answerId],
     );
-    return { question, signal, left };
+    return { question, signal, remains: remains };
   }
 
   function sceneOf(place: Place): Scene {
@@ -94,23 +94,23 @@ describe('a worker is killed during an answer', function () {
     expect(await monthOf(clubId)).to.deep.equal({ spent: micros, reserved: 0 });
   };
 
-  for (const [place, asked] of [
+  for (const [place, requestCount] of [
     ['answer_claimed', 0],
     ['answer_called', 1],
   ] as const) {
-    it(`${place}: not begun, so another worker asks again; the club does not pay the lost call`, async () => {
-      const { question, signal, left } = sceneOf(place);
+    it(`${place}: calls the model again, because the answer had not begun, and does not charge the lost call`, async () => {
+      const { question, signal, remains } = sceneOf(place);
       expect(signal).to.equal('SIGKILL');
-      expect(left).to.include({ log: '', asked });
-      expect(left.row).to.include({ status: 'generating', callNo: 1, begunAt: null });
-      expect(left.calls.map(({ outcome }) => outcome)).to.deep.equal([null]);
+      expect(remains).to.include({ log: '', requestCount });
+      expect(remains.row).to.include({ status: 'generating', callNo: 1, begunAt: null });
+      expect(remains.calls.map(({ outcome }) => outcome)).to.deep.equal([null]);
       expect(await answerRow(question.answerId)).to.include({
         status: 'complete',
         content: answer.join(''),
         callNo: 2,
       });
       expect(await logOf(question.answerId)).to.equal(answer.join(''));
-      expect(asks(place)).to.equal(asked + 1);
+      expect(asks(place)).to.equal(requestCount + 1);
       const [abandoned, answered, ...more] = await callRows(question.answerId);
       expect(more).to.deep.equal([]);
       expect(abandoned).to.include({ outcome: 'abandoned', estimated: true });
@@ -121,23 +121,23 @@ describe('a worker is killed during an answer', function () {
   }
 
   for (const place of ['answer_begun', 'answer_delta', 'answer_ending'] as const) {
-    it(`${place}: begun, so nobody asks again; fails with the text of its log, charged once`, async () => {
-      const { question, signal, left } = sceneOf(place);
+    it(`${place}: does not call the model again; fails with the logged text and charges it once`, async () => {
+      const { question, signal, remains } = sceneOf(place);
       expect(signal).to.equal('SIGKILL');
-      expect(left.row).to.include({ status: 'generating', callNo: 1 });
-      expect(left.row.begunAt).to.be.instanceOf(Date);
-      expect(left.asked).to.equal(1);
-      expect(answer.join('').startsWith(left.log)).to.equal(true);
-      if (place === 'answer_begun') expect(left.log).to.equal('');
-      else expect(left.log).not.to.equal('');
+      expect(remains.row).to.include({ status: 'generating', callNo: 1 });
+      expect(remains.row.begunAt).to.be.instanceOf(Date);
+      expect(remains.requestCount).to.equal(1);
+      expect(answer.join('').startsWith(remains.log)).to.equal(true);
+      if (place === 'answer_begun') expect(remains.log).to.equal('');
+      else expect(remains.log).not.to.equal('');
       expect((await monthOf(question.clubId)).reserved).to.be.oneOf([0, Number(reservedMicros)]);
       expect(await answerRow(question.answerId)).to.include({
         status: 'failed',
         errorCode: 'interrupted',
-        content: left.log,
+        content: remains.log,
         callNo: 1,
       });
-      expect(await logOf(question.answerId)).to.equal(left.log);
+      expect(await logOf(question.answerId)).to.equal(remains.log);
       expect(asks(place)).to.equal(1);
       const [call, ...more] = await callRows(question.answerId);
       expect(more).to.deep.equal([]);
@@ -148,13 +148,13 @@ describe('a worker is killed during an answer', function () {
     });
   }
 
-  it('answer_ended: complete, so another worker changes nothing', async () => {
-    const { question, signal, left } = sceneOf('answer_ended');
+  it('answer_ended: changes nothing, because the answer is complete', async () => {
+    const { question, signal, remains } = sceneOf('answer_ended');
     expect(signal).to.equal('SIGKILL');
-    expect(left.row).to.include({ status: 'complete', content: answer.join('') });
-    expect(await answerRow(question.answerId)).to.deep.equal(left.row);
-    expect(await callRows(question.answerId)).to.deep.equal(left.calls);
+    expect(remains.row).to.include({ status: 'complete', content: answer.join('') });
+    expect(await answerRow(question.answerId)).to.deep.equal(remains.row);
+    expect(await callRows(question.answerId)).to.deep.equal(remains.calls);
     expect(asks('answer_ended')).to.equal(1);
-    await expectChargedOnce(question, Number(left.calls[0]?.costMicros));
+    await expectChargedOnce(question, Number(remains.calls[0]?.costMicros));
   });
 });

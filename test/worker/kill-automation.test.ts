@@ -1,4 +1,4 @@
-/** Workers that die over a step of an automation, and another that finds what they left (AUTO-10, AUTO-13). */
+/** Workers are killed at each failpoint of an automation's step. Another worker then continues with their rows (AUTO-10, AUTO-13). */
 import { expect } from 'chai';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { enrollByHand } from '../../domain/automations/entering/by-hand.ts';
@@ -25,7 +25,7 @@ const places = [
 ] as const satisfies readonly RunFailpoint[];
 type Place = (typeof places)[number];
 
-/** What stands in the rows of a run. */
+/** The columns of a run and of its effects. */
 interface Rows {
   status: string;
   cursor: string | null;
@@ -41,20 +41,20 @@ interface Scene {
   runId: Id;
   student: TestStudent;
   signal: NodeJS.Signals | null;
-  left: Rows;
+  remains: Rows;
 }
 
-describe('a worker is killed during a step of an automation', function () {
+describe('a run of an automation after its worker was killed', function () {
   this.timeout(30 * second);
   const startWorker = useWorkerProcesses('automations');
   const temporal = useTemporal();
   const scenes = {} as Record<Place, Scene>;
   let mailbox: Mailbox;
 
-  before('five workers are killed, and a sixth takes over', async function () {
+  before('kill five workers, and start a sixth', async function () {
     this.timeout(180 * second);
     const stack = await testStack();
-    if (!stack.mailbox) throw new Error('These tests read the mailbox of the stack.');
+    if (!stack.mailbox) throw new Error('The stack has no mailbox, which these tests read.');
     mailbox = stack.mailbox;
     const { db } = await testDeps();
     for (const place of places) scenes[place] = await killedAt(place);
@@ -93,9 +93,9 @@ describe('a worker is killed during a step of an automation', function () {
     const { signal } = await worker.exited;
     const run = await db.one<{ id: Id }>(sql`SELECT id FROM automation_runs WHERE cause_id = ${causeId}`);
     const runId = run?.id ?? '';
-    // Temporal forgets it: the next worker dies over its own run, and none waits until heartbeats have been missing for 10 s.
+    // Terminated, so that the next worker stops at its own run, and no test waits 10 s for missing heartbeats.
     await temporal().workflow.getHandle(workflowIdOf('automationRun', runId)).terminate();
-    return { clubId, automationId, runId, student, signal, left: await rowsOf(runId) };
+    return { clubId, automationId, runId, student, signal, remains: await rowsOf(runId) };
   }
 
   async function rowsOf(runId: Id): Promise<Rows> {
@@ -105,22 +105,22 @@ describe('a worker is killed during a step of an automation', function () {
         (SELECT count(*)::int FROM point_awards WHERE student_id = student.id) AS awards,
         (SELECT count(*)::int FROM student_tags WHERE student_id = student.id) AS tagged
       FROM automation_runs run JOIN students student ON student.id = run.student_id WHERE run.id = ${runId}`);
-    if (!row) throw new Error('The run has a row.');
+    if (!row) throw new Error('The run has no row.');
     return row;
   }
 
   const nothing = { status: 'active', cursor: 'points', points: 0, mail: null, awards: 0, tagged: 0 };
   const awarded = { ...nothing, cursor: 'mail', points: 5, awards: 1 };
-  for (const [place, left, mailed, copies] of [
+  for (const [place, rowsAfterKill, mailed, copies] of [
     ['run_step_decided', nothing, 'sent', 1],
     ['run_step_done', nothing, 'sent', 1],
     ['run_step_recorded', awarded, 'sent', 1],
     ['run_mail_claimed', { ...awarded, mail: 'sending' }, 'outcome_unknown', 0],
     ['run_mail_handed_over', { ...awarded, mail: 'sending' }, 'outcome_unknown', 1],
   ] as const)
-    it(`at ${place}: every effect is there once, and the mail is ${mailed} and arrives ${copies} times`, async () => {
-      const { clubId, automationId, runId, student, signal, left: found } = scenes[place];
-      expect([signal, found]).to.deep.equal(['SIGKILL', left]);
+    it(`at ${place}: makes every effect once; the mail is ${mailed} and arrives ${copies} times`, async () => {
+      const { clubId, automationId, runId, student, signal, remains } = scenes[place];
+      expect([signal, remains]).to.deep.equal(['SIGKILL', rowsAfterKill]);
       expect(await rowsOf(runId)).to.deep.equal({
         status: 'completed',
         cursor: null,

@@ -1,4 +1,4 @@
-/** Workers that die over a mail of a campaign or of a digest, and another that finds what they left. */
+/** Workers are killed at each failpoint of a mail of a campaign or digest. Another worker then continues with their rows. */
 import { expect } from 'chai';
 import type { Mailbox } from '../../dev/mailbox/mailbox.ts';
 import { scheduleCampaign } from '../../domain/campaigns/states.ts';
@@ -16,7 +16,7 @@ import { testStack } from '../toolkit/stack/stack.ts';
 import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
-/** In this order: what a later worker might take up of an earlier one is settled already, or leased. */
+/** In this order, because a later worker must not continue a mail of an earlier one: that mail is settled or leased. */
 const places = ['mail_recorded', 'mail_handed_over', 'mail_claimed'] as const;
 type Place = (typeof places)[number];
 
@@ -24,10 +24,10 @@ interface Scene {
   campaignId: string;
   student: TestStudent;
   signal: NodeJS.Signals | null;
-  left: Mail;
+  remains: Mail;
 }
 
-describe('a worker is killed during a mail of a campaign, and of a digest', function () {
+describe('a mail of a campaign or digest after its worker was killed', function () {
   this.timeout(30 * second);
   const startWorker = useWorkerProcesses('campaigns');
   const temporal = useTemporal();
@@ -35,10 +35,10 @@ describe('a worker is killed during a mail of a campaign, and of a digest', func
   let digest: { id: string; student: TestStudent; signal: NodeJS.Signals | null };
   let mailbox: Mailbox;
 
-  before('three workers are killed, and a fourth takes over', async function () {
+  before('kill four workers, and start a fifth', async function () {
     this.timeout(180 * second);
     const stack = await testStack();
-    if (!stack.mailbox) throw new Error('These tests read the mailbox of the stack.');
+    if (!stack.mailbox) throw new Error('The stack has no mailbox, which these tests read.');
     mailbox = stack.mailbox;
     const { db } = await testDeps();
     for (const place of places) scenes[place] = await killedAt(place);
@@ -46,7 +46,7 @@ describe('a worker is killed during a mail of a campaign, and of a digest', func
     await db.run(sql`UPDATE mails SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
     await db.run(sql`UPDATE wakes SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
     await startWorker();
-    // An activity that died with its worker is given to another when its heartbeats have been missing for 10 s.
+    // Temporal gives an activity to another worker after 10 s without a heartbeat.
     await until('the end of all', { timeoutMs: 90 * second }, async () => {
       const open = await db.rows(
         sql`SELECT FROM campaigns WHERE status <> 'sent' UNION ALL SELECT FROM space_digests WHERE ended_at IS NULL`,
@@ -62,7 +62,7 @@ describe('a worker is killed during a mail of a campaign, and of a digest', func
     const worker = await startWorker({ FAILPOINT: place });
     await scheduleCampaign(deps, club.id, campaignId, undefined, new Date());
     const { signal } = await worker.exited;
-    return { campaignId, student, signal, left: await rowOf(campaignId) };
+    return { campaignId, student, signal, remains: await rowOf(campaignId) };
   }
 
   async function digestKilled(): Promise<typeof digest> {
@@ -73,7 +73,7 @@ describe('a worker is killed during a mail of a campaign, and of a digest', func
     const space = await buildSpace(clubId);
     await buildSpaceMembership(space, student.id, { digest: true, at: new Date(now.getTime() - 3_600_000) });
     await buildPost(space, { at: new Date(now.getTime() - 600_000) });
-    // The zone of a club where it is about noon.
+    // A time zone in which it is about noon.
     const hour = now.getUTCHours();
     const zone = hour <= 12 ? `Etc/GMT-${12 - hour}` : `Etc/GMT+${hour - 12}`;
     await db.run(sql`UPDATE clubs SET time_zone = ${zone} WHERE id = ${clubId}`);
@@ -88,20 +88,20 @@ describe('a worker is killed during a mail of a campaign, and of a digest', func
     return (await testDeps()).db.manager.findOneByOrFail(Mail, { campaignId });
   }
 
-  for (const [place, left, ended, copies] of [
+  for (const [place, statusAfterKill, ended, copies] of [
     ['mail_claimed', 'sending', { status: 'failed', lastError: 'outcome_unknown' }, 0],
     ['mail_handed_over', 'sending', { status: 'failed', lastError: 'outcome_unknown' }, 1],
     ['mail_recorded', 'sent', { status: 'sent', lastError: null }, 1],
   ] as const) {
-    it(`at ${place}: the row ends as ${ended.status}, and the mail arrives ${copies} times`, async () => {
-      const { campaignId, student, signal, left: found } = scenes[place];
-      expect([signal, found.status, found.fence]).to.deep.equal(['SIGKILL', left, 1]);
+    it(`at ${place}: settles the row as ${ended.status}, and the mail arrives ${copies} times`, async () => {
+      const { campaignId, student, signal, remains } = scenes[place];
+      expect([signal, remains.status, remains.fence]).to.deep.equal(['SIGKILL', statusAfterKill, 1]);
       expect(await rowOf(campaignId)).to.include({ ...ended, fence: 1, leaseUntil: null });
       expect(mailbox.summaries({ to: student.email })).to.have.length(copies);
     });
   }
 
-  it('at mail_handed_over of a digest: its row says that nobody knows, and the mail arrives once', async () => {
+  it('at mail_handed_over of a digest: records an unknown outcome, and the mail arrives once', async () => {
     const { id, student, signal } = digest;
     const row = await (await testDeps()).db.manager.findOneByOrFail(Mail, { digestId: id });
     expect([signal, row.status, row.lastError, row.fence]).to.deep.equal(['SIGKILL', 'failed', 'outcome_unknown', 1]);

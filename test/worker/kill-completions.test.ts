@@ -10,25 +10,25 @@ import { useTemporal, useWorkerProcesses } from '../toolkit/stack/worker.ts';
 const second = 1_000;
 const many = 120;
 
-/** Three workers are killed one after the other while they complete a course for its students; a fourth ends it. */
-describe('a worker is killed while a course is completed for its students', function () {
+/** Three workers are killed one after the other during the completion of a course for its students. A fourth worker finishes it. */
+describe('the completion of a course for its students after three workers were killed', function () {
   this.timeout(30 * second);
   const startWorker = useWorkerProcesses('upkeep');
   const temporal = useTemporal();
   const places = ['course_page_read', 'course_student_judged', 'course_page_recorded'] as const;
-  /** How many students have completed the course when each is dead. */
-  const left = new Map<string, { signal: NodeJS.Signals | null; completed: number }>();
+  /** The number of completions after each kill. */
+  const statesAfterKill = new Map<string, { signal: NodeJS.Signals | null; completed: number }>();
   let club: TestClub;
   let course: OpenCourse;
 
-  before('three are killed, and a fourth takes over', async function () {
+  before('kill three workers, and start a fourth', async function () {
     this.timeout(240 * second);
     club = await buildClub();
     course = await buildOpenCourse(club.id, { lessons: 2, certificateOnCompletion: true });
     await addLearners();
     let isWithdrawn = false;
     for (const place of places) {
-      // Temporal gives the step to the next worker when its heartbeats have been missing for 10 s.
+      // Temporal gives the step to the next worker after 10 s without a heartbeat.
       const worker = await startWorker({ FAILPOINT: place });
       if (!isWithdrawn) {
         const lesson = course.lessons[1]?.id ?? '';
@@ -36,7 +36,7 @@ describe('a worker is killed while a course is completed for its students', func
       }
       isWithdrawn = true;
       const { signal } = await worker.exited;
-      left.set(place, { signal, completed: await count('course_completions') });
+      statesAfterKill.set(place, { signal, completed: await count('course_completions') });
     }
     await startWorker();
     await until('the run', { timeoutMs: 90 * second }, async () => (await count('course_completion_looks')) === 0);
@@ -67,22 +67,22 @@ describe('a worker is killed while a course is completed for its students', func
     return row?.count ?? -1;
   }
 
-  it('keeps what is committed: nobody after the look, one student, and then a page', () => {
-    expect(Object.fromEntries(left)).to.deep.equal({
+  it('keeps committed completions: none after the look, one student, and then a page', () => {
+    expect(Object.fromEntries(statesAfterKill)).to.deep.equal({
       course_page_read: { signal: 'SIGKILL', completed: 0 },
       course_student_judged: { signal: 'SIGKILL', completed: 1 },
       course_page_recorded: { signal: 'SIGKILL', completed: 51 },
     });
   });
 
-  it('completes the course once for each student, with one certificate and one event of each', async () => {
+  it('completes the course once for each student, with one certificate and one event', async () => {
     expect([await count('course_completions'), await count('certificates')]).to.deep.equal([many, many]);
     const source = await testDatabase();
     const facts = await source.query<{ type: string; facts: number; students: number }[]>(
       `SELECT type, count(*)::int AS facts, count(DISTINCT student_id)::int AS students FROM facts WHERE club_id = $1 GROUP BY 1 ORDER BY 1`,
       [club.id],
     );
-    // A relay of a worker carries them on: those that still stand are as many as their students.
+    // The relay of the worker delivers these facts, so some may be deleted already. The remaining ones are one for each student.
     for (const { facts: recorded, students } of facts) expect(recorded).to.equal(students);
   });
 

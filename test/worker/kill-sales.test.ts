@@ -1,4 +1,4 @@
-/** Workers that die over a sales notice, and another that finds what they left. */
+/** Workers are killed at each failpoint of a sales notice. Another worker then continues with their rows. */
 import { expect } from 'chai';
 import type { Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -15,25 +15,25 @@ interface Scene {
   shop: TestShop;
   id: Id;
   signal: NodeJS.Signals | null;
-  left: NoticeLeft;
+  remains: NoticeLeft;
   purchases: number;
 }
 
-describe('a worker is killed during a sales notice', function () {
+describe('a sales notice after its worker was killed', function () {
   this.timeout(180 * second);
   const startWorker = useWorkerProcesses('sales');
   let claimed: Scene;
   let recorded: Scene;
 
-  before('two workers are killed, and a third takes over', async function () {
+  before('kill two workers, and start a third', async function () {
     this.timeout(180 * second);
-    recorded = await killedAt('notice_recorded'); // first: a notice that is left pending would be taken by the next worker
+    recorded = await killedAt('notice_recorded'); // first, because the next worker would take a pending notice
     claimed = await killedAt('notice_claimed');
     const source = await testDatabase();
     for (const table of ['facts', 'wakes', 'sales_notices'])
       await source.query(`UPDATE ${table} SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL`);
     await startWorker();
-    // An activity that died with its worker is given to another when its 15 s are over.
+    // Temporal gives an activity to another worker after its time limit of 15 s.
     await until('both processed', { timeoutMs: 40 * second }, async () => {
       const rows = [await noticeRow(claimed.id), await noticeRow(recorded.id)];
       return rows.every(({ status }) => status === 'processed');
@@ -49,7 +49,7 @@ describe('a worker is killed during a sales notice', function () {
     const worker = await startWorker({ FAILPOINT: failpoint });
     const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
     const { signal } = await worker.exited;
-    return { shop, id, signal, left: await noticeRow(id), purchases: await purchasesOf(shop) };
+    return { shop, id, signal, remains: await noticeRow(id), purchases: await purchasesOf(shop) };
   }
 
   async function purchasesOf({ club }: TestShop): Promise<number> {
@@ -58,23 +58,23 @@ describe('a worker is killed during a sales notice', function () {
     return rows.length;
   }
 
-  /** One account, one purchase, one enrollment; told once. */
+  /** Expects one account, one purchase, one enrollment and one processed notice. */
   async function expectOneSale({ shop, id }: Scene): Promise<void> {
     const { students, purchases, enrollments } = await salesStateOf(shop.club.id);
     await eachCase(Object.entries({ students, purchases, enrollments }), ([, rows]) => expect(rows).to.have.length(1));
     expect(await noticeRow(id)).to.include({ status: 'processed', errorCode: null });
   }
 
-  it('after its claim: nothing is done, and another worker does it', async () => {
+  it('after the claim: has no effect yet, and another worker applies it', async () => {
     expect(claimed).to.include({ signal: 'SIGKILL', purchases: 0 });
-    expect(claimed.left).to.include({ status: 'pending', attemptCount: 1 });
+    expect(claimed.remains).to.include({ status: 'pending', attemptCount: 1 });
     await expectOneSale(claimed);
     expect(await noticeRow(claimed.id)).to.include({ attemptCount: 2 });
   });
 
-  it('after its commit: all is done, and another worker does nothing more', async () => {
+  it('after the commit: has its effects, and another worker repeats nothing', async () => {
     expect(recorded).to.include({ signal: 'SIGKILL', purchases: 1 });
-    expect(recorded.left).to.include({ status: 'processed', attemptCount: 1 });
+    expect(recorded.remains).to.include({ status: 'processed', attemptCount: 1 });
     await expectOneSale(recorded);
     expect(await noticeRow(recorded.id)).to.include({ attemptCount: 1 });
   });

@@ -14,14 +14,14 @@ import type { WorkerProcess } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
-/** What a killed worker has left behind. */
-interface Left {
-  /** Of the process's end. */
+/** The state that a killed worker leaves. */
+interface Remains {
+  /** The signal that ended the process. */
   signal: NodeJS.Signals | null;
   delivery: { status: string; attemptCount: number; fence: number; leased: boolean };
   attempts: { number: number; fence: number; outcome: string | null }[];
   requests: number;
-  /** Whether Temporal knows of a run. */
+  /** Whether Temporal has a run of the delivery. */
   run: boolean;
   fact: boolean;
   wake: boolean;
@@ -29,15 +29,15 @@ interface Left {
 
 interface Scene extends TestWebhookDelivery {
   receiver: Receiver;
-  left: Left;
+  remains: Remains;
 }
 
 /**
- * One story, told before the tests: five workers are killed one after the other, each at another point of its own delivery;
- * a sixth then finds what they left. Leases are set back in the database, so that nobody waits the 25 and 30 s for which a
- * dead worker's claims last.
+ * These tests share one story, which `before` runs. Five workers are killed one after the other, each at another point of its own
+ * delivery. A sixth worker then finds the rows that they left. The test ends leases in the database, so that it does not wait 25 or 30 s
+ * for the claims of dead workers.
  */
-describe('a worker is killed', function () {
+describe('a delivery after its worker was killed', function () {
   this.timeout(180 * second);
   const engine = useEngine();
   const { startWorker, runOf } = engine;
@@ -49,7 +49,7 @@ describe('a worker is killed', function () {
   let leased: TestWebhookDelivery;
   let leasedUntil: number;
 
-  before('five workers are killed, and a sixth takes over', async function () {
+  before('kill five workers, and start a sixth', async function () {
     this.timeout(180 * second);
     claimed = await killedAt({ FAILPOINT: 'claimed' });
     posted = await killedAt({ FAILPOINT: 'posted' });
@@ -68,18 +68,19 @@ describe('a worker is killed', function () {
     leased = await claimedByTheDead();
     leasedUntil = (await deliveryRow(leased.id)).leaseUntil?.getTime() ?? 0;
     for (const delivery of [claimed, posted, cut, leased]) await wakeDelivery(delivery);
-    // A workflow task that died with its worker is given to another after 10 s.
+    // Temporal gives a workflow task to another worker 10 s after its worker died.
     for (const { id } of [claimed, posted, cut, fannedOut, wakeSent, leased]) {
       await untilDelivery(id, 'succeeded', 30 * second);
     }
   });
 
-  /** Commits a fact under a worker that is killed on the way of its delivery. */
+  /** Commits a fact, and kills the worker during its delivery. */
   async function killedAt(
     env: Record<string, string>,
     kill: (worker: WorkerProcess, receiver: Receiver) => Promise<void> = async () => {},
   ): Promise<Scene> {
-    // The worker that is cut off mid-answer has its first request hanging; all others are answered at once.
+    // Without a failpoint the first request gets no answer, so that the worker is killed during it. Every other request is answered
+    // immediately.
     const receiver = await engine.receiver((_, number) =>
       'FAILPOINT' in env || number > 1 ? { status: 200 } : 'hang',
     );
@@ -90,7 +91,7 @@ describe('a worker is killed', function () {
     const { signal } = await worker.exited;
     const delivery = await deliveryOf(eventId, subscription.endpoint.id);
     const scene = { ...subscription, id: delivery?.id ?? '', eventId, receiver };
-    return { ...scene, left: await leftOf(scene, signal) };
+    return { ...scene, remains: await remainsOf(scene, signal) };
   }
 
   async function killedWhileWaking(): Promise<Scene> {
@@ -100,10 +101,10 @@ describe('a worker is killed', function () {
     await wakeDelivery(delivery);
     const { signal } = await worker.exited;
     const scene = { ...delivery, receiver };
-    return { ...scene, left: await leftOf(scene, signal) };
+    return { ...scene, remains: await remainsOf(scene, signal) };
   }
 
-  /** A delivery whose claim another worker made before it died; the lease has 3 s to go. */
+  /** A delivery that a dead worker has claimed, with 3 s left of the lease. */
   async function claimedByTheDead(): Promise<TestWebhookDelivery> {
     const receiver = await engine.receiver();
     const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
@@ -118,10 +119,10 @@ describe('a worker is killed', function () {
     return delivery;
   }
 
-  async function leftOf(
+  async function remainsOf(
     scene: { id: string; eventId: string; receiver: Receiver },
     signal: NodeJS.Signals | null,
-  ): Promise<Left> {
+  ): Promise<Remains> {
     const source = await testDatabase();
     const row = await deliveryRow(scene.id);
     const workflowId = workflowIdOf('webhookDelivery', scene.id);
@@ -154,9 +155,9 @@ describe('a worker is killed', function () {
     { number: 1, fence: 2, outcome: 'succeeded' },
   ];
 
-  describe('between claim and POST', () => {
-    it('leaves attempt 1 claimed without outcome and without request', () => {
-      expect(claimed.left).to.deep.include({
+  describe('between the claim and the POST', () => {
+    it('leaves attempt 1 claimed, without an outcome and without a request', () => {
+      expect(claimed.remains).to.deep.include({
         signal: 'SIGKILL',
         delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
         attempts: [{ number: 1, fence: 1, outcome: null }],
@@ -165,7 +166,7 @@ describe('a worker is killed', function () {
       });
     });
 
-    it('another worker sends it under the same number, once the lease has ended', async () => {
+    it('sends it by another worker after the lease, with the same attempt number', async () => {
       expect(await outcomesOf(claimed)).to.deep.equal(interruptedThenSucceeded);
       expect(claimed.receiver.requests).to.have.length(1);
       expect(await deliveryRow(claimed.id)).to.include({ attemptCount: 1, leaseUntil: null });
@@ -173,12 +174,12 @@ describe('a worker is killed', function () {
   });
 
   for (const { when, scene } of [
-    { when: 'between POST and record', scene: () => posted },
-    { when: 'by SIGKILL, before the receiver answers', scene: () => cut },
+    { when: 'between the POST and its record', scene: () => posted },
+    { when: 'by SIGKILL before the answer', scene: () => cut },
   ]) {
     describe(when, () => {
-      it('leaves attempt 1 claimed without outcome and with one request', () => {
-        expect(scene().left).to.deep.include({
+      it('leaves attempt 1 claimed, without an outcome and with one request', () => {
+        expect(scene().remains).to.deep.include({
           signal: 'SIGKILL',
           delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
           attempts: [{ number: 1, fence: 1, outcome: null }],
@@ -187,7 +188,7 @@ describe('a worker is killed', function () {
         });
       });
 
-      it('another worker sends the same bytes under the same number and webhook-id', async () => {
+      it('sends the same bytes by another worker, with the same attempt number and webhook-id', async () => {
         expect(await outcomesOf(scene())).to.deep.equal(interruptedThenSucceeded);
         expect(scene().receiver.requests).to.have.length(2);
         const [first, again] = scene().receiver.requests;
@@ -199,8 +200,8 @@ describe('a worker is killed', function () {
   }
 
   describe('between the commit of the fan-out and the start of the workflow', () => {
-    it('leaves the delivery with its claim and the fact, and no run', () => {
-      expect(fannedOut.left).to.deep.include({
+    it('leaves the fact and the claimed delivery, and no run', () => {
+      expect(fannedOut.remains).to.deep.include({
         signal: 'SIGKILL',
         delivery: { status: 'pending', attemptCount: 0, fence: 1, leased: true },
         attempts: [{ number: 1, fence: 1, outcome: null }],
@@ -210,35 +211,35 @@ describe('a worker is killed', function () {
       });
     });
 
-    it('another worker starts it: one event, one delivery, one request', async () => {
+    it('starts its run by another worker, with one delivery and one request', async () => {
       expect(await outcomesOf(fannedOut)).to.deep.equal(interruptedThenSucceeded);
       expect(fannedOut.receiver.requests).to.have.length(1);
-      const made = await (
+      const deliveries = await (
         await testDatabase()
       ).query<{ id: string }[]>(`SELECT id FROM webhook_deliveries WHERE event_id = $1`, [fannedOut.eventId]);
-      expect(made).to.deep.equal([{ id: fannedOut.id }]);
+      expect(deliveries).to.deep.equal([{ id: fannedOut.id }]);
     });
   });
 
   describe('between the sending of a wake and its deletion', () => {
     it('leaves the run and the wake', () => {
-      expect(wakeSent.left).to.deep.include({ signal: 'SIGKILL', run: true, wake: true, requests: 0 });
-      expect(wakeSent.left.delivery).to.include({ status: 'pending', attemptCount: 0 });
+      expect(wakeSent.remains).to.deep.include({ signal: 'SIGKILL', run: true, wake: true, requests: 0 });
+      expect(wakeSent.remains.delivery).to.include({ status: 'pending', attemptCount: 0 });
     });
 
-    it('another worker sends the wake again, and the delivery has one request', async () => {
+    it('sends the wake again by another worker, with one request for the delivery', async () => {
       expect(await outcomesOf(wakeSent)).to.deep.equal([{ number: 1, fence: 1, outcome: 'succeeded' }]);
       expect(wakeSent.receiver.requests).to.have.length(1);
     });
   });
 
-  it('another worker waits for the end of a lease, and then delivers', async () => {
+  it('is attempted by another worker after the lease of the dead one', async () => {
     expect(await outcomesOf(leased)).to.deep.equal(interruptedThenSucceeded);
-    const [, made] = await attemptRows(leased.id);
-    expect((made?.startedAt.getTime() ?? 0) - leasedUntil).to.be.within(0, 3 * second);
+    const [, attempt] = await attemptRows(leased.id);
+    expect((attempt?.startedAt.getTime() ?? 0) - leasedUntil).to.be.within(0, 3 * second);
   });
 
-  it('no fact and no wake is left', async () => {
+  it('leaves no fact and no wake in the end', async () => {
     await until('the end of facts and wakes', { timeoutMs: 5 * second }, async () => {
       const rows = await (await testDatabase()).query<unknown[]>(`SELECT 1 FROM facts UNION ALL SELECT 1 FROM wakes`);
       return rows.length === 0;

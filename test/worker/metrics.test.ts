@@ -11,12 +11,13 @@ import { accepted, refused, stepOf } from '../toolkit/drive/attempts.ts';
 import { withTimersStopped } from '../toolkit/fakes/timers.ts';
 import { testDatabase, testDeps } from '../toolkit/stack/database.ts';
 
-// Last: mocha tries `require` first, which ends at a top-level await of the stack's; the metrics must not have been made by then.
+// This import is last. Mocha tries `require` first, which fails at the top-level await of the stack. The metrics must not be registered by
+// then.
 import { newId } from '../../platform/core/ids.ts';
 import { registerBacklogGauges, registerFfmpegGauge } from '../../worker/reports/metrics.ts';
 import { buildWebhookDelivery, buildSubscription, type Subscription } from '../toolkit/builders/webhooks.ts';
 
-/** Failures in a row that arm the breaker (STATE-3). */
+/** Consecutive failures that arm the breaker (STATE-3). */
 const failuresToArm = 5;
 const gauges = ['webhook_endpoints_throttled', 'webhook_deliveries_pending', 'webhook_deliveries_parked'] as const;
 
@@ -26,20 +27,17 @@ describe('the gauges of webhooks and automations', () => {
   let dead: Subscription;
   let paused: Subscription;
 
-  before(
-    'register them on the database of the run, in place of any that a worker of this process has left',
-    async () => {
-      known = register.getMetricsAsArray().flatMap(({ name }) => register.getSingleMetric(name) ?? []);
-      register.clear();
-      registerBacklogGauges((await testDeps()).db, { ageSeconds: () => 61 });
-      [dead, paused] = [
-        await buildSubscription('https://dead.example'),
-        await buildSubscription('https://paused.example'),
-      ];
-      atFirst = await read();
-    },
-  );
-  after('leave them as they were', () => {
+  before('replace the registered metrics by gauges on the database of this run', async () => {
+    known = register.getMetricsAsArray().flatMap(({ name }) => register.getSingleMetric(name) ?? []);
+    register.clear();
+    registerBacklogGauges((await testDeps()).db, { ageSeconds: () => 61 });
+    [dead, paused] = [
+      await buildSubscription('https://dead.example'),
+      await buildSubscription('https://paused.example'),
+    ];
+    atFirst = await read();
+  });
+  after('restore the registered metrics', () => {
     register.clear();
     for (const metric of known) register.registerMetric(metric);
   });
@@ -48,8 +46,8 @@ describe('the gauges of webhooks and automations', () => {
     Promise.all(
       gauges.map(async (name) => (await register.getSingleMetric(name)?.get())?.values[0]?.value ?? Number.NaN),
     );
-  /** How many more than before the tests: other tests have left rows of their own. */
-  const since = async () => {
+  /** The increase since the tests began, because other tests leave rows. */
+  const increase = async () => {
     const [throttled, pending, parked] = (await read()).map((value, index) => value - (atFirst[index] ?? Number.NaN));
     return { throttled, pending, parked };
   };
@@ -57,7 +55,7 @@ describe('the gauges of webhooks and automations', () => {
   const endpointOf = async ({ clubId, endpoint }: Subscription) =>
     [await testDeps(), clubId, endpoint.id, new Date()] as const;
 
-  it('count what no partition was there for', async () => {
+  it('count rows whose partition was missing', async () => {
     const source = await testDatabase();
     const count = async () =>
       (await register.getSingleMetric('webhook_default_partition_rows')?.get())?.values[0]?.value ?? Number.NaN;
@@ -83,7 +81,7 @@ describe('the gauges of webhooks and automations', () => {
       begin: `BEGIN; SELECT pg_current_xact_id()`,
     },
   ]) {
-    it(`tell for how long a transaction that ${what} keeps old rows from being cleared`, async () => {
+    it(`measure the age of a transaction that ${what}, which keeps old rows from being removed`, async () => {
       const runner = (await testDatabase()).createQueryRunner();
       const age = async () => {
         const gauge = register.getSingleMetric('postgres_oldest_snapshot_seconds');
@@ -101,37 +99,37 @@ describe('the gauges of webhooks and automations', () => {
     });
   }
 
-  it('tell of a worker of the queue media whether it has found ffmpeg (MED-24)', async () => {
+  it('show whether a worker of the queue media has found ffmpeg (MED-24)', async () => {
     const ffmpeg: { isThere: boolean | undefined } = { isThere: undefined };
     const unregister = registerFfmpegGauge(ffmpeg);
-    const told: unknown[] = [];
+    const values: unknown[] = [];
     for (const isThere of [undefined, true, false]) {
       ffmpeg.isThere = isThere;
-      told.push((await register.getSingleMetric('media_ffmpeg_there')?.get())?.values[0]?.value);
+      values.push((await register.getSingleMetric('media_ffmpeg_there')?.get())?.values[0]?.value);
     }
     unregister();
-    expect([told, register.getSingleMetric('media_ffmpeg_there')]).to.deep.equal([[0, 1, 0], undefined]);
+    expect([values, register.getSingleMetric('media_ffmpeg_there')]).to.deep.equal([[0, 1, 0], undefined]);
   });
 
-  it('tell how long ago the sweeper has last looked at everything, by the watch over it (ENG-5)', async () => {
+  it('show the age of the sweeper’s last complete round (ENG-5)', async () => {
     const gauge = await register.getSingleMetric('sweeper_round_age_seconds')?.get();
     expect(gauge?.values.map(({ value }) => value)).to.deep.equal([61]);
   });
 
-  it('tell how many facts and wakes fail, and since when', async () => {
+  it('show the number and the age of facts and wakes that have failed', async () => {
     const source = await testDatabase();
-    const failing = async () => {
-      const found: Record<string, Record<string, number>> = {};
+    const failed = async () => {
+      const gaugeValues: Record<string, Record<string, number>> = {};
       for (const name of ['relay_failing', 'relay_failing_age_seconds']) {
         const values = (await register.getSingleMetric(name)?.get())?.values ?? [];
-        // A test runs for some seconds at most.
-        found[name] = Object.fromEntries(values.map(({ labels, value }) => [labels['kind'], roundedTo10(value)]));
+        // The rounding to tens hides the seconds that a test takes.
+        gaugeValues[name] = Object.fromEntries(values.map(({ labels, value }) => [labels['kind'], roundedTo10(value)]));
       }
-      return found;
+      return gaugeValues;
     };
     const none = { relay_failing: { fact: 0, wake: 0 }, relay_failing_age_seconds: { fact: 0, wake: 0 } };
-    expect(await failing()).to.deep.equal(none);
-    // The oldest of each has not failed.
+    expect(await failed()).to.deep.equal(none);
+    // The oldest fact and the oldest wake have not failed.
     await source.query(
       `INSERT INTO facts (id, club_id, type, student_id, occurred_at, recorded_at, attempt_count)
        SELECT gen_random_uuid(), gen_random_uuid(), 'student.created', gen_random_uuid(), now() - interval '1 year',
@@ -145,17 +143,17 @@ describe('the gauges of webhooks and automations', () => {
          FROM (VALUES (9, 0), (5, 1), (4, 2), (3, 3)) AS wakes (age, attempts)`,
     );
     try {
-      expect(await failing()).to.deep.equal({
+      expect(await failed()).to.deep.equal({
         relay_failing: { fact: 2, wake: 3 },
         relay_failing_age_seconds: { fact: 20 * 60, wake: 5 * 60 },
       });
     } finally {
       await source.query(`TRUNCATE facts, wakes`);
     }
-    expect(await failing()).to.deep.equal(none);
+    expect(await failed()).to.deep.equal(none);
   });
 
-  it('tell who is inside automations, whom a pause holds, and which gates let them go', async () => {
+  it('count active runs of automations, held runs, and open gates', async () => {
     const deps = await testDeps();
     const { id: clubId } = await buildClub();
     const play = await playAutomations(clubId, new Date());
@@ -163,65 +161,65 @@ describe('the gauges of webhooks and automations', () => {
     const automationId = await buildAutomation(clubId, { steps: [wait] }, play.now());
     for (let count = 0; count < 3; count++) await play.enroll(automationId, (await buildStudent(clubId)).id);
     await play.settle();
-    const told = async () => {
+    const values = async () => {
       const names = ['automation_runs_active', 'automation_runs_held', 'automation_gates_open'];
       return Promise.all(names.map(async (name) => (await register.getSingleMetric(name)?.get())?.values[0]?.value));
     };
-    expect(await told()).to.deep.equal([3, 0, 0]);
+    expect(await values()).to.deep.equal([3, 0, 0]);
     await rollUpListTallies(deps.db, 1_000);
     await pauseAutomation(deps, clubId, automationId, play.now());
     await play.pass(3_600_000);
-    expect(await told(), 'paused').to.deep.equal([3, 3, 0]);
+    expect(await values(), 'after the pause').to.deep.equal([3, 3, 0]);
     await resumeAutomation(deps, clubId, automationId, play.now());
     await tendAutomationGate(deps, automationId, play.now().getTime());
-    expect(await told(), 'the first is let go').to.deep.equal([3, 2, 1]);
+    expect(await values(), 'after the release of the first run').to.deep.equal([3, 2, 1]);
     await play.pass(10_000);
-    expect(await told(), 'all are out').to.deep.equal([0, 0, 0]);
+    expect(await values(), 'after the release of all runs').to.deep.equal([0, 0, 0]);
   });
 
-  it('count due and retrying deliveries as pending, but no ended one', async () => {
+  it('count due and retried deliveries as pending, and not ended ones', async () => {
     const waiting = await buildWebhookDelivery(paused);
     await stepOf(waiting, refused);
     const ended = await buildWebhookDelivery(paused);
     await stepOf(ended, accepted);
     await buildWebhookDelivery(paused);
-    expect(await since()).to.deep.equal({ throttled: 0, pending: 2, parked: 0 });
+    expect(await increase()).to.deep.equal({ throttled: 0, pending: 2, parked: 0 });
   });
 
-  it('count an endpoint as throttled from its fifth failure in a row', async () => {
+  it('count an endpoint as throttled after its fifth failure in a row', async () => {
     const deliveries = await Promise.all(Array.from({ length: failuresToArm }, () => buildWebhookDelivery(dead)));
     const [last, ...others] = deliveries;
     for (const delivery of others) await stepOf(delivery, refused);
-    expect(await since()).to.deep.equal({ throttled: 0, pending: 7, parked: 0 });
+    expect(await increase()).to.deep.equal({ throttled: 0, pending: 7, parked: 0 });
     if (last) await stepOf(last, refused);
-    expect(await since()).to.deep.equal({ throttled: 1, pending: 7, parked: 0 });
+    expect(await increase()).to.deep.equal({ throttled: 1, pending: 7, parked: 0 });
   });
 
   it('count deliveries of a throttled or paused endpoint as parked and pending', async () => {
     await stepOf(await buildWebhookDelivery(dead));
-    expect(await since()).to.deep.equal({ throttled: 1, pending: 8, parked: 1 });
+    expect(await increase()).to.deep.equal({ throttled: 1, pending: 8, parked: 1 });
     await pauseEndpoint(...(await endpointOf(paused)));
     await stepOf(await buildWebhookDelivery(paused));
-    expect(await since()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
+    expect(await increase()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
 
   it('do not count a throttled endpoint while it is paused', async () => {
     await pauseEndpoint(...(await endpointOf(dead)));
-    expect(await since()).to.deep.equal({ throttled: 0, pending: 9, parked: 2 });
+    expect(await increase()).to.deep.equal({ throttled: 0, pending: 9, parked: 2 });
     await enableEndpoint(...(await endpointOf(dead)));
-    expect(await since()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
+    expect(await increase()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
 
   it('do not count an endpoint that releases its queue after a pause', async () => {
     await enableEndpoint(...(await endpointOf(paused)));
-    expect(await since()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
+    expect(await increase()).to.deep.equal({ throttled: 1, pending: 9, parked: 2 });
   });
 
-  it('do not count a disabled endpoint and its queue', async () => {
+  it('do not count a disabled endpoint and its deliveries', async () => {
     await disableEndpoint(...(await endpointOf(dead)));
-    expect(await since()).to.deep.equal({ throttled: 0, pending: 3, parked: 1 });
+    expect(await increase()).to.deep.equal({ throttled: 0, pending: 3, parked: 1 });
     await disableEndpoint(...(await endpointOf(paused)));
-    expect(await since()).to.deep.equal({ throttled: 0, pending: 0, parked: 0 });
+    expect(await increase()).to.deep.equal({ throttled: 0, pending: 0, parked: 0 });
   });
 });
 
@@ -255,20 +253,20 @@ describe('the gauges while Postgres is slow (ENG-18)', () => {
     return typeof value === 'function' ? value.bind(target) : value;
   };
 
-  it('are read one after the other, each for a second at most', async () => {
-    let [underWay, most] = [0, 0];
+  it('are read one after the other, with a limit of one second for each', async () => {
+    let [running, most] = [0, 0];
     const texts: string[] = [];
-    const said = await scrape(async (real, text) => {
+    const metrics = await scrape(async (real, text) => {
       texts.push(text);
-      most = Math.max(most, ++underWay);
+      most = Math.max(most, ++running);
       const rows = await real(text);
-      underWay -= 1;
+      running -= 1;
       return rows;
     });
     expect(most).to.equal(1);
     expect(texts.length).to.be.at.least(10);
     expect(texts.filter((text) => !text.startsWith('SET LOCAL statement_timeout = 1000; SELECT'))).to.deep.equal([]);
-    expect(said)
+    expect(metrics)
       .to.match(/^facts_waiting \d+$/m)
       .and.to.match(/^workflow_rows_due\{workflow="webhookDelivery"\} \d+$/m)
       .and.to.match(/^workflow_rows_failing_age_seconds\{workflow="studentImport"\} 0$/m)
@@ -281,13 +279,13 @@ describe('the gauges while Postgres is slow (ENG-18)', () => {
     expect(await source.query('SHOW statement_timeout')).to.deep.equal([{ statement_timeout: '30s' }]);
   });
 
-  it('are left out after 5 s, and the others told', async () => {
+  it('are left out after 5 s, and the other metrics are served', async () => {
     await withTimersStopped(async (advance) => {
       const scraping = scrape(() => new Promise(() => {}));
       await new Promise((resolve) => setImmediate(resolve));
       await advance(5_000);
-      const said = await scraping;
-      expect(said)
+      const metrics = await scraping;
+      expect(metrics)
         .to.match(/^facts_waiting Nan$/m)
         .and.to.match(/^sweeper_round_age_seconds 61$/m);
     });

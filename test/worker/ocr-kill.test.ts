@@ -1,4 +1,4 @@
-/** A worker is killed while a program reads scanned pages for it (ADR 62). */
+/** A worker is killed while its OCR program reads scanned pages (ADR 62). */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,14 +13,14 @@ import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
-describe('a worker is killed while scanned pages are read for it', function () {
+describe('scanned pages after their worker was killed', function () {
   this.timeout(180 * second);
   const startWorker = useWorkerProcesses('indexing');
   let directory: string;
   let work: string;
   let mark: string;
   let source: TestSource;
-  /** Processes that name the mark in their arguments. */
+  /** The number of processes that have the mark in their arguments. */
   const running = async () => {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));
@@ -31,7 +31,7 @@ describe('a worker is killed while scanned pages are read for it', function () {
     MEDIA_WORK_DIRECTORY: work,
   });
 
-  before('kill it', async function () {
+  before('kill the worker during OCR', async function () {
     if (platform() !== 'linux') this.skip();
     directory = await mkdtemp(path.join(tmpdir(), 'ocr-kill-'));
     [work, mark] = [await mkdtemp(path.join(directory, 'work-')), path.join(directory, 'mark')];
@@ -43,16 +43,16 @@ describe('a worker is killed while scanned pages are read for it', function () {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  it('the program ends with its child', () =>
+  it('end the OCR program and its child process', () =>
     until('their end', { timeoutMs: 10 * second }, async () => (await running()) === 0));
 
-  it('leaves its directory, and no passages', async () => {
+  it('leave the work directory, and no passages', async () => {
     expect(await readdir(work)).to.have.length(1);
     expect(await sourceRow(source)).to.include({ status: 'indexing', attempts: 1 });
     expect(await textsOf(source)).to.deep.equal([]);
   });
 
-  it('the next worker removes the directory, and reads the pages', async () => {
+  it('are read by the next worker, which removes the work directory', async () => {
     await startWorker(settings('read'));
     await until('its passages', { timeoutMs: 60 * second }, async () => (await sourceRow(source)).status === 'ready');
     expect((await textsOf(source))[1]).to.equal('The words of page 2 were read in eng.');

@@ -19,10 +19,10 @@ import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/
 const second = 1_000;
 
 /**
- * A student signs up, is mailed, confirms, is corrected and removed, under two endpoints that fail first; then two steps
- * fail in the middle, on an error of Postgres that quotes the row. Then everything that Temporal keeps is read.
+ * A student signs up, confirms, changes the name and is removed, under two endpoints that fail at first. Two steps then fail on a Postgres
+ * error that quotes the row. In the end the test reads everything that Temporal stores.
  */
-describe('only opaque ids go into Temporal (ENG-12)', function () {
+describe('the data of a student in Temporal (ENG-12)', function () {
   this.timeout(60 * second);
   const startWorker = useWorkerProcesses();
   const temporal = useTemporal();
@@ -31,7 +31,7 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
   const name = 'Rosalind Quenby-Vale';
   const email = 'rosalind.quenby@example.com';
   const password = 'ten green turtles';
-  const answered = `Row of ${name} was refused`;
+  const responseBody = `Row of ${name} was refused`;
   const secretPath = '/hooks/k3y-in-the-path';
   let worker: WorkerProcess;
   let receiver: Receiver;
@@ -39,10 +39,10 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
   let token: string;
   let text: string;
 
-  before('play the scenario', async function () {
+  before('run the scenario', async function () {
     this.timeout(120 * second);
     worker = await startWorker();
-    receiver = await delivering().receiver((_, number) => ({ status: number <= 2 ? 500 : 200, body: answered }));
+    receiver = await delivering().receiver((_, number) => ({ status: number <= 2 ? 500 : 200, body: responseBody }));
     const { id: clubId } = await buildClub();
     endpoints = await Promise.all([1, 2].map(() => buildEndpoint(clubId, receiver.url + secretPath)));
 
@@ -51,7 +51,7 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
     token = /token=([\w-]+)/.exec(mail?.text ?? '')?.[1] ?? '';
     const session = await call('POST', '/v1/auth/verify-email', { body: { token } });
     const studentId: string = session.body.data.student.id;
-    await receiver.waitFor(4, 20 * second); // two refusals, and after 5 s two deliveries
+    await receiver.waitFor(4, 20 * second); // two refusals, and two deliveries after 5 s
     await untilAllHaveEnded(clubId);
 
     const deps = await testDeps();
@@ -76,7 +76,7 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
     await untilAllHaveEnded(clubId);
     text = await everythingOf(clubId);
 
-    /** Steps of the second endpoint's deliveries are ordinary activities, those of the first are local. */
+    /** Steps for the second endpoint are ordinary activities. Steps for the first are local. */
     async function failWhileRecording(work: () => Promise<void>): Promise<void> {
       await alter('webhook_endpoints', endpoints[1]?.id ?? '', { consecutive_failures: 1 });
       const source = await testDatabase();
@@ -99,16 +99,16 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
   };
   const untilAllHaveEnded = (clubId: string) =>
     until('the end of all deliveries', { timeoutMs: 10 * second }, async () => (await pendingOf(clubId)).length === 0);
-  /** Steps that the check constraint has made fail, by the worker's own log. */
+  /** The number of steps that failed on the check constraint, according to the worker's log. */
   const refusals = async () => worker.log().split('"constraint":"refused_by_a_test"').length - 1;
 
-  /** All that Temporal keeps of the club's runs: list, description, history. */
+  /** Everything that Temporal stores of the club's runs: list, description and history. */
   async function everythingOf(clubId: string): Promise<string> {
     const { workflow } = temporal();
     const runs = await until('seven ended runs', { timeoutMs: 10 * second }, async () => {
-      const found = [];
-      for await (const run of workflow.list({ query: `ClubId = '${clubId}'` })) found.push(run);
-      return found.length >= 7 && found.every(({ status }) => status.name === 'COMPLETED') && found;
+      const listed = [];
+      for await (const run of workflow.list({ query: `ClubId = '${clubId}'` })) listed.push(run);
+      return listed.length >= 7 && listed.every(({ status }) => status.name === 'COMPLETED') && listed;
     });
     const texts = await Promise.all(
       runs.map(async (run) => {
@@ -120,7 +120,7 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
     return texts.join('\n');
   }
 
-  it('the scenario ran to its end: a mail, failed deliveries, steps that failed on a quoted row', () => {
+  it('covers a mail, failed deliveries, and steps that failed on a quoted row', () => {
     expect(receiver.requests).to.have.length(10);
     expect(token).to.have.length(43);
     expect(text).to.contain('transactionalMail').and.to.contain('webhookDelivery');
@@ -137,23 +137,23 @@ describe('only opaque ids go into Temporal (ENG-12)', function () {
     { what: 'the address of an endpoint', value: () => secretPath },
     { what: 'a body', value: () => '"data"' },
     { what: 'a signature', value: () => 'v1,' },
-    { what: 'what a receiver answered', value: () => 'was refused' },
+    { what: 'the answer of a receiver', value: () => 'was refused' },
     { what: 'a statement of SQL', value: () => 'UPDATE ' },
     { what: 'a row that Postgres quotes', value: () => 'Failing row' },
   ];
   for (const { what, value } of secrets) {
-    it(`${what} is not in lists, descriptions and histories`, () => {
+    it(`does not include ${what}`, () => {
       expect(value()).to.not.equal('');
       expect(text).not.to.contain(value());
     });
     if (what.startsWith('the student') || what.startsWith('the token') || what.startsWith('a row')) {
-      it(`${what} is not in the worker’s log`, () => {
+      it(`does not include ${what} in the worker’s log`, () => {
         expect(worker.log()).not.to.contain(value());
       });
     }
   }
 
-  it('the search finds the texts of payloads', () => {
+  it('includes the ids and results that payloads contain', () => {
     const [request] = receiver.requests;
     const delivery = JSON.parse(request?.body.toString() ?? '{}');
     expect(text).to.contain(delivery.club_id);

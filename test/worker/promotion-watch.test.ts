@@ -7,11 +7,11 @@ import { testDeps } from '../toolkit/stack/database.ts';
 
 const build = { version: '0.3.0', buildId: 'abc' };
 
-describe('a worker whose build nobody promotes (ENG-19)', () => {
+describe('a worker whose build is not promoted (ENG-19)', () => {
   let now = 0;
   const clock = () => now;
   const onLate = mock.fn();
-  beforeEach('no build is current', async () => {
+  beforeEach('remove the current build', async () => {
     now = 0;
     onLate.mock.resetCalls();
     await (await testDeps()).db.source.query('TRUNCATE releases');
@@ -25,7 +25,7 @@ describe('a worker whose build nobody promotes (ENG-19)', () => {
     return watch;
   }
 
-  it('is in time for a minute, and says once that it was not', async () => {
+  it('is in time for a minute, and then reports once that it is late', async () => {
     const watch = await watchAt(59_999, 'abc');
     expect([watch.isInTime(), onLate.mock.callCount()]).to.deep.equal([true, 0]);
     now = 60_000;
@@ -35,7 +35,7 @@ describe('a worker whose build nobody promotes (ENG-19)', () => {
     watch.stop();
   });
 
-  it('is in time again once it is promoted, and stays so when another build follows', async () => {
+  it('is in time after its promotion, even when another build follows', async () => {
     const { db } = await testDeps();
     const watch = await watchAt(60_000, 'abc');
     await db.transaction((tx) => makeCurrent(tx, build));
@@ -47,30 +47,30 @@ describe('a worker whose build nobody promotes (ENG-19)', () => {
     watch.stop();
   });
 
-  it('is late when its build was current before it started, and another is by now', async () => {
+  it('is late if its build was current only before it started', async () => {
     const { db } = await testDeps();
     await db.transaction((tx) => makeCurrent(tx, build));
     await db.transaction((tx) => makeCurrent(tx, { version: '0.4.0', buildId: 'def' }));
     now = Date.parse('2999-01-01');
-    const comesBack = await watchAt(now + 60_000, 'abc');
-    expect(comesBack.isInTime()).to.equal(false);
+    const restarted = await watchAt(now + 60_000, 'abc');
+    expect(restarted.isInTime()).to.equal(false);
     await db.transaction((tx) => makeCurrent(tx, build));
-    await comesBack.ask();
-    expect(comesBack.isInTime()).to.equal(true);
-    comesBack.stop();
+    await restarted.ask();
+    expect(restarted.isInTime()).to.equal(true);
+    restarted.stop();
   });
 
-  it('waits for nobody in a checkout, unless a build is current', async () => {
+  it('is in time in a checkout while no build is current', async () => {
     const { db } = await testDeps();
-    const alone = await watchAt(60_000, undefined);
+    const withoutBuild = await watchAt(60_000, undefined);
     await db.transaction((tx) => makeCurrent(tx, build));
-    const beside = await watchAt(180_000, undefined);
-    expect([alone.isInTime(), beside.isInTime()]).to.deep.equal([true, false]);
-    alone.stop();
-    beside.stop();
+    const withBuild = await watchAt(180_000, undefined);
+    expect([withoutBuild.isInTime(), withBuild.isInTime()]).to.deep.equal([true, false]);
+    withoutBuild.stop();
+    withBuild.stop();
   });
 
-  it('is late, too, while Postgres cannot say', async () => {
+  it('is late after a minute without an answer from Postgres', async () => {
     const away = { one: () => Promise.reject(new Error('away')) } as unknown as Queries;
     const watch = watchPromotion(away, 'abc', onLate, clock);
     now = 60_000;

@@ -11,17 +11,17 @@ import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
 import { workflowBundleFile } from '../toolkit/stack/stack.ts';
 import { endLeftRuns } from '../toolkit/stack/worker.ts';
 
-describe('a worker’s GET /readyz', function () {
+describe('GET /readyz of a worker', function () {
   this.timeout(60_000);
   let line: PostgresLine;
   let worker: RunningWorker;
-  /** What the worker asks Postgres every 30 s: the sweeper's last round, and the time. */
-  let asks: (() => void)[];
-  before('start a worker whose line to Postgres can fall silent', async () => {
+  /** The two queries that the worker sends to Postgres every 30 s: the sweeper's last round, and the time. */
+  let queries: (() => void)[];
+  before('start a worker whose connection to Postgres can hang', async () => {
     await endLeftRuns();
     quietRuntime();
     line = await startPostgresLine();
-    await rescueOverdue((await testDeps()).db, new Date()); // so that the worker knows of a round from its start
+    await rescueOverdue((await testDeps()).db, new Date()); // so that the worker finds a complete round at its start
     const intervals = mock.method(globalThis, 'setInterval');
     worker = await startWorker(
       await testConfig({
@@ -32,7 +32,7 @@ describe('a worker’s GET /readyz', function () {
       }),
     );
     const every30s = intervals.mock.calls.filter(({ arguments: [, ms] }) => ms === 30_000);
-    asks = every30s.map(({ arguments: [ask] }) => ask);
+    queries = every30s.map(({ arguments: [ask] }) => ask);
     intervals.mock.restore();
   });
   after('stop the worker', async () => {
@@ -45,18 +45,18 @@ describe('a worker’s GET /readyz', function () {
     return { status: response.status, text: await response.text() };
   };
 
-  it('200 while it takes work', async () => {
+  it('returns 200 while the worker takes work', async () => {
     expect(await get('/readyz')).to.deep.equal({ status: 200, text: '{"status":"ready"}' });
   });
 
-  it('/healthz says that a worker which processes files has no ffmpeg (MED-24)', async () => {
+  it('returns 200 for /healthz of a media worker, with the missing ffmpeg (MED-24)', async () => {
     expect(await get('/healthz')).to.deep.equal({ status: 200, text: '{"status":"ok","ffmpeg":"missing"}' });
   });
 
-  it('503 when Postgres is silent for 15 s; /healthz stays 200', async () => {
+  it('returns 503 when Postgres has not answered for 15 s, and /healthz still returns 200', async () => {
     line.fallSilent();
-    await sleep(100); // what was on its way has arrived
-    expect((await get('/readyz')).status, 'a moment of silence').to.equal(200);
+    await sleep(100); // packets on their way arrive first
+    expect((await get('/readyz')).status, 'after a short silence').to.equal(200);
     const now = performance.now.bind(performance);
     const clock = mock.method(performance, 'now', () => now() + 15_000);
     try {
@@ -70,7 +70,7 @@ describe('a worker’s GET /readyz', function () {
     }
   });
 
-  it('503 when the sweeper has completed no round for 10 minutes (ENG-5)', async () => {
+  it('returns 503 when the sweeper has completed no round for 10 minutes (ENG-5)', async () => {
     const now = Date.now();
     const clock = mock.method(Date, 'now', () => now + 10 * 60_000 + 60_000);
     const late = await get('/readyz');
@@ -78,10 +78,10 @@ describe('a worker’s GET /readyz', function () {
     expect([late.status, (await get('/readyz')).status]).to.deep.equal([503, 200]);
   });
 
-  it('503 while its clock is more than 60 s from Postgres’s, which /metrics tells too (DEC-99)', async () => {
+  it('returns 503 while its clock differs from Postgres’s by more than 60 s, which /metrics shows (DEC-99)', async () => {
     const answersAs = async (status: number) => {
-      for (const ask of asks) ask();
-      await until(`a clock that is seen as ${status}`, { timeoutMs: 10_000 }, async () => {
+      for (const ask of queries) ask();
+      await until(`the status ${status}`, { timeoutMs: 10_000 }, async () => {
         return (await get('/readyz')).status === status;
       });
     };
@@ -99,7 +99,7 @@ describe('a worker’s GET /readyz', function () {
     expect((await get('/metrics')).text).to.match(/^clock_offset_seconds 0$/m);
   });
 
-  it('/metrics tells the age of the sweeper’s last round (ENG-5)', async () => {
+  it('shows the age of the sweeper’s last round in /metrics (ENG-5)', async () => {
     const age = async () => Number(/^sweeper_round_age_seconds (\S+)$/m.exec((await get('/metrics')).text)?.[1]);
     await until('the first answer', { timeoutMs: 5_000 }, async () => Number.isFinite(await age()));
     const now = Date.now();
@@ -112,10 +112,10 @@ describe('a worker’s GET /readyz', function () {
   });
 });
 
-describe('GET /readyz of a worker whose build nobody promotes', function () {
+describe('GET /readyz of a worker whose build is not promoted', function () {
   this.timeout(60_000);
 
-  it('503 with the reason, a minute after its start (ENG-19)', async () => {
+  it('returns 503 with the reason, one minute after the start (ENG-19)', async () => {
     quietRuntime();
     const worker = await startWorker(
       await testConfig({ WORKFLOW_BUNDLE_FILE: await workflowBundleFile(), WORKER_TASK_QUEUES: 'moves' }),

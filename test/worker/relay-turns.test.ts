@@ -29,11 +29,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { noLocalAttempts } from '../../worker/lanes/attempt-permits.ts';
 import { factBatches, firstAttempts } from '../../worker/reports/metrics.ts';
 
-/** An engine that takes what it is given, and says so only when it is told to. */
+/** A workflow client that holds every call until `release`. */
 class WaitingEngine {
   readonly started: string[] = [];
   readonly woken: string[] = [];
-  readonly begun: string[] = [];
+  readonly startedOrSignaled: string[] = [];
   readonly #released = Promise.withResolvers<void>();
 
   async start({ subjectId }: { subjectId: string }): Promise<'here' | 'before'> {
@@ -47,7 +47,7 @@ class WaitingEngine {
     await this.#released.promise;
   }
   async startOrSignal({ subjectId }: { subjectId: string }): Promise<void> {
-    this.begun.push(subjectId);
+    this.startedOrSignaled.push(subjectId);
     await this.#released.promise;
   }
   release(): void {
@@ -55,7 +55,7 @@ class WaitingEngine {
   }
 }
 
-/** An engine that does not start what one type of event has caused. */
+/** A workflow client that refuses to start runs of one event type. */
 class RefusingEngine extends WaitingEngine {
   readonly refused: string[] = [];
   readonly #type: EventType;
@@ -73,13 +73,13 @@ class RefusingEngine extends WaitingEngine {
   }
 }
 
-/** An engine that fails once: at the second start. */
+/** A workflow client that fails only at the second start. */
 class FailingOnceEngine extends WaitingEngine {
   #calls = 0;
 
   override async start(run: Run): Promise<'here' | 'before'> {
     this.#calls++;
-    if (this.#calls === 2) throw new Error('it fails once');
+    if (this.#calls === 2) throw new Error('The start failed once.');
     return super.start(run);
   }
 }
@@ -90,14 +90,14 @@ const sumOf = async (metric: Metric, name: string, labels: Record<string, string
     .filter(({ metricName = name, labels: own }) => metricName === name && isDeepStrictEqual(own, labels))
     .reduce((sum, { value }) => sum + value, 0);
 };
-/** How many batches of facts this process has fanned out, and how many facts. */
+/** The number of fact batches that this process has fanned out, and of their facts. */
 const factBatchesSoFar = async () => ({
   batches: await sumOf(factBatches, 'webhook_facts_together_count'),
   facts: await sumOf(factBatches, 'webhook_facts_together_sum'),
 });
 const startedSoFar = () => sumOf(firstAttempts, 'webhook_first_attempts_total', { lane: 'workflow' });
 
-/** The relay, on the test database, in front of another engine; no first attempt is local. */
+/** Starts a relay on the test database with another workflow client. No first attempt is local. */
 async function relayTo(
   workflows: RelayDeps['workflows'],
   source?: DataSource,
@@ -118,7 +118,7 @@ async function relayTo(
 }
 
 describe('the relay', () => {
-  describe('a wave of facts and a wave of wakes', () => {
+  describe('40 facts and 40 wakes of five clubs', () => {
     const clubs = 5;
     const ofAClub = 8;
     const wave = clubs * ofAClub;
@@ -126,7 +126,7 @@ describe('the relay', () => {
     let relay: Relay;
     let subscriptions: Subscription[];
 
-    before('a wave of facts and a wave of wakes are there before the relay', async () => {
+    before('commit the facts and the wakes, and start the relay', async () => {
       subscriptions = await Promise.all(Array.from({ length: clubs }, () => buildSubscription('https://example.com/')));
       const { db } = await testDeps();
       for (const subscription of subscriptions) {
@@ -141,12 +141,12 @@ describe('the relay', () => {
       }
       relay = await relayTo(engine);
     });
-    after('stop it', async () => {
+    after('stop the relay', async () => {
       engine.release();
       await relay.stop();
     });
 
-    it('share the places in flight equally', async () => {
+    it('share the permits of the relay equally', async () => {
       await until('a full relay', { timeoutMs: 10_000 }, async () => {
         return engine.started.length + engine.woken.length >= maxInFlight;
       });
@@ -156,7 +156,7 @@ describe('the relay', () => {
       });
     });
 
-    it('are each carried once', async () => {
+    it('are sent once each', async () => {
       engine.release();
       const waiting = async () => {
         const source = await testDatabase();
@@ -170,7 +170,7 @@ describe('the relay', () => {
     });
   });
 
-  it('starts eagerly for the first wake of a type that is waited for, and signals for a repeated one', async () => {
+  it('starts an eager run for the first wake of a type, and signals for a repeated wake', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
@@ -181,8 +181,12 @@ describe('the relay', () => {
     engine.release();
     const relay = await relayTo(engine);
     try {
-      await until('all three', { timeoutMs: 10_000 }, async () => engine.begun.length + engine.woken.length >= 3);
-      expect(engine.begun).to.deep.equal([first.subjectId]);
+      await until(
+        'all three',
+        { timeoutMs: 10_000 },
+        async () => engine.startedOrSignaled.length + engine.woken.length >= 3,
+      );
+      expect(engine.startedOrSignaled).to.deep.equal([first.subjectId]);
       expect(engine.woken).to.have.members([raised.subjectId, other.subjectId]);
     } finally {
       await relay.stop();
@@ -190,10 +194,10 @@ describe('the relay', () => {
   });
 
   for (const { workflowType, restMs } of [
-    { workflowType: 'transactionalMail', restMs: 500 }, // six places, each twelve a second over six
-    { workflowType: 'automationRun', restMs: 1_500 }, // as three mails
+    { workflowType: 'transactionalMail', restMs: 500 }, // six permits, each held for six twelfths of a second
+    { workflowType: 'automationRun', restMs: 1_500 }, // counts as three mails
   ] as const)
-    it(`starts ${workflowType} of bulk of a club at a pace, and what is urgent at once beside it (ENG-15)`, async () => {
+    it(`sends bulk wakes of ${workflowType} at a limited pace, and an urgent wake immediately (ENG-15)`, async () => {
       const { db } = await testDeps();
       const { id: clubId } = await buildClub();
       const wakeOf = (priority: 0 | 2) => ({
@@ -207,7 +211,7 @@ describe('the relay', () => {
       await db.transaction((tx) => wakeRuns(tx, bulk, new Date()));
       const engine = new WaitingEngine();
       engine.release();
-      const begun = performance.now();
+      const startedAt = performance.now();
       const relay = await relayTo(engine, undefined, 12);
       try {
         await until('the first bulk', { timeoutMs: 10_000 }, async () => engine.woken.length > 0);
@@ -215,17 +219,17 @@ describe('the relay', () => {
         await db.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
         await until('all', { timeoutMs: 10_000 }, async () => engine.woken.length === bulk.length + 1);
         expect(engine.woken.at(-1)).not.to.equal(urgent.subjectId);
-        expect(performance.now() - begun).to.be.greaterThan(restMs); // the second of a place waits for its rest
+        expect(performance.now() - startedAt).to.be.greaterThan(restMs); // the second wake of a permit waits for the rest time of the first
       } finally {
         await relay.stop();
       }
     });
 
   for (const { of, clubs, places } of [
-    { of: 'its places', clubs: 8, places: (maxInFlight * 3) / 4 },
-    { of: 'a club’s 8 places', clubs: 1, places: 6 },
+    { of: 'its permits', clubs: 8, places: (maxInFlight * 3) / 4 },
+    { of: 'a club’s 8 permits', clubs: 1, places: 6 },
   ])
-    it(`leaves a quarter of ${of} to what is not bulk (ENG-15)`, async () => {
+    it(`keeps a quarter of ${of} free of bulk (ENG-15)`, async () => {
       const { db } = await testDeps();
       const clubIds = Array.from({ length: clubs }, newId);
       const wakeOf = (clubId: Id, priority: 0 | 2): Run => ({
@@ -241,7 +245,7 @@ describe('the relay', () => {
       const relay = await relayTo(engine);
       try {
         await until('as much bulk as may be', { timeoutMs: 10_000 }, async () => engine.woken.length >= places);
-        // All bulk that may be claimed has been claimed before it.
+        // The relay has claimed all bulk that its limit allows.
         const urgent = wakeOf(clubIds[0] ?? noClub, 0);
         await db.transaction((tx) => wakeRuns(tx, [urgent], new Date()));
         await until('what is urgent', { timeoutMs: 10_000 }, async () => engine.woken.length > places);
@@ -254,14 +258,14 @@ describe('the relay', () => {
     });
 
   describe('bulk facts of a club', () => {
-    const factsLeft = async (clubId: Id) => {
+    const remainingFacts = async (clubId: Id) => {
       const { db } = await testDeps();
       return db.rows<{ id: Id; attempts: number }>(
         sql`SELECT id, attempt_count AS attempts FROM facts WHERE club_id = ${clubId}`,
       );
     };
 
-    it('are carried together: six that nobody asked for are deleted by one statement', async () => {
+    it('are handled together, and one statement deletes all six', async () => {
       const { db } = await testDeps();
       const before = await factBatchesSoFar();
       const subscription = await buildSubscription('https://example.com/', ['student.created']);
@@ -271,8 +275,12 @@ describe('the relay', () => {
       const query = mock.method(pool, 'query');
       const relay = await relayTo(new WaitingEngine());
       try {
-        await until('no fact', { timeoutMs: 10_000 }, async () => (await factsLeft(subscription.clubId)).length === 0);
-        const names = query.mock.calls.map(({ arguments: [given] }) => (given as unknown as QueryConfig).name);
+        await until(
+          'no fact',
+          { timeoutMs: 10_000 },
+          async () => (await remainingFacts(subscription.clubId)).length === 0,
+        );
+        const names = query.mock.calls.map(({ arguments: [statement] }) => (statement as unknown as QueryConfig).name);
         expect(names.filter((name) => name === 'delete_facts')).to.have.length(1);
         const { batches, facts } = await factBatchesSoFar();
         expect({ batches: batches - before.batches, facts: facts - before.facts }).to.deep.equal({
@@ -285,9 +293,9 @@ describe('the relay', () => {
       }
     });
 
-    it('are carried singly where one of them fails, and only that one waits', async () => {
+    it('are handled one by one if one of them fails, and only that fact waits', async () => {
       const subscription = await buildSubscription('https://example.com/');
-      const failing = await commitFact(subscription, {
+      const refusedFact = await commitFact(subscription, {
         notified: false,
         priority: bulkPriority,
         type: 'student.created',
@@ -297,13 +305,17 @@ describe('the relay', () => {
       const engine = new RefusingEngine('student.created');
       const relay = await relayTo(engine);
       try {
-        await until('three', { timeoutMs: 10_000 }, async () => (await factsLeft(subscription.clubId)).length === 1);
+        await until(
+          'three',
+          { timeoutMs: 10_000 },
+          async () => (await remainingFacts(subscription.clubId)).length === 1,
+        );
         await until(
           'a pause',
           { timeoutMs: 10_000 },
-          async () => (await factsLeft(subscription.clubId))[0]?.attempts === 1,
+          async () => (await remainingFacts(subscription.clubId))[0]?.attempts === 1,
         );
-        expect((await factsLeft(subscription.clubId)).map(({ id }) => id)).to.deep.equal([failing]);
+        expect((await remainingFacts(subscription.clubId)).map(({ id }) => id)).to.deep.equal([refusedFact]);
         expect(new Set(engine.started).size).to.equal(3);
       } finally {
         await relay.stop();
@@ -313,7 +325,7 @@ describe('the relay', () => {
     });
   });
 
-  it('counts each first attempt that it starts a run for once, also where it carries the fact again', async () => {
+  it('counts each first attempt once, even if it handles the fact again', async () => {
     const { db } = await testDeps();
     const subscription = await buildSubscription('https://example.com/');
     await buildEndpoint(subscription.clubId, 'https://example.com/other');
@@ -325,19 +337,19 @@ describe('the relay', () => {
     try {
       const isPutOff = sql`SELECT FROM facts WHERE id = ${factId} AND attempt_count = 1 AND lease_until IS NULL`;
       await until('a pause', { timeoutMs: 10_000 }, async () => (await db.rows(isPutOff)).length === 1);
-      expect((await startedSoFar()) - before, 'the one that was started').to.equal(1);
+      expect((await startedSoFar()) - before, 'one run was started').to.equal(1);
       await db.run(sql`UPDATE facts SET due_at = now() WHERE id = ${factId}`);
       await until('the end', { timeoutMs: 10_000 }, async () => {
         return (await db.rows(sql`SELECT FROM facts WHERE id = ${factId}`)).length === 0;
       });
-      expect(engine.started, 'one of two was asked for twice').to.have.length(3);
+      expect(engine.started, 'one of two runs was started twice').to.have.length(3);
       expect((await startedSoFar()) - before).to.equal(2);
     } finally {
       await relay.stop();
     }
   });
 
-  it('tells of a run that it starts eagerly before it asks for the start, and of no other', async () => {
+  it('calls beforeStart before an eager start, and for no other wake', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const wakeOf = (workflowType: WorkflowType) => ({ workflowType, subjectId: newId(), clubId, attributes: {} });
@@ -345,28 +357,32 @@ describe('the relay', () => {
     await db.transaction((tx) => wakeRuns(tx, [answer, raised, other], new Date()));
     await db.transaction((tx) => wakeRuns(tx, [raised], new Date()));
     const engine = new WaitingEngine();
-    const told: { subjectId: string; clubId: string; begun: readonly string[] }[] = [];
+    const calls: { subjectId: string; clubId: string; startedBefore: readonly string[] }[] = [];
     const relay = await relayTo(engine, undefined, undefined, (wake) =>
-      told.push({ subjectId: wake.subjectId, clubId: wake.clubId, begun: [...engine.begun] }),
+      calls.push({ subjectId: wake.subjectId, clubId: wake.clubId, startedBefore: [...engine.startedOrSignaled] }),
     );
     try {
-      await until('all three', { timeoutMs: 10_000 }, async () => engine.begun.length + engine.woken.length >= 3);
-      expect(told).to.deep.equal([{ subjectId: answer.subjectId, clubId, begun: [] }]);
+      await until(
+        'all three',
+        { timeoutMs: 10_000 },
+        async () => engine.startedOrSignaled.length + engine.woken.length >= 3,
+      );
+      expect(calls).to.deep.equal([{ subjectId: answer.subjectId, clubId, startedBefore: [] }]);
     } finally {
       engine.release();
       await relay.stop();
     }
   });
 
-  it('carries facts beside one whose student somebody holds, and that one afterwards', async () => {
-    const [held, ...free] = await Promise.all([1, 2, 3].map(() => buildSubscription('https://example.com/')));
-    if (!held) throw new Error('One of three');
-    const facts = await Promise.all([held, ...free].map((about) => commitFact(about, { notified: false })));
+  it('handles facts beside a fact whose student is locked, and handles that fact later', async () => {
+    const [locked, ...free] = await Promise.all([1, 2, 3].map(() => buildSubscription('https://example.com/')));
+    if (!locked) throw new Error('The subscriptions are missing.');
+    const facts = await Promise.all([locked, ...free].map((about) => commitFact(about, { notified: false })));
     const engine = new WaitingEngine();
     engine.release();
     let relay: Relay | undefined;
     await withOpenTransaction(
-      (tx) => tx.run(sql`SELECT FROM students WHERE id = ${held.studentId} FOR UPDATE`),
+      (tx) => tx.run(sql`SELECT FROM students WHERE id = ${locked.studentId} FOR UPDATE`),
       async () => {
         relay = await relayTo(engine);
         await until('the two others', { timeoutMs: 10_000 }, async () => engine.started.length === 2);
@@ -383,11 +399,11 @@ describe('the relay', () => {
     }
   });
 
-  it('carries the next good fact of a club beside 2,000 that fail again and again', async () => {
+  it('handles a good fact of a club beside 2,000 facts that fail repeatedly', async () => {
     const subscription = await buildSubscription('https://example.com/');
     const source = await testDatabase();
     const due = 50;
-    const failing = await source.query<{ id: Id }[]>(
+    const failedFacts = await source.query<{ id: Id }[]>(
       `INSERT INTO facts (id, club_id, type, student_id, occurred_at, attempt_count, due_at)
        SELECT gen_random_uuid(), $1, 'student.created', $2, now(), 8, now() + interval '0.3 s' * (number - $3)
          FROM generate_series(1, 2000) number RETURNING id`,
@@ -400,14 +416,14 @@ describe('the relay', () => {
       await commitFact(subscription, { type: 'student.updated' });
       await until('the good fact', { timeoutMs: 10_000 }, async () => engine.started.length > 0);
       expect(engine.started).to.have.length(1);
-      expect(new Set(engine.refused).size, 'each failed once more at most').to.equal(engine.refused.length);
+      expect(new Set(engine.refused).size, 'each fact failed at most once more').to.equal(engine.refused.length);
     } finally {
       await relay.stop();
-      await source.query(`DELETE FROM facts WHERE id = ANY ($1)`, [failing.map(({ id }) => id)]);
+      await source.query(`DELETE FROM facts WHERE id = ANY ($1)`, [failedFacts.map(({ id }) => id)]);
     }
   });
 
-  it('NOTIFY makes it look: four facts in a row are carried though its poll never comes', async () => {
+  it('handles four facts after their NOTIFY, without a poll', async () => {
     const subscription = await buildSubscription('https://example.com/');
     const engine = new WaitingEngine();
     engine.release();
@@ -424,7 +440,7 @@ describe('the relay', () => {
     });
   });
 
-  it('is alive while it has read its work within the last 15 s', async () => {
+  it('is alive if it has read its work within the last 15 s', async () => {
     const line = await startPostgresLine();
     const settings = { ...readConfig().database, url: new Secret(line.url) };
     const source = await createDataSource(settings, 'club-test').initialize();
@@ -433,7 +449,7 @@ describe('the relay', () => {
     const relay = await relayTo(new WaitingEngine(), source);
     try {
       line.fallSilent();
-      await sleep(100); // what was on its way has arrived
+      await sleep(100); // packets on their way arrive first
       expect(relay.isAlive()).to.equal(true);
       now += 14_999;
       expect(relay.isAlive(), 'after 14.999 s').to.equal(true);

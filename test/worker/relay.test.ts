@@ -20,7 +20,7 @@ import { expect } from 'chai';
 
 const second = 1_000;
 
-describe('from a fact to its delivery, in a worker process', function () {
+describe('a fact and its delivery, in a worker process', function () {
   this.timeout(60 * second);
   const engine = useEngine();
   const { startWorkerHere, runOf } = engine;
@@ -33,9 +33,8 @@ describe('from a fact to its delivery, in a worker process', function () {
     const receiver = await engine.receiver((_, number) => answers[number - 1] ?? { status: 200 });
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
-  /** The delivery of a fact, once it has been fanned out. */
-  /** Resolves once its run exists, too: the relay commits the delivery first. */
-  const fannedOut = async (eventId: string, { endpoint }: Subscription) =>
+  /** Waits for the delivery of a fact and for its run, because the relay commits the delivery before it starts the run. */
+  const deliveryAfterFanOut = async (eventId: string, { endpoint }: Subscription) =>
     until('the fan-out and its run', { timeoutMs: 15 * second }, async () => {
       const delivery = await deliveryOf(eventId, endpoint.id);
       const hasRun =
@@ -58,7 +57,7 @@ describe('from a fact to its delivery, in a worker process', function () {
       const eventId = await commitFact(subscription);
       const [request] = await receiver.waitFor(1, 5 * second);
       expect(request?.headers['webhook-id']).to.equal(eventId);
-      const { id } = await fannedOut(eventId, subscription);
+      const { id } = await deliveryAfterFanOut(eventId, subscription);
       await untilDelivery(id, 'succeeded');
       expect(await runOf(id).result()).to.equal('succeeded');
       const facts = async () => (await testDatabase()).query<unknown[]>(`SELECT 1 FROM facts WHERE id = $1`, [eventId]);
@@ -72,7 +71,7 @@ describe('from a fact to its delivery, in a worker process', function () {
       await receiver.waitFor(1, 3 * second);
     });
 
-    it('polls while its listening connection is cut, and listens again', async () => {
+    it('polls while its LISTEN connection is cut, and then listens again', async () => {
       const { receiver, subscription } = await subscribed();
       const source = await testDatabase();
       const listeners = () =>
@@ -87,7 +86,7 @@ describe('from a fact to its delivery, in a worker process', function () {
       });
     });
 
-    it('sends an event to every subscribed endpoint under the same webhook-id', async () => {
+    it('sends an event to every subscribed endpoint with the same webhook-id', async () => {
       const { receiver, subscription } = await subscribed();
       const other = await engine.receiver();
       await buildEndpoint(subscription.clubId, other.url);
@@ -98,23 +97,23 @@ describe('from a fact to its delivery, in a worker process', function () {
       });
     });
 
-    it('repeats a failure after 5 s, with the same webhook-id and body and a new timestamp', async () => {
+    it('repeats a failed attempt after 5 s with the same webhook-id and body, and a new timestamp', async () => {
       const { receiver, subscription } = await subscribed({ status: 503 });
       const eventId = await commitFact(subscription);
       const [first, again] = await receiver.waitFor(2, 15 * second);
       expect(again?.headers['webhook-id']).to.equal(first?.headers['webhook-id']);
       expect(again?.body).to.deep.equal(first?.body);
       const [firstAt, secondAt] = [first, again].map((request) => Number(request?.headers['webhook-timestamp']));
-      expect((secondAt ?? 0) - (firstAt ?? 0)).to.be.at.least(4); // 5 s, less a tenth
-      const { timers } = await summariesOf(runOf((await fannedOut(eventId, subscription)).id));
+      expect((secondAt ?? 0) - (firstAt ?? 0)).to.be.at.least(4); // 5 s, minus jitter of a tenth
+      const { timers } = await summariesOf(runOf((await deliveryAfterFanOut(eventId, subscription)).id));
       expect(timers[0]).to.match(/^attempt 2 of 8 in about [456] s$/);
     });
 
-    it('a wake delivers what was parked at an endpoint that is enabled again', async () => {
+    it('wakes a parked delivery of an endpoint that is enabled again', async () => {
       const { receiver, subscription } = await subscribed();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
       const eventId = await commitFact(subscription);
-      const { id } = await fannedOut(eventId, subscription);
+      const { id } = await deliveryAfterFanOut(eventId, subscription);
       await untilParked(id);
       expect(receiver.requests).to.have.length(0);
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'enabled' });
@@ -123,7 +122,7 @@ describe('from a fact to its delivery, in a worker process', function () {
       await untilDelivery(id, 'succeeded');
     });
 
-    it('a wake starts a run if none runs, also after the last one has ended', async () => {
+    it('starts a run for a wake if none is open, also after the last run has ended', async () => {
       const { receiver, subscription } = await subscribed();
       const delivery = await buildWebhookDelivery(subscription);
       await wakeDelivery(delivery);
@@ -138,22 +137,22 @@ describe('from a fact to its delivery, in a worker process', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('a run that is woken often continues as new before its history is too long', async () => {
+    it('lets a run that is woken often continue as new before its history is too long', async () => {
       const { receiver, subscription } = await subscribed();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
       const eventId = await commitFact(subscription);
-      const { id } = await fannedOut(eventId, subscription);
+      const { id } = await deliveryAfterFanOut(eventId, subscription);
       await untilParked(id);
       const first = await runOf(id).describe();
-      // The server suggests it at 4 MB: a few signals with a load, or thousands without. One by one, because a worker is not
-      // given more than that at a time.
+      // The server suggests it at 4 MB, after some signals with large payloads or thousands without. They are sent one by one, because a
+      // worker cannot receive more than 4 MB at a time.
       for (let times = 1; times <= 6; times++) {
         const { historyLength } = await runOf(id).describe();
         await runOf(id).signal('lookAgain', 'x'.repeat(900_000));
         await until('the end of the step', { timeoutMs: 15 * second }, async () => {
           const { runId, raw, historyLength: length } = await runOf(id).describe();
-          const resting = !raw.pendingWorkflowTask && raw.pendingActivities?.length === 0;
-          return runId !== first.runId || (resting && length >= historyLength + 12);
+          const isResting = !raw.pendingWorkflowTask && raw.pendingActivities?.length === 0;
+          return runId !== first.runId || (isResting && length >= historyLength + 12);
         });
         if ((await runOf(id).describe()).runId !== first.runId) break;
       }
@@ -168,7 +167,7 @@ describe('from a fact to its delivery, in a worker process', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('twelve wakes make one attempt', async () => {
+    it('makes one attempt for twelve wakes', async () => {
       const { receiver, subscription } = await subscribed({ status: 200, delayMs: 500 });
       const delivery = await buildWebhookDelivery(subscription);
       for (let times = 1; times <= 12; times++) await wakeDelivery(delivery);
@@ -179,12 +178,12 @@ describe('from a fact to its delivery, in a worker process', function () {
     });
   });
 
-  describe('what operators see in Temporal', () => {
-    it('a run is found by its club, its endpoint and its event type', async () => {
+  describe('a run in the list of Temporal', () => {
+    it('is found by its club, its endpoint and its event type', async () => {
       const { receiver, subscription } = await subscribed();
       const eventId = await commitFact(subscription);
       await receiver.waitFor(1, 5 * second);
-      const { id } = await fannedOut(eventId, subscription);
+      const { id } = await deliveryAfterFanOut(eventId, subscription);
       for (const query of [
         `ClubId = '${subscription.clubId}' AND EventType = 'student.updated'`,
         `EndpointId = '${subscription.endpoint.id}'`,
@@ -195,17 +194,17 @@ describe('from a fact to its delivery, in a worker process', function () {
           return found.length > 0 && found.every((workflowId) => workflowId === workflowIdOf('webhookDelivery', id));
         });
       }
-      const nobody = engine.temporal().workflow.list({
+      const otherRuns = engine.temporal().workflow.list({
         query: `EndpointId = '${subscription.endpoint.id}' AND EventType = 'student.created'`,
       });
-      for await (const { workflowId } of nobody) expect.fail(`${workflowId} is found by another event type`);
+      for await (const { workflowId } of otherRuns) expect.fail(`${workflowId} is found by another event type`);
     });
 
-    it('its summary names event type and endpoint; its timer names attempt and time', async () => {
+    it('shows event type and endpoint in its summary, and attempt and time in its timer', async () => {
       const { receiver, subscription } = await subscribed({ status: 500 });
       const eventId = await commitFact(subscription);
       await receiver.waitFor(1, 5 * second);
-      const { id } = await fannedOut(eventId, subscription);
+      const { id } = await deliveryAfterFanOut(eventId, subscription);
       const timers = await until('the timer', { timeoutMs: 5 * second }, async () => {
         const found = (await summariesOf(runOf(id))).timers;
         return found.length > 0 && found;
@@ -216,9 +215,9 @@ describe('from a fact to its delivery, in a worker process', function () {
   });
 
   describe('the first attempt', () => {
-    it('runs locally at a healthy endpoint: eagerly, as a local activity, in one workflow task', async () => {
+    it('of a healthy endpoint starts eagerly and runs as a local activity in one workflow task', async () => {
       const { subscription } = await subscribed();
-      const { id } = await fannedOut(await commitFact(subscription), subscription);
+      const { id } = await deliveryAfterFanOut(await commitFact(subscription), subscription);
       await runOf(id).result();
       const history = await runOf(id).fetchHistory();
       expect(eventsNamed(history, 'markerRecordedEventAttributes')).to.have.length(1);
@@ -230,17 +229,17 @@ describe('from a fact to its delivery, in a worker process', function () {
       );
     });
 
-    it('runs as an ordinary activity after a failure of the endpoint', async () => {
+    it('after a failure of the endpoint runs as an ordinary activity', async () => {
       const { subscription } = await subscribed();
       await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1 });
-      const { id } = await fannedOut(await commitFact(subscription), subscription);
+      const { id } = await deliveryAfterFanOut(await commitFact(subscription), subscription);
       expect(await runOf(id).result()).to.equal('succeeded');
       const history = await runOf(id).fetchHistory();
       expect(eventsNamed(history, 'markerRecordedEventAttributes')).to.have.length(0);
       expect(eventsNamed(history, 'activityTaskScheduledEventAttributes')).to.have.length(1);
     });
 
-    it('does not wait for receivers that hang', async () => {
+    it('does not wait for hanging receivers', async () => {
       const released = Promise.withResolvers<void>();
       const hung = await engine.receiver(() => released.promise.then(() => ({ status: 200 })));
       const { receiver, subscription } = await subscribed();
@@ -248,17 +247,17 @@ describe('from a fact to its delivery, in a worker process', function () {
       const eventIds = await Promise.all(hanging.map((one) => commitFact(one)));
       await hung.waitFor(16, 5 * second);
       await commitFact(subscription);
-      await receiver.waitFor(1, 5 * second); // the others go on only after it
+      await receiver.waitFor(1, 5 * second); // while the other receivers still hang
       released.resolve();
       for (const [index, one] of hanging.entries())
-        await untilDelivery((await fannedOut(eventIds[index] ?? '', one)).id, 'succeeded', 15 * second);
+        await untilDelivery((await deliveryAfterFanOut(eventIds[index] ?? '', one)).id, 'succeeded', 15 * second);
     });
   });
 
   it('counts attempts in the metrics, without errors and without rescues', async () => {
     const attempts = await worker.metric('webhook_attempts_total');
     const { subscription } = await subscribed();
-    const { id } = await fannedOut(await commitFact(subscription), subscription);
+    const { id } = await deliveryAfterFanOut(await commitFact(subscription), subscription);
     await untilDelivery(id, 'succeeded');
     expect(await worker.metric('webhook_attempts_total')).to.be.above(attempts);
     expect(await worker.metric('sweeper_rescued_total')).to.equal(0);

@@ -1,6 +1,6 @@
 /**
- * What is left of a student after the removal: ids and dates. A student with every kind of record lives in a club whose worker and
- * API log everything; then every column of every table, all that Temporal keeps, the logs and the buckets are searched.
+ * After the removal of a student only ids and dates remain. A student with every kind of record belongs to a club whose worker and API log
+ * everything. The test then searches every column of every table, everything that Temporal stores, the logs and the buckets.
  */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
@@ -35,53 +35,53 @@ import { useTemporal, useWorkerProcesses, type WorkerProcess } from '../toolkit/
 const second = 1_000;
 const day = 86_400_000;
 
-/** Tables in which this student and this club have no row, and why. */
+/** Tables without a row of this student and this club, with the reason. */
 const explained: Readonly<Record<string, string>> = {
-  add_ons: 'of clubs: ids of the payment processor and amounts',
-  billing_events: 'of clubs: ids, codes and times of the payment processor',
-  club_plans: 'of clubs: the name of a plan',
-  club_branding: 'of clubs: colour, footer, links',
-  club_mail_texts: 'of clubs: texts of mails, with variables in place of names',
-  club_feature_changes: 'of clubs: the time at which a plan changed',
-  club_storage_changes: 'of clubs: numbers that are added up soon',
-  club_student_changes: 'of clubs: numbers that are added up soon',
-  overages: 'of clubs: months and numbers',
-  overage_turns: 'of clubs: the time at which a month begins',
-  invitations: 'of administrators',
-  club_mail_days: 'counts of mails of clubs',
-  club_bulk_days: 'counts of mails of clubs',
-  mail_domains: 'domains of clubs',
-  media_favorites: 'of administrators',
-  media_folders: 'names of folders of clubs',
-  leftover_objects: 'of files of the library',
-  media_moves: 'of files of the library',
-  media_renditions: 'of files of the library',
-  media_tracks: 'subtitles of files of the library',
-  media_transcriptions: 'of files of the library',
-  media_uses: 'ids of files of the library and of places that name them',
-  test_mails: 'of administrators',
-  repositories: 'of clubs: their own words, and ids of files of the library',
-  repository_items: 'ids of files of the library',
-  community_spaces: 'of clubs: names and settings',
-  space_digests: 'of clubs: dates and counts',
-  course_completion_looks: 'ids of courses, and the id of a student while a run passes them',
+  add_ons: 'about a club: ids of the payment processor and amounts',
+  billing_events: 'about a club: ids, codes and times of the payment processor',
+  club_plans: 'about a club: the name of a plan',
+  club_branding: 'about a club: colour, footer, links',
+  club_mail_texts: 'about a club: texts of mails, with variables in place of names',
+  club_feature_changes: 'about a club: the time of a plan change',
+  club_storage_changes: 'about a club: numbers that are added up soon',
+  club_student_changes: 'about a club: numbers that are added up soon',
+  overages: 'about a club: months and numbers',
+  overage_turns: 'about a club: the time at which a month begins',
+  invitations: 'about administrators',
+  club_mail_days: 'counts of a club’s mails',
+  club_bulk_days: 'counts of a club’s mails',
+  mail_domains: 'domains of a club',
+  media_favorites: 'about administrators',
+  media_folders: 'names of a club’s folders',
+  leftover_objects: 'about library files',
+  media_moves: 'about library files',
+  media_renditions: 'about library files',
+  media_tracks: 'subtitles of library files',
+  media_transcriptions: 'about library files',
+  media_uses: 'ids of library files and of the records that use them',
+  test_mails: 'about administrators',
+  repositories: 'about a club: its own texts, and ids of library files',
+  repository_items: 'ids of library files',
+  community_spaces: 'about a club: names and settings',
+  space_digests: 'about a club: dates and counts',
+  course_completion_looks: 'ids of courses, and the id of a student during a run',
   automation_course_looks: 'ids of courses whose lessons changed',
   automation_course_watches: 'ids of runs and courses',
-  failing_steps: 'ids of rows whose step fails, and a count',
-  upkeep_rounds: 'times of rounds',
+  failing_steps: 'ids of rows whose last step failed, and a count',
+  upkeep_rounds: 'times of the sweeper’s rounds',
   releases: 'versions and builds of the service',
   running_processes: 'versions and builds of the service',
   schema_contractions: 'versions of the service',
-  student_import_addresses: 'as long as an import is open: removals.test.ts',
+  student_import_addresses: 'only during an import; removals.test.ts covers it',
 };
 
 /**
- * The one trace that stays: who asked not to be written to is not written to again because an account is opened anew. The key of an
- * address tells nothing to whom does not have the address.
+ * The only remaining trace. A student who unsubscribed gets no mail again after a new account with the same address. The key of an address
+ * reveals nothing to a reader who does not know the address.
  */
 const outlivesRemoval = 'mail_suppressions.address_key: key of the e-mail';
 
-describe('the removal of a student leaves ids and dates', function () {
+describe('the removal of a student', function () {
   this.timeout(60 * second);
   const startWorker = useWorkerProcesses();
   const temporal = useTemporal();
@@ -98,10 +98,17 @@ describe('the removal of a student leaves ids and dates', function () {
   let served: ServedApp;
   let worker: WorkerProcess;
   let club: TestClub;
-  let found: { tables: string[]; empty: string[]; runs: number; keys: string[] };
-  let left: { tables: string[]; temporal: string; keys: string[]; page: Answer; pages: Answer; preview: Answer };
+  let beforeRemoval: { tables: string[]; empty: string[]; runs: number; keys: string[] };
+  let afterRemoval: {
+    tables: string[];
+    temporal: string;
+    keys: string[];
+    page: Answer;
+    pages: Answer;
+    preview: Answer;
+  };
 
-  before('a student with every kind of record', async function () {
+  before('create a student with every kind of record, and remove the student', async function () {
     this.timeout(180 * second);
     model = await startFakeModel();
     const deltas = [`I know ${name}. `, `Ask ${needleOf('answer')}.`];
@@ -116,8 +123,8 @@ describe('the removal of a student leaves ids and dates', function () {
         return { ...usual, deps: { ...usual.deps, db } };
       },
     });
-    // It quotes what it knows of the student, and of nobody else.
-    let studentId = 'nobody yet';
+    // The receiver quotes data of this student only.
+    let studentId = 'not known yet';
     const receiver = await delivering().receiver(({ body }) => ({
       status: 200,
       body: body.includes(studentId) ? `stored ${name} <${email}>` : 'stored',
@@ -136,7 +143,7 @@ describe('the removal of a student leaves ids and dates', function () {
     const admin = (method: string, path: string, body?: unknown) =>
       send(method, at + path, { token: club.owner.token, ...(body !== undefined && { body }) });
     const empty = new Set(await emptyTables());
-    const sample = async () => {
+    const noteFilledTables = async () => {
       const now = new Set(await emptyTables());
       for (const table of empty) if (!now.has(table)) empty.delete(table);
     };
@@ -158,9 +165,9 @@ describe('the removal of a student leaves ids and dates', function () {
       send(method, `${at}/classroom${path}`, { token, ...(body !== undefined && { body }) });
     await send('POST', '/v1/auth/password-reset', { body: { club_id: club.id, email } });
     await send('POST', '/v1/auth/code', { body: { club_id: club.id, email } });
-    await sample();
+    await noteFilledTables();
 
-    // Learning: two courses, one certificate of which is revoked.
+    // Learning: two courses and two certificates, one of them revoked.
     const [course, other] = [
       await buildOpenCourse(club.id, { lessons: 1, points: 5, certificateOnCompletion: true }),
       await buildOpenCourse(club.id, { lessons: 1, certificateOnCompletion: true }),
@@ -190,10 +197,10 @@ describe('the removal of a student leaves ids and dates', function () {
     });
     expect(printed.status).to.equal(200);
     await admin('POST', `/certificates/${certificates[1].id}/revoke`, { reason: `${needleOf('reason')} cheated` });
-    await sample();
+    await noteFilledTables();
     expect(level.id).to.be.a('string');
 
-    // Sales: a purchase, a subscription, and a notice that cannot be read.
+    // Sales: a purchase, a subscription, and an unreadable notice.
     await admin('POST', '/products', {
       platform: 'generic',
       external_id: tag,
@@ -218,7 +225,7 @@ describe('the removal of a student leaves ids and dates', function () {
     await notice('subscription.past_due', { subscription: { ...subscription.subscription, lateness: 'one' } });
     await notice('purchase.paid', { purchase: { id: 3 } });
 
-    // An automation that mails, tags and waits; the student is in it.
+    // An automation that tags the student, sends a mail and waits.
     await admin('PUT', '/mail/sender', { from_name: 'Knots', postal_address: 'Quay 1' });
     const automation = await admin('POST', '/workflows', {
       name: 'Welcome',
@@ -246,16 +253,16 @@ describe('the removal of a student leaves ids and dates', function () {
     });
     await admin('POST', `/workflows/${automation.id}/runs`, { id: newId(), student_ids: [studentId] });
 
-    // A file of students, named after this one, with a column of which nobody knows what it means.
+    // A student file with the student's name in its file name, and with a column of unknown meaning.
     const fileName = encodeURIComponent(`${needleOf('file')}.csv`);
     await send('POST', `${at}/student-imports?file_name=${fileName}&invite=true`, {
       token: club.owner.token,
       raw: `email,name,${needleOf('column')}\n${email},${name},x\nsomebody.${tag}@example.com,Somebody,y\n`,
       headers: { 'content-type': 'text/csv' },
     });
-    await sample();
+    await noteFilledTables();
 
-    // A campaign, which reaches this student; afterwards they follow its link, and leave it by the way out of its mail.
+    // A campaign that reaches the student, who follows its link and then unsubscribes.
     await admin('PUT', '/mail/sender', { from_name: 'Knots & Co', postal_address: 'Quay 1' });
     const heading = { kind: 'heading', text: 'Ahoy {{student_name}}, {{student_email}}' };
     const content = {
@@ -269,11 +276,11 @@ describe('the removal of a student leaves ids and dates', function () {
     expect((await previewed()).text).to.contain(needleOf('Quenby'));
     await admin('POST', `/campaigns/${campaign.id}/schedule`, {});
 
-    // From here on a worker carries everything on.
+    // From now on a worker runs.
     worker = await startWorker({ LOG_LEVEL: 'debug', ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url });
     const untilQuiet = () =>
-      until('the end of all that was caused', { timeoutMs: 60 * second }, async () => {
-        await sample();
+      until('the end of all work', { timeoutMs: 60 * second }, async () => {
+        await noteFilledTables();
         const [busy] = await source.query<{ busy: boolean }[]>(
           `SELECT EXISTS (SELECT FROM facts) OR EXISTS (SELECT FROM wakes)
                OR EXISTS (SELECT FROM webhook_deliveries WHERE status = 'pending')
@@ -302,7 +309,7 @@ describe('the removal of a student leaves ids and dates', function () {
       [{ kind: 'soft_bounced', at: new Date(), mailId: followed.mailId, providerId: undefined }],
       new Date(),
     );
-    await sample();
+    await noteFilledTables();
     const wayOut = unsubscribeToken(vault, { kind: 'campaigns', studentId });
     await send('POST', `${at}/classroom/mail/unsubscribe/${wayOut}`);
     const image = png();
@@ -314,11 +321,11 @@ describe('the removal of a student leaves ids and dates', function () {
     await send('POST', `${at}/media/${imageId}/complete`, { token });
     await untilQuiet();
     const portrait = { file_name: `${needleOf('portrait')}.png`, mime: 'image/png', size_bytes: image.length };
-    const shown = await callAt(served.base, 'POST', `${at}/classroom/avatar`, { token, body: portrait });
-    expect(await put(shown.body.upload, image)).to.equal(200);
-    await send('POST', `${at}/media/${shown.body.data.id}/complete`, { token });
+    const avatar = await callAt(served.base, 'POST', `${at}/classroom/avatar`, { token, body: portrait });
+    expect(await put(avatar.body.upload, image)).to.equal(200);
+    await send('POST', `${at}/media/${avatar.body.data.id}/complete`, { token });
     await untilQuiet();
-    // Posts, comments, reactions and reports, and what moderators say of them.
+    // Posts, comments, reactions and reports, and the texts of moderators about them.
     const space = await admin('POST', '/community/spaces', { name: 'The Quay', auto_join: true });
     const spaces = `/community/spaces/${space.id}`;
     await student('PUT', `${spaces}/membership`);
@@ -332,24 +339,24 @@ describe('the removal of a student leaves ids and dates', function () {
       body: `I am ${needleOf('post')}`,
       file_ids: [forPost.body.data.id],
     });
-    const said = await student('POST', `/posts/${post.public_id}/comments`, { body: `And ${needleOf('reply')}` });
+    const comment = await student('POST', `/posts/${post.public_id}/comments`, { body: `And ${needleOf('reply')}` });
     await student('PUT', `/posts/${post.public_id}/reactions/like`);
     await student('POST', `/posts/${post.public_id}/reports`, { reason: needleOf('report') });
-    await admin('POST', `/community/posts/${post.public_id}/comments/${said.id}/moderations`, {
+    await admin('POST', `/community/posts/${post.public_id}/comments/${comment.id}/moderations`, {
       action: 'hide',
       reason: `About ${needleOf('moderation')}`,
     });
-    await sample();
-    // Work that is handed in and returned, with a comment about the student, and later dates.
-    const asked = { prompt: 'Tie it.', max_files: 1, due_at: '2999-01-01T00:00:00Z' };
-    const assignment = await admin('POST', `/lessons/${course.lessons[0]?.id}/assignments`, asked);
+    await noteFilledTables();
+    // Submitted and returned work, with a comment about the student and extended due dates.
+    const assignmentInput = { prompt: 'Tie it.', max_files: 1, due_at: '2999-01-01T00:00:00Z' };
+    const assignment = await admin('POST', `/lessons/${course.lessons[0]?.id}/assignments`, assignmentInput);
     await admin('PUT', `/assignments/${assignment.id}/extensions/${studentId}`, { due_at: '2999-02-01T00:00:00Z' });
     const work = { file_name: `${needleOf('work')}.png`, mime: 'image/png' };
-    const unsent = { file_name: `${needleOf('work')}.mp4`, mime: 'video/mp4' }; // in pieces, of which none ever comes
+    const unsent = { file_name: `${needleOf('work')}.mp4`, mime: 'video/mp4' }; // in parts, and no part is ever uploaded
     await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: unsent });
     const handedIn = await callAt(served.base, 'POST', `${at}/classroom/assignment-files`, { token, body: work });
     expect(handedIn.status).to.equal(201);
-    // As by the listener of files, which this app is without.
+    // The upload that the listener of files would store; this app has none.
     await (await testBucket()).store(`media/${club.id}/${handedIn.body.data.id}`, png());
     await send('POST', `${at}/media/${handedIn.body.data.id}/complete`, { token });
     await untilQuiet();
@@ -362,8 +369,8 @@ describe('the removal of a student leaves ids and dates', function () {
       outcome: 'changes_requested',
       comment: `Dear ${needleOf('review')}`,
     });
-    await sample();
-    // A session to come with a mentor, and a past one with its rating.
+    await noteFilledTables();
+    // An upcoming session with a mentor, and a past session with a rating.
     const mentorship = await buildMentorship(club.id, { maxUpcoming: 2, deliveryIds: [course.deliveryId] });
     const inAnHour = new Date(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 7_200_000).toISOString();
     await student('POST', `/mentorships/${mentorship.publicId}/bookings`, {
@@ -375,7 +382,7 @@ describe('the removal of a student leaves ids and dates', function () {
       rating: 3,
       comment: `From ${needleOf('rating')}`,
     });
-    await sample();
+    await noteFilledTables();
     const question = { id: randomUUID(), content: `Who is ${needleOf('question')}? A bend?`, image_ids: [imageId] };
     await callAt(served.base, 'POST', `${at}/classroom/agents/${agent.publicId}/messages`, { token, body: question });
     await untilQuiet();
@@ -385,8 +392,8 @@ describe('the removal of a student leaves ids and dates', function () {
 
     const { retain } = retentionActivities({ db, vault, storage: await testObjectStore() });
     await db.source.query(`INSERT INTO code_failure_counts VALUES ($1, current_date, 3)`, [addressKeyOf(vault, email)]);
-    await retain(Date.now()); // adds up what lists and histories count
-    await sample();
+    await retain(Date.now()); // adds up the tallies of lists and histories
+    await noteFilledTables();
 
     const requestId = model.requests[0]?.id ?? '';
     expect(requestId, 'the id of a request to the model').to.have.length.above(5);
@@ -421,7 +428,7 @@ describe('the removal of a student leaves ids and dates', function () {
     };
     const bucket = await testBucket();
     const keysOfClub = async () => (await bucket.everyVersion()).filter((key) => key.includes(club.id));
-    found = {
+    beforeRemoval = {
       tables: await tracesInTables(needles),
       empty: [...empty].filter((table) => !(table in explained)),
       runs: (await keptOfClub(temporal(), club.id)).runs,
@@ -432,7 +439,7 @@ describe('the removal of a student leaves ids and dates', function () {
     await untilQuiet();
     for (const later of [0, 2 * day]) while ((await retain(Date.now() + later)).more);
     const codes = certificates.map(({ code }: { code: string }) => `/certificates/${code}`);
-    left = {
+    afterRemoval = {
       tables: await tracesInTables(needles),
       temporal: (await keptOfClub(temporal(), club.id)).text,
       keys: await keysOfClub(),
@@ -446,50 +453,53 @@ describe('the removal of a student leaves ids and dates', function () {
     await model.stop();
   });
 
-  it('the student had every kind of record: a row in each table that is not explained', () => {
-    expect(found.empty, 'tables without a row of the club: build one here, or explain').to.deep.equal([]);
-    const seen = new Set(found.tables.map((trace) => trace.split(': ')[1]));
-    // A former address is sealed, and gone once its mail is sent.
-    expect(Object.keys(needles).filter((what) => !seen.has(what))).to.deep.equal(['former e-mail']);
-    expect(found.tables).to.include.members([
+  it('covers every table that is not explained', () => {
+    expect(
+      beforeRemoval.empty,
+      'tables without a row of the club: add a record here, or explain the table',
+    ).to.deep.equal([]);
+    const foundNeedles = new Set(beforeRemoval.tables.map((trace) => trace.split(': ')[1]));
+    // The former address is sealed, and deleted after its mail was sent.
+    expect(Object.keys(needles).filter((what) => !foundNeedles.has(what))).to.deep.equal(['former e-mail']);
+    expect(beforeRemoval.tables).to.include.members([
       'mails.student_name: name',
       'mails.student_email: e-mail',
       'mails.address_key: key of the e-mail',
       outlivesRemoval,
     ]);
-    expect(found.runs).to.be.above(20);
-    expect(found.keys.map((key) => key.split('/')[0])).to.include.members(['media', 'certificates']);
+    expect(beforeRemoval.runs).to.be.above(20);
+    expect(beforeRemoval.keys.map((key) => key.split('/')[0])).to.include.members(['media', 'certificates']);
   });
 
-  it('no column of any table holds a word of the student, but for the key of a suppressed address', () => {
-    expect(left.tables).to.deep.equal([outlivesRemoval]);
+  it('leaves no text of the student in any column, except the key of a suppressed address', () => {
+    expect(afterRemoval.tables).to.deep.equal([outlivesRemoval]);
   });
 
-  it('no list, description or history of Temporal holds a word of the student', () => {
-    expect(needlesIn(left.temporal, { ...needles, password })).to.deep.equal([]);
+  it('leaves no text of the student in the lists, descriptions and histories of Temporal', () => {
+    expect(needlesIn(afterRemoval.temporal, { ...needles, password })).to.deep.equal([]);
   });
 
-  it('no log of the API and of the worker holds a word of the student', () => {
+  it('leaves no text of the student in the logs of the API and the worker', () => {
     expect(served.log.join('')).to.contain('/v1/clubs/{clubId}/students/{studentId}');
     expect(worker.log()).to.contain('the worker');
     expect(needlesIn(served.log.join(''), { ...needles, password }), 'API').to.deep.equal([]);
     expect(needlesIn(worker.log(), { ...needles, password }), 'worker').to.deep.equal([]);
   });
 
-  it('no bucket holds a file of the student, in any version', () => {
-    expect(left.keys).to.deep.equal([]);
+  it('leaves no file of the student in any bucket, in any version', () => {
+    expect(afterRemoval.keys).to.deep.equal([]);
   });
 
-  it('the preview of a mail to the student leads to a page without a name', () => {
-    expect(left.preview.status).to.equal(404);
-    expect(needlesIn(left.preview.text, needles)).to.deep.equal([]);
-    expect(left.preview.headers.get('cache-control')).to.equal('no-store');
+  it('turns the preview of a mail to the student into a page without a name', () => {
+    expect(afterRemoval.preview.status).to.equal(404);
+    expect(needlesIn(afterRemoval.preview.text, needles)).to.deep.equal([]);
+    expect(afterRemoval.preview.headers.get('cache-control')).to.equal('no-store');
   });
 
-  it('the codes of certificates lead to pages without a name', () => {
-    expect(left.page.status).to.equal(200);
-    expect(left.page.text).to.contain('was withdrawn');
-    expect(needlesIn(left.page.text + left.pages.text, needles)).to.deep.equal([]);
-    expect(left.page.headers.get('cache-control')).to.equal('no-store');
+  it('turns the pages of certificate codes into pages without a name', () => {
+    expect(afterRemoval.page.status).to.equal(200);
+    expect(afterRemoval.page.text).to.contain('was withdrawn');
+    expect(needlesIn(afterRemoval.page.text + afterRemoval.pages.text, needles)).to.deep.equal([]);
+    expect(afterRemoval.page.headers.get('cache-control')).to.equal('no-store');
   });
 });

@@ -13,7 +13,7 @@ import { eachCase } from '../toolkit/assert/each-case.ts';
 
 const second = 1_000;
 
-describe('a worker is asked to end (SIGTERM) while two attempts of 3 s are in flight (ENG-10)', function () {
+describe('a worker that gets SIGTERM during two attempts of 3 s (ENG-10)', function () {
   this.timeout(60 * second);
   const startWorker = useWorkerProcesses('webhooks');
   const temporal = useTemporal();
@@ -23,18 +23,18 @@ describe('a worker is asked to end (SIGTERM) while two attempts of 3 s are in fl
   let exit: Exit & { tookMs: number };
   let late: { clubId: string; eventId: string };
 
-  before('ask a busy worker to end', async () => {
+  before('send SIGTERM to a busy worker', async () => {
     receiver = await delivering().receiver(() => ({ status: 200, body: 'thank you', delayMs: 3 * second }));
     const subscriptions = await Promise.all([buildSubscription(receiver.url), buildSubscription(receiver.url)]);
-    // One is a local attempt, by a local activity; the other, whose endpoint failed last, by an ordinary one.
+    // The first attempt is a local activity. The second is an ordinary one, because the last attempt of its endpoint failed.
     await alter('webhook_endpoints', subscriptions[1].endpoint.id, { consecutive_failures: 1 });
     const worker = await startWorker();
     const eventIds = await Promise.all(subscriptions.map((subscription) => commitFact(subscription)));
     await receiver.waitFor(2, 5 * second);
 
     const ending = worker.end('SIGTERM');
-    // Rejects once the worker is gone.
-    await until('it to take no more work', { timeoutMs: 10 * second }, async () => !(await worker.ready()));
+    // Rejects after the worker has ended.
+    await until('the worker to become not ready', { timeoutMs: 10 * second }, async () => !(await worker.ready()));
     late = { clubId: subscriptions[0].clubId, eventId: await commitFact(subscriptions[0]) };
     exit = await ending;
     deliveries = await Promise.all(
@@ -46,12 +46,12 @@ describe('a worker is asked to end (SIGTERM) while two attempts of 3 s are in fl
     );
   });
 
-  it('is not ready meanwhile, and ends with exit code 0 within 25 s, after its attempts', () => {
+  it('is not ready, and ends with exit code 0 after its attempts and within 25 s', () => {
     expect(exit).to.include({ code: 0, signal: null });
     expect(exit.tookMs).to.be.within(1.5 * second, 25 * second);
   });
 
-  it('cuts no request: both answers are recorded', async () => {
+  it('records both answers, and cuts no request', async () => {
     expect(receiver.requests).to.have.length(2);
     await eachCase(deliveries, async ({ id }) => {
       expect(await deliveryRow(id)).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null });
@@ -66,7 +66,7 @@ describe('a worker is asked to end (SIGTERM) while two attempts of 3 s are in fl
     expect(await deliveryOf(late.eventId, deliveries[0]?.endpoint.id ?? '')).to.equal(null);
   });
 
-  it('the next worker ends the runs without another request, and delivers the fact', async () => {
+  it('lets the next worker end the runs without another request, and deliver the fact', async () => {
     await startWorker();
     await eachCase(deliveries, async ({ id }) =>
       expect(await temporal().workflow.getHandle(workflowIdOf('webhookDelivery', id)).result()).to.equal('succeeded'),

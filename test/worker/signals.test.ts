@@ -42,8 +42,8 @@ describe('signals in a worker process (ENG-1)', function () {
   };
 
   describe('during a local attempt, which the engine runs again', () => {
-    /** A delivery whose receiver holds its first answer until it is released; all others are 200 at once. */
-    const heldAt = async (firstAnswer: Answer) => {
+    /** A delivery whose receiver delays its first answer until the test releases it. The receiver answers all later requests with 200. */
+    const delayedDelivery = async (firstAnswer: Answer) => {
       const { promise: released, resolve: answer } = Promise.withResolvers<Answer>();
       const receiver = await engine.receiver((_, number) => (number === 1 ? released : { status: 200 }));
       const subscription = await buildSubscription(receiver.url);
@@ -51,10 +51,10 @@ describe('signals in a worker process (ENG-1)', function () {
       await receiver.waitFor(1, 5 * second);
       return { receiver, delivery, answer: () => answer(firstAnswer) };
     };
-    /** The engine shows a signal in the history only after the step: that its wake is gone says that it has arrived. */
+    /** The history shows a signal only after the step. The deletion of the wake shows that the signal has arrived. */
     const untilSignaled = ({ clubId }: TestWebhookDelivery) =>
       until('the signal', { timeoutMs: 5 * second }, async () => (await wakesOf(clubId)).length === 0);
-    const wakeAndAnswer = async ({ delivery, answer }: Awaited<ReturnType<typeof heldAt>>) => {
+    const wakeAndAnswer = async ({ delivery, answer }: Awaited<ReturnType<typeof delayedDelivery>>) => {
       await wakeDelivery(delivery);
       await untilSignaled(delivery);
       answer();
@@ -66,62 +66,62 @@ describe('signals in a worker process (ENG-1)', function () {
       expect(eventsNamed(history, 'workflowExecutionSignaledEventAttributes')).to.have.length(1);
     };
 
-    it('succeeds with one request that is recorded once', async () => {
-      const held = await heldAt({ status: 200 });
-      await wakeAndAnswer(held);
-      expect(await runOf(held.delivery.id).result()).to.equal('succeeded');
-      expect(held.receiver.requests).to.have.length(1);
-      expect(await outcomesOf(held.delivery)).to.deep.equal([
+    it('succeeds with one request and one record', async () => {
+      const scene = await delayedDelivery({ status: 200 });
+      await wakeAndAnswer(scene);
+      expect(await runOf(scene.delivery.id).result()).to.equal('succeeded');
+      expect(scene.receiver.requests).to.have.length(1);
+      expect(await outcomesOf(scene.delivery)).to.deep.equal([
         { number: 1, fence: 1, trigger: 'schedule', outcome: 'succeeded' },
       ]);
-      expect(await deliveryRow(held.delivery.id)).to.include({
+      expect(await deliveryRow(scene.delivery.id)).to.include({
         status: 'succeeded',
         attemptCount: 1,
         leaseUntil: null,
       });
-      await expectLocalAndSignaled(held.delivery);
-      // The engine refuses to end a run that has not seen its signal: that is what makes the step run again.
-      expect(eventsNamed(await historyOf(held.delivery), 'workflowTaskFailedEventAttributes')).to.have.length.above(0);
+      await expectLocalAndSignaled(scene.delivery);
+      // Temporal does not end a run that has not seen its signal. Therefore it runs the step again.
+      expect(eventsNamed(await historyOf(scene.delivery), 'workflowTaskFailedEventAttributes')).to.have.length.above(0);
     });
 
-    it('fails with one request, and makes the next attempt at its own time', async () => {
-      const held = await heldAt({ status: 500 });
-      await wakeAndAnswer(held);
-      await held.receiver.waitFor(2, 15 * second);
-      await untilDelivery(held.delivery.id, 'succeeded');
-      expect(await runOf(held.delivery.id).result()).to.equal('succeeded');
-      expect(await outcomesOf(held.delivery)).to.deep.equal([
+    it('makes no second request after a failed attempt, and makes the next attempt at its scheduled time', async () => {
+      const scene = await delayedDelivery({ status: 500 });
+      await wakeAndAnswer(scene);
+      await scene.receiver.waitFor(2, 15 * second);
+      await untilDelivery(scene.delivery.id, 'succeeded');
+      expect(await runOf(scene.delivery.id).result()).to.equal('succeeded');
+      expect(await outcomesOf(scene.delivery)).to.deep.equal([
         { number: 1, fence: 1, trigger: 'schedule', outcome: 'http_error' },
         { number: 2, fence: 2, trigger: 'schedule', outcome: 'succeeded' },
       ]);
-      expect(held.receiver.requests).to.have.length(2);
-      const [first, next] = await attemptRows(held.delivery.id);
+      expect(scene.receiver.requests).to.have.length(2);
+      const [first, next] = await attemptRows(scene.delivery.id);
       expect((next?.startedAt.getTime() ?? 0) - (first?.startedAt.getTime() ?? 0)).to.be.above(4.5 * second);
-      await expectLocalAndSignaled(held.delivery);
+      await expectLocalAndSignaled(scene.delivery);
     });
 
-    it('makes a resend that is requested meanwhile, once', async () => {
-      const held = await heldAt({ status: 200 });
-      await resend(held.delivery);
-      await untilSignaled(held.delivery);
-      held.answer();
-      expect(await runOf(held.delivery.id).result()).to.equal('succeeded');
-      expect(await outcomesOf(held.delivery)).to.deep.equal([
+    it('makes a resend that is requested during the attempt once', async () => {
+      const scene = await delayedDelivery({ status: 200 });
+      await resend(scene.delivery);
+      await untilSignaled(scene.delivery);
+      scene.answer();
+      expect(await runOf(scene.delivery.id).result()).to.equal('succeeded');
+      expect(await outcomesOf(scene.delivery)).to.deep.equal([
         { number: 1, fence: 1, trigger: 'schedule', outcome: 'succeeded' },
         { number: 2, fence: 2, trigger: 'manual', outcome: 'succeeded' },
       ]);
-      expect(held.receiver.requests).to.have.length(2);
+      expect(scene.receiver.requests).to.have.length(2);
     });
   });
 
   describe('while the run closes', () => {
-    /** Each is asked for again at another moment around the end of the attempt before, twice. */
+    /** Requests a resend twice for each delivery, at another time around the end of the last attempt. */
     const count = 20;
     const resends = 2;
-    /** In milliseconds, from when the receiver answers to when the run has closed, some 20 to 60 ms later. */
+    /** Milliseconds from the answer of the receiver to the request. The run closes some 20 to 60 ms after the answer. */
     const momentOf = (index: number, round: number) => ((index * 7 + round * 3) % count) * 4;
 
-    it('loses no resend and makes none twice', async () => {
+    it('makes each requested resend once', async () => {
       const receiver = await engine.receiver();
       const subscriptions = await Promise.all(Array.from({ length: count }, () => buildSubscription(receiver.url)));
       const postsOf = ({ eventId }: TestWebhookDelivery) =>
@@ -138,7 +138,7 @@ describe('signals in a worker process (ENG-1)', function () {
           return delivery;
         }),
       );
-      // Long before the sweeper, which looks for what is overdue by two minutes, could make good what was lost.
+      // Much sooner than the sweeper, which would repair a lost resend after two minutes.
       await until('every POST', { timeoutMs: 15 * second }, async () =>
         deliveries.every((delivery) => postsOf(delivery) >= 1 + resends),
       );

@@ -1,4 +1,4 @@
-/** A worker is killed while a program makes subtitles for it (MED-34). */
+/** A worker is killed while its program makes subtitles (MED-34). */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { platform, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -20,7 +20,7 @@ import { useWorkerProcesses } from '../toolkit/stack/worker.ts';
 
 const second = 1_000;
 
-describe('a worker is killed while subtitles are made for it', function () {
+describe('subtitles after their worker was killed', function () {
   this.timeout(180 * second);
   const startWorker = useWorkerProcesses('subtitles');
   let directory: string;
@@ -28,7 +28,7 @@ describe('a worker is killed while subtitles are made for it', function () {
   let mark: string;
   let ffmpeg: string;
   let mediaId: Id;
-  /** Processes that name the mark in their arguments. */
+  /** The number of processes that have the mark in their arguments. */
   const running = async () => {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '')));
@@ -42,7 +42,7 @@ describe('a worker is killed while subtitles are made for it', function () {
   const tracks = async () => (await testDeps()).db.manager.findBy(MediaTrack, { mediaId });
   const row = async () => (await testDeps()).db.manager.findOneBy(MediaTranscription, { id: mediaId });
 
-  before('kill it', async function () {
+  before('kill the worker during its work', async function () {
     if (platform() !== 'linux') this.skip();
     ffmpeg = await locate(components.ffmpeg);
     directory = await mkdtemp(path.join(tmpdir(), 'speech-kill-'));
@@ -61,16 +61,16 @@ describe('a worker is killed while subtitles are made for it', function () {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  it('the program ends with its child', () =>
+  it('end the program and its child process', () =>
     until('their end', { timeoutMs: 10 * second }, async () => (await running()) === 0));
 
-  it('leaves its directory, a claim that counts, and no track', async () => {
+  it('leave the work directory, a counted attempt, and no track', async () => {
     expect(await readdir(work)).to.have.length(1);
     expect(await row()).to.include({ language: 'pt', attempts: 1, errorCode: null });
     expect(await tracks()).to.deep.equal([]);
   });
 
-  it('the next worker removes the directory, begins anew, and makes one track', async () => {
+  it('are made once by the next worker, which removes the work directory', async () => {
     await startWorker(settings('vtt'));
     await until('the end of the work', { timeoutMs: 90 * second }, async () => (await row()) === null);
     const [track, ...others] = await tracks();

@@ -26,17 +26,17 @@ const minute = 60 * second;
 
 describe('the sweeper, in a worker process', function () {
   this.timeout(60 * second);
-  after('let its rounds go on', () => temporal().schedule.getHandle('sweeper').unpause());
+  after('resume the schedule', () => temporal().schedule.getHandle('sweeper').unpause());
   const startWorker = useWorker();
   const temporal = useTemporal();
   const delivering = useDeliveries();
   let worker: ObservedWorker;
 
-  before('start the worker; its rounds are the test’s own', async () => {
+  before('start the worker, and pause the schedule', async () => {
     worker = await startWorker({ WORKER_TASK_QUEUES: 'webhooks,mail,sales,upkeep' });
     const schedule = temporal().schedule.getHandle('sweeper');
     await schedule.pause();
-    // A round that a killed worker had begun would wait for its time limits.
+    // A round of a killed worker would otherwise block until its time limit.
     for (const { workflow } of (await schedule.describe()).info.runningActions) {
       await temporal()
         .workflow.getHandle(workflow.workflowId)
@@ -94,7 +94,7 @@ describe('the sweeper, in a worker process', function () {
     });
   });
 
-  it('leaves a notice whose step fails to its pause; metrics count it as failing, not as due (ENG-16)', async () => {
+  it('does not rescue a failed notice during its pause, and counts it in workflow_rows_failing (ENG-16)', async () => {
     const deps = await testDeps();
     const { source } = deps.db;
     const connection = await buildSalesConnection((await buildClub()).id, 'generic', 'a key');
@@ -122,21 +122,21 @@ describe('the sweeper, in a worker process', function () {
     await alter('sales_notices', id, { status: 'ignored' });
   });
 
-  it('has a schedule of a round a minute, one at a time, without catch-up', async () => {
+  it('has a schedule with a round each minute, without overlap and without catch-up', async () => {
     const { spec, policies, action } = await temporal().schedule.getHandle('sweeper').describe();
     expect(spec.intervals).to.deep.equal([{ every: minute, offset: undefined }]);
     expect(policies).to.include({ overlap: 'SKIP', catchupWindow: minute });
     expect(action).to.include({ workflowType: 'sweep', taskQueue: 'upkeep' });
   });
 
-  it('another schedule begins digests each quarter of an hour, and makes up for a missed one (COMM-17)', async () => {
+  it('has a sibling schedule that begins digests every 15 minutes, and catches up a missed one (COMM-17)', async () => {
     const { spec, policies, action } = await temporal().schedule.getHandle('space-digests').describe();
     expect(spec.intervals).to.deep.equal([{ every: 15 * minute, offset: undefined }]);
     expect(policies).to.include({ overlap: 'SKIP', catchupWindow: 15 * minute });
     expect(action).to.include({ workflowType: 'beginDigests', taskQueue: 'upkeep' });
   });
 
-  it('makes its schedule again within 5 min after somebody deletes it, and leaves one that is paused', async () => {
+  it('creates a deleted schedule again within 5 min, and does not resume a paused one', async () => {
     const { schedule } = temporal();
     const sweeper = schedule.getHandle('sweeper');
     await schedule.getHandle('retention').delete();
@@ -162,7 +162,7 @@ describe('the sweeper, in a worker process', function () {
     }
   });
 
-  it('its schedule starts a round', async () => {
+  it('starts a round by its schedule', async () => {
     const handle = temporal().schedule.getHandle('sweeper');
     const before = (await handle.describe()).info.numActionsTaken;
     await handle.trigger();

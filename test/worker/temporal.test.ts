@@ -13,7 +13,7 @@ import { testStack } from '../toolkit/stack/stack.ts';
 
 const keyFile = 'api-key';
 
-describe('worker/temporal', function () {
+describe('a connection to Temporal', function () {
   this.timeout(60_000);
   let authority: Authority;
   let stranger: Authority;
@@ -23,7 +23,7 @@ describe('worker/temporal', function () {
   let directory: string;
   const files: Record<string, string> = {};
 
-  before('terminators with a client certificate and without', async () => {
+  before('start TLS terminators with and without client certificates', async () => {
     await testStack();
     plain = readConfig().temporal.address;
     directory = await mkdtemp(path.join(os.tmpdir(), 'club-temporal-'));
@@ -57,7 +57,7 @@ describe('worker/temporal', function () {
     await rm(directory, { recursive: true });
   });
 
-  /** The settings that these variables give; `@name` stands for a file. */
+  /** Returns the settings of these variables. `@name` means a file. */
   const settings = (variables: Record<string, string>) => {
     const env = Object.fromEntries(
       Object.entries(variables).map(([name, value]) => [
@@ -69,8 +69,8 @@ describe('worker/temporal', function () {
   };
   const mutual = { TLS_SERVER_CA_CERT_PATH: '@ca', TLS_CLIENT_CERT_PATH: '@cert', TLS_CLIENT_KEY_PATH: '@key' };
 
-  /** Connects as commands do and as workers do. @returns what each says: `there`, or its problem */
-  async function trying(variables: Record<string, string>): Promise<string[]> {
+  /** Connects as commands do and as workers do. @returns the result of each: `there`, or its problem */
+  async function connectBoth(variables: Record<string, string>): Promise<string[]> {
     const attempts = [connectCommand, connectWorkers].map(async (connect) => {
       try {
         const connection = await connect(settings(variables));
@@ -85,96 +85,102 @@ describe('worker/temporal', function () {
     return [...new Set(await Promise.all(attempts))];
   }
 
-  it('reaches a server without TLS, by TLS, and by TLS with a client certificate, of files or variables', async () => {
-    expect(await trying({})).to.deep.equal(['there']);
-    expect(await trying({ ADDRESS: open.address, TLS_SERVER_CA_CERT_PATH: '@ca' })).to.deep.equal(['there']);
-    expect(await trying({ ADDRESS: strict.address, ...mutual })).to.deep.equal(['there']);
+  it('works without TLS, with TLS, and with a client certificate from files or variables', async () => {
+    expect(await connectBoth({})).to.deep.equal(['there']);
+    expect(await connectBoth({ ADDRESS: open.address, TLS_SERVER_CA_CERT_PATH: '@ca' })).to.deep.equal(['there']);
+    expect(await connectBoth({ ADDRESS: strict.address, ...mutual })).to.deep.equal(['there']);
     const { cert, key } = await authority.issue(['worker'], { ofClient: true });
     const data = {
       TLS_SERVER_CA_CERT_DATA: authority.certificate,
       TLS_CLIENT_CERT_DATA: cert,
       TLS_CLIENT_KEY_DATA: key,
     };
-    expect(await trying({ ADDRESS: strict.address, ...data })).to.deep.equal(['there']);
+    expect(await connectBoth({ ADDRESS: strict.address, ...data })).to.deep.equal(['there']);
   });
 
-  it('says what to do where the server demands or offers another certificate', async () => {
+  it('reports what to do if the server requires or offers another certificate', async () => {
     const at = `Temporal at ${strict.address}`;
-    expect(await trying({ ADDRESS: strict.address, TLS_SERVER_CA_CERT_PATH: '@ca' })).to.deep.equal([
+    expect(await connectBoth({ ADDRESS: strict.address, TLS_SERVER_CA_CERT_PATH: '@ca' })).to.deep.equal([
       `${at} demands a client certificate: set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH.`,
     ]);
     const strange = { TLS_CLIENT_CERT_PATH: '@strangeCert', TLS_CLIENT_KEY_PATH: '@strangeKey' };
-    const [refused, ...more] = await trying({ ADDRESS: strict.address, ...mutual, ...strange });
+    const [refused, ...more] = await connectBoth({ ADDRESS: strict.address, ...mutual, ...strange });
     expect(more).to.deep.equal([]);
-    expect(refused).to.match(/does not accept our client certificate \(\w+\): give one of an authority that it knows/);
-    expect(await trying({ ADDRESS: open.address, TLS: 'true' })).to.deep.equal([
-      `Temporal at ${open.address} has a certificate of an authority that we do not know (UNABLE_TO_VERIFY_LEAF_SIGNATURE): give the authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`,
+    expect(refused).to.match(
+      /does not accept our client certificate \(\w+\): set a certificate of an authority that the server knows/,
+    );
+    expect(await connectBoth({ ADDRESS: open.address, TLS: 'true' })).to.deep.equal([
+      `Temporal at ${open.address} has a certificate of an unknown authority (UNABLE_TO_VERIFY_LEAF_SIGNATURE): set the authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`,
     ]);
     const elsewhere = {
       ADDRESS: open.address,
       TLS_SERVER_CA_CERT_PATH: '@ca',
       TLS_SERVER_NAME: 'temporal.example.com',
     };
-    expect(await trying(elsewhere)).to.deep.equal([
-      `Temporal at ${open.address} has a certificate for another host name: set TEMPORAL_ADDRESS or TEMPORAL_TLS_SERVER_NAME to a name that it holds.`,
+    expect(await connectBoth(elsewhere)).to.deep.equal([
+      `Temporal at ${open.address} has a certificate for another host name: set TEMPORAL_ADDRESS or TEMPORAL_TLS_SERVER_NAME to a name in that certificate.`,
     ]);
   });
 
-  it('says what to do where only one side speaks TLS, and where nobody listens', async () => {
-    expect(await trying({ ADDRESS: open.address })).to.deep.equal([
-      `Temporal at ${open.address} speaks TLS, and we do not: set TEMPORAL_TLS to true.`,
+  it('reports what to do if only one side uses TLS, and if no server listens', async () => {
+    expect(await connectBoth({ ADDRESS: open.address })).to.deep.equal([
+      `Temporal at ${open.address} uses TLS, and we do not: set TEMPORAL_TLS to true.`,
     ]);
-    expect(await trying({ TLS: 'true' })).to.deep.equal([
-      `Temporal at ${plain} does not speak TLS, and we do: leave out what begins with TEMPORAL_TLS, and TEMPORAL_API_KEY, or reach it where it does.`,
+    expect(await connectBoth({ TLS: 'true' })).to.deep.equal([
+      `Temporal at ${plain} does not use TLS, and we do: remove all settings that begin with TEMPORAL_TLS, and TEMPORAL_API_KEY, or use an address with TLS.`,
     ]);
-    expect(await trying({ ADDRESS: '127.0.0.1:9' })).to.deep.equal([
-      'Temporal at 127.0.0.1:9 cannot be reached (ECONNREFUSED): is TEMPORAL_ADDRESS right, and is the server up?',
+    expect(await connectBoth({ ADDRESS: '127.0.0.1:9' })).to.deep.equal([
+      'Temporal at 127.0.0.1:9 cannot be reached (ECONNREFUSED): check TEMPORAL_ADDRESS, and that the server runs.',
     ]);
   });
 
-  it('names every file that it cannot read, and PEM that does not fit', async () => {
+  it('names every unreadable file, and certificates that do not match', async () => {
     const wrong = {
       TLS_SERVER_CA_CERT_PATH: '@nonsense',
       TLS_CLIENT_CERT_PATH: '@missing',
       TLS_CLIENT_KEY_PATH: '@key',
     };
-    expect(await trying(wrong)).to.deep.equal([
+    expect(await connectBoth(wrong)).to.deep.equal([
       [
         '2 things are wrong:',
-        '  - TEMPORAL_TLS_CLIENT_CERT_PATH names a file that cannot be read (ENOENT): mend the path, or its rights',
-        '  - TEMPORAL_TLS_SERVER_CA_CERT_PATH holds no PEM that can be read: give it as it was issued',
+        `  - TEMPORAL_TLS_CLIENT_CERT_PATH names a file that cannot be read (ENOENT): correct the path or the file's permissions`,
+        '  - TEMPORAL_TLS_SERVER_CA_CERT_PATH contains no valid PEM: use the PEM as it was issued',
       ].join('\n'),
     ]);
-    expect(await trying({ ...mutual, TLS_CLIENT_KEY_PATH: '@otherKey' })).to.deep.equal([
-      'The client certificate and the client key of TEMPORAL_TLS_ do not belong together: give a pair.',
+    expect(await connectBoth({ ...mutual, TLS_CLIENT_KEY_PATH: '@otherKey' })).to.deep.equal([
+      'The client certificate and the client key of TEMPORAL_TLS_ do not match: set a pair.',
     ]);
-    const [expired] = await trying({ ...mutual, TLS_CLIENT_CERT_PATH: '@oldCert', TLS_CLIENT_KEY_PATH: '@oldKey' });
+    const [expired] = await connectBoth({
+      ...mutual,
+      TLS_CLIENT_CERT_PATH: '@oldCert',
+      TLS_CLIENT_KEY_PATH: '@oldKey',
+    });
     expect(expired).to.match(/^The client certificate of TEMPORAL_TLS_ has expired on .+: renew it\.$/);
   });
 
-  it('sends an API key by TLS, and says what to do where the server refuses it or wants one', async () => {
+  it('sends an API key over TLS, and reports what to do if the server refuses or requires a key', async () => {
     const apiKey = randomUUID();
     open.apiKeys = [apiKey];
     const tls = { ADDRESS: open.address, TLS_SERVER_CA_CERT_PATH: '@ca' };
-    expect(await trying({ ...tls, API_KEY: apiKey })).to.deep.equal(['there']);
-    expect(await trying({ ...tls, API_KEY: 'another' })).to.deep.equal([
-      `Temporal at ${open.address} refuses the key of TEMPORAL_API_KEY: give one that is valid for the namespace.`,
+    expect(await connectBoth({ ...tls, API_KEY: apiKey })).to.deep.equal(['there']);
+    expect(await connectBoth({ ...tls, API_KEY: 'another' })).to.deep.equal([
+      `Temporal at ${open.address} refuses the key of TEMPORAL_API_KEY: set a valid key of the namespace.`,
     ]);
-    expect(await trying(tls)).to.deep.equal([
-      `Temporal at ${open.address} refuses us without an API key: set TEMPORAL_API_KEY_FILE, or TEMPORAL_API_KEY.`,
+    expect(await connectBoth(tls)).to.deep.equal([
+      `Temporal at ${open.address} requires an API key: set TEMPORAL_API_KEY_FILE, or TEMPORAL_API_KEY.`,
     ]);
     open.apiKeys = [];
   });
 
-  it('goes on with the key that its file has now; an empty or missing file changes nothing', async () => {
+  it('uses the new key of its file, and ignores an empty or missing file', async () => {
     const file = path.join(directory, keyFile);
     await writeFile(file, 'first\n');
-    const given: string[] = [];
-    const told: string[] = [];
+    const keys: string[] = [];
+    const reports: string[] = [];
     const { look, stop } = followApiKey(
       { apiKey: new Secret('first'), apiKeyFile: file },
-      { setApiKey: (key) => given.push(key) },
-      { changed: () => told.push('changed'), failed: () => told.push('failed') },
+      { setApiKey: (key) => keys.push(key) },
+      { changed: () => reports.push('changed'), failed: () => reports.push('failed') },
     );
     await look();
     await writeFile(file, '');
@@ -185,11 +191,11 @@ describe('worker/temporal', function () {
     await rm(file);
     await look();
     stop();
-    expect(given).to.deep.equal(['second']);
-    expect(told).to.deep.equal(['changed', 'failed']);
+    expect(keys).to.deep.equal(['second']);
+    expect(reports).to.deep.equal(['changed', 'failed']);
   });
 
-  it('a connection of workers that is open takes the new key', async () => {
+  it('of a running worker uses the new key', async () => {
     open.apiKeys = ['first'];
     const file = path.join(directory, keyFile);
     await writeFile(file, 'first');

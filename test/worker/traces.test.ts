@@ -21,8 +21,8 @@ describe('the trace of an activity', () => {
   const origin = { traceId: '1'.repeat(32), spanId: '2'.repeat(16) };
   const info = { activityType: 'takeStep', workflowType: 'automationRun', taskQueue: 'automations', attempt: 2 };
 
-  /** Runs an activity that was given such a header. @returns its span */
-  async function ran(header: Payload | undefined): Promise<LeftSpan | undefined> {
+  /** Runs an activity with this header. @returns its span */
+  async function runActivity(header: Payload | undefined): Promise<LeftSpan | undefined> {
     const { inbound } = stepsInSpans({ info } as never);
     const headers = header === undefined ? {} : { [traceHeader]: header };
     expect(await inbound?.execute?.({ args: [], headers }, async () => 'answer')).to.equal('answer');
@@ -31,17 +31,17 @@ describe('the trace of an activity', () => {
   const caused = (at: number) =>
     defaultPayloadConverter.toPayload({ traceparent: `00-${origin.traceId}-${origin.spanId}-01`, at });
 
-  it('is that of its header for ten minutes, and then one of its own with a link', async () => {
-    const soon = await ran(caused(Date.now() - longestTraceMs + 60 * second));
+  it('is the trace of its header for ten minutes, and then a new trace with a link', async () => {
+    const soon = await runActivity(caused(Date.now() - longestTraceMs + 60 * second));
     expect(soon).to.include({ name: 'takeStep', traceId: origin.traceId, parent: origin.spanId });
     expect(soon?.links).to.deep.equal([]);
-    const late = await ran(caused(Date.now() - longestTraceMs - second));
+    const late = await runActivity(caused(Date.now() - longestTraceMs - second));
     expect(late?.parent).to.equal(undefined);
     expect(late?.traceId).not.to.equal(origin.traceId);
     expect(late?.links).to.deep.equal([origin.spanId]);
   });
 
-  it('is one of its own without a header, and with one that cannot be read', async () => {
+  it('is a new trace without a header, or with an unreadable one', async () => {
     const unreadable = [
       undefined,
       {},
@@ -50,39 +50,39 @@ describe('the trace of an activity', () => {
       defaultPayloadConverter.toPayload({ traceparent: 'x', at: Date.now() }),
     ];
     await eachCase(unreadable, async (header) => {
-      expect(await ran(header)).to.include({ name: 'takeStep', parent: undefined });
+      expect(await runActivity(header)).to.include({ name: 'takeStep', parent: undefined });
     });
   });
 });
 
 describe('a trace, from a request to the receiver', function () {
   this.timeout(60 * second);
-  let lossesGo = 0;
-  const spans = useTracing(undefined, () => lossesGo++);
+  let reportedLosses = 0;
+  const spans = useTracing(undefined, () => reportedLosses++);
   const engine = useEngine();
   before('start the worker', async () => {
     await engine.startWorkerHere({ WORKER_TASK_QUEUES: 'webhooks' });
   });
 
-  it('is logged by the worker where its spans are lost', () => {
-    expect(lossesGo).to.equal(1);
+  it('reports lost spans by the worker', () => {
+    expect(reportedLosses).to.equal(1);
   });
 
-  /** @returns the spans from the one of this name to the first of its trace, or to where the trace came from */
-  const wayTo = (name: string): string[] => {
+  /** @returns the names of the spans from the root of the trace to the span with this name */
+  const pathTo = (name: string): string[] => {
     const all = spans();
-    const way: LeftSpan[] = [];
-    for (let one = all.find((span) => span.name === name); one;) {
-      way.unshift(one);
-      const { parent } = one;
-      one = all.find(({ spanId }) => spanId === parent);
+    const path: LeftSpan[] = [];
+    for (let span = all.find((candidate) => candidate.name === name); span;) {
+      path.unshift(span);
+      const { parent } = span;
+      span = all.find(({ spanId }) => spanId === parent);
     }
-    expect(new Set(way.map(({ traceId }) => traceId)).size, 'traces').to.equal(1);
-    return way.map((span) => span.name);
+    expect(new Set(path.map(({ traceId }) => traceId)).size, 'traces').to.equal(1);
+    return path.map((span) => span.name);
   };
   const untilEnded = (name: string) =>
     until(`the span ${name}`, { timeoutMs: 5 * second }, async () => spans().find((span) => span.name === name));
-  const delivered = async (eventId: Id, { endpoint }: Subscription) => {
+  const waitForDelivery = async (eventId: Id, { endpoint }: Subscription) => {
     const delivery = await until('the fan-out', { timeoutMs: 15 * second }, async () => {
       const found = await deliveryOf(eventId, endpoint.id);
       return found ?? undefined;
@@ -95,12 +95,12 @@ describe('a trace, from a request to the receiver', function () {
     return { receiver, subscription: await buildSubscription(receiver.url) };
   };
 
-  it('goes with a fact through the relay and the run to the attempt, and not to the receiver', async () => {
+  it('follows a fact through the relay and the run to the attempt, but not to the receiver', async () => {
     const { receiver, subscription } = await subscribed();
     const eventId = await inSpan('request', {}, () => commitFact(subscription));
-    const deliveryId = await delivered(eventId, subscription);
+    const deliveryId = await waitForDelivery(eventId, subscription);
     const attempt = await untilEnded('attemptDelivery');
-    expect(wayTo('attemptDelivery')).to.deep.equal([
+    expect(pathTo('attemptDelivery')).to.deep.equal([
       'request',
       'fact student.updated',
       'start webhookDelivery',
@@ -115,13 +115,13 @@ describe('a trace, from a request to the receiver', function () {
     expect(receiver.requests.map(({ headers }) => headers['traceparent'])).to.deep.equal([undefined]);
   });
 
-  it('goes with a wake', async () => {
+  it('follows a wake to the attempt', async () => {
     const receiver = await engine.receiver();
     const delivery = await buildWebhookDelivery(await buildSubscription(receiver.url));
     await inSpan('request', {}, () => wakeDelivery(delivery));
     await untilDelivery(delivery.id, 'succeeded');
     await untilEnded('attemptDelivery');
-    expect(wayTo('attemptDelivery')).to.deep.equal([
+    expect(pathTo('attemptDelivery')).to.deep.equal([
       'request',
       'wake webhookDelivery',
       'start webhookDelivery',
@@ -129,7 +129,7 @@ describe('a trace, from a request to the receiver', function () {
     ]);
   });
 
-  it('ends before a fact that the relay gets more than ten minutes later: that begins one, with a link', async () => {
+  it('ends before a fact that is older than ten minutes, which begins a new trace with a link', async () => {
     const { subscription } = await subscribed();
     const eventId = idOfTime(Date.now() - longestTraceMs - second);
     const spanId = '2'.repeat(16);
@@ -140,9 +140,9 @@ describe('a trace, from a request to the receiver', function () {
        VALUES ($1, $2, 'student.updated', $3, now(), $4)`,
       [eventId, subscription.clubId, subscription.studentId, `00-${'1'.repeat(32)}-${spanId}-01`],
     );
-    await delivered(eventId, subscription);
+    await waitForDelivery(eventId, subscription);
     await untilEnded('attemptDelivery');
-    expect(wayTo('attemptDelivery')).to.deep.equal([
+    expect(pathTo('attemptDelivery')).to.deep.equal([
       'fact student.updated',
       'start webhookDelivery',
       'attemptDelivery',
@@ -150,7 +150,7 @@ describe('a trace, from a request to the receiver', function () {
     expect((await untilEnded('fact student.updated')).links).to.deep.equal([spanId]);
   });
 
-  it('of facts that are fanned out together lies with the first of them, and links to the others', async () => {
+  it('contains the batch of facts in the trace of the first fact, with links to the others', async () => {
     const { subscription } = await subscribed();
     await inSpan('request', {}, async () => {
       for (let count = 0; count < 4; count++) await commitFact(subscription, { notified: count === 3 });

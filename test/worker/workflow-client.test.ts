@@ -10,21 +10,21 @@ import { startTemporalLine } from '../toolkit/fakes/temporal-line.ts';
 import { quietRuntime } from '../toolkit/stack/time-skipping.ts';
 import { useTemporal } from '../toolkit/stack/worker.ts';
 
-describe('starting and waking workflows', () => {
+describe('the workflow client', () => {
   const temporal = useTemporal();
-  const begun: string[] = [];
+  const startedIds: string[] = [];
   let connection: NativeConnection;
   let workflows: WorkflowClient;
 
-  before('connect as a worker does; no worker runs', async () => {
+  before('connect like a worker, without a running worker', async () => {
     quietRuntime();
     const { address, namespace } = readConfig().temporal;
     connection = await NativeConnection.connect({ address });
     workflows = createWorkflowClient(connection, namespace);
   });
-  after('end what was begun, and disconnect', async () => {
+  after('terminate the started runs, and disconnect', async () => {
     await Promise.all(
-      begun.map((id) =>
+      startedIds.map((id) =>
         temporal()
           .workflow.getHandle(id)
           .terminate()
@@ -36,21 +36,21 @@ describe('starting and waking workflows', () => {
 
   const runFor = (workflowType: WorkflowType, clubId: Id): Run => {
     const run = { workflowType, subjectId: newId(), clubId, attributes: {} };
-    begun.push(workflowIdOf(workflowType, run.subjectId));
+    startedIds.push(workflowIdOf(workflowType, run.subjectId));
     return run;
   };
   const handleOf = ({ workflowType, subjectId }: Run) =>
     temporal().workflow.getHandle(workflowIdOf(workflowType, subjectId));
   const startedIn = (history: History) => eventsNamed(history, 'workflowExecutionStartedEventAttributes')[0];
 
-  it('gives a call up that the server does not answer, and can make it again', async () => {
+  it('ends a call that the server does not answer, and can repeat it', async () => {
     const line = await startTemporalLine();
     const behind = await NativeConnection.connect({ address: line.address });
     try {
-      const impatient = createWorkflowClient(behind, readConfig().temporal.namespace, { callWithinMs: 500 });
+      const withShortTimeout = createWorkflowClient(behind, readConfig().temporal.namespace, { callWithinMs: 500 });
       const run = runFor('agentAnswer', newId());
       line.hold();
-      const failure = await impatient.start(run, []).catch((error: unknown) => error);
+      const failure = await withShortTimeout.start(run, []).catch((error: unknown) => error);
       expect(isEngineAway(failure)).to.equal(true);
       line.mend();
       await createWorkflowClient(behind, readConfig().temporal.namespace).startOrSignal(run);
@@ -70,7 +70,7 @@ describe('starting and waking workflows', () => {
       expect(eventsNamed(history, 'workflowExecutionStartedEventAttributes')).to.have.length(1);
     });
 
-    it('signals a run that is there', async () => {
+    it('signals a running workflow', async () => {
       const run = runFor('agentAnswer', newId());
       await workflows.startOrSignal(run);
       const { runId } = await handleOf(run).describe();
@@ -80,7 +80,7 @@ describe('starting and waking workflows', () => {
       expect((await handleOf(run).describe()).runId).to.equal(runId);
     });
 
-    it('starts another run after the last one has ended', async () => {
+    it('starts another run after the last run has ended', async () => {
       const run = runFor('agentAnswer', newId());
       await workflows.startOrSignal(run);
       const { runId } = await handleOf(run).describe();
@@ -92,7 +92,7 @@ describe('starting and waking workflows', () => {
     });
   });
 
-  it('start tells that a run is new and begins elsewhere, and that it was there before', async () => {
+  it('reports whether start created a run elsewhere, or found one', async () => {
     const run = runFor('webhookDelivery', newId());
     expect(await workflows.start(run, [false]), 'no worker runs here').to.equal('elsewhere');
     expect(await workflows.start(run, [false])).to.equal('before');
@@ -101,11 +101,11 @@ describe('starting and waking workflows', () => {
   describe('the fairness key', () => {
     const ways = [
       { way: 'a start', begin: (run: Run) => workflows.start(run, []) },
-      { way: 'a wake that starts', begin: (run: Run) => workflows.signalWithStart(run) },
+      { way: 'a wake that starts a run', begin: (run: Run) => workflows.signalWithStart(run) },
     ];
     for (const workflowType of Object.keys(workflowTypes) as WorkflowType[]) {
       for (const { way, begin } of ways) {
-        it(`is the club: ${workflowType}, ${way}`, async () => {
+        it(`is the club for ${workflowType}, by ${way}`, async () => {
           const run = runFor(workflowType, newId());
           await begin(run);
           expect(startedIn(await handleOf(run).fetchHistory())?.priority?.fairnessKey).to.equal(run.clubId);
@@ -120,16 +120,16 @@ describe('starting and waking workflows', () => {
         [1, 3],
         [2, 5],
       ] as const)
-        it(`stands beside the priority: ${priority} is ${priorityKey}, ${way}`, async () => {
+        it(`is set together with the priority key: ${priorityKey} for priority ${priority}, by ${way}`, async () => {
           const run = { ...runFor('transactionalMail', newId()), priority };
           await begin(run);
-          const { priority: told, taskQueue } = await handleOf(run).describe();
-          expect(told).to.include({ priorityKey, fairnessKey: run.clubId });
+          const { priority: sentPriority, taskQueue } = await handleOf(run).describe();
+          expect(sentPriority).to.include({ priorityKey, fairnessKey: run.clubId });
           expect(taskQueue).to.equal(priority === 2 ? 'bulk-mail' : 'mail');
         });
 
     for (const { way, begin } of ways) {
-      it(`is absent without a club: ${way}`, async () => {
+      it(`is absent without a club, by ${way}`, async () => {
         const run = runFor('transactionalMail', noClub);
         await begin(run);
         expect(startedIn(await handleOf(run).fetchHistory())?.priority?.fairnessKey ?? '').to.equal('');

@@ -19,14 +19,14 @@ import { expect } from 'chai';
 
 const hour = 3_600_000;
 
-describe('add-on, with time skipped', function () {
+describe('an add-on, with time skipped', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
   let stripe: StripeServer;
   let processor: PaymentProcessor;
-  /** When each step was taken, by the server's clock. */
+  /** The time of each step, by the server's clock. */
   let steps: number[] = [];
   /** Called before each step. */
   let beforeStep: (step: number) => void = () => {};
@@ -34,9 +34,9 @@ describe('add-on, with time skipped', function () {
   before('start the worker', async () => {
     stripe = await startStripe();
     const config = await testConfig({ STRIPE_SECRET_KEY: stripe.secretKey, STRIPE_API_URL: stripe.url });
-    const made = createPaymentProcessor(config.stripe);
-    if (!made) throw new Error('A processor with a key is one.');
-    processor = made;
+    const createdProcessor = createPaymentProcessor(config.stripe);
+    if (!createdProcessor) throw new Error('The processor with a key was not created.');
+    processor = createdProcessor;
     const { db } = await testDeps();
     const { settle } = all.addOn({ addOns: { db, processor } });
     const activities = {
@@ -54,7 +54,7 @@ describe('add-on, with time skipped', function () {
     Object.assign(stripe, { fates: [], calls: [], payments: [], up: true, delayMs: 0 });
   });
 
-  /** A club whose card the processor knows. */
+  /** A club with a card that the processor knows. */
   const buyer = async () => {
     const { id } = await buildClub();
     await buildPlan(id, 'professional', { customer_id: `cus_${id}` });
@@ -67,7 +67,7 @@ describe('add-on, with time skipped', function () {
       taskQueue: 'billing',
       args: [id],
     });
-  /** An add-on as it is left behind by an API that died after the charge was asked for: claimed, and its lease has run out. */
+  /** An add-on after the death of an API that had requested the charge: claimed, with an expired lease. */
   const abandoned = async (clubId: Id) => {
     const now = new Date(await environment().currentTimeMs());
     return buildAddOn(clubId, {
@@ -96,7 +96,7 @@ describe('add-on, with time skipped', function () {
     ['declined', 0, 'failed'],
   ];
   for (const [fate, paid, outcome] of fates) {
-    it(`settles an open first attempt (${fate}): charges ${paid} times and ends as ${outcome}`, async () => {
+    it(`settles an open first attempt (${fate}) with ${paid} charges, and ends as ${outcome}`, async () => {
       const clubId = await buyer();
       const id = newId();
       stripe.fates = [fate];
@@ -108,7 +108,7 @@ describe('add-on, with time skipped', function () {
     });
   }
 
-  it('finds the charge of an API that died before its record, and charges nothing', async () => {
+  it('finds the charge of an API that died before its record, and does not charge again', async () => {
     const clubId = await buyer();
     const row = await abandoned(clubId);
     const { amount, currency } = { amount: 1_000, currency: 'usd' };
@@ -127,13 +127,13 @@ describe('add-on, with time skipped', function () {
     expect(stripe.payments).to.have.length(1);
   });
 
-  it('charges under the same key after an API that died before the charge', async () => {
+  it('uses the same key after an API died before the charge', async () => {
     const row = await abandoned(await buyer());
     expect(await (await start(row)).result()).to.equal('active');
     expect(stripe.calls).to.deep.equal(['GET /v1/payment_intents', `POST /v1/payment_intents ${row.id}`]);
   });
 
-  it('asks again after growing waits while the processor is down, and charges once', async () => {
+  it('retries after growing waits while the processor is unavailable, and charges once', async () => {
     const row = await abandoned(await buyer());
     stripe.up = false;
     beforeStep = (step) => {
@@ -148,7 +148,7 @@ describe('add-on, with time skipped', function () {
   });
 
   it('charges nothing after 23 hours, when the key may be forgotten, but finds an earlier charge', async () => {
-    const [lost, found] = [await abandoned(await buyer()), await abandoned(await buyer())];
+    const [withoutCharge, withCharge] = [await abandoned(await buyer()), await abandoned(await buyer())];
     stripe.up = false;
     beforeStep = () => {
       stripe.up = (steps.at(-1) ?? 0) - (steps[0] ?? 0) > 23 * hour;
@@ -163,14 +163,14 @@ describe('add-on, with time skipped', function () {
       created: Math.floor(Date.now() / 1_000),
       metadata: { add_on_id: id },
     });
-    stripe.payments.push(paymentOf(found));
-    const [one, other] = [await start(lost), await start(found)];
+    stripe.payments.push(paymentOf(withCharge));
+    const [one, other] = [await start(withoutCharge), await start(withCharge)];
     expect([await one.result(), await other.result()]).to.deep.equal(['failed', 'active']);
     expect(stripe.payments).to.have.length(1);
     expect(stripe.calls.filter((text) => text.startsWith('POST'))).to.deep.equal([]);
   });
 
-  it('charges once for five simultaneous steps; a step without its claim records nothing', async () => {
+  it('charges once in five concurrent steps, and records nothing in a step that lost its claim', async () => {
     const { db } = await testDeps();
     const row = await buildAddOn(await buyer());
     stripe.delayMs = 100;
@@ -189,15 +189,15 @@ describe('add-on, with time skipped', function () {
     expect(await addOnRow(slow.id)).to.include({ status: 'pending' });
   });
 
-  it('puts nothing but ids into the history', async () => {
+  it('stores only ids in the history', async () => {
     const clubId = await buyer();
     const row = await abandoned(clubId);
     const handle = await start(row);
     await handle.result();
-    const said = await keptOf(handle);
-    expect(said).to.include(row.id);
+    const storedText = await keptOf(handle);
+    expect(storedText).to.include(row.id);
     await eachCase([stripe.secretKey, `cus_${clubId}`, 'pm_card', 'pi_'], (secret) =>
-      expect(said).to.not.include(secret),
+      expect(storedText).to.not.include(secret),
     );
   });
 });

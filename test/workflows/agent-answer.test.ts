@@ -26,7 +26,7 @@ describe('the run of an answer, with time skipped', function () {
   });
   after('stop the worker, before its server', () => worker.stop());
 
-  /** A question that was accepted just now, by the server's clock. */
+  /** A question that was accepted at this moment, by the server's clock. */
   const ask = async () => buildQuestion({ acceptedAt: new Date(await environment().currentTimeMs()) });
   const start = (questionId: string) =>
     environment().client.workflow.start<typeof agentAnswer>('agentAnswer', {
@@ -54,12 +54,12 @@ describe('the run of an answer, with time skipped', function () {
     });
     const history = await handle.fetchHistory();
     expect(eventsNamed(history, 'activityTaskScheduledEventAttributes')).to.have.length(1);
-    const kept = await keptOf(handle);
-    expect(kept).to.contain('claude-sonnet-5-5');
-    expect(kept).not.to.contain('minutes');
+    const storedText = await keptOf(handle);
+    expect(storedText).to.contain('claude-sonnet-5-5');
+    expect(storedText).not.to.contain('minutes');
   });
 
-  it('asks an overloaded model again after 1 s and 4 s, and then fails', async () => {
+  it('calls an overloaded model again after 1 s and 4 s, and then fails', async () => {
     const { questionId, answerId } = await ask();
     answering.model().next({ refuse: 529 }, { refuse: 529 }, { refuse: 529 });
     const handle = await start(questionId);
@@ -75,7 +75,7 @@ describe('the run of an answer, with time skipped', function () {
     ]);
   });
 
-  it('does not ask early when it is woken', async () => {
+  it('does not call the model early when it is woken', async () => {
     const { questionId, answerId } = await ask();
     answering.model().next({ refuse: 429, retryAfterS: 60 }, { answer: ['Yes.'] });
     const handle = await start(questionId);
@@ -94,7 +94,7 @@ describe('the run of an answer, with time skipped', function () {
     );
   });
 
-  it('fails with the text so far when its worker died after the beginning', async () => {
+  it('fails with the text so far if its worker died after the beginning', async () => {
     const { questionId, answerId } = await ask();
     const source = await testDatabase();
     await source.query(
@@ -111,11 +111,11 @@ describe('the run of an answer, with time skipped', function () {
     );
     const handle = await start(questionId);
     await until('a look', { timeoutMs: 5 * second }, async () => (await summariesOf(handle)).timers.length > 0);
-    // Leases use the database's clock, which is not skipped.
+    // Leases use the database's clock, which the test does not skip.
     await source.query(`UPDATE agent_answers SET lease_until = clock_timestamp() WHERE id = $1`, [answerId]);
     expect(await handle.result()).to.include({ status: 'failed', error_code: 'interrupted', calls: 1 });
     expect(await answerRow(answerId)).to.include({ content: 'One two' });
-    // 1000 tokens in at 2, and an estimate of 3 out at 10 dollars a million.
+    // 1,000 input tokens at 2 dollars per million, and an estimate of 3 output tokens at 10 dollars per million.
     expect((await callRows(answerId))[0]).to.include({ outputTokens: 3, estimated: true, costMicros: '2030' });
     expect(answering.model().requests).to.have.length(0);
   });

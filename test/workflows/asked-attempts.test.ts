@@ -19,7 +19,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
-  /** An endpoint that 5 failures in a row have throttled; then it answers like this. The 5 wait at the gate. */
+  /** An endpoint that 5 failures in a row have throttled, with these 5 deliveries parked. Later it answers with this status. */
   const throttled = async (status: () => number) => {
     const { receiver, subscription } = await engine().endpoint((_, number) => ({
       status: number <= 5 ? 500 : status(),
@@ -34,7 +34,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
     engine().act((deps, now) => recoverDeliveries(deps, clubId, endpoint.id, new Date(now.getTime() - hour), now));
   const resend = ({ clubId, endpoint, id }: TestWebhookDelivery) =>
     engine().act((deps, now) => resendDelivery(deps, clubId, endpoint.id, id, now));
-  /** A delivery with a body that was given up just now. */
+  /** A failed delivery that still has a body. */
   const failed = async (subscription: Subscription) => {
     const now = await engine().now();
     const delivery = await buildWebhookDelivery(subscription, now);
@@ -47,7 +47,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
     return delivery;
   };
 
-  describe('they do not wait for the breaker, and probe the endpoint (DEL-5)', () => {
+  describe('requested attempts at a throttled endpoint (DEL-5)', () => {
     type Ask = (subscription: Subscription, earlier: TestWebhookDelivery) => Promise<string>;
     const asks: { what: string; trigger: string; ask: Ask }[] = [
       {
@@ -72,7 +72,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
       },
     ];
     for (const { what, trigger, ask } of asks) {
-      it(`${what} during the hold: a success resets the breaker and releases parked deliveries`, async () => {
+      it(`${what} during the hold resets the breaker on success, and releases parked deliveries`, async () => {
         const { subscription, parked, holdUntil } = await throttled(() => 200);
         const id = await ask(subscription, await failed(subscription));
         expect(await engine().runOf({ id }).result()).to.equal('succeeded');
@@ -82,7 +82,9 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
         expect(await engine().outcomesOf(parked)).to.deep.equal(parked.map(() => 'succeeded'));
         expect(await engine().gateOf(subscription).result()).to.equal('open');
         const [, , , , , , probe] = await attemptsAt(subscription.endpoint.id);
-        expect(probe?.startedAt.getTime(), 'the parked go before the hold would have ended').to.be.below(holdUntil);
+        expect(probe?.startedAt.getTime(), 'the parked deliveries are sent before the end of the hold').to.be.below(
+          holdUntil,
+        );
         expect(await endpointRow(subscription.endpoint.id)).to.deep.include({
           consecutiveFailures: 0,
           failingSince: null,
@@ -91,7 +93,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
         });
       });
 
-      it(`${what} during the hold: a failure arms the breaker again`, async () => {
+      it(`${what} during the hold arms the breaker again on failure`, async () => {
         const { subscription, holdUntil } = await throttled(() => 503);
         const id = await ask(subscription, await failed(subscription));
         await until('its failure', { timeoutMs: 10_000 }, async () => (await attemptRows(id))[0]?.outcome);
@@ -106,7 +108,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
           2 * minute - 5,
           2 * minute + 500,
         );
-        // Its five deliveries would keep failing for a day while later tests skip time.
+        // Otherwise its five deliveries would fail for a day while later tests skip time.
         const { clubId, endpoint } = subscription;
         await engine().act((deps, now) => disableEndpoint(deps, clubId, endpoint.id, now));
       });
@@ -114,7 +116,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   });
 
   describe('recovery', () => {
-    it('releases at most 4 at a time for one attempt each, whatever the breaker says', async () => {
+    it('releases at most 4 deliveries at a time, for one attempt each, in any state of the breaker', async () => {
       let open = 0;
       let most = 0;
       const four = Promise.withResolvers<void>();
@@ -122,7 +124,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
         most = Math.max(most, ++open);
         if (most === 4) four.resolve();
         await four.promise;
-        await sleep(150); // a fifth would come meanwhile
+        await sleep(150); // a fifth attempt would come during this time
         open--;
         return { status: 500 };
       });
@@ -159,7 +161,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
   });
 
   describe('a resend', () => {
-    it('at the moment of the eighth failure: one manual attempt, and no ninth scheduled one', async () => {
+    it('at the moment of the eighth failure causes one manual attempt, and no ninth scheduled one', async () => {
       let delivery: TestWebhookDelivery | undefined;
       const { receiver, subscription } = await engine().endpoint(async (_, number) => {
         if (number === 8 && delivery) await resend(delivery);
@@ -178,7 +180,7 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', attemptCount: 9, schedulePosition: 8 });
     });
 
-    it('of a pending delivery: makes the next attempt now and keeps the schedule of 8', async () => {
+    it('of a pending delivery makes the next attempt immediately and keeps the schedule of 8', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
       const delivery = await engine().deliver(subscription);
       await engine().pass(2 * minute);
@@ -201,10 +203,13 @@ describe('requested attempts (test, resend, recovery), with time skipped', funct
         const before = attempts[index];
         return next.startedAt.getTime() - (before ? endOf(before) : Number.NaN);
       });
-      expect(waits[1], 'brought forward').to.be.within(minute, 3 * minute);
-      const asked = [30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
+      expect(waits[1], 'made early').to.be.within(minute, 3 * minute);
+      const expectedWaits = [30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
       for (const [index, wait] of waits.slice(2).entries()) {
-        expect(wait, `after attempt ${index + 3}`).to.be.within(asked[index] ?? 0, (asked[index] ?? 0) + 2 * second);
+        expect(wait, `after attempt ${index + 3}`).to.be.within(
+          expectedWaits[index] ?? 0,
+          (expectedWaits[index] ?? 0) + 2 * second,
+        );
       }
     });
   });

@@ -1,4 +1,4 @@
-/** Runs of automations on the engine, with time skipped: what wakes them, and what lets them sleep (AUTO-10, AUTO-12, AUTO-17). */
+/** Runs of automations on the engine, with time skipped: their wakes and their waits (AUTO-10, AUTO-12, AUTO-17). */
 import { expect } from 'chai';
 import { Temporal } from 'temporal-polyfill';
 import { activities as all } from '../../activities/index.ts';
@@ -30,21 +30,21 @@ const hasTag = (tag: Id, negate: boolean) => ({
 });
 
 /**
- * @returns a time of day that clocks skip and one that they show twice, in the year after `from`: the minute, the whole days up to
- *   then, and the instant that a run has to take
+ * @returns a time of day that clocks skip, and a time of day that occurs twice, in the year after `from`: the minute of the day, the
+ * number of days until then, and the instant that a run must choose
  */
 function nextChangesOfClocks(zone: string, from: Date): { zone: string; minute: number; days: number; at: Date }[] {
-  const begun = Temporal.Instant.fromEpochMilliseconds(from.getTime()).toZonedDateTimeISO(zone);
-  const first = begun.getTimeZoneTransition('next');
+  const startsAt = Temporal.Instant.fromEpochMilliseconds(from.getTime()).toZonedDateTimeISO(zone);
+  const first = startsAt.getTimeZoneTransition('next');
   const second = first?.getTimeZoneTransition('next');
   return [first, second].map((change) => {
-    if (!change) throw new Error('Clocks change twice a year.');
+    if (!change) throw new Error('The time zone has fewer than two clock changes a year.');
     const before = change.subtract({ minutes: 30 });
     const isGap = change.offsetNanoseconds > before.offsetNanoseconds;
-    const shown = isGap ? before.toPlainDateTime().add({ hours: 1 }) : before.toPlainDateTime();
-    const days = begun.toPlainDate().until(shown.toPlainDate(), { largestUnit: 'days' }).days;
+    const clockTime = isGap ? before.toPlainDateTime().add({ hours: 1 }) : before.toPlainDateTime();
+    const days = startsAt.toPlainDate().until(clockTime.toPlainDate(), { largestUnit: 'days' }).days;
     const at = new Date((isGap ? change : before).epochMilliseconds);
-    return { zone, minute: shown.hour * 60 + shown.minute, days, at };
+    return { zone, minute: clockTime.hour * 60 + clockTime.minute, days, at };
   });
 }
 
@@ -68,7 +68,7 @@ describe('automations, with time skipped', function () {
   const now = async () => new Date(await environment().currentTimeMs());
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('automationRun', id));
 
-  /** A student who has just entered, and whose run has begun. @param prepare makes what the student and the club have before */
+  /** A student whose run has begun. @param prepare creates further data of the student and the club before the run */
   async function entered(
     partsFor: (tag: Id) => Partial<Definition>,
     prepare: (clubId: Id, studentId: Id) => Promise<unknown> = async () => undefined,
@@ -82,7 +82,7 @@ describe('automations, with time skipped', function () {
     return { clubId, studentId, automationId, tag, runId: await enroll(clubId, automationId, studentId) };
   }
 
-  /** @returns the id of the run, which waits for the first time */
+  /** @returns the id of the run, after it has reached its first wait */
   async function enroll(clubId: Id, automationId: Id, studentId: Id): Promise<Id> {
     const { db } = await testDeps();
     const at = await now();
@@ -103,7 +103,7 @@ describe('automations, with time skipped', function () {
   const pathOf = async ({ clubId, automationId, runId }: { clubId: Id; automationId: Id; runId: Id }) =>
     (await readRun((await testDeps()).db, clubId, automationId, runId)).path;
 
-  /** The tag is on the student from now on, and the fact is told. */
+  /** Adds the tag to the student, and hands the fact to the consumers. */
   async function tagged({ clubId, studentId, tag }: { clubId: Id; studentId: Id; tag: Id }): Promise<void> {
     const { db } = await testDeps();
     const at = await now();
@@ -113,8 +113,8 @@ describe('automations, with time skipped', function () {
     await relay.carry();
   }
 
-  it('sleeps through a wait of 90 days in one timer, and leaves it on the day of the fact', async () => {
-    const begun = await now();
+  it('waits 90 days in one timer, and leaves the wait on the day of the fact', async () => {
+    const enteredAt = await now();
     const scene = await entered((tag) => ({
       exit_when: { match: 'all', rules: [{ kind: 'has_tag', negate: false, tag_ids: [tag] }] },
       steps: [{ id: 'long', kind: 'wait', wait: { kind: 'delay', amount: 90, unit: 'days' } }],
@@ -125,12 +125,12 @@ describe('automations, with time skipped', function () {
     const { db } = await testDeps();
     const { exit_reason: reason, ended_at: ended } = await readRun(db, scene.clubId, scene.automationId, scene.runId);
     expect(reason).to.equal('exit_when');
-    expect((new Date(ended ?? 0).getTime() - begun.getTime()) / day).to.be.within(45, 45.01);
+    expect((new Date(ended ?? 0).getTime() - enteredAt.getTime()) / day).to.be.within(45, 45.01);
     const { timers } = await summariesOf(runOf(scene.runId));
     expect(timers).to.deep.equal(['step 1 of 1, a delay in about 90 d']);
   });
 
-  it('is held by a pause over its deadline, and goes on when the gate lets it go', async () => {
+  it('is held by a pause beyond its deadline, and continues when the gate releases it', async () => {
     const { db } = await testDeps();
     const scene = await entered(() => ({
       steps: [
@@ -140,8 +140,8 @@ describe('automations, with time skipped', function () {
     }));
     await pauseAutomation({ db }, scene.clubId, scene.automationId, await now());
     await environment().sleep(3 * day);
-    const held = await readRun(db, scene.clubId, scene.automationId, scene.runId);
-    expect(held).to.include({ status: 'active', step_id: 'wait' }).and.to.have.property('held_since');
+    const heldRun = await readRun(db, scene.clubId, scene.automationId, scene.runId);
+    expect(heldRun).to.include({ status: 'active', step_id: 'wait' }).and.to.have.property('held_since');
     await resumeAutomation({ db }, scene.clubId, scene.automationId, await now());
     await relay.carry();
     expect(await runOf(scene.runId).result()).to.equal('completed');
@@ -152,8 +152,8 @@ describe('automations, with time skipped', function () {
     ]);
   });
 
-  it('takes each kind of step and wait, at its time', async () => {
-    const begun = await now();
+  it('makes each kind of step and wait at its time', async () => {
+    const enteredAt = await now();
     const scene = await entered((tag) => ({
       steps: [
         { id: 'delay', kind: 'wait', wait: { kind: 'delay', amount: 2, unit: 'hours' } },
@@ -191,14 +191,14 @@ describe('automations, with time skipped', function () {
       'noon time_over',
       'leave exit_step',
     ]);
-    const leftAfter = (place: number) => (new Date(path[place]?.left_at ?? 0).getTime() - begun.getTime()) / hour;
+    const leftAfter = (place: number) => (new Date(path[place]?.left_at ?? 0).getTime() - enteredAt.getTime()) / hour;
     expect(leftAfter(0)).to.be.within(2, 2.01);
     expect(leftAfter(5)).to.be.within(74, 74.01);
     expect(path[7]?.left_at).to.match(/T12:00:0/);
   });
 
-  it('leaves a wait on the day on which access ends by itself', async () => {
-    const begun = await now();
+  it('leaves a wait on the day on which access expires', async () => {
+    const enteredAt = await now();
     const scene = await entered(
       () => ({
         exit_on_access_lost: true,
@@ -208,15 +208,15 @@ describe('automations, with time skipped', function () {
         ],
       }),
       (clubId, studentId) =>
-        buildEnrollment(clubId, { studentId, startsAt: begun, endsAt: new Date(begun.getTime() + 20 * day) }),
+        buildEnrollment(clubId, { studentId, startsAt: enteredAt, endsAt: new Date(enteredAt.getTime() + 20 * day) }),
     );
     expect(await runOf(scene.runId).result()).to.equal('exited');
     const [, wait] = await pathOf(scene);
     expect(wait).to.include({ step_id: 'long', outcome: 'access_lost' });
-    expect((new Date(wait?.left_at ?? 0).getTime() - begun.getTime()) / day).to.be.within(20, 20.01);
+    expect((new Date(wait?.left_at ?? 0).getTime() - enteredAt.getTime()) / day).to.be.within(20, 20.01);
   });
 
-  it('continues in its version if another is published while people wait', async () => {
+  it('continues in its version if another version is published during a wait', async () => {
     const delay: Step = { id: 'wait', kind: 'wait', wait: { kind: 'delay', amount: 30, unit: 'days' } };
     const scene = await entered(() => ({ steps: [delay, { id: 'old', kind: 'award_points', points: 1 }] }));
     await buildVersion(
@@ -237,10 +237,10 @@ describe('automations, with time skipped', function () {
     ]);
   });
 
-  it('until_time: in a gap of clocks the first instant after it, of two the first, in three zones', async () => {
+  it('chooses the first instant after a clock gap, and the first of two equal times, in three zones', async () => {
     const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Sydney'];
-    const begun = await now();
-    const changes = zones.flatMap((zone) => nextChangesOfClocks(zone, begun));
+    const startsAt = await now();
+    const changes = zones.flatMap((zone) => nextChangesOfClocks(zone, startsAt));
     const waiting: { scene: { clubId: Id; automationId: Id; runId: Id }; at: Date }[] = [];
     for (const { zone, minute, days, at } of changes) {
       const steps: Step[] = [{ id: 'time', kind: 'wait', wait: { kind: 'until_time', amount: minute, days } }];

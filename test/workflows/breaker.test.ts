@@ -13,7 +13,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** The most time of the engine from a timer's end to its attempt. */
+/** The longest time of the engine from a timer's end to its attempt. */
 const engineMs = 2 * second;
 const closed = { consecutiveFailures: 0, failingSince: null, holdUntil: null, breakerStep: 0 };
 
@@ -21,23 +21,23 @@ describe('the circuit breaker, with time skipped', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
-  it('doubles its wait from 1 min to 1 h, each ended by one probe in the order due; a 2xx resets it', async () => {
+  it('doubles its hold from 1 min to 1 h, each ended by one probe in the order of due times, until a 2xx', async () => {
     const holds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60].map((minutes) => minutes * minute);
     const begin = 10;
     const failures = begin + holds.length - 1;
-    const seen: { holdUntil: Date | null; atATime: number }[] = [];
+    const probeStates: { holdUntil: Date | null; atATime: number }[] = [];
     let open = 0;
     const { subscription } = await engine().endpoint(async (_, number) => {
       open++;
-      engine().random = number % 2 === 0 ? 0.99 : 0; // due in another order than they were made
+      engine().random = number % 2 === 0 ? 0.99 : 0; // due in another order than created
       if (number > begin) await sleep(30);
-      seen.push({ holdUntil: (await endpointRow(subscription.endpoint.id)).holdUntil, atATime: open });
+      probeStates.push({ holdUntil: (await endpointRow(subscription.endpoint.id)).holdUntil, atATime: open });
       open--;
       return { status: number <= failures ? 500 : 200 };
     });
     const deliveries = await engine().deliverAll(subscription, begin);
     await engine().pass(10 * second);
-    // On a busy machine the server would skip to the gate's first look while some deliveries are not parked yet.
+    // On a busy machine the server could skip to the gate's first look before all deliveries are parked.
     await until('all are parked', { timeoutMs: 15_000 }, async () => {
       const rows = await Promise.all(deliveries.map(({ id }) => deliveryRow(id)));
       return rows.every(({ parkedAt }) => parkedAt !== null);
@@ -56,7 +56,7 @@ describe('the circuit breaker, with time skipped', function () {
     const byDue = deliveries.map(({ id }) => id).toSorted((a, b) => (due.get(a) ?? 0) - (due.get(b) ?? 0));
     expect(probes.map(({ deliveryId }) => deliveryId)).to.deep.equal(byDue);
     for (const [index, probe] of probes.entries()) {
-      const { holdUntil, atATime } = seen[begin + index] ?? {};
+      const { holdUntil, atATime } = probeStates[begin + index] ?? {};
       expect(atATime, `at a time, probe ${index + 1}`).to.equal(1);
       const end = holdUntil?.getTime() ?? Number.NaN;
       expect(probe.startedAt.getTime() - end, `probe ${index + 1} after its hold`).to.be.within(0, engineMs);
@@ -73,20 +73,23 @@ describe('the circuit breaker, with time skipped', function () {
         .slice(0, begin)
         .map(endOf)
         .toSorted((a, b) => a - b)[4] ?? Number.NaN;
-    expect((seen[begin]?.holdUntil?.getTime() ?? 0) - fifth, 'hold 1').to.be.within(minute - second, minute + second);
+    expect((probeStates[begin]?.holdUntil?.getTime() ?? 0) - fifth, 'hold 1').to.be.within(
+      minute - second,
+      minute + second,
+    );
     expect(await endpointRow(subscription.endpoint.id)).to.deep.include(closed);
   });
 
-  describe('5 failures in a row throttle an endpoint', () => {
-    it('4 failures and a success, twice, do not; no gate runs', async () => {
+  describe('the throttling after 5 failures in a row', () => {
+    it('does not begin after 4 failures and a success, twice, and no gate runs', async () => {
       const steps: number[] = [];
       const { subscription } = await engine().endpoint(async (_, number) => {
         steps.push((await endpointRow(subscription.endpoint.id)).breakerStep);
         return { status: number % 5 === 0 ? 204 : 500 };
       });
-      for (let turn = 0; turn < 2; turn++) {
+      for (let round = 0; round < 2; round++) {
         const delivery = await engine().deliver(subscription);
-        expect(await engine().runOf(delivery).result(), `turn ${turn}`).to.equal('succeeded');
+        expect(await engine().runOf(delivery).result(), `turn ${round}`).to.equal('succeeded');
       }
       expect(steps).to.deep.equal(Array.from({ length: 10 }, () => 0));
       expect(await endpointRow(subscription.endpoint.id)).to.deep.include(closed);
@@ -98,7 +101,7 @@ describe('the circuit breaker, with time skipped', function () {
       ).to.be.instanceOf(WorkflowNotFoundError);
     });
 
-    it('the fifth failure does; with nothing due the gate does not probe, and hold_until ends', async () => {
+    it('begins with the fifth failure; without a due delivery the gate does not probe, and hold_until ends', async () => {
       const { receiver, subscription } = await engine().endpoint((_, number) =>
         number <= 5 ? { status: 500 } : { status: 200, delayMs: 300 },
       );
@@ -125,16 +128,16 @@ describe('the circuit breaker, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('open');
       expect(receiver.requests).to.have.length(6);
       const { timers } = await summariesOf(engine().gateOf(subscription));
-      // The seconds are what is left of the minute when the gate looks.
+      // The seconds are the rest of the minute when the gate looks.
       expect(timers.map((text) => text.replace(/about (5\d|60) s/, 'about a minute'))).to.deep.equal([
-        "the end of the circuit breaker's wait in about a minute; 0 parked; given up as failing in about 5 d",
-        'a delivery to try: throttled, and none is due; 0 parked; given up as failing in about 5 d',
-        'the attempt that was let through; 0 parked; given up as failing in about 5 d',
+        "the end of the circuit breaker's wait in about a minute; 0 parked; disabled as failing in about 5 d",
+        'a delivery to try: throttled, and none is due; 0 parked; disabled as failing in about 5 d',
+        'the attempt that was let through; 0 parked; disabled as failing in about 5 d',
       ]);
     });
   });
 
-  it('a message that is never accepted goes to the back of the queue, and the others get through', async () => {
+  it('moves a message that is never accepted to the back of the queue, and delivers the others', async () => {
     const poison = { id: '' };
     let broken = true;
     const { subscription } = await engine().endpoint(({ headers }) => {
@@ -145,7 +148,7 @@ describe('the circuit breaker, with time skipped', function () {
     await until('its failure', { timeoutMs: 5_000 }, async () => (await deliveryRow(first.id)).attemptCount === 1);
     const good = await engine().deliverAll(subscription, 4);
     expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 1, consecutiveFailures: 5 });
-    await engine().pass(20 * second); // so that these are due after the first one's second attempt
+    await engine().pass(20 * second); // so that these are due after the second attempt of the first delivery
     good.push(...(await engine().deliverAll(subscription, 2)));
     const rows = await Promise.all(good.map(({ id }) => deliveryRow(id)));
     const [next] = rows.toSorted((one, other) => Number(one.nextAttemptAt) - Number(other.nextAttemptAt));
@@ -159,7 +162,7 @@ describe('the circuit breaker, with time skipped', function () {
     expect(others.map(({ deliveryId }) => deliveryId)).to.have.members(
       good.map(({ id }) => id).filter((id) => id !== next?.id),
     );
-    // Their delays: a minute's hold, one refusal, and two minutes' hold.
+    // The other deliveries are delayed by a hold of one minute, one refusal, and a hold of two minutes.
     const [begin] = await attemptsAt(subscription.endpoint.id);
     const tookMs = Math.max(...others.map(endOf)) - (begin?.startedAt.getTime() ?? 0);
     expect(tookMs).to.be.within(3 * minute, 3 * minute + 20 * second);

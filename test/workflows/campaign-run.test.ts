@@ -39,12 +39,12 @@ describe('campaign-run and space-digest, with time skipped', function () {
   let campaignId: Id;
   let ada: TestStudent;
   let now: Date;
-  /** When mails were handed over, by the server's clock. */
+  /** The times at which mails were handed over, by the server's clock. */
   let handedOver: number[];
 
   before('start the worker', async () => {
     const stack = await testStack();
-    if (!stack.mailbox) throw new Error('These tests tell the mailbox of the stack to refuse.');
+    if (!stack.mailbox) throw new Error('The stack has no mailbox, which these tests set to refuse a mail.');
     mailbox = stack.mailbox;
     deps = await testDeps();
     smtp = createSmtpHandOver({ smtpUrl: readConfig().mail.smtpUrl, connections: 1 });
@@ -69,7 +69,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
     ada = await buildStudent(club.id);
   });
 
-  /** @param inMs from now, in the local time of the club, which is UTC; whole minutes */
+  /** @param inMs the time from now, rounded to minutes; the club's local time is UTC */
   const schedule = (inMs: number) => {
     const at = new Date(Math.ceil((now.getTime() + inMs) / minute) * minute);
     return scheduleCampaign(deps, club.id, campaignId, at.toISOString().slice(0, 16), now).then(() => at.getTime());
@@ -82,7 +82,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
     });
   const arrived = () => mailbox.summaries({ to: ada.email }).length;
 
-  it('begins at its time, a month ahead, and tries a refused mail again a minute later', async () => {
+  it('begins at its time, a month ahead, and repeats a refused mail a minute later', async () => {
     mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
     const at = await schedule(30 * day);
     expect(await (await start()).result()).to.equal('sent');
@@ -128,7 +128,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
 
   describe('a digest (COMM-17)', () => {
     beforeEach(async () => {
-      // Digests of other tests are not due again.
+      // Digests of other tests must not be due again.
       await deps.db.run(sql`DELETE FROM space_digests`);
       await deps.db.run(sql`UPDATE community_memberships SET digest = false`);
       const space = await buildSpace(club.id);
@@ -147,7 +147,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
       });
     };
 
-    it('tries a refused mail again a minute later', async () => {
+    it('repeats a refused mail a minute later', async () => {
       mailbox.failNext({ at: 'rcpt', reply: 451, to: ada.email });
       expect(await run()).to.equal('sent');
       const [first = 0, second = 0] = handedOver;
@@ -156,7 +156,7 @@ describe('campaign-run and space-digest, with time skipped', function () {
       expect([handedOver.length, arrived()]).to.deep.equal([2, 1]);
     });
 
-    it('ends with its date in the club’s time zone, if the club has sent enough for the day', async () => {
+    it('ends with its date in the club’s time zone, if the club has reached its mail limit of the day', async () => {
       await buildPlan(club.id, 'trial');
       await deps.db.run(sql`INSERT INTO club_bulk_days (club_id, day, mails)
         SELECT ${club.id}, (${now}::timestamptz AT TIME ZONE 'UTC')::date + later, 25 FROM generate_series(0, 1) AS later`);
@@ -168,17 +168,17 @@ describe('campaign-run and space-digest, with time skipped', function () {
     });
 
     it('is begun by the scheduled workflow', async () => {
-      const begun = environment().client.workflow.execute<typeof beginning>('beginDigests', {
+      const execution = environment().client.workflow.execute<typeof beginning>('beginDigests', {
         workflowId: 'space-digests',
         taskQueue: 'upkeep',
       });
-      expect(await begun).to.deep.equal({ begun: 1 });
+      expect(await execution).to.deep.equal({ begun: 1 });
       expect((await digest()).pages).to.equal(0);
     });
   });
 });
 
-/** @returns a zone in which it is about noon */
+/** @returns a time zone in which it is about noon */
 function zoneAtNoon(at: Date): string {
   const hours = at.getUTCHours();
   return hours <= 12 ? `Etc/GMT-${12 - hours}` : `Etc/GMT+${hours - 12}`;

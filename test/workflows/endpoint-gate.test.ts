@@ -49,7 +49,7 @@ describe('endpoint-gate, with time skipped', function () {
   };
 
   describe('an endpoint that is enabled after a pause', () => {
-    it('releases pages of 1, 2, 4 … 64, each after the one before; then the gate ends', async () => {
+    it('releases pages of 1, 2, 4 … 64, each after the page before, and then the gate ends', async () => {
       const { receiver, subscription } = await engine().endpoint();
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 135);
@@ -91,13 +91,13 @@ describe('endpoint-gate, with time skipped', function () {
       expect(pages.slice(0, 3)).to.deep.equal([0, 1, 1]);
     });
 
-    it('starts again with a page of 1 after a failure, and is throttled after 5', async () => {
+    it('restarts with a page of 1 after a failure, and is throttled after 5', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 12);
       engine().beforeGate = async () => {
         const source = await testDatabase();
-        // Until the released delivery has been attempted: it waits for its next attempt then.
+        // Waits until the released delivery has been attempted. It then waits for its next attempt.
         await until('the page before', { timeoutMs: 15_000 }, async () => {
           const rows = await source.query<unknown[]>(
             `SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1 AND status = 'pending' AND parked_at IS NULL AND attempt_count = 0`,
@@ -110,7 +110,7 @@ describe('endpoint-gate, with time skipped', function () {
       await engine().pass(30 * second);
       expect(await endpointRow(subscription.endpoint.id)).to.include({ breakerStep: 1, consecutiveFailures: 5 });
       expect(receiver.requests).to.have.length(5);
-      // The last attempt's record throttles the endpoint; its delivery is parked by its next step.
+      // The record of the last attempt throttles the endpoint, and the next step of its delivery parks it.
       await until('all are parked', { timeoutMs: 15_000 }, async () => (await parkedAt(subscription)) === 12);
       const { clubId, endpoint } = subscription;
       await engine().act((deps, now) => disableEndpoint(deps, clubId, endpoint.id, now));
@@ -137,8 +137,8 @@ describe('endpoint-gate, with time skipped', function () {
     });
   });
 
-  describe('a delivery that is pending for 30 days expires, and its workflow ends', () => {
-    it('at a paused endpoint, without a request', async () => {
+  describe('a delivery that is pending for 30 days', () => {
+    it('expires at a paused endpoint without a request, and its workflow ends', async () => {
       const { receiver, subscription } = await engine().endpoint();
       await pause(subscription);
       const deliveries = await engine().deliverAll(subscription, 3);
@@ -154,13 +154,13 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('open');
     });
 
-    it('at a throttled endpoint, before its turn', async () => {
+    it('expires at a throttled endpoint before its admission, and its workflow ends', async () => {
       const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
-      // Throttled since before its pause, at the longest hold.
+      // Throttled before its pause, with the longest hold.
       await alter('webhook_endpoints', subscription.endpoint.id, throttledRow(7, await engine().now()));
       await pause(subscription);
       const [first, second_] = await engine().deliverAll(subscription, 2);
-      if (!first || !second_) throw new Error('Two were made.');
+      if (!first || !second_) throw new Error('Fewer than two deliveries were built.');
       await engine().pass(30 * day - 30 * minute);
       await enable(subscription);
       expect(await engine().outcomesOf([first, second_])).to.deep.equal(['canceled', 'canceled']);
@@ -170,7 +170,7 @@ describe('endpoint-gate, with time skipped', function () {
     });
   });
 
-  it('a disabled endpoint: cancels parked deliveries without a reason, and every workflow ends', async () => {
+  it('cancels parked deliveries of a disabled endpoint without a reason, and every workflow ends', async () => {
     const { receiver, subscription } = await engine().endpoint();
     const { clubId, endpoint } = subscription;
     await pause(subscription);
@@ -184,7 +184,7 @@ describe('endpoint-gate, with time skipped', function () {
     expect(receiver.requests).to.have.length(0);
   });
 
-  it('a deleted endpoint: every workflow ends, parked or waiting for its next attempt', async () => {
+  it('ends every workflow of a deleted endpoint, parked or waiting for its next attempt', async () => {
     const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
     const { clubId, endpoint } = subscription;
     const waiting = await engine().deliver(subscription);
@@ -198,7 +198,7 @@ describe('endpoint-gate, with time skipped', function () {
     expect(await engine().gateOf(subscription).result()).to.equal('disabled');
     for (const run of [engine().gateOf(subscription), ...[waiting, ...parked].map((one) => engine().runOf(one))]) {
       const { closeTime } = await run.describe();
-      expect((closeTime?.getTime() ?? Number.NaN) - before.getTime(), 'at once').to.be.below(minute);
+      expect((closeTime?.getTime() ?? Number.NaN) - before.getTime(), 'time until the end').to.be.below(minute);
     }
     expect(receiver.requests).to.have.length(1);
   });
@@ -217,12 +217,12 @@ describe('endpoint-gate, with time skipped', function () {
     expect(receiver.requests).to.have.length(5);
   });
 
-  describe('in words, for operators', () => {
-    it('timers and details of gate and delivery say what they wait for', async () => {
+  describe('the texts for operators', () => {
+    it('name in timers and details what the gate and the delivery wait for', async () => {
       const { subscription } = await engine().endpoint();
       await pause(subscription);
       const [delivery] = await engine().deliverAll(subscription, 1);
-      if (!delivery) throw new Error('One was made.');
+      if (!delivery) throw new Error('No delivery was built.');
       expect(await detailsOf(engine().runOf(delivery))).to.match(
         /^Waiting for the endpoint to be enabled again, until \d{4}-\d\d-\d\dT[\d:.]+Z$/,
       );
@@ -237,7 +237,7 @@ describe('endpoint-gate, with time skipped', function () {
       expect(timers).to.include('the endpoint to be enabled again; 1 parked');
     });
 
-    it('timers of a throttled endpoint name the hold, the probe and the page', async () => {
+    it('name the hold, the probe and the page in the timers of a throttled endpoint', async () => {
       const { subscription } = await engine().endpoint((_, number) =>
         number <= 7 ? { status: 500 } : { status: 200, delayMs: 300 },
       );
@@ -246,24 +246,24 @@ describe('endpoint-gate, with time skipped', function () {
       expect(await engine().gateOf(subscription).result()).to.equal('open');
       const { timers } = await summariesOf(engine().gateOf(subscription));
       expect(timers[0]).to.match(
-        // The hold counts from the fifth failure; the time of the server goes on until the gate looks.
-        /^the end of the circuit breaker's wait in about (?:60|5\d) s; \d parked; given up as failing in about 5 d$/,
+        // The hold begins at the fifth failure, and the server's time continues until the gate looks.
+        /^the end of the circuit breaker's wait in about (?:60|5\d) s; \d parked; disabled as failing in about 5 d$/,
       );
-      expect(timers[1]).to.match(/^the attempt that was let through; \d parked; given up as failing in about 5 d$/);
+      expect(timers[1]).to.match(/^the attempt that was let through; \d parked; disabled as failing in about 5 d$/);
       expect(timers.at(-1)).to.match(/^the next page to release; \d parked$/);
       const own = await Promise.all(deliveries.map((one) => summariesOf(engine().runOf(one))));
-      // The time of the server goes on between the record and the timer.
+      // The server's time continues between the record and the timer.
       expect(own[0]?.timers[0]).to.match(/^attempt 2 of 8 in about [45] s$/);
       await eachCase(own, ({ timers: waits }) => expect(waits).to.include("its turn at the endpoint's gate"));
     });
   });
 
-  it('admits an attempt after the hold only, however often the gate is called', async () => {
+  it('admits an attempt only after the hold, even if the gate is signaled often', async () => {
     const { subscription } = await engine().endpoint();
     const now = await engine().now();
     await alter('webhook_endpoints', subscription.endpoint.id, throttledRow(7, new Date(now.getTime() + hour)));
     const [delivery] = await engine().deliverAll(subscription, 1);
-    if (!delivery) throw new Error('One was made.');
+    if (!delivery) throw new Error('No delivery was built.');
     for (let calls = 0; calls < 3; calls++) {
       await engine().act(({ db }) => db.transaction((tx) => callGate(tx, gateAt(subscription), now)));
     }
@@ -273,7 +273,7 @@ describe('endpoint-gate, with time skipped', function () {
   });
 });
 
-/** The columns of an endpoint's row whose breaker was opened this many times. */
+/** The columns of an endpoint whose breaker was armed this many times. */
 function throttledRow(step: number, holdUntil: Date): Record<string, unknown> {
   return {
     consecutive_failures: 4 + step,

@@ -26,7 +26,7 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     engine().act((deps, now) => enableEndpoint(deps, clubId, endpoint.id, now));
   const test = ({ clubId, endpoint }: Subscription) =>
     engine().act((deps, now) => sendTest(deps, clubId, endpoint.id, now));
-  /** Throttled by 5 deliveries, which keep failing. @returns the time of the first failure */
+  /** Throttles the endpoint by 5 deliveries, which continue to fail. @returns the time of the first failure */
   const throttle = async (subscription: Subscription) => {
     const deliveries = await engine().deliverAll(subscription, 5);
     const { failingSince, breakerStep } = await endpointRow(subscription.endpoint.id);
@@ -84,7 +84,11 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     await engine().pass(4 * day);
     accepts = true;
     const { id } = await test(subscription);
-    await until('the accepted one', { timeoutMs: 5_000 }, async () => (await deliveryRow(id)).status === 'succeeded');
+    await until(
+      'the accepted delivery',
+      { timeoutMs: 5_000 },
+      async () => (await deliveryRow(id)).status === 'succeeded',
+    );
     accepts = false;
     expect(await endpointRow(subscription.endpoint.id)).to.include({ failingSince: null, breakerStep: 0 });
 
@@ -96,7 +100,7 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     expect(await disabledAfter(again.failingSince, subscription)).to.be.within(5 * day, 5 * day + 2 * second);
   });
 
-  it('is never disabled if it never failed', async () => {
+  it('is never disabled without a failure', async () => {
     const { subscription } = await engine().endpoint();
     await pause(subscription);
     const [delivery] = await engine().deliverAll(subscription, 1);
@@ -109,7 +113,7 @@ describe('an endpoint that fails for 5 days, with time skipped', function () {
     expect(await mailsAbout(subscription)).to.deep.equal([]);
   });
 
-  it('is disabled at a failed attempt, too, when no gate runs', async () => {
+  it('is disabled at a failed attempt if no gate runs', async () => {
     const { subscription } = await engine().endpoint(() => ({ status: 500 }));
     const { endpoint } = subscription;
     const first = await engine().deliver(subscription);

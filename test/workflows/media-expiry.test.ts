@@ -1,6 +1,6 @@
 /**
- * Videos that the plan of their club does not keep: given a date, announced, removed; and kept again with the next plan (MED-10).
- * Files that wait for the end of their processing, and then move to the other bucket (MED-25).
+ * Videos that the plan of their club does not include: they get an expiry date, a warning and a removal, or stay with a new plan (MED-10).
+ * Files that wait for the end of their processing before they move to the other bucket (MED-25).
  */
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'chai';
@@ -39,7 +39,7 @@ import { runWorkerHere } from '../toolkit/stack/worker.ts';
 const day = 86_400_000;
 const later = (at: Date, days: number) => new Date(at.getTime() + days * day);
 
-describe('files whose runs wait: videos that the plan does not keep (MED-10), moves', function () {
+describe('the expiry of videos (MED-10) and the move of files, with time skipped', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
@@ -82,8 +82,8 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
     const { expiresAt, expiryLooksAt } = await fileOf(id);
     return { expiresAt, expiryLooksAt };
   };
-  /** A recording that is reserved now, in a club whose plan does not host videos, with its run. */
-  async function recorded(at = now): Promise<Id> {
+  /** Builds a recording with an expiry, in a club whose plan does not host videos, and wakes its run. */
+  async function recordingWithExpiry(at = now): Promise<Id> {
     await turnTo('starter', at);
     await follow();
     const { id } = await buildMedia(clubId, { video: true, bytes: 'a film' });
@@ -105,7 +105,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('mediaExpiry', id));
   const customer = newId();
   let second = 1_790_000_000;
-  /** The plan as the payment processor's next event has it. */
+  /** Changes the plan by the payment processor's next event. */
   async function turnTo(plan: string, at = now): Promise<void> {
     const { db } = await testDeps();
     const about = { clubId, customer: `${customer}${clubId}`, subscription: `sub_${clubId}`, plan, at: (second += 1) };
@@ -123,7 +123,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
   };
 
   describe('a reservation', () => {
-    it('of a video is feature_not_in_plan, of a recording for 30 days, and of both for good with the feature', async () => {
+    it('of a video without the feature is refused, of a recording expires in 30 days, and with it never', async () => {
       await buildPlan(clubId, 'starter');
       const before = await rowCounts();
       expect(await reserving(false)).to.equal('feature_not_in_plan');
@@ -143,7 +143,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       expect(await reserving(false)).to.equal('feature_not_in_plan');
     });
 
-    it('of another file needs no feature, and is no recording', async () => {
+    it('of another file needs no feature, and cannot be a recording', async () => {
       await buildPlan(clubId, 'starter');
       expect(await datesOf(await reserving(false, 'application/pdf'))).to.deep.equal({
         expiresAt: null,
@@ -152,7 +152,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       expect(await reserving(true, 'application/pdf')).to.equal('invalid_request');
     });
 
-    it('and a change of the plan at once: a video that is let in follows the new plan', async () => {
+    it('of a video during a change of the plan follows the new plan', async () => {
       await turnTo('professional');
       await follow();
       const { db } = await testDeps();
@@ -170,8 +170,8 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
   });
 
   describe('media-expiry', () => {
-    it('warns owner and admins 7 days before, then removes the file, its bytes and what it took', async () => {
-      const id = await recorded();
+    it('warns owner and admins 7 days before, and then removes the file and its bytes', async () => {
+      const id = await recordingWithExpiry();
       await relay.carry();
       await environment().sleep(23 * day - 60_000);
       expect([await warnings(), (await fileOf(id)).removedAt]).to.deep.equal([[], null]);
@@ -191,8 +191,8 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       expect(await keptOf(runOf(id))).to.not.include('film');
     });
 
-    it('ends with kept as soon as the plan has the feature, and nothing is removed', async () => {
-      const id = await recorded();
+    it('ends with kept when the plan gains the feature, and removes nothing', async () => {
+      const id = await recordingWithExpiry();
       await relay.carry();
       await environment().sleep(25 * day);
       await turnTo('professional');
@@ -202,16 +202,16 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null, removedAt: null });
     });
 
-    it('keeps what is due between a plan with the feature and the round of upkeep that follows it', async () => {
-      const id = await recorded();
+    it('keeps a due video if the plan gained the feature before the next round of upkeep', async () => {
+      const id = await recordingWithExpiry();
       await step(id, later(now, 23));
       await turnTo('professional');
       expect(await step(id, later(now, 30))).to.deep.equal({ done: true, outcome: 'kept' });
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null, removedAt: null });
     });
 
-    it('keeps a video whose club gains the feature while it is being removed', async () => {
-      const id = await recorded();
+    it('keeps a video if its club gains the feature during the removal', async () => {
+      const id = await recordingWithExpiry();
       const at = later(now, 30);
       await step(id, later(now, 23));
       const gain = inThisOrder(
@@ -224,9 +224,9 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       expect(await fileOf(id)).to.include({ expiresAt: null, removedAt: null, erasesAt: null });
     });
 
-    it('looks again a day later while a published automation uses the video, whose run must find it', async () => {
+    it('looks again a day later while a published automation uses the video', async () => {
       const automationId = await buildAutomation(clubId, { steps: [{ id: 'end', kind: 'exit' }] }, now);
-      const id = await recorded();
+      const id = await recordingWithExpiry();
       await step(id, later(now, 23));
       const { db } = await testDeps();
       await db.run(sql`INSERT INTO media_uses (media_id, kind, place_id)
@@ -238,16 +238,20 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       expect(await step(id, at)).to.deep.equal({ done: true, outcome: 'removed' });
     });
 
-    it('ends with removed where the file was removed before', async () => {
-      const id = await recorded();
+    it('ends with removed if the file was removed before', async () => {
+      const id = await recordingWithExpiry();
       const { db } = await testDeps();
       await db.manager.update(Media, { id }, { removedAt: now, title: '' });
       expect(await step(id, now)).to.deep.equal({ done: true, outcome: 'removed' });
       expect(await step(newId(), now)).to.deep.equal({ done: true, outcome: 'removed' });
     });
 
-    it('sends each administrator one mail for all files of a day, and another for the files of the next day', async () => {
-      const [first, second_, third] = [await recorded(), await recorded(), await recorded(later(now, 2))];
+    it('sends each administrator one mail for all files of a day, and another mail for the next day', async () => {
+      const [first, second_, third] = [
+        await recordingWithExpiry(),
+        await recordingWithExpiry(),
+        await recordingWithExpiry(later(now, 2)),
+      ];
       const at = later(now, 23);
       await Promise.all([step(first, at), step(second_, at)]);
       expect(await warnings()).to.deep.equal([adminId, ownerId].toSorted());
@@ -257,8 +261,8 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       expect(await warnings()).to.have.length(4);
     });
 
-    it('that comes late, for no worker ran, warns first and gives the whole week', async () => {
-      const id = await recorded();
+    it('warns first and gives a whole week if it runs late', async () => {
+      const id = await recordingWithExpiry();
       const late = later(now, 29);
       const waiting = { done: false, at: later(late, 7).getTime(), waitingFor: 'removal' };
       expect(await step(id, late)).to.deep.equal(waiting);
@@ -269,7 +273,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
   });
 
   describe('a plan that loses the feature', () => {
-    it('gives every hosted video of the library a date and a run, and no other file', async () => {
+    it('gives every hosted video of the library an expiry date and a run, and no other file', async () => {
       await turnTo('professional');
       await follow();
       const videos = [await buildMedia(clubId, { video: true }), await buildMedia(clubId, { video: true })];
@@ -288,7 +292,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       for (const { id } of videos) expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
     });
 
-    it('holds up no further change while upkeep waits for a file (ENG-6)', async () => {
+    it('does not block further changes while upkeep waits for a file (ENG-6)', async () => {
       await turnTo('professional');
       await follow();
       const { id } = await buildMedia(clubId, { video: true });
@@ -307,30 +311,30 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       expect(await fileOf(id)).to.include({ expiresAt: null, expiryLooksAt: null });
     });
 
-    it('twice while upkeep searches its files gives a date to a file that came in between', async () => {
+    it('that changes twice during upkeep also gives a date to a file that was added in between', async () => {
       await turnTo('professional');
       await follow();
       const { id } = await buildMedia(clubId, { video: true });
       await turnTo('starter');
       let following: Promise<unknown> = Promise.resolve();
-      let came = '';
+      let addedId = '';
       await withOpenTransaction(
         (tx) => tx.run(sql`SELECT FROM media WHERE id = ${id} FOR UPDATE`),
         async () => {
           following = followVideoHosting((await testDeps()).db, now);
           await untilWaitingForLocks(1);
           await turnTo('professional');
-          came = (await buildMedia(clubId, { video: true })).id;
+          addedId = (await buildMedia(clubId, { video: true })).id;
           await turnTo('starter');
         },
       );
       await following;
       await follow();
-      for (const video of [id, came]) expect((await fileOf(video)).expiresAt).to.deep.equal(later(now, 30));
+      for (const video of [id, addedId]) expect((await fileOf(video)).expiresAt).to.deep.equal(later(now, 30));
     });
 
-    it('keeps the date of a recording that has one', async () => {
-      const id = await recorded();
+    it('keeps the expiry date of a recording', async () => {
+      const id = await recordingWithExpiry();
       await turnTo('professional');
       await turnTo('starter', later(now, 5));
       await follow();
@@ -339,7 +343,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
   });
 
   describe('the move of a file to the other bucket (MED-25)', () => {
-    before('a worker for moves', async () => {
+    before('start a worker for moves', async () => {
       const activities = all.mediaMove({ moves: await movingDeps() });
       workers.push(await runWorkerHere(environment().nativeConnection, { taskQueue: 'moves', activities }));
     });
@@ -352,14 +356,14 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       const run = { workflowId: workflowIdOf('mediaMove', id), taskQueue: 'moves', args: [id] };
       return { id, handle: await environment().client.workflow.start('mediaMove', run) };
     }
-    /** Its first look has found the file in processing. */
+    /** Waits until the first look of the run has found the file in processing. */
     const untilItWaits = (id: Id) =>
       until('its first look', { timeoutMs: 10_000 }, async () => {
         const { looksAt, leaseUntil } = await (await testDeps()).db.manager.findOneByOrFail(MediaMove, { id });
         return leaseUntil === null && looksAt > now;
       });
 
-    it('waits in a named timer while the file is processed, then ends, and tells Temporal no name', async () => {
+    it('waits in a named timer while the file is processed, then ends, and stores no name in Temporal', async () => {
       const { id, handle } = await moving();
       await untilItWaits(id);
       await (await testDeps()).db.manager.update(Media, { id }, { looksAt: null });
@@ -370,7 +374,7 @@ describe('files whose runs wait: videos that the plan does not keep (MED-10), mo
       expect(await keptOf(handle)).to.not.include('Quixotic');
     });
 
-    it('ends as private where the wish is taken back meanwhile, and as gone where the file is removed', async () => {
+    it('ends as private if the request is withdrawn, and as gone if the file is removed', async () => {
       for (const [outcome, change] of [
         ['private', { visibility: 'private' }],
         ['gone', undefined],

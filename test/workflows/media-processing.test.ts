@@ -29,7 +29,7 @@ describe('media-processing, on the real server', function () {
   /** Runs when the next file reaches this point. */
   let meanwhile: Partial<Record<Parameters<ProcessingDeps['failpoint']>[0], () => Promise<void>>> = {};
 
-  /** Gets the club of each file that is claimed. */
+  /** Called with the club of each claimed file. */
   let whenClaimed: (clubId: string | undefined) => Promise<void> = async () => {};
 
   before('start the worker', async () => {
@@ -60,7 +60,7 @@ describe('media-processing, on the real server', function () {
     return { id: media.id, handle: temporal().workflow.getHandle(workflowIdOf('mediaProcessing', media.id)) };
   }
 
-  it('ends as ready or failed, says why, and puts no name or word of the file into Temporal', async () => {
+  it('ends as ready or failed with a reason, and stores no name or text of the file in Temporal', async () => {
     const outcomes: unknown[] = [];
     for (const file of [notes, { ...notes, mime: 'application/pdf' }]) {
       const { id, handle } = await started(file);
@@ -75,7 +75,7 @@ describe('media-processing, on the real server', function () {
     ]);
   });
 
-  it('waits in a named timer after a fault of ours, and goes on', async () => {
+  it('waits in a named timer after an internal fault, and continues', async () => {
     meanwhile['file_identified'] = () => Promise.reject(new Error('a fault of ours'));
     const { handle } = await started(notes);
     expect(await handle.result()).to.equal('ready');
@@ -83,7 +83,7 @@ describe('media-processing, on the real server', function () {
     expect(timers[0]).to.match(/^another try (at once|in about 1 s), after 1 fault\(s\) of ours$/);
   });
 
-  /** @returns the unclaimed files that are due later than this time */
+  /** @returns the unclaimed files that are due after this time */
   async function putOffAfter(then: Date, files: readonly { id: string }[]): Promise<string[]> {
     const rows: { id: string }[] = await (
       await testDatabase()
@@ -94,13 +94,13 @@ describe('media-processing, on the real server', function () {
     return rows.map(({ id }) => id);
   }
 
-  it("begins with another club's file while slow files of a club hold its share (ENG-20)", async () => {
+  it('begins another club’s file while slow files of a club hold its share (ENG-20)', async () => {
     const share = slots.media.activities / 2;
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
-    let begun = 0;
+    let startedFiles = 0;
     whenClaimed = async (clubId) => {
       if (clubId !== club.id) return;
-      begun += 1;
+      startedFiles += 1;
       await isReleased;
     };
     let [files, putOff]: [Awaited<ReturnType<typeof started>>[], string[]] = [[], []];
@@ -109,18 +109,18 @@ describe('media-processing, on the real server', function () {
       const since = new Date();
       putOff = await until('Files that are put off', { timeoutMs: 20 * second }, async () => {
         const ids = await putOffAfter(since, files);
-        return begun === share && ids.length === 2 && ids;
+        return startedFiles === share && ids.length === 2 && ids;
       });
-      expect(begun, 'files of the club that have begun').to.equal(share);
+      expect(startedFiles, 'files of the club that have begun').to.equal(share);
       const other = await started(notes, await buildClub());
       expect(await other.handle.result()).to.equal('ready');
-      expect(begun, "files of the club that have begun beside the other club's").to.equal(share);
+      expect(startedFiles, "files of the club that have begun beside the other club's").to.equal(share);
     } finally {
-      release(); // or the worker would not stop
+      release(); // otherwise the worker would not stop
     }
     expect(new Set(await Promise.all(files.map(({ handle }) => handle.result())))).to.deep.equal(new Set(['ready']));
     const late = files.find(({ id }) => putOff.includes(id));
     const { timers } = await summariesOf(late?.handle ?? expect.fail('No file was put off'));
-    expect(timers[0]).to.match(/^a place beside other work of its club (at once|in about \d+ s)$/);
+    expect(timers[0]).to.match(/^a permit beside other work of its club (at once|in about \d+ s)$/);
   });
 });

@@ -1,6 +1,4 @@
-/**
- * The mails about a session, with time skipped: confirmation, reminders, request for a rating, and mails that are never sent (MENT-11).
- */
+/** The mails about a session, with time skipped: confirmation, reminders, request for a rating, and mails that are never sent (MENT-11). */
 import { expect } from 'chai';
 import { activities as all } from '../../activities/index.ts';
 import { bookSession, cancelOwnSession } from '../../domain/mentorships/booking.ts';
@@ -100,7 +98,7 @@ describe('mentorship-session', function () {
   const runOf = (id: Id) => environment().client.workflow.getHandle(workflowIdOf('mentorshipSession', id));
   const to = (address: string) => outbox.filter((mail) => mail.to === address);
 
-  it('confirms with a calendar entry, reminds 24 h and 1 h before, asks for a rating, once each (MENT-11)', async () => {
+  it('confirms with a calendar entry, reminds 24 h and 1 h before, and asks for a rating (MENT-11)', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     const [confirmation] = to(ada.email);
@@ -127,7 +125,7 @@ describe('mentorship-session', function () {
     expect(outbox).to.have.length(5);
   });
 
-  it('reminds of the new time alone after a move; the entry keeps its id, its sequence is raised', async () => {
+  it('reminds only of the new time after a move; the calendar entry keeps its id with a higher sequence', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     expect(await book(inHours(80), id)).to.equal(id);
@@ -144,7 +142,7 @@ describe('mentorship-session', function () {
     expect((await now()).getTime()).to.be.at.least(inHours(80).getTime());
   });
 
-  it('moved to another mentor: removes the entry of the former mentor once (MENT-11)', async () => {
+  it('removes the calendar entry of the former mentor once after a move to another mentor (MENT-11)', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     const [former, later] = [await buildMember(club.id, 'support'), await buildMember(club.id, 'support')];
@@ -165,14 +163,14 @@ describe('mentorship-session', function () {
     await cancel(id);
     await settled(id, 12);
     expect(await runOf(id).result()).to.equal('canceled');
-    const got = (address: string) =>
+    const calendarOf = (address: string) =>
       to(address).map(({ calendar }) => [calendar?.method, calendar?.id, calendar?.sequence, calendar?.startsAt]);
-    expect(got(former.email)).to.deep.equal([
+    expect(calendarOf(former.email)).to.deep.equal([
       ['REQUEST', id, 1, inHours(60)],
       ['CANCEL', id, 2, inHours(60)],
     ]);
     expect(to(former.email)[1]?.calendar).to.deep.include({ endsAt: formerEnd });
-    expect(got(later.email)).to.deep.equal([
+    expect(calendarOf(later.email)).to.deep.equal([
       ['REQUEST', id, 2, inHours(80)],
       ['REQUEST', id, 3, inHours(81)],
       ['CANCEL', id, 4, inHours(81)],
@@ -180,12 +178,12 @@ describe('mentorship-session', function () {
     expect(await mailsOf(id)).to.have.length(12);
   });
 
-  it('says not that it moved away to a mentor who was not told of it, or has it again (MENT-11)', async () => {
+  it('sends no removal to a mentor who got no mail about the session, or mentors it again (MENT-11)', async () => {
     const deps = await testDeps();
     const other = await buildMember(club.id, 'support');
     const giveTo = (mentorId: Id) =>
       deps.db.source.query(`UPDATE mentorships SET mentor_id = $1 WHERE id = $2`, [mentorId, mentorship.id]);
-    const moveUntold = async (startsAt: Date, replaces: Id) =>
+    const moveWithoutMails = async (startsAt: Date, replaces: Id) =>
       bookSession(
         deps,
         { clubId: club.id, id: ada.id },
@@ -196,9 +194,9 @@ describe('mentorship-session', function () {
     const id = await book(inHours(50));
     await settled(id, 2);
     await giveTo(other.id);
-    await moveUntold(inHours(60), id);
+    await moveWithoutMails(inHours(60), id);
     await giveTo(mentorship.mentorId);
-    await moveUntold(inHours(70), id);
+    await moveWithoutMails(inHours(70), id);
     await relay.carry();
     await settled(id, 5);
     expect(to(other.email)).to.deep.equal([]);
@@ -211,7 +209,7 @@ describe('mentorship-session', function () {
     await runOf(id).result();
   });
 
-  it('canceled after its mentorship has another mentor: its own mentor is told (MENT-11)', async () => {
+  it('informs its own mentor when it is canceled after the mentorship got another mentor (MENT-11)', async () => {
     const { db } = await testDeps();
     const { email } = await db.manager.findOneByOrFail(Administrator, { id: mentorship.mentorId });
     const other = await buildMember(club.id, 'support');
@@ -228,14 +226,14 @@ describe('mentorship-session', function () {
     expect(to(other.email)).to.deep.equal([]);
   });
 
-  it('sends no reminder whose time had passed when the session was booked (MENT-11)', async () => {
+  it('sends no reminder whose time was before the booking (MENT-11)', async () => {
     const id = await book(inHours(3));
     expect(await runOf(id).result()).to.equal('over');
     await settled(id, 4);
     expect((await mailsOf(id)).filter((mail) => mail.includes('before'))).to.deep.equal(['hour_before 0 sent']);
   });
 
-  it('never reminds of a canceled session: the entry is taken out, and the run ends', async () => {
+  it('never reminds of a canceled session, removes its calendar entry, and ends', async () => {
     const id = await book(inHours(50));
     await settled(id, 2);
     await environment().sleep(10 * hour);
@@ -252,7 +250,7 @@ describe('mentorship-session', function () {
     expect(to(ada.email).at(-1)?.calendar).to.deep.include({ method: 'CANCEL', id, sequence: 1 });
   });
 
-  it('sends no reminder that was asked for before a move and is claimed after it (MENT-11)', async () => {
+  it('sends no reminder that was requested before a move and is claimed after it (MENT-11)', async () => {
     const deps = await testDeps();
     const id = await book(inHours(30));
     await settled(id, 2);
@@ -272,7 +270,7 @@ describe('mentorship-session', function () {
         links: { classroomUrl: 'https://x', dashboardUrl: 'https://x', publicUrl: 'https://api.example.com' },
         warmUp: [],
         onOutcome() {},
-        sendMail: async (sent) => void outbox.push(sent),
+        sendMail: async (outgoing) => void outbox.push(outgoing),
       },
     });
     const before = outbox.length;
@@ -282,7 +280,7 @@ describe('mentorship-session', function () {
     await runOf(id).result();
   });
 
-  it('the calendar entry is folded at 75 bytes, and escapes what would end a line', () => {
+  it('folds the calendar entry at 75 bytes, and escapes characters that would end a line', () => {
     const event = {
       method: 'REQUEST' as const,
       id: 'x',

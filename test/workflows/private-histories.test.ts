@@ -17,7 +17,7 @@ import { importDeps, readImport, shortReport, upload } from '../toolkit/drive/im
 import { testStack } from '../toolkit/stack/stack.ts';
 import { runWorkerHere, useTemporal } from '../toolkit/stack/worker.ts';
 
-describe('private words stay out of Temporal', function () {
+describe('the histories of answers and imports in Temporal', function () {
   this.timeout(60_000);
   const temporal = useTemporal();
   const answering = useAnswering();
@@ -45,17 +45,17 @@ describe('private words stay out of Temporal', function () {
     return temporal().workflow.getHandle(workflowIdOf(workflowType, subjectId));
   }
 
-  /** A failpoint that fails once, at this place, with an error that quotes these words as Postgres quotes a row. */
-  function failingOnce(place: string, words: readonly string[]): (name: string) => Promise<void> {
+  /** A failpoint that fails once at this name, with an error that quotes these words like a Postgres error. */
+  function failingOnce(point: string, words: readonly string[]): (name: string) => Promise<void> {
     let failed = false;
     return async (name) => {
-      if (name !== place || failed) return;
+      if (name !== point || failed) return;
       failed = true;
       throw new Error(`Failing row contains (${words.join(', ')}).`);
     };
   }
 
-  it('of an answer: no name, no question, no answer and no material, also when a step fails', async () => {
+  it('contain no name, question, answer or material of an answer, even if a step fails', async () => {
     const secrets = {
       agent: 'Quillon the bosun',
       instructions: 'Never mention the Marlinspike',
@@ -79,21 +79,21 @@ describe('private words stay out of Temporal', function () {
     answering.model().next({ answer: [secrets.answer] });
     const handle = await start('agentAnswer', questionId, clubId);
     expect(await handle.result()).to.include({ status: 'complete', calls: 1 });
-    const asked = JSON.stringify(answering.model().requests);
-    for (const told of ['agent', 'instructions', 'question', 'passage', 'source'] as const)
-      expect(asked, 'the model was told').to.contain(secrets[told]);
+    const requests = JSON.stringify(answering.model().requests);
+    for (const part of ['agent', 'instructions', 'question', 'passage', 'source'] as const)
+      expect(requests, 'the request contains it').to.contain(secrets[part]);
 
-    const kept = await keptOf(handle);
-    expect(kept).to.contain(questionId).and.to.contain('fault(s) of ours');
-    for (const [what, secret] of Object.entries(secrets)) expect(kept, what).not.to.contain(secret);
+    const storedText = await keptOf(handle);
+    expect(storedText).to.contain(questionId).and.to.contain('fault(s) of ours');
+    for (const [what, secret] of Object.entries(secrets)) expect(storedText, what).not.to.contain(secret);
   });
 
-  it('of an import: no name, no address and no key of the file, also when a step fails', async () => {
-    const [name, email, refused] = ['Rosalind Quenby', 'rosalind.quenby@example.com', 'tarquin at example.com'];
+  it('contain no name, address or file key of an import, even if a step fails', async () => {
+    const [name, email, invalidEmail] = ['Rosalind Quenby', 'rosalind.quenby@example.com', 'tarquin at example.com'];
     const failpoint = failingOnce('batch_recorded', [name, email]);
     await startWorker('imports', all.studentImport(await importDeps(() => ({ failpoint }))));
     const club = await buildClub();
-    const file = `email,name\n${email},${name}\n${refused},Tarquin Vale\n`;
+    const file = `email,name\n${email},${name}\n${invalidEmail},Tarquin Vale\n`;
     const importId: string = (await upload(club, file, 'invite=true')).body.data.id;
     const handle = await start('studentImport', importId, club.id);
     expect(await handle.result()).to.equal('completed');
@@ -101,9 +101,17 @@ describe('private words stay out of Temporal', function () {
     expect(await shortReport(club, importId)).to.deep.equal(['2 created', '3 failed email_invalid email']);
     expect((await studentsOf(club)).map((student) => student.email)).to.deep.equal([email]);
 
-    const kept = await keptOf(handle);
-    expect(kept).to.contain(importId).and.to.contain('fault(s) of ours');
-    for (const secret of ['Rosalind', 'Quenby', email, 'Tarquin', refused, 'example.com', `student-imports/${club.id}`])
-      expect(kept, secret).not.to.contain(secret);
+    const storedText = await keptOf(handle);
+    expect(storedText).to.contain(importId).and.to.contain('fault(s) of ours');
+    for (const secret of [
+      'Rosalind',
+      'Quenby',
+      email,
+      'Tarquin',
+      invalidEmail,
+      'example.com',
+      `student-imports/${club.id}`,
+    ])
+      expect(storedText, secret).not.to.contain(secret);
   });
 });

@@ -21,12 +21,12 @@ const nothing = {
   sourcesReadAgain: 0,
 };
 
-describe('retention, a run of its Schedule', function () {
+describe('a scheduled run of retention', function () {
   this.timeout(60_000);
   const workers: { stop(): Promise<void> }[] = [];
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
-  /** The results of a run's rounds, one after another; the last one repeats. */
+  /** The results of the run's rounds in order. The last result repeats. */
   let rounds: Awaited<ReturnType<Activities['retention']['retain']>>[] = [];
   let times: number[] = [];
 
@@ -46,7 +46,7 @@ describe('retention, a run of its Schedule', function () {
   const run = (workflowId: string) =>
     environment().client.workflow.execute<typeof retention>('retention', { workflowId, taskQueue: 'upkeep' });
 
-  it('continues while there is more, and returns the sum', async () => {
+  it('continues while more rows remain, and returns the sum', async () => {
     rounds = [
       { ...nothing, bodies: 1_000, attempts: 10, more: true },
       { ...nothing, events: 1_000, more: true },
@@ -63,7 +63,7 @@ describe('retention, a run of its Schedule', function () {
     expect(await run('idle')).to.deep.equal({ rounds: 1, rows: 0 });
   });
 
-  it('ends after 60 rounds, although there is more', async () => {
+  it('ends after 60 rounds, even if more rows remain', async () => {
     rounds = [{ ...nothing, attempts: 1_000, more: true }];
     expect(await run('endless')).to.deep.equal({ rounds: 60, rows: 60_000 });
     expect(times).to.have.length(60);

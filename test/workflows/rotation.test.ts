@@ -16,10 +16,10 @@ describe('the rotation of a secret, with time skipped (SIG-4)', function () {
     engine().act((deps, now) => rotateSecret(deps, clubId, endpoint.id, { expirePrevious }, now));
   const test = ({ clubId, endpoint }: Subscription) =>
     engine().act((deps, now) => sendTest(deps, clubId, endpoint.id, now));
-  /** The signatures of the header, with any secret. */
+  /** The signatures in the header, of any secret. */
   const signaturesOf = ({ headers }: ReceivedRequest) => (headers['webhook-signature'] ?? '').split(' ');
 
-  it('signs with both secrets for 24 hours, then with the new one', async () => {
+  it('signs with both secrets for 24 hours, and then with the new secret', async () => {
     const { receiver, subscription } = await engine().endpoint();
     const old = subscription.endpoint.secret;
     const { secret } = await rotate(subscription);
@@ -38,7 +38,7 @@ describe('the rotation of a secret, with time skipped (SIG-4)', function () {
     expect(requests.map((request) => isSignedWith(old, request))).to.deep.equal([true, true, false]);
   });
 
-  it('signs seven attempts of a delivery with both secrets, and the eighth, later, with the new one', async () => {
+  it('signs seven attempts of a delivery with both secrets, and the later eighth with the new secret', async () => {
     const { receiver, subscription } = await engine().endpoint(() => ({ status: 500 }));
     const old = subscription.endpoint.secret;
     const { secret } = await rotate(subscription);

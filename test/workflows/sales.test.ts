@@ -29,9 +29,9 @@ describe('sales, with time skipped', function () {
   after('stop the worker, before its server', () => Promise.all(workers.map((worker) => worker.stop())));
   const environment = useTimeSkipping();
   let relay: RelayHere;
-  /** The number of the next notices that fail by an internal fault. */
+  /** The number of coming notices that fail by an internal fault. */
   let faults = 0;
-  /** The number of the next notices that fail before any write. */
+  /** The number of coming notices that fail before any write. */
   let faultsOfVault = 0;
 
   before('start the worker', async () => {
@@ -74,7 +74,7 @@ describe('sales, with time skipped', function () {
     return shop;
   }
 
-  /** A subscription whose access ends in so many days. */
+  /** A subscription whose access ends in this number of days. */
   async function canceledIn(
     days: number,
   ): Promise<{ shop: TestShop; id: Id; enrollmentId: Id; end: Date; handle: WorkflowHandle }> {
@@ -94,7 +94,7 @@ describe('sales, with time skipped', function () {
         WHERE subscription.club_id = $1`,
       [shop.club.id],
     );
-    if (!row) throw new Error('There is no subscription.');
+    if (!row) throw new Error('The subscription does not exist.');
     await relay.carry();
     const handle = runOf('subscriptionEnd', row.id);
     await untilItLooksAt(row.id, end);
@@ -113,7 +113,7 @@ describe('sales, with time skipped', function () {
   const untilItLooksAt = (id: Id, end: Date) =>
     until('the timer', { timeoutMs: 15_000 }, async () => (await endingOf(id)).looksAt?.getTime() === end.getTime());
 
-  /** Something that an administrator does, and what it wakes. */
+  /** Runs the act of an administrator, and starts the runs that it wakes. */
   async function act(what: (tx: Transaction) => Promise<unknown>): Promise<void> {
     const { db } = await testDeps();
     await db.source.transaction((manager) => what(new Transaction(manager)));
@@ -129,7 +129,7 @@ describe('sales, with time skipped', function () {
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
     });
 
-    it('repeats after a fault until it succeeds, and records the sale once', async () => {
+    it('repeats after faults until it succeeds, and records the sale once', async () => {
       const shop = await shopHere();
       faults = 3;
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
@@ -138,7 +138,7 @@ describe('sales, with time skipped', function () {
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 1 });
     });
 
-    it('waits after each fault in a timer that names it, and ends as soon as the fault is mended (ENG-16)', async () => {
+    it('waits after each fault in a timer that names the fault, and ends after the repair (ENG-16)', async () => {
       const shop = await shopHere();
       faultsOfVault = 3;
       const id = await takeNotice(shop.connection, purchaseNotice(shop, 'paid'));
@@ -152,7 +152,7 @@ describe('sales, with time skipped', function () {
       expect(await noticeRow(id)).to.include({ status: 'processed', attemptCount: 4 });
     });
 
-    it('puts opaque ids only into Temporal: no address, name, amount or token', async () => {
+    it('stores only opaque ids in Temporal: no address, name, amount or token', async () => {
       const shop = await shopHere();
       const id = await takeNotice(
         shop.connection,
@@ -161,16 +161,16 @@ describe('sales, with time skipped', function () {
       await relay.carry();
       const handle = runOf('salesNotice', id);
       await handle.result();
-      const kept = await keptOf(handle);
-      expect(kept).to.contain(id);
+      const storedText = await keptOf(handle);
+      expect(storedText).to.contain(id);
       await eachCase([shop.email, 'Bea Buyer', '4911', shop.connection.token, 'sale-77', '69526128664'], (secret) =>
-        expect(kept).not.to.contain(secret),
+        expect(storedText).not.to.contain(secret),
       );
     });
   });
 
   describe('subscription-end', () => {
-    it('waits until the recorded end, says so, and records that it has come', async () => {
+    it('waits until the recorded end, names it in its timer, and records the end', async () => {
       const { id, end, handle } = await canceledIn(40);
       expect(await handle.result()).to.equal('ended');
       expect(await now()).to.be.at.least(end);
@@ -179,7 +179,7 @@ describe('sales, with time skipped', function () {
       expect(timers[0]).to.match(/^the end of the access in about (39|40) d$/);
     });
 
-    it('waits until a later end that an administrator sets meanwhile', async () => {
+    it('waits until a later end that an administrator sets during the wait', async () => {
       const { shop, id, enrollmentId, end, handle } = await canceledIn(20);
       const further = new Date(end.getTime() + 30 * day);
       await act(async (tx) => changeEnd(tx, shop.club.id, enrollmentId, further, await now()));
@@ -198,8 +198,8 @@ describe('sales, with time skipped', function () {
     it('waits again for the same end after a revocation and a restoration', async () => {
       const { shop, id, enrollmentId, end } = await canceledIn(20);
       await act(async (tx) => revokeAccess(tx, shop.club.id, enrollmentId, 'revocation', await now()));
-      // Not by awaiting its result: that would let the time pass in which the access is restored.
-      await until('its note', { timeoutMs: 15_000 }, async () => (await endingOf(id)).endedAt !== null);
+      // The result is not awaited here, because the skipped time would pass the time of the restoration.
+      await until('the recorded end', { timeoutMs: 15_000 }, async () => (await endingOf(id)).endedAt !== null);
       await act(async (tx) => restoreAccess(tx, shop.club.id, enrollmentId, await now()));
       await untilItLooksAt(id, end);
       expect(await runOf('subscriptionEnd', id).result()).to.equal('ended');
@@ -215,7 +215,7 @@ describe('sales, with time skipped', function () {
       const { id, studentId } = await deps.db.manager.findOneByOrFail(Subscription, { clubId: shop.club.id });
       const removedAt = new Date(Math.max(at.getTime(), Date.now()) + day);
       await removeStudent(deps, shop.club.id, studentId, removedAt);
-      expect(await endingOf(id), 'so that the sweeper finds it').to.deep.equal({ looksAt: removedAt, endedAt: null });
+      expect(await endingOf(id), 'the sweeper can find it').to.deep.equal({ looksAt: removedAt, endedAt: null });
       await relay.carry();
       expect(await runOf('subscriptionEnd', id).result()).to.equal('revoked');
       expect(await endingOf(id)).to.deep.equal({ looksAt: null, endedAt: removedAt });

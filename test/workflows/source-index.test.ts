@@ -27,7 +27,7 @@ describe('source-index, on the real server', function () {
   let client: WorkflowClient;
   let worker: { stop(): Promise<void> };
   const ocr = ocrDeps(ocrCommand('read'));
-  /** Runs when the next source is read, or claimed. */
+  /** Runs when the next source reaches this failpoint. */
   let meanwhile: Partial<Record<Parameters<IndexingDeps['failpoint']>[0], () => Promise<void>>> = {};
 
   before('start the worker', async () => {
@@ -64,7 +64,7 @@ describe('source-index, on the real server', function () {
     expect(await detailsOf(handleOf(source))).to.equal(`ready: 20 pages, ${passageCount} passages`);
   });
 
-  it('says that it waits for a permit for OCR', async () => {
+  it('names in its timer the permit for OCR that it waits for', async () => {
     const release = ocr.permit.tryAcquire('another club');
     const source = await buildFileSource(await scannedPdf([1], 1));
     await wake(source);
@@ -74,20 +74,20 @@ describe('source-index, on the real server', function () {
     expect((await summariesOf(handleOf(source))).timers[0]).to.match(/^a permit for OCR; it asks in about \d+ s$/);
   });
 
-  it('reports the page that it reads', async () => {
+  it('reports the current page', async () => {
     const source = await buildFileSource(await book(20));
-    let going: () => void = () => {};
-    meanwhile['source_read'] = () => new Promise((resolve) => (going = resolve));
+    let continueRun: () => void = () => {};
+    meanwhile['source_read'] = () => new Promise((resolve) => (continueRun = resolve));
     await wake(source);
-    const told = await until('a heartbeat of its last page', { timeoutMs: 30 * second }, async () => {
+    const heartbeat = await until('a heartbeat of its last page', { timeoutMs: 30 * second }, async () => {
       const { raw } = await handleOf(source).describe();
       const [payload] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
       const words = payload?.data ? Buffer.from(payload.data).toString() : '';
       return words.includes('page') && words;
     });
-    expect(told).to.equal('"page 20 of 20"');
+    expect(heartbeat).to.equal('"page 20 of 20"');
     expect(await detailsOf(handleOf(source))).to.equal('Indexing: the pending activity says how far it is');
-    going();
+    continueRun();
     expect(await handleOf(source).result()).to.equal('ready');
   });
 
@@ -98,7 +98,7 @@ describe('source-index, on the real server', function () {
     expect(await detailsOf(handleOf(source))).to.equal('failed: file_corrupt');
   });
 
-  it('indexes the last text of a lesson that changes meanwhile', async () => {
+  it('indexes the last text of a lesson that changes during the indexing', async () => {
     const source = await buildLessonSource('Old.');
     meanwhile['source_read'] = () => changeLesson(source, 'New.');
     await wake(source);
@@ -107,7 +107,7 @@ describe('source-index, on the real server', function () {
     expect(await sourceRow(source)).to.include({ status: 'ready', indexedVersion: 2, wantedVersion: 2 });
   });
 
-  it('ends as gone when its source is deleted meanwhile', async () => {
+  it('ends as gone if its source is deleted during the indexing', async () => {
     const source = await buildLessonSource('Text.');
     meanwhile['source_claimed'] = async () => {
       await (await testDatabase()).query(`DELETE FROM agent_sources WHERE id = $1`, [source.id]);
@@ -116,7 +116,7 @@ describe('source-index, on the real server', function () {
     expect(await handleOf(source).result()).to.equal('gone');
   });
 
-  it('waits in a named timer after a fault, and a wake does not hurry it', async () => {
+  it('waits in a named timer after a fault, and does not end the wait at a wake', async () => {
     const source = await buildLessonSource('Text.');
     meanwhile['source_read'] = () => Promise.reject(new Error('a fault of ours'));
     await wake(source);
@@ -125,11 +125,11 @@ describe('source-index, on the real server', function () {
     expect(await handleOf(source).result()).to.equal('ready');
     expect(await sourceRow(source)).to.include({ attempts: 2, fence: 2 });
     const { timers } = await summariesOf(handleOf(source));
-    // Of 4 to 5 s, as long as was left when the timer began: a busy machine is late with it.
+    // The wait is 4 to 5 s. The timer has the rest of it, which is shorter on a busy machine.
     expect(timers[0]).to.match(/^attempt 2 in about [1-5] s$/);
   });
 
-  it('puts opaque ids and numbers only into Temporal: no title, file name or text', async () => {
+  it('stores only opaque ids and numbers in Temporal: no title, file name or text', async () => {
     const sources = [
       await buildLessonSource('Quixotic words.'),
       await buildFileSource('Quixotic words.'),
@@ -138,10 +138,10 @@ describe('source-index, on the real server', function () {
     for (const source of sources) await wake(source);
     await eachCase(sources, async (source) => {
       await handleOf(source).result();
-      const kept = await keptOf(handleOf(source));
-      expect(kept).to.contain(source.id).and.to.contain('the indexing of a lesson or a file');
+      const storedText = await keptOf(handleOf(source));
+      expect(storedText).to.contain(source.id).and.to.contain('the indexing of a lesson or a file');
       await eachCase(['Quixotic', 'Knots for all', 'The handbook', 'handbook', `media/${source.clubId}`], (secret) =>
-        expect(kept).not.to.contain(secret),
+        expect(storedText).not.to.contain(secret),
       );
     });
   });

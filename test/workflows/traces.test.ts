@@ -5,38 +5,38 @@ import { interceptors } from '../../workflows/traces.ts';
 const cause = (text: string) => ({ [traceHeader]: { data: new TextEncoder().encode(text) } });
 const other = { other: { data: new Uint8Array() } };
 
-/** A run with these interceptors. @returns what happens to its inputs */
+/** Creates the interceptors of a run. @returns functions that pass headers through each interceptor */
 function run() {
   const { inbound: [inbound] = [], outbound: [outbound] = [] } = interceptors();
-  const given = (call: (input: never, next: never) => unknown) => (headers: object) => {
+  const passThrough = (call: (input: never, next: never) => unknown) => (headers: object) => {
     const input = { headers };
     let passed: typeof input | undefined;
-    const next = (got: typeof input) => {
-      passed = got;
+    const next = (nextInput: typeof input) => {
+      passed = nextInput;
       return 'answer';
     };
     const answer = call(input as never, next as never);
     return { answer, isSame: passed === input, headers: passed?.headers };
   };
-  const wrong = () => expect.fail('There is no such interceptor');
+  const wrong = () => expect.fail('The interceptor does not exist');
   return {
-    execute: given(inbound?.execute ?? wrong),
-    signal: given(inbound?.handleSignal ?? wrong),
-    activity: given(outbound?.scheduleActivity ?? wrong),
-    localActivity: given(outbound?.scheduleLocalActivity ?? wrong),
-    continueAsNew: given(outbound?.continueAsNew ?? wrong),
+    execute: passThrough(inbound?.execute ?? wrong),
+    signal: passThrough(inbound?.handleSignal ?? wrong),
+    activity: passThrough(outbound?.scheduleActivity ?? wrong),
+    localActivity: passThrough(outbound?.scheduleLocalActivity ?? wrong),
+    continueAsNew: passThrough(outbound?.continueAsNew ?? wrong),
   };
 }
 
 describe('the trace of a run', () => {
-  it('goes from its start to activities, local ones, and the run that continues it, beside other headers', () => {
+  it('passes from its start to activities, local activities and the continued run, beside other headers', () => {
     const { execute, ...others } = run();
     expect(execute(cause('start'))).to.deep.equal({ answer: 'answer', isSame: true, headers: cause('start') });
     for (const schedule of [others.activity, others.localActivity, others.continueAsNew])
       expect(schedule(other).headers).to.deep.equal({ ...other, ...cause('start') });
   });
 
-  it('is that of the last signal which has one', () => {
+  it('is the trace of the last signal that has one', () => {
     const { execute, signal, activity } = run();
     execute(cause('start'));
     signal(cause('signal'));
@@ -44,7 +44,7 @@ describe('the trace of a run', () => {
     expect(activity({}).headers).to.deep.equal(cause('signal'));
   });
 
-  it('is its own: another run of the worker has none, and its inputs stay as they are', () => {
+  it('is not shared with another run of the worker, whose inputs stay unchanged', () => {
     run().execute(cause('start'));
     const { execute, signal, activity, continueAsNew } = run();
     for (const call of [execute, signal, activity, continueAsNew])

@@ -31,10 +31,10 @@ import { runWorkerHere } from '../toolkit/stack/worker.ts';
 const second = 1_000;
 const minute = 60 * second;
 
-/** Waits after attempt 1..7: soon at first, for a person waits for it. */
+/** The waits after attempts 1 to 7. They are short at first, because a person waits for the mail. */
 const waits = [10 * second, minute, 5 * minute, 15 * minute, 30 * minute, 60 * minute, 120 * minute];
-/** How far a measured wait may lie from the schedule: it is measured from one SMTP conversation to the next. */
-/** A busy machine makes an attempt later, never earlier; two waits of the table lie further apart. */
+/** The tolerances of a measured wait, which is the time between two SMTP conversations. */
+/** A busy machine makes an attempt later, never earlier. Any two waits of the table differ by more. */
 const lateMs = 5 * second;
 const slackMs = second;
 
@@ -46,15 +46,15 @@ describe('transactional-mail, with time skipped', function () {
   let mailbox: Mailbox;
   let smtp: SmtpSender;
   let deps: Awaited<ReturnType<typeof testDeps>>;
-  /** The mail that the step handed over, and the time by the server's clock. */
+  /** The mails that the step handed over, with their times by the server's clock. */
   let sendings: { mail: OutgoingMail; at: number }[] = [];
-  /** How each attempt ended. */
+  /** The outcome of each attempt. */
   let outcomes: MailOutcome[] = [];
   let mailDeps: MailDeps;
 
   before('start the worker', async () => {
     const stack = await testStack();
-    if (!stack.mailbox) throw new Error('These tests tell the mailbox of the stack to refuse.');
+    if (!stack.mailbox) throw new Error('The stack has no mailbox, which these tests set to refuse a mail.');
     mailbox = stack.mailbox;
     deps = await testDeps();
     const { mail, classroomUrl, dashboardUrl } = readConfig();
@@ -81,8 +81,8 @@ describe('transactional-mail, with time skipped', function () {
   afterEach(() => mailbox.succeed());
   after('close the SMTP connections', () => smtp.close());
 
-  /** A mail that a student asked for just now, by the server's clock. */
-  const asked = async (template: MailTemplate = 'student_verify_email', student?: TestStudent) => {
+  /** A mail that was requested at this moment, by the server's clock. */
+  const requestedMail = async (template: MailTemplate = 'student_verify_email', student?: TestStudent) => {
     const { id: clubId } = await buildClub();
     const recipient = student ?? (await buildStudent(clubId, { verified: false }));
     const now = new Date(await environment().currentTimeMs());
@@ -118,7 +118,7 @@ describe('transactional-mail, with time skipped', function () {
     }
   };
 
-  describe('about a review', () => {
+  describe('a mail about a review', () => {
     const reviewed = async () => {
       const { id: clubId } = await buildClub();
       const student = await buildStudent(clubId);
@@ -139,7 +139,7 @@ describe('transactional-mail, with time skipped', function () {
       };
     };
 
-    it('names the lesson and links the submission; a review has one row, even if asked again (ASG-12)', async () => {
+    it('names the lesson and links the submission, and a second request is refused (ASG-12)', async () => {
       const { id, submission, student, again } = await reviewed();
       expect(await outcomeOf(id)).to.equal('sent');
       const [{ mail } = { mail: undefined }] = sendings;
@@ -151,7 +151,7 @@ describe('transactional-mail, with time skipped', function () {
       expect(refused).to.equal('23505');
     });
 
-    it('is canceled once the submission is gone, as after the removal of its student', async () => {
+    it('is canceled if the submission was deleted, for example with its student', async () => {
       const { id, submission } = await reviewed();
       await deps.db.source.query(`DELETE FROM assignment_submissions WHERE id = $1`, [submission]);
       expect(await outcomeOf(id)).to.equal('canceled');
@@ -160,7 +160,7 @@ describe('transactional-mail, with time skipped', function () {
   });
 
   it('sends immediately, and its workflow ends', async () => {
-    const { id, tokenId, student } = await asked();
+    const { id, tokenId, student } = await requestedMail();
     expect(await outcomeOf(id)).to.equal('sent');
     expect(await rowOf(id)).to.include({ status: 'sent', attemptCount: 1, leaseUntil: null });
     const [message, ...others] = await mailbox.messages({ to: student.email });
@@ -170,7 +170,7 @@ describe('transactional-mail, with time skipped', function () {
   });
 
   it('sends once after two refusals, with the waits of the schedule', async () => {
-    const { id, student } = await asked();
+    const { id, student } = await requestedMail();
     refuse(student.email, 2);
     expect(await outcomeOf(id)).to.equal('sent');
     expectWaits(waits.slice(0, 2));
@@ -180,7 +180,7 @@ describe('transactional-mail, with time skipped', function () {
   });
 
   it('fails after eight refusals, with waits of 10 s, 1, 5, 15, 30, 60 and 120 min', async () => {
-    const { id, student } = await asked();
+    const { id, student } = await requestedMail();
     refuse(student.email, 9);
     expect(await outcomeOf(id)).to.equal('failed');
     expectWaits(waits);
@@ -194,8 +194,8 @@ describe('transactional-mail, with time skipped', function () {
     { at: 'data', reply: 'drop' },
     { at: 'message', reply: 452 },
   ] as const) {
-    it(`tries again after ${fault.reply} at ${fault.at}`, async () => {
-      const { id, student } = await asked();
+    it(`repeats the mail after ${fault.reply} at ${fault.at}`, async () => {
+      const { id, student } = await requestedMail();
       mailbox.failNext({ ...fault, to: student.email });
       expect(await outcomeOf(id)).to.equal('sent');
       expect(await rowOf(id)).to.include({ attemptCount: 2 });
@@ -203,8 +203,8 @@ describe('transactional-mail, with time skipped', function () {
     });
   }
 
-  it('sends again with the same Message-ID when the answer to an accepted mail is lost', async () => {
-    const { id, student } = await asked();
+  it('sends again with the same Message-ID if the answer to an accepted mail is lost', async () => {
+    const { id, student } = await requestedMail();
     mailbox.failNext({ at: 'message', reply: 'drop', kept: true, to: student.email });
     expect(await outcomeOf(id)).to.equal('sent');
     const ids = mailbox.summaries({ to: student.email }).map(({ message_id: messageId }) => messageId);
@@ -212,8 +212,8 @@ describe('transactional-mail, with time skipped', function () {
     expect(new Set(ids).size).to.equal(1);
   });
 
-  it('cancels when its token is used meanwhile', async () => {
-    const { id, tokenId, student, now } = await asked();
+  it('cancels if its token is used before the next attempt', async () => {
+    const { id, tokenId, student, now } = await requestedMail();
     refuse(student.email, 1);
     const handle = await start(id);
     await until('the refused attempt', { timeoutMs: 5 * second }, async () => (await rowOf(id)).attemptCount === 1);
@@ -224,16 +224,16 @@ describe('transactional-mail, with time skipped', function () {
     expect(sendings).to.have.length(1);
   });
 
-  it('cancels when its token expires meanwhile (a code lasts 10 minutes)', async () => {
-    const { id, student } = await asked('student_code');
+  it('cancels if its token expires before the next attempt (a code lasts 10 minutes)', async () => {
+    const { id, student } = await requestedMail('student_code');
     refuse(student.email, 9);
     expect(await outcomeOf(id)).to.equal('canceled');
-    // 10 s, 1 min and 5 min fit into the ten minutes, the 15 min after them do not.
+    // 10 s, 1 min and 5 min fit into the ten minutes, but the following 15 min do not.
     expectWaits(waits.slice(0, 3));
   });
 
-  it('cancels when its student is removed meanwhile', async () => {
-    const { id, clubId, student } = await asked('student_already_registered');
+  it('cancels if its student is removed before the next attempt', async () => {
+    const { id, clubId, student } = await requestedMail('student_already_registered');
     refuse(student.email, 1);
     const handle = await start(id);
     await until('the refused attempt', { timeoutMs: 5 * second }, async () => (await rowOf(id)).attemptCount === 1);
@@ -242,10 +242,10 @@ describe('transactional-mail, with time skipped', function () {
     expect(sendings).to.have.length(1);
   });
 
-  describe('the pace of a new club (DEC-65)', () => {
+  describe('the daily limit of a new club (DEC-65)', () => {
     const day = 86_400_000;
     const midnight = new Date('2033-05-04T00:00:00Z').getTime();
-    /** Mails of a club, and one step of each at a time after the midnight in which the club was made. */
+    /** Requests mails of a club. @returns a function that makes one step of each mail, at a time after the midnight before the creation of the club */
     const mailsOf = async (count: number, template: MailTemplate, { warmUp = [2, 3], plan = 'professional' } = {}) => {
       const club = await buildClub();
       await deps.db.source.query(`UPDATE clubs SET created_at = $2, opening_plan = $3 WHERE id = $1`, [
@@ -254,7 +254,7 @@ describe('transactional-mail, with time skipped', function () {
         plan,
       ]);
       const ids: string[] = [];
-      for (let made = 0; made < count; made++) {
+      for (let requested = 0; requested < count; requested++) {
         const { id } = await buildStudent(club.id, { verified: false });
         const request = { template, clubId: club.id, recipient: { studentId: id }, email: `${id}@example.com` };
         await deps.db.transaction((tx) => requestMail(tx, deps.vault, request, new Date(midnight)));
@@ -265,21 +265,23 @@ describe('transactional-mail, with time skipped', function () {
         Promise.all(ids.map((id) => sendTransactionalMail(paced, id, midnight + after)));
       return { clubId: club.id, ids, stepAll };
     };
-    const sentOf = (steps: readonly { done: boolean }[]) => steps.filter(({ done }) => done).length;
+    const countSent = (steps: readonly { done: boolean }[]) => steps.filter(({ done }) => done).length;
 
-    it('sends so many invitations a day, spreads the others over the next days, and loses none', async () => {
+    it('sends its number of invitations a day, spreads the others over the next days, and loses none', async () => {
       const { ids, stepAll } = await mailsOf(7, 'student_invitation');
       const first = await stepAll(0);
-      expect(sentOf(first)).to.equal(2);
-      const held = first.flatMap((step) => (step.done ? [] : [step.at - midnight])).toSorted((a, b) => a - b);
-      expect(held).to.deep.equal([day, day + day / 3, day + (2 * day) / 3, 2 * day, 2 * day]);
-      expect(sentOf(await stepAll(1_000))).to.equal(2);
-      expect(sentOf(await stepAll(2 * day - 1))).to.equal(5);
-      expect(sentOf(await stepAll(2 * day))).to.equal(7);
+      expect(countSent(first)).to.equal(2);
+      const waitsUntilSending = first
+        .flatMap((step) => (step.done ? [] : [step.at - midnight]))
+        .toSorted((a, b) => a - b);
+      expect(waitsUntilSending).to.deep.equal([day, day + day / 3, day + (2 * day) / 3, 2 * day, 2 * day]);
+      expect(countSent(await stepAll(1_000))).to.equal(2);
+      expect(countSent(await stepAll(2 * day - 1))).to.equal(5);
+      expect(countSent(await stepAll(2 * day))).to.equal(7);
       for (const id of ids) expect(await rowOf(id), id).to.include({ status: 'sent', attemptCount: 1 });
     });
 
-    it('keeps the link of a mail that waited good for as long as any', async () => {
+    it('extends the link of a delayed mail to its full validity', async () => {
       const { ids, stepAll } = await mailsOf(2, 'student_invitation', { warmUp: [1, 1] });
       const waiting = ids[(await stepAll(0)).findIndex(({ done }) => !done)] ?? '';
       const { tokenId } = await rowOf(waiting);
@@ -290,7 +292,7 @@ describe('transactional-mail, with time skipped', function () {
       expect(token?.expires_at.getTime()).to.equal(midnight + day + 7 * day);
     });
 
-    it('takes one place for a mail that is tried again', async () => {
+    it('counts a repeated mail once', async () => {
       const { clubId, ids } = await mailsOf(1, 'student_invitation');
       const refusing = { ...mailDeps, warmUp: [2], sendMail: () => Promise.reject(new Error('451')) };
       for (const after of [0, 10 * second, 70 * second])
@@ -303,19 +305,19 @@ describe('transactional-mail, with time skipped', function () {
       expect(days).to.deep.equal([{ mails: 1 }]);
     });
 
-    it('of the trial is 25 a day however old the club is', async () => {
+    it('is 25 mails a day on the trial plan, at any age of the club', async () => {
       const { stepAll } = await mailsOf(26, 'student_invitation', { warmUp: [], plan: 'trial' });
-      expect(sentOf(await stepAll(6 * day))).to.equal(25);
+      expect(countSent(await stepAll(6 * day))).to.equal(25);
     });
 
-    it('holds no mail that a person waits for', async () => {
+    it('does not delay a mail that a person waits for', async () => {
       const { stepAll } = await mailsOf(4, 'student_verify_email', { warmUp: [1], plan: 'trial' });
-      expect(sentOf(await stepAll(0))).to.equal(4);
+      expect(countSent(await stepAll(0))).to.equal(4);
     });
   });
 
-  it('carries no web address that a name holds: of a student nothing, of a club the slug (DEC-64)', async () => {
-    const { id, clubId, student } = await asked('student_already_registered');
+  it('contains no web address from the student’s or the club’s name (DEC-64)', async () => {
+    const { id, clubId, student } = await requestedMail('student_already_registered');
     const { source } = deps.db;
     await source.query(`UPDATE clubs SET name = 'Win at evil.com' WHERE id = $1`, [clubId]);
     await source.query(`UPDATE students SET name = 'See evil.com', verified_at = now() WHERE id = $1`, [student.id]);
@@ -327,9 +329,9 @@ describe('transactional-mail, with time skipped', function () {
     expect(message?.subject).to.include(club?.slug);
   });
 
-  describe('to a former address (DEC-60)', () => {
-    /** A student who was given another address just now, and the mail about it. */
-    const moved = async () => {
+  describe('a mail to a former address (DEC-60)', () => {
+    /** A student whose address was just changed, and the mail about the change. */
+    const changeAddress = async () => {
       const { id: clubId } = await buildClub();
       const student = await buildStudent(clubId);
       const email = `${student.id}@new.example.com`;
@@ -342,8 +344,8 @@ describe('transactional-mail, with time skipped', function () {
       return { id, clubId, student, email };
     };
 
-    it('goes there, says nothing of the new one, and keeps neither', async () => {
-      const { id, student, email } = await moved();
+    it('is sent to the former address without the new one, and stores neither afterwards', async () => {
+      const { id, student, email } = await changeAddress();
       expect((await rowOf(id)).sealedAddress?.toString('latin1')).to.not.include(student.email);
       refuse(student.email, 1);
       expect(await outcomeOf(id)).to.equal('sent');
@@ -355,8 +357,8 @@ describe('transactional-mail, with time skipped', function () {
       expect(await rowOf(id)).to.include({ status: 'sent', attemptCount: 2, sealedAddress: null });
     });
 
-    it('is canceled when the student is removed before it is sent', async () => {
-      const { id, clubId, student } = await moved();
+    it('is canceled if the student is removed before it is sent', async () => {
+      const { id, clubId, student } = await changeAddress();
       await removeStudent(deps, clubId, student.id, new Date());
       expect(await rowOf(id)).to.include({ status: 'pending', sealedAddress: null });
       expect(await outcomeOf(id)).to.equal('canceled');
@@ -365,7 +367,7 @@ describe('transactional-mail, with time skipped', function () {
   });
 
   it('does not send early when it is woken', async () => {
-    const { id, student } = await asked();
+    const { id, student } = await requestedMail();
     refuse(student.email, 1);
     const handle = await start(id);
     await until('the refused attempt', { timeoutMs: 5 * second }, async () => (await rowOf(id)).attemptCount === 1);
@@ -375,8 +377,8 @@ describe('transactional-mail, with time skipped', function () {
     expectWaits(waits.slice(0, 1));
   });
 
-  it('sends once for two simultaneous steps; the other step waits for the lease', async () => {
-    const { id, student, now } = await asked();
+  it('sends once in two concurrent steps; the other step waits for the lease', async () => {
+    const { id, student, now } = await requestedMail();
     const otherStep = Promise.withResolvers<void>();
     const { sendMail } = all.transactionalMail({
       mails: {

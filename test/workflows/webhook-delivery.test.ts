@@ -22,23 +22,23 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Waits after attempt 1 to 7 (DEL-3). */
+/** The waits after attempts 1 to 7 (DEL-3). */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
-/** The most time of a busy machine from a timer's end to its step: less than the difference of two waits of the table. */
+/** The longest delay of a busy machine between a timer and its step. It is less than the difference of two waits of the table. */
 const engineMs = 10 * second;
 
 describe('webhook-delivery, with time skipped', function () {
   this.timeout(60_000);
   const engine = useSkippedEngine();
 
-  /** A delivery that is due now, by the server's clock, to a receiver that answers like this, and then 200. */
+  /** A delivery that is due now, by the server's clock. Its receiver gives these answers and then 200. */
   const due = async (answers: readonly Answer[] = []) => {
     const { receiver, subscription } = await engine().endpoint((_, number) => answers[number - 1] ?? { status: 200 });
     const now = await engine().now();
     return { receiver, delivery: await buildWebhookDelivery(subscription, now), now };
   };
   const start: SkippedEngine['start'] = (delivery, options) => engine().start(delivery, options);
-  const outcomeOf = async (...given: Parameters<typeof start>) => (await start(...given)).result();
+  const outcomeOf = async (...parameters: Parameters<typeof start>) => (await start(...parameters)).result();
   /** From the end of each attempt to the start of the next, in milliseconds. */
   const waitsBetween = (attempts: readonly WebhookAttempt[]) =>
     attempts.slice(1).map((next, index) => {
@@ -47,10 +47,10 @@ describe('webhook-delivery, with time skipped', function () {
     });
   const failures = (count: number): Answer[] => Array.from({ length: count }, () => ({ status: 500, body: 'no' }));
 
-  describe('8 attempts, and the waits between them (DEL-3)', () => {
+  describe('the 8 attempts and the waits between them (DEL-3)', () => {
     const variations = [
       { jitter: 0, share: 0.9, what: '10 % less' },
-      { jitter: 0.5, share: 1, what: 'the table’s own' },
+      { jitter: 0.5, share: 1, what: 'the waits of the table' },
       { jitter: 1 - Number.EPSILON, share: 1.1, what: 'just under 10 % more' },
     ];
     for (const { jitter, share, what } of variations) {
@@ -64,8 +64,8 @@ describe('webhook-delivery, with time skipped', function () {
           [1, 2, 3, 4, 5, 6, 7, 8].map((number) => ({ number, trigger: 'schedule', outcome: 'http_error' })),
         );
         for (const [index, wait] of waitsBetween(attempts).entries()) {
-          const asked = Math.round((waits[index] ?? Number.NaN) * share);
-          expect(wait, `after attempt ${index + 1}`).to.be.within(asked, asked + engineMs);
+          const expectedWait = Math.round((waits[index] ?? Number.NaN) * share);
+          expect(wait, `after attempt ${index + 1}`).to.be.within(expectedWait, expectedWait + engineMs);
         }
         const row = await deliveryRow(delivery.id);
         expect(row).to.include({ status: 'failed', attemptCount: 8, cancelReason: null, leaseUntil: null });
@@ -87,7 +87,7 @@ describe('webhook-delivery, with time skipped', function () {
       const handle = await start(delivery);
       await handle.result();
       const { timers } = await summariesOf(handle);
-      // The fifth failure throttles the endpoint, so from then on each delivery also waits at its gate.
+      // The fifth failure throttles the endpoint, so that the delivery also waits at its gate from then on.
       expect(timers.filter((name) => name !== "its turn at the endpoint's gate")).to.deep.equal([
         'attempt 2 of 8 in about 5 s',
         'attempt 3 of 8 in about 5 min',
@@ -128,29 +128,32 @@ describe('webhook-delivery, with time skipped', function () {
     }
   });
 
-  it('Retry-After on 429 and 503 lengthens a wait, up to 10 hours (DEL-2)', async () => {
-    const asking = (status: number, seconds: number): Answer => ({
+  it('lengthens a wait by Retry-After on 429 and 503, up to 10 hours (DEL-2)', async () => {
+    const answerWith = (status: number, seconds: number): Answer => ({
       status,
       headers: { 'retry-after': String(seconds) },
     });
     const { delivery } = await due([
-      asking(429, 600), // 5 s become 10 min
-      asking(503, 10), // 5 min stay
-      asking(503, 100 * 3_600), // 30 min become 10 h
-      asking(500, 36_000), // 2 h stay
-      asking(404, 36_000), // 5 h stay
-      asking(429, 36_001), // 10 h stay
+      answerWith(429, 600), // 5 s become 10 min
+      answerWith(503, 10), // 5 min stay
+      answerWith(503, 100 * 3_600), // 30 min become 10 h
+      answerWith(500, 36_000), // 2 h stay
+      answerWith(404, 36_000), // 5 h stay
+      answerWith(429, 36_001), // 10 h stay
     ]);
     expect(await outcomeOf(delivery)).to.equal('succeeded');
     const measured = waitsBetween(await attemptRows(delivery.id));
-    const asked = [10 * minute, 5 * minute, 10 * hour, 2 * hour, 5 * hour, 10 * hour];
-    expect(measured).to.have.length(asked.length);
+    const expectedWaits = [10 * minute, 5 * minute, 10 * hour, 2 * hour, 5 * hour, 10 * hour];
+    expect(measured).to.have.length(expectedWaits.length);
     for (const [index, wait] of measured.entries()) {
-      expect(wait, `after attempt ${index + 1}`).to.be.within(asked[index] ?? 0, (asked[index] ?? 0) + engineMs);
+      expect(wait, `after attempt ${index + 1}`).to.be.within(
+        expectedWaits[index] ?? 0,
+        (expectedWaits[index] ?? 0) + engineMs,
+      );
     }
   });
 
-  describe('an endpoint that is paused', () => {
+  describe('a delivery of a paused endpoint', () => {
     it('expires after 30 days without a request', async () => {
       const { receiver, delivery, now } = await due();
       await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
@@ -161,7 +164,7 @@ describe('webhook-delivery, with time skipped', function () {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('expires after 30 days, also after an attempt before the pause', async () => {
+    it('expires after 30 days even after an attempt before the pause', async () => {
       const { receiver, delivery, now } = await due(failures(2));
       const handle = await start(delivery);
       await until(
@@ -177,7 +180,7 @@ describe('webhook-delivery, with time skipped', function () {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('parks a due delivery, which is sent when the endpoint is enabled again', async () => {
+    it('is parked when due, and sent after the endpoint is enabled again', async () => {
       const { receiver, delivery } = await due();
       await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
       const handle = await start(delivery);
@@ -194,7 +197,7 @@ describe('webhook-delivery, with time skipped', function () {
     });
   });
 
-  it('is canceled by its student’s removal, and ends without a request when it is woken', async () => {
+  it('is canceled by its student’s removal, and ends without a request after a wake', async () => {
     const { receiver, delivery } = await due(failures(1));
     const handle = await start(delivery);
     await receiver.waitFor(1, 5 * second);
@@ -243,7 +246,7 @@ describe('webhook-delivery, with time skipped', function () {
     return (events ?? []).map((event) => (event.attributes ?? '').replace('EventAttributes', '')).map(capitalized);
   }
 
-  /** Resolves once so many ordinary steps are over. */
+  /** Resolves after this number of ordinary steps. */
   async function untilSteps(handle: DeliveryHandle, count: number): Promise<void> {
     await until(`step ${count}`, { timeoutMs: 5 * second }, async () => {
       const types = await eventTypesOf(handle);

@@ -1,6 +1,6 @@
 /**
- * Errors of activities. Temporal must not keep or show a row or a request, so each error becomes a code (ENG-12).
- * A step that fails answers "not done", with a growing pause, in every workflow of the table of workflow types (ENG-16).
+ * Turns errors of activities into codes, because Temporal must not store or show a row or a request (ENG-12). A failed step of a workflow
+ * in the table of workflow types answers "not done", with a growing pause (ENG-16).
  */
 import type { Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
@@ -15,7 +15,7 @@ import type { Database } from '../../platform/infra/postgres/database.ts';
 import { failSpan, traceId } from '../../platform/infra/tracing.ts';
 import { stepFaults } from '../reports/metrics.ts';
 
-/** @param log gets the error by kind and place, so that an operator finds more there than in Temporal */
+/** @param log gets the kind and the location of the error, so that an operator finds more there than in Temporal */
 export function errorsAsCodes(log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {
   return ({ info }) => ({
     inbound: {
@@ -27,7 +27,7 @@ export function errorsAsCodes(log: Logger): (context: Pick<Context, 'info'>) => 
           const described = describeError(error);
           log.error({ ...placeOf(info), error: described }, 'activity failed');
           const code = described.code ?? described.name;
-          throw ApplicationFailure.create({ type: code, message: `${code}; the worker's log says where` });
+          throw ApplicationFailure.create({ type: code, message: `${code}; the worker's log names the location` });
         }
       },
     },
@@ -35,7 +35,8 @@ export function errorsAsCodes(log: Logger): (context: Pick<Context, 'info'>) => 
 }
 
 /**
- * If the fault cannot be recorded, as while Postgres is away, the error reaches Temporal, which repeats the activity.
+ * Records the fault of a step and answers "not done". If the fault cannot be recorded, for example while Postgres is unavailable, the
+ * error goes to Temporal, which repeats the activity.
  * @param log gets the error by kind and place
  */
 export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Context, 'info'>) => ActivityInterceptors {
@@ -47,7 +48,7 @@ export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Conte
         } catch (error) {
           const type = workflowTypeNames.find((known) => known === info.workflowType);
           if (type === undefined || error instanceof CancelledFailure) throw error;
-          const answer = await noted(db, type, input.args, error);
+          const answer = await recordFault(db, type, input.args, error);
           if (answer === undefined) throw error;
           stepFaults.inc({ workflow: type });
           failSpan(error);
@@ -60,7 +61,7 @@ export function faultsAsAnswers(db: Database, log: Logger): (context: Pick<Conte
   });
 }
 
-/** @returns which run failed, where, at which attempt, in which trace and by which build: what an operator can look for */
+/** @returns the run, the queue, the activity, the attempt, the trace and the build, for an operator's search */
 function placeOf({ workflowType, workflowExecution, taskQueue, activityType, attempt }: Context['info']) {
   return {
     workflow: workflowType,
@@ -74,8 +75,8 @@ function placeOf({ workflowType, workflowExecution, taskQueue, activityType, att
   };
 }
 
-/** @param args of a step: the row's id, and the workflow's time @returns undefined where it cannot be recorded */
-async function noted(db: Database, type: WorkflowType, args: readonly unknown[], error: unknown) {
+/** @param args the arguments of a step: the row's id, and the workflow's time @returns undefined if the fault cannot be recorded */
+async function recordFault(db: Database, type: WorkflowType, args: readonly unknown[], error: unknown) {
   const [subjectId, now] = args;
   if (typeof subjectId !== 'string' || typeof now !== 'number') return undefined;
   return noteFault(db, type, subjectId, error, timeOfStep(now)).catch(() => undefined);

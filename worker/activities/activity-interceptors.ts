@@ -1,4 +1,4 @@
-/** What surrounds each activity. */
+/** The interceptors around each activity. */
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Database } from '../../platform/infra/postgres/database.ts';
@@ -8,9 +8,9 @@ import { createSharedSlots, stepsWithinShares, type SharedSlots } from './club-s
 import { stepsInSpans } from './activity-traces.ts';
 
 /**
- * @param shared of this process; others in tests
- * @returns the outermost first. The span comes first, so that log lines of errors name its trace. Faults are noted outside the club's
- *   share of connections, which the step may have used up
+ * @param shared the permits of this process; tests pass their own
+ * @returns the interceptors, the outermost first. The span comes first, so that the log lines of errors name its trace. Faults are
+ * recorded outside the club's share of connections, because the step may use all of them.
  */
 export function activityInterceptors(
   db: Database,

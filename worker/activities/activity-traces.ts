@@ -1,4 +1,4 @@
-/** Traces on their way through Temporal: into the headers of runs, and out of those of activities (ADR 42). */
+/** Carries traces through Temporal: into the headers of runs, and out of the headers of activities (ADR 42). */
 import type { Context } from '@temporalio/activity';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
@@ -6,7 +6,7 @@ import type { ActivityInterceptors } from '@temporalio/worker';
 import { causeOf, traceHeader, type Cause } from '../../platform/core/traces.policy.ts';
 import { inSpan, isTracing, traceparent } from '../../platform/infra/tracing.ts';
 
-/** Gives starts and signals the active span, for the steps that they lead to. */
+/** Adds the active span to the headers of starts and signals. */
 export const startsInTraces: WorkflowClientInterceptor = {
   startWithDetails: (input, next) => next(withActiveSpan(input)),
   signalWithStart: (input, next) => next(withActiveSpan(input)),
@@ -19,7 +19,10 @@ function withActiveSpan<Input extends { headers: Headers }>(input: Input): Input
   return { ...input, headers: { ...input.headers, [traceHeader]: defaultPayloadConverter.toPayload(cause) } };
 }
 
-/** An activity is a span: in the trace that led to it, or, more than ten minutes later, in one of its own with a link. */
+/**
+ * Runs each activity in a span. The span belongs to the trace that caused the activity. After more than ten minutes it begins a new
+ * trace with a link.
+ */
 export function stepsInSpans({ info }: { info: Context['info'] }): ActivityInterceptors {
   return {
     inbound: {
@@ -39,7 +42,7 @@ export function stepsInSpans({ info }: { info: Context['info'] }): ActivityInter
   };
 }
 
-/** @returns undefined where there is none that can be read: whoever wrote it, the step goes on */
+/** @returns undefined if the header is missing or unreadable: the step must run in either case */
 function causeIn(headers: Headers): Cause | undefined {
   const payload = headers[traceHeader];
   if (payload === undefined) return undefined;

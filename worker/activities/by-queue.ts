@@ -1,4 +1,4 @@
-/** Which activities a worker offers on a task queue: those of the workflow types that run there. */
+/** Selects the activities that a worker registers on a task queue: the activities of the workflow types that run there. */
 import { activities, type ActivityDeps } from '../../activities/index.ts';
 import { workflowTypeNames, workflowTypes, type TaskQueue } from '../../platform/engine/workflow-types.ts';
 import type * as workflows from '../../workflows/index.ts';

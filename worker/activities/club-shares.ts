@@ -1,6 +1,6 @@
 /**
- * A club's share of the slots of a queue whose steps take long (ENG-20). A step whose club holds its share ends before it begins: it
- * gives its slot back, and its row is due later.
+ * Limits a club's share of the slots of a queue with long steps (ENG-20). If the club holds its share, a new step ends before it begins.
+ * It releases its slot, and its row becomes due later.
  */
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
@@ -12,23 +12,22 @@ import { workflowTypeNames, type TaskQueue } from '../../platform/engine/workflo
 import type { Database } from '../../platform/infra/postgres/database.ts';
 import { slots } from '../temporal/task-queues.ts';
 
-/** By queue. */
 export type SharedSlots = Partial<Record<TaskQueue, ClubPermits>>;
 
 /**
- * Queues whose steps keep a core or a slot busy for seconds to hours. A club has one import at a time anyway, and other steps are
- * short, or mostly wait and have many slots.
+ * Queues whose steps keep a core or a slot busy for seconds to hours. The other queues need no share: a club has one import at a time, and
+ * other steps are short, or mostly wait and have many slots.
  */
 const sharedQueues = ['indexing', 'media', 'moves'] as const satisfies TaskQueue[];
 
-/** @returns one permit for each slot of these queues */
+/** @returns permits for the slots of these queues */
 export function createSharedSlots(): SharedSlots {
   return Object.fromEntries(sharedQueues.map((queue) => [queue, createClubPermits(slots[queue].activities)]));
 }
 
 type StepContext = { info: Pick<Context['info'], 'priority' | 'taskQueue' | 'workflowType'> };
 
-/** The club is the fairness key of the run (ENG-9). */
+/** Applies the shares. The club is the fairness key of the run (ENG-9). */
 export function stepsWithinShares(db: Database, shared: SharedSlots): (context: StepContext) => ActivityInterceptors {
   return ({ info }) => ({
     inbound: {

@@ -1,7 +1,8 @@
 /**
- * The permits of attempts in this process, of runs and of the direct lane (HOOK-15 to HOOK-18). An attempt holds a workflow task or a slot of
- * the worker for up to 15 s. Receivers that hang must not hold all of them, so attempts are bounded for each endpoint, for each host and in
- * all. The relay starts deliveries through `start`; the step of a run acquires its permits and releases them. A process has one instance.
+ * Limits the concurrent attempts of this process, for runs and for the direct lane (HOOK-15 to HOOK-18). An attempt holds a workflow task
+ * or a slot of the worker for up to 15 s. Hanging receivers must not hold all of them, so attempts are limited for each endpoint, for each
+ * host, and in total. The relay starts deliveries through `start`. The step of a run acquires its permits and releases them. A process has
+ * one instance.
  */
 import type { DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
 import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
@@ -14,12 +15,13 @@ import { createLocalPermits, localPermitBounds } from './local-permits.ts';
 import { createRecordPermits, type RecordPermits } from './record-permits.ts';
 
 export interface LocalStarts {
-  /** Permits of the attempts that a fan-out claims for runs that begin here; absent: none begins here. */
+  /** Permits of the attempts that a fan-out claims for runs in this process. If absent, no run begins here. */
   localPermits?: FirstAttemptPermits;
   /**
-   * Starts the run of a delivery, once it has a permit for a local attempt or will get none.
-   * @param ways.start gets whether the first attempt is to be local; says whether this process does the run's first task
-   * @param ways.returnClaim for a claim that the run does not find here
+   * Starts the run of a delivery after it got a permit for a local attempt, or after it was refused one.
+   * @param ways.start starts the run; its argument says whether the first attempt is local; resolves to whether this process does the
+   * run's first task
+   * @param ways.returnClaim returns a claim that the run does not use
    */
   start(
     delivery: DeliveryToStart,
@@ -29,13 +31,13 @@ export interface LocalStarts {
 
 interface DeliveryToStart {
   id: Id;
-  /** Undefined if the last attempt to the endpoint failed: no local attempt. */
+  /** Undefined if the last attempt to the endpoint failed. Then the attempt is not local. */
   endpointId: Id | undefined;
-  /** Its first attempt, which has a permit or a reservation already. */
+  /** The claim of its first attempt, which already has a permit or a reservation. */
   claimed: ClaimedDelivery | undefined;
 }
 
-/** For a worker that does not serve the queue `webhooks`: no step would release a permit. */
+/** Makes no attempt local. For a worker that does not serve the queue `webhooks`, because no step would release a permit. */
 export const noLocalAttempts: LocalStarts = {
   async start(_delivery, { start }) {
     await start(false);
@@ -43,26 +45,29 @@ export const noLocalAttempts: LocalStarts = {
 };
 
 /**
- * Ordinary attempts of one endpoint at one time (HOOK-16). A receiver that answers within 100 ms still gets 80 attempts a second, about as
- * many as a process makes; slower ones get no local attempts. And 75 endpoints must hang at the same time to hold the 600 slots.
+ * Concurrent ordinary attempts of one endpoint (HOOK-16). A receiver that answers within 100 ms can still get 80 attempts per second,
+ * about as many as one process makes. Slower receivers get no local attempts. Only 75 hanging endpoints could hold the 600 slots.
  */
 export const permitsPerEndpoint = 8;
-/** Attempts to one host at one time, whatever clubs they belong to (HOOK-17): a tenth of the slots, and eight full endpoints. */
+/**
+ * Concurrent attempts to one host, for all clubs (HOOK-17). The limit is a tenth of the slots, and eight times the limit of an
+ * endpoint.
+ */
 export const permitsPerHost = 64;
 
-/** After so many refusals in a row, the server refuses more eager starts with a claim: their claims would only be returned. */
+/** After this many consecutive refusals the server probably refuses further eager starts, and their claims would only be returned. */
 const refusalsInARow = 4;
-/** Then no attempt is claimed in advance for so long, in milliseconds. */
+/** The time in milliseconds without claims in advance, after those refusals. */
 const noClaimsMs = 10_000;
 
-/** The permits of attempts that the lanes of a process share. */
+/** The permits that the lanes of a process share. */
 export interface SharedPermits {
   endpoints: KeyedPermits;
   hosts: KeyedPermits;
   records: RecordPermits;
 }
 
-/** @returns the permits of a step, those that the lanes share, the callback for ended attempts, and the starts of the relay */
+/** @returns the permits of a step, the shared permits, the callback for ended attempts, and the starts of the relay */
 export function createAttemptPermits(
   { perEndpoint, perHost } = { perEndpoint: permitsPerEndpoint, perHost: permitsPerHost },
 ): LocalStarts & SharedPermits & { permits: AttemptPermits } & Pick<DeliveryDeps, 'onAttempt'> {
@@ -71,7 +76,7 @@ export function createAttemptPermits(
   const hosts = createKeyedPermits(perHost, Math.random);
   const records = createRecordPermits();
   const releases = new Map<Id, readonly ReleasePermit[]>();
-  let refusals = 0; // of eager starts, one after the other
+  let refusals = 0; // consecutive refusals of eager starts
   let claimsAgainAt = -Infinity;
   const release = (deliveryId: Id) => {
     for (const releasePermit of releases.get(deliveryId) ?? []) releasePermit();
@@ -95,7 +100,7 @@ export function createAttemptPermits(
         const isEager = await start(isLocal);
         if (claimed && isLocal) refusals = isEager ? 0 : refusals + 1;
         if (refusals >= refusalsInARow && !isEager) claimsAgainAt = performance.now() + noClaimsMs;
-        // The run begins elsewhere, or here by the queue: its local attempt keeps the permit.
+        // The run begins elsewhere, or in this process by the queue. In the second case its local attempt keeps the permit.
         if (!isEager) await returnUnused();
       } catch (error) {
         await returnUnused();
@@ -108,11 +113,11 @@ export function createAttemptPermits(
     records,
     permits: {
       acquire({ deliveryId, endpointId, host, isManual }, now) {
-        const isLocal = local.has(deliveryId); // it has a permit of its endpoint already
+        const isLocal = local.has(deliveryId); // it already has a permit of its endpoint
         if (!isManual && !isLocal && endpoints.isFull(endpointId)) return endpoints.retryAt(endpointId, now);
         if (!isManual && hosts.isFull(host)) return hosts.retryAt(host, now);
         if (!isManual && records.isFull()) return records.retryAt(now);
-        release(deliveryId); // of an attempt that outlived its lease
+        release(deliveryId); // releases the permits of an attempt that outlived its lease
         releases.set(deliveryId, [
           records.acquire(),
           hosts.acquire(host),

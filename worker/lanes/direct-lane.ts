@@ -1,6 +1,6 @@
 /**
- * The direct lane (ADR 36, HOOK-18): this process makes first attempts without a run. Permits bound them in all, for each endpoint, and for
- * endpoints that are not known yet. A delivery without a permit takes the workflow lane.
+ * The direct lane makes first attempts in this process, without a run (ADR 36, HOOK-18). Permits limit these attempts in total, for each
+ * endpoint, and for unknown endpoints. A delivery without a permit uses the workflow lane.
  */
 import type { Logger } from 'pino';
 import { makeAttempt, type DeliveryDeps } from '../../domain/webhooks/attempts/attempt.ts';
@@ -15,45 +15,45 @@ import { directInFlight, firstAttempts } from '../reports/metrics.ts';
 import type { SharedPermits } from './attempt-permits.ts';
 import { remember } from './keyed-permits.ts';
 
-/** Permits of one endpoint, so that one that hangs does not hold them all. */
+/** Permits of one endpoint, so that a hanging endpoint cannot hold all permits. */
 const permitsPerEndpoint = 32;
-/** The share of all permits for endpoints that have not answered quickly yet. */
+/** The share of permits for endpoints that have not answered quickly yet. */
 const shareOfUnknown = 1 / 4;
 /** A receiver that takes longer gets no permit until it has answered a run quickly. */
 const slowReceiverMs = 1_000;
-/** A fan-out waits until so many permits are free, or until its patience ends: those of quick receivers are soon free again. */
+/** A fan-out waits for this many free permits, but only for a short time. Permits of quick receivers become free soon. */
 const readyPermits = 64;
 const patienceMs = 100;
-/** After a wait in vain nobody waits for so long, in milliseconds: the receivers that hold the permits are slow. */
+/** The time in milliseconds without waits, after a wait without success: the receivers that hold the permits are slow. */
 const impatientMs = 5_000;
 
 interface Permit {
   endpointId: Id;
-  /** The endpoint was not known when it got the permit. */
+  /** Whether the endpoint was unknown when it got the permit. */
   isUnknown: boolean;
-  /** Those that the lanes share. */
+  /** The shared permits of both lanes. */
   shared: readonly ReleasePermit[];
 }
 
 interface DirectAttempts extends DirectLane {
-  /** Notes how an attempt ended, in whichever lane: this decides whether its endpoint gets permits. */
+  /** Records how an attempt of either lane ended. The result decides whether its endpoint gets permits. */
   report: DeliveryDeps['onAttempt'];
   /** Waits for the attempts in progress. */
   stop(): Promise<void>;
 }
 
 interface Parts {
-  /** The bound of attempts at one time, over all endpoints. */
+  /** The limit of concurrent attempts, over all endpoints. */
   total: number;
-  /** Permits that attempts of both lanes share (HOOK-16, HOOK-17, ENG-18). */
+  /** The permits that both lanes share (HOOK-16, HOOK-17, ENG-18). */
   shared: SharedPermits;
   deliveries: DeliveryDeps;
-  /** A place where tests stop the process. */
+  /** A point where a test can stop the process. */
   failpoint: (name: 'direct_claimed' | 'direct_posted' | 'direct_recorded') => Promise<void>;
   log: Logger;
 }
 
-/** In the trace of its own fact, whichever facts were fanned out with it. */
+/** Returns the span options of an attempt. The attempt belongs to the trace of its own fact, even if facts were fanned out together. */
 const spanOf = ({ traceparent }: ClaimedDelivery): SpanOptions =>
   traceparent === undefined ? {} : { cause: causeOf({ traceparent, at: Date.now() }) };
 
@@ -66,7 +66,7 @@ export function createDirectLane({ total, shared, deliveries, failpoint, log }: 
   const inProgress = new Set<Promise<void>>();
   let impatientUntil = -Infinity;
   let onRelease = () => {};
-  /** One wait for all fan-outs that wait at the same time. */
+  /** All waiting fan-outs share one wait. */
   let waiting: Promise<void> | undefined;
   const enough = Math.min(readyPermits, Math.ceil(total / 2));
   const isReady = () => total - permits.size >= enough;
@@ -118,7 +118,7 @@ export function createDirectLane({ total, shared, deliveries, failpoint, log }: 
       const isUnknown = !quickEndpoints.has(endpointId);
       const { host } = new URL(url);
       const isFree =
-        !permits.has(deliveryId) && // its attempt is in progress: the fact is fanned out again
+        !permits.has(deliveryId) && // its attempt is in progress, and the fact is fanned out again
         permits.size < total &&
         !slowEndpoints.has(endpointId) &&
         !(isUnknown && unknown >= total * shareOfUnknown) &&
@@ -141,7 +141,7 @@ export function createDirectLane({ total, shared, deliveries, failpoint, log }: 
     begin(claimed) {
       if (claimed.length > 0) firstAttempts.inc({ lane: 'direct' }, claimed.length);
       for (const delivery of claimed) {
-        // An attempt that fails here keeps its lease. A relay hands it over once the lease has ended.
+        // An attempt that fails here keeps its lease. A relay hands the attempt over to a run after the lease.
         const running = inSpan('direct attempt', spanOf(delivery), () => attempt(delivery))
           .catch((error: unknown) => log.warn({ error: describeError(error) }, 'a direct attempt is left to a run'))
           .finally(() => {

@@ -1,30 +1,30 @@
-/** Permits of many keys with one bound each: the attempts to one endpoint, or to one host, at one time (HOOK-16, HOOK-17). */
+/** Permits with a limit for each key. A key is an endpoint or a host (HOOK-16, HOOK-17). */
 import { releaseOnce, type Permits, type ReleasePermit } from '../../platform/core/permits.ts';
 
-/** Keys whose durations are remembered; the oldest is forgotten first. */
+/** The number of keys whose durations are stored. The oldest key is deleted first. */
 const rememberedKeys = 10_000;
-/** The assumed duration until the first attempt of a key has ended: the time limit of an attempt. */
+/** The assumed duration before the first attempt of a key has ended: the time limit of an attempt. */
 const unknownMs = 15_000;
 /**
- * The longest wait until a retry, because the receiver may answer quickly again: as long as the wait after the first refusal (DEL-3).
- * Retries that would wait longer come at random in the second half of it.
+ * The longest wait until a retry. The receiver may answer quickly again, so the wait is not longer than after the first refusal (DEL-3).
+ * Retries that would wait longer get a random time in the second half of it.
  */
 export const longestWaitMs = 5 * 60_000;
 
 export interface KeyedPermits extends Permits<string> {
-  /** @returns whether the key has reached its bound */
+  /** @returns whether the key has reached its limit */
   isFull(key: string): boolean;
-  /** Acquires a permit, even beyond the bound. */
+  /** Acquires a permit, even beyond the limit. */
   acquire(key: string): ReleasePermit;
-  /** Notes how long an attempt took, in milliseconds. */
+  /** Records the duration of an attempt, in milliseconds. */
   report(key: string, durationMs: number): void;
 }
 
-/** @param capacity permits of each key @param random from 0 to 1 */
+/** @param capacity permits of each key @param random a random number from 0 to 1 */
 export function createKeyedPermits(capacity: number, random: () => number): KeyedPermits {
   const counts = new Map<string, number>();
   const durations = new Map<string, number>();
-  /** The latest time that `retryAt` gave, in Unix milliseconds. */
+  /** The latest time that `retryAt` returned, in Unix milliseconds. */
   const lastRetries = new Map<string, number>();
   const isFull = (key: string) => (counts.get(key) ?? 0) >= capacity;
 
@@ -50,7 +50,7 @@ export function createKeyedPermits(capacity: number, random: () => number): Keye
       return Math.round(at);
     },
     report(key, durationMs) {
-      durations.delete(key); // so that it counts as the newest
+      durations.delete(key); // so that it becomes the newest
       durations.set(key, durationMs);
       const [oldest] = durations.keys();
       if (durations.size > rememberedKeys && oldest !== undefined) durations.delete(oldest);
@@ -58,9 +58,9 @@ export function createKeyedPermits(capacity: number, random: () => number): Keye
   };
 }
 
-/** Adds the key as the newest of the set, and forgets the oldest if there are too many. */
+/** Adds the key as the newest of the set. Deletes the oldest if the set is too large. */
 export function remember(keys: Set<string>, key: string): void {
-  keys.delete(key); // so that it counts as the newest
+  keys.delete(key); // so that it becomes the newest
   keys.add(key);
   const [oldest] = keys;
   if (keys.size > rememberedKeys && oldest !== undefined) keys.delete(oldest);

@@ -1,6 +1,6 @@
 /**
- * Permits of local first attempts (HOOK-15, ADR 4). A local attempt halves the work of the engine, but it holds a workflow task while it runs.
- * Receivers that hang must not hold all tasks. Permits are bounded in all, for each endpoint, and for endpoints that are not known yet.
+ * Permits of local first attempts (HOOK-15, ADR 4). A local attempt halves the work of the engine, but holds a workflow task while it
+ * runs. Hanging receivers must not hold all workflow tasks. So permits are limited in total, for each endpoint, and for unknown endpoints.
  */
 import type { Id } from '../../platform/core/ids.ts';
 import type { ClaimedDelivery } from '../../domain/webhooks/attempts/claims.ts';
@@ -8,17 +8,17 @@ import { slots } from '../temporal/task-queues.ts';
 import { remember } from './keyed-permits.ts';
 
 export interface LocalPermitBounds {
-  /** Local attempts at one time that are not slow yet. */
+  /** Concurrent local attempts that are not slow yet. */
   total: number;
-  /** Local attempts at one time, with the slow ones: the other workflow tasks stay free. */
+  /** Concurrent local attempts, with the slow ones. The other workflow tasks stay free. */
   totalWithSlow: number;
-  /** Local attempts at one time to endpoints that have not answered quickly yet: quick endpoints keep their permits. */
+  /** Concurrent local attempts to unknown endpoints, which have not answered quickly yet. Quick endpoints keep their permits. */
   unknown: number;
-  /** Local attempts at one time to one endpoint, and as many reservations. */
+  /** Concurrent local attempts to one endpoint, and the same number of reservations. */
   perEndpoint: number;
 }
 
-/** A quarter of the webhook queue's workflow tasks, half with the slow attempts, an eighth for unknown endpoints. */
+/** A quarter of the webhook queue's workflow tasks, half of them with the slow attempts, and an eighth for unknown endpoints. */
 export const localPermitBounds: LocalPermitBounds = {
   total: slots.webhooks.workflowTasks / 4,
   totalWithSlow: slots.webhooks.workflowTasks / 2,
@@ -26,37 +26,38 @@ export const localPermitBounds: LocalPermitBounds = {
   perEndpoint: 8,
 };
 
-/** A receiver that takes longer gets ordinary activities: a local attempt would hold a workflow task while it answers. */
+/** A slower receiver gets ordinary activities, because a local attempt would hold a workflow task while it answers. */
 const slowReceiverMs = 100;
 /** A permit that is held for longer counts as slow, and its endpoint gets no further local attempts. */
 const slowPermitMs = 1_000;
-/** A delivery waits for a permit for so many milliseconds, at most: by then each permit is released or slow. */
+/** The longest wait of a delivery for a permit, in milliseconds. After this time each permit is released or slow. */
 const patienceMs = slowPermitMs;
-/** A permit that is never released, because the run went to another worker, is free after this: longer than an attempt. */
+/** A permit whose run went to another worker is never released. It becomes free after this time, which is longer than an attempt. */
 const expiryMs = 30_000;
 
 export interface LocalPermits {
   /**
-   * Acquires a permit, or reserves one, for a delivery that is to be claimed. A delivery with a reservation waits for its permit in `acquire`,
-   * much shorter than its claim is fresh. The fan-outs of a burst can therefore claim in batches, not one delivery at a time.
-   * @returns false if there is neither, or if the delivery has one already
+   * Acquires or reserves a permit for a delivery before its claim. A delivery with a reservation waits for its permit in `acquire`, much
+   * shorter than its claim stays fresh. Therefore the fan-outs of a burst can claim in batches.
+   * @returns false if no permit and no reservation is free, or if the delivery already has one
    */
   reserve(deliveryId: Id, endpointId: Id): boolean;
-  /** Keeps the claim of a delivery with its permit. */
+  /** Stores the claim of a delivery with its permit. */
   keepClaim(claimed: ClaimedDelivery): void;
-  /** @returns the claim that was kept; only once, and only while the permit is held */
+  /** @returns the stored claim, only once and only while the permit is held */
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
   /**
-   * Acquires a permit, and waits for it for a second at most. The wait limits the relay to the pace of the engine. Without it the relay would
-   * start a whole burst immediately, nearly all of it with ordinary activities. The backlog stays in Postgres, which shares the relay out among the clubs.
-   * @returns whether the delivery has a permit, and may be attempted locally
+   * Acquires a permit, and waits for it for at most one second. The wait limits the relay to the pace of the engine. Without the wait the
+   * relay would immediately start a whole burst, nearly all of it with ordinary activities. The backlog stays in Postgres, which shares
+   * the relay among the clubs.
+   * @returns whether the delivery has a permit, and its attempt can be local
    */
   acquire(deliveryId: string, endpointId: string): Promise<boolean>;
-  /** @returns whether the delivery has a permit: its attempt is local */
+  /** @returns whether the delivery has a permit, so that its attempt is local */
   has(deliveryId: string): boolean;
-  /** Releases the permit of the delivery, if it has one: its step has ended. */
+  /** Releases the permit of the delivery, if it has one, because its step has ended. */
   release(deliveryId: string): void;
-  /** Notes how an attempt ended, local or not: this decides whether its endpoint gets local attempts. */
+  /** Records how an attempt ended, local or not. The result decides whether its endpoint gets local attempts. */
   report(endpointId: string, attempt: { ok: boolean; durationMs: number }): void;
 }
 
@@ -64,7 +65,7 @@ interface Permit {
   endpointId: string;
   slow: boolean;
   claimed?: ClaimedDelivery;
-  /** Makes the permit slow, and later releases it. */
+  /** Marks the permit as slow, and later releases it. */
   timer: NodeJS.Timeout;
 }
 
@@ -82,13 +83,16 @@ export function createLocalPermits({ total, totalWithSlow, unknown, perEndpoint 
   const reservations = new Map<string, { endpointId: string; expiry: NodeJS.Timeout }>();
   const count = (counts: (permit: Permit) => boolean) => [...permits.values()].filter(counts).length;
 
-  /** The endpoint is unknown, and all permits for unknown endpoints are held: it does not wait for one. */
+  /**
+   * Returns whether the endpoint is unknown and all permits for unknown endpoints are held. Such an endpoint does not wait for a
+   * permit.
+   */
   const isBeyondUnknown = (endpointId: string) =>
     !quickEndpoints.has(endpointId) && count((permit) => !quickEndpoints.has(permit.endpointId)) >= unknown;
   const isEndpointFull = (endpointId: string) => count((permit) => permit.endpointId === endpointId) >= perEndpoint;
 
   const tryAcquire = (deliveryId: string, endpointId: string): boolean => {
-    if (permits.has(deliveryId)) return false; // with its claim, if it has one: the fact is fanned out again
+    if (permits.has(deliveryId)) return false; // it keeps its claim, if any: the fact is fanned out again
     if (slowEndpoints.has(endpointId) || isBeyondUnknown(endpointId) || isEndpointFull(endpointId)) return false;
     if (permits.size >= totalWithSlow || count((permit) => !permit.slow) >= total) return false;
     const timer = setTimeout(() => becomeSlow(deliveryId), slowPermitMs);

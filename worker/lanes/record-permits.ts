@@ -1,28 +1,29 @@
-/** Permits of attempts in progress, by how long their records take (ENG-18). */
+/** Limits the attempts in progress by the duration of their records (ENG-18). */
 import { releaseOnce, type ReleasePermit } from '../../platform/core/permits.ts';
 import { longestWaitMs } from './keyed-permits.ts';
 
-/** Connections to Postgres that only records of attempts use. */
+/** Postgres connections that are reserved for records of attempts. */
 export const connectionsForRecords = 4;
-/** The time that a lease leaves for the record after the longest attempt, with a margin. */
+/** The time for the record between the end of the longest attempt and the end of the lease, minus a margin. */
 const timeForRecordMs = 8_000;
-/** Weight of the newest record while records get quicker; a slower one counts immediately. */
+/** The weight of the newest duration when records become quicker. A slower record counts fully. */
 const weightOfNewest = 0.2;
 
 export interface RecordPermits {
   /** @returns whether one more attempt could be recorded too late */
   isFull(): boolean;
-  /** Acquires a permit, even beyond the bound. */
+  /** Acquires a permit, even beyond the limit. */
   acquire(): ReleasePermit;
-  /** @param now Unix milliseconds @returns when to try again, in Unix milliseconds */
+  /** @param now Unix milliseconds @returns the time of the next try, in Unix milliseconds */
   retryAt(now: number): number;
-  /** Notes how long a record took, in milliseconds. */
+  /** Stores the duration of a record, in milliseconds. */
   report(durationMs: number): void;
 }
 
 /**
- * All attempts in progress must be recorded before their leases end, even if all end at the same moment: a message that is posted and not
- * recorded is posted again. The duration of a record therefore bounds their number: thousands at some milliseconds, 32 at a second.
+ * All attempts in progress must be recorded before their leases end, even if all attempts end at the same moment. A posted message without
+ * a record is posted again. Therefore the duration of a record limits the number of attempts: thousands at some milliseconds, 32 at one
+ * second.
  */
 export function createRecordPermits(): RecordPermits {
   let recordMs = 0;

@@ -1,4 +1,4 @@
-/** The dependencies of all activities of a worker's process. */
+/** Builds the dependencies of all activities in a worker process. */
 import type { ActivityDeps } from '../../activities/index.ts';
 import { createPaymentProcessor } from '../../platform/infra/payments.ts';
 import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
@@ -8,7 +8,7 @@ import { fileDeps } from './files.ts';
 import { bulkMailDeps, transactionalMailDeps } from './mails.ts';
 import type { Parts } from './parts.ts';
 
-/** @returns the activities of each queue. Transactional mails of the queue `bulk-mail` have an SMTP server of their own */
+/** @returns the activities of each queue. Transactional mails of the queue `bulk-mail` have their own SMTP server */
 export function activitiesOf(parts: Parts): (queue: TaskQueue) => object {
   const { resources, config, answers, deliveries, failpoint } = parts;
   const { db, vault, storage, smtp } = resources;

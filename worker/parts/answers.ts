@@ -1,4 +1,4 @@
-/** The dependencies with which a worker answers questions: the model, the writer of logs, metrics and log lines. */
+/** Builds the dependencies for answers to questions: the model, the log writer, metrics and log lines. */
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import type { AnswerDeps } from '../../domain/agents/answers/answer-step.ts';
@@ -15,7 +15,7 @@ import type { ObjectStore } from '../../platform/infra/store/object-store.ts';
 import { readImages } from '../../domain/agents/conversations/images.ts';
 import { answers, answerCosts, answerTokens, firstWords } from '../reports/metrics.ts';
 
-/** @returns the dependencies of answers; `log.close()` ends it, once no answer is under way any more */
+/** @returns the dependencies of answers; call `log.close()` after the last answer has ended */
 export function createAnswerDeps(
   config: Config,
   db: Database,

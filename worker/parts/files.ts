@@ -1,4 +1,4 @@
-/** The dependencies of the activities that read and write files, with their metrics and log lines. */
+/** Builds the dependencies of the activities that read and write files, with their metrics and log lines. */
 import { availableParallelism } from 'node:os';
 import type { ActivityDeps } from '../../activities/index.ts';
 import { extract } from '../../domain/knowledge/extraction/extraction.ts';
@@ -11,7 +11,7 @@ import { freeBytes } from '../../platform/infra/programs/work-directory.ts';
 import { mediaFiles, mediaMoves, sources, transcriptions } from '../reports/metrics.ts';
 import type { Parts } from './parts.ts';
 
-/** @returns the dependencies of indexing, of the processing of uploads, of moves and of subtitles */
+/** @returns the dependencies of indexing, processing of uploads, moves and subtitles */
 export function fileDeps({
   config: { subtitlesCommand, video },
   resources: { db, storage },

@@ -1,4 +1,4 @@
-/** The dependencies of the activities that send mails, with their metrics and log lines. */
+/** Builds the dependencies of the activities that send mails, with their metrics and log lines. */
 import type { ActivityDeps } from '../../activities/index.ts';
 import { mailDomainSettings } from '../../domain/mail/domains/settings.ts';
 import { describeError } from '../../platform/infra/describe-error.ts';
@@ -39,7 +39,7 @@ export function transactionalMailDeps(
   };
 }
 
-/** @returns the dependencies of campaigns, digests and automations, which send through the SMTP server for bulk */
+/** @returns the dependencies of campaigns, digests and automations, which send through the bulk SMTP server */
 export function bulkMailDeps({
   config,
   resources: { db, vault, smtp, storage, publicStorage },

@@ -1,4 +1,4 @@
-/** The parts from which the dependencies of a worker's activities are built. */
+/** The components from which the dependencies of a worker's activities are built. */
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import type { AnswerDeps } from '../../domain/agents/answers/answer-step.ts';
@@ -12,7 +12,7 @@ export interface Parts {
   programs: Programs;
   answers: AnswerDeps;
   deliveries: DeliveryDeps;
-  /** A place at which tests stop the process. */
+  /** A point where a test can stop the process. */
   failpoint: (name: string) => Promise<void>;
   log: Logger;
 }

@@ -1,4 +1,4 @@
-/** The programs of the operating system that a worker runs: ffmpeg, OCR and the command of subtitles. Each is optional. */
+/** The external programs that a worker runs: ffmpeg, OCR and the command for subtitles. Each program is optional. */
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import { StartProblem } from '../../platform/core/start-problem.ts';
@@ -22,7 +22,7 @@ export interface Programs {
 }
 
 /**
- * Looks at the programs that these queues need, and logs whether they can be used.
+ * Checks the programs that these queues need, and logs whether they work.
  * @throws StartProblem if the work directory cannot be used
  */
 export async function preparePrograms(config: Config, served: readonly TaskQueue[], log: Logger): Promise<Programs> {
@@ -57,25 +57,25 @@ function createOcr(
     freeBytes,
     permit: createSinglePermit(),
     onOutcome: (outcome) => ocrRuns.inc({ outcome }),
-    onFlaw: (flaw) => log.warn(`${flaw} Scanned pages are not read meanwhile.`),
+    onFlaw: (flaw) => log.warn(`${flaw} Scanned pages are not read until then.`),
   };
 }
 
-/** Once at the start: a look takes a few seconds. Each language is looked at before its first file. */
+/** Runs once at the start, because a check takes a few seconds. Each language is checked before its first file. */
 async function logOcr({ ocr: { languages } }: Config, program: OcrProgram, log: Logger): Promise<void> {
   const flaw = await program.flawFor(ocrLanguagesOf('en', languages));
   if (flaw === undefined) log.info('scanned pages are read by OCR');
-  else log.warn(`${flaw} Scanned pages are not read meanwhile.`);
+  else log.warn(`${flaw} Scanned pages are not read until then.`);
 }
 
-/** Once at the start. Only `doctor` tries the program: a large model takes minutes. */
+/** Runs once at the start. Only `doctor` runs the program, because a large model takes minutes. */
 async function logSubtitles({ subtitlesCommand = [] }: Config, log: Logger): Promise<void> {
   const file = await findProgram(subtitlesCommand);
   if (file !== undefined) log.info({ file }, 'subtitles of speech are made');
-  else log.warn(`${noProgram(subtitlesCommand)} Subtitles of speech wait meanwhile.`);
+  else log.warn(`${noProgram(subtitlesCommand)} Subtitles of speech wait until then.`);
 }
 
-/** Once at the start, and again each time that a look finds something else. */
+/** Runs at the start, and again each time that a check has another result. */
 function logFfmpeg({ file, version, mistakes, notes }: FfmpegFinding, log: Logger): void {
   if (mistakes.length === 0) log.info({ file, version }, 'renditions of videos are made with ffmpeg');
   for (const sentence of [...mistakes, ...notes]) log.warn({ file, version }, sentence);

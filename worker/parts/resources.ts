@@ -1,4 +1,4 @@
-/** Opens the resources of a worker's process: database, vault, object store, SMTP servers and connections to receivers. */
+/** Opens the resources of a worker process: database, vault, object store, SMTP servers and connections to receivers. */
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
@@ -32,7 +32,7 @@ export interface Resources {
   };
   storage: ObjectStore;
   publicStorage: ObjectStore;
-  /** Closes everything; nothing may use it any more. */
+  /** Closes everything. Nothing may use the resources afterwards. */
   close(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export async function openResources(config: Config, build: Build | undefined, lo
     reserved: Math.min(connectionsForRecords, Math.floor(config.database.poolSize / 2)),
   });
   const stopBeating = await beginRunning(source, { name: 'worker', build }, (error) =>
-    log.warn({ error: describeError(error) }, 'Postgres could not be told that this process runs'),
+    log.warn({ error: describeError(error) }, 'the start of this process could not be recorded in Postgres'),
   );
   const notifier = createNotifier(source, (error) =>
     log.warn({ error: describeError(error) }, 'the relay was not notified; it polls'),

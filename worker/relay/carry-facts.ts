@@ -1,4 +1,4 @@
-/** Carries facts to their consumers, and starts the runs that they cause (ENG-4). */
+/** Delivers facts to their consumers, and starts the runs that they cause (ENG-4). */
 import { gathered } from '../../platform/core/gathered.ts';
 import type { Id } from '../../platform/core/ids.ts';
 import { removeFacts, type ClaimedFact, type FactResult } from '../../platform/engine/facts.ts';
@@ -14,10 +14,10 @@ type FactDeps = Pick<RelayDeps, 'db' | 'workflows' | 'localAttempts' | 'lane' | 
 type Result = FactResult<CausedWorkflow>;
 
 /**
- * Hands facts to their consumers, starts the workflows that they caused, and only then deletes them: after a crash all is repeated.
- * Facts that were claimed together go through the consumers together. If anything fails there, each goes by itself, so that one fact
- * cannot hold up the others. One batch runs at a time; the facts that are claimed meanwhile are the next one.
- * @returns the function that carries one fact
+ * Delivers facts to their consumers, starts their workflows, and only then deletes the facts, so that a crash repeats everything. Facts
+ * that were claimed together go through the consumers together. If a consumer throws, each fact goes through alone, so that one fact
+ * cannot block the others. One batch runs at a time. Facts that are claimed during a batch form the next batch.
+ * @returns a function that delivers one fact
  */
 export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promise<void> {
   const { db, workflows, localAttempts, failpoint } = deps;
@@ -36,13 +36,13 @@ export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promis
   };
   const consume = gathered(async (facts: readonly ClaimedFact[]) => {
     factBatches.observe(facts.length);
-    // A fact alone waits for the transaction that holds its student, so others must not wait for it.
+    // A fact that is handled alone waits for a lock on its student, so other facts must not wait for it.
     const together =
       facts.length > 1
         ? await inSpan('facts together', spanOfBatch(facts), () => consumeAll(deps, facts)).catch(() => [])
         : [];
-    return facts.map((fact, place) => async () => {
-      const result = together[place];
+    return facts.map((fact, index) => async () => {
+      const result = together[index];
       return result && result.kind !== 'blocked' ? result : consumeAlone(fact);
     });
   });
@@ -51,7 +51,7 @@ export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promis
     return facts;
   });
   return async (leased) => {
-    const here = traceparent(); // runs go on from the span of the relay
+    const here = traceparent(); // the runs continue the span of the relay
     const fact = here === undefined ? leased : { ...leased, traceparent: here };
     const result = await (await consume(fact))();
     if (result.kind === 'removed') return;
@@ -71,7 +71,7 @@ export function createFactCarrier(deps: FactDeps): (fact: ClaimedFact) => Promis
   };
 }
 
-/** @returns for each fact the result of all consumers together */
+/** @returns the combined result of all consumers for each fact */
 async function consumeAll(
   { db, waitSpeed, lane, localAttempts }: FactDeps,
   facts: readonly ClaimedFact[],
@@ -86,20 +86,20 @@ async function consumeAll(
     ...(localAttempts.localPermits && { localPermits: localAttempts.localPermits }),
   };
   for (const consume of contextsInLockOrder.flatMap(({ factConsumers }) => factConsumers)) {
-    // A fact that is blocked at one consumer goes alone through all of them.
+    // A fact that blocks at one consumer goes through all consumers alone.
     const open = facts.filter(({ id }) => results.get(id)?.kind !== 'blocked');
     const answers = await consume(db, open, now, options);
-    for (const [place, { id }] of open.entries()) {
-      const answer = answers[place];
-      results.set(id, joined(results.get(id), answer));
+    for (const [index, { id }] of open.entries()) {
+      const answer = answers[index];
+      results.set(id, combine(results.get(id), answer));
       if (answer?.kind === 'consumed' && answer.runs.length > 0) neededByOthers.add(id);
     }
   }
   return facts.map(({ id }) => results.get(id) ?? { kind: 'blocked' });
 }
 
-/** @returns the result for a fact, after the answer of one more consumer */
-function joined(before: Result = { kind: 'blocked' }, answer: Result = { kind: 'blocked' }): Result {
+/** @returns the result for a fact after the answer of one more consumer */
+function combine(before: Result = { kind: 'blocked' }, answer: Result = { kind: 'blocked' }): Result {
   if (before.kind === 'blocked' || answer.kind === 'blocked') return { kind: 'blocked' };
   if (before.kind === 'removed' || answer.kind === 'removed') return { kind: 'removed' };
   return { kind: 'consumed', runs: [...before.runs, ...answer.runs] };

@@ -3,7 +3,7 @@ import { removeWake, type ClaimedWake } from '../../platform/engine/wakes.ts';
 import { workflowTypes } from '../../platform/engine/workflow-types.ts';
 import type { RelayDeps } from './relay.ts';
 
-/** Sends a wake, and deletes it only if it was not raised meanwhile: a wake that came later must be sent, too. */
+/** Sends a wake, and deletes it only if it was not raised in the meantime, because a later wake must also be sent. */
 export async function sendWake(
   { db, workflows, failpoint, beforeStart }: Pick<RelayDeps, 'db' | 'workflows' | 'failpoint' | 'beforeStart'>,
   wake: ClaimedWake,

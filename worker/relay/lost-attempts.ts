@@ -6,12 +6,13 @@ import type { Database } from '../../platform/infra/postgres/database.ts';
 import { handOverLost } from '../../domain/webhooks/attempts/claims.ts';
 import { handedOver } from '../reports/metrics.ts';
 
-/** A relay looks for lost attempts once in so many milliseconds, at most. */
+/** The shortest time between two searches of a relay, in milliseconds. */
 const everyMs = 1_000;
 
 /**
- * Every relay looks, whichever process began the attempts: a process that died, or that now has another lane, does not look any more.
- * @returns the function that looks, unless it did so within the last second; it throws nothing
+ * Every relay searches for lost attempts of all processes, because a dead process, or a process with another lane, does not search any
+ * more.
+ * @returns a function that searches, unless it did so within the last second; it never throws
  */
 export function createHandOver({
   db,

@@ -1,4 +1,4 @@
-/** The relay: carries facts and wakes from Postgres to Temporal, round robin over clubs (ENG-3, ENG-4, ENG-9). */
+/** The relay carries facts and wakes from Postgres to Temporal, round robin over clubs (ENG-3, ENG-4, ENG-9). */
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { bulk, type Priority } from '../../entities/facts/values.ts';
@@ -20,52 +20,52 @@ import { sendWake } from './carry-wakes.ts';
 import { createHandOver } from './lost-attempts.ts';
 import { spanOfFact, spanOfWake } from './spans.ts';
 
-/** Permits of the relay: facts and wakes in hand at one time. They keep the engine busy, and another club's turn comes soon. */
+/** The number of facts and wakes that a relay handles at the same time. It keeps the engine busy, and other clubs wait only briefly. */
 export const maxInFlight = 32;
-/** Of these, for facts of one club, and for wakes of one club: one busy endpoint must not hold up the other clubs. */
+/** The limit for facts of one club, and for wakes of one club. One busy endpoint must not block the other clubs. */
 export const maxPerClub = 8;
-/** The share of permits that is open to bulk. The rest is for urgent and normal work, also of the same club (ENG-15). */
+/** The share of permits that bulk may use. The rest is for urgent and normal work, also within one club (ENG-15). */
 const openToBulk = 3 / 4;
 /**
- * A relay with fewer free permits than these waits for more before it claims, but only for some milliseconds. A claim costs about the same
- * for one row as for four, and in a burst there would be one claim for each row.
+ * A relay with fewer free permits waits some milliseconds for more before it claims. A claim of one row costs about as much as a claim of
+ * four. Without the wait a burst would need one claim for each row.
  */
 const gathering = { permits: 4, ms: 10 } as const;
-/** How often the relay polls: a lost NOTIFY costs at most this. */
+/** The interval of polls. A lost NOTIFY delays work by at most this time. */
 const pollMs = 1_000;
-/** A relay that has not read its work for so long is not alive. */
+/** A relay that has not read its work for this long is not alive. */
 const aliveMs = 15_000;
 
 export interface RelayDeps {
   db: Database;
-  /** A direct connection, without transaction pooling: LISTEN needs one of its own. */
+  /** A direct connection without transaction pooling, because LISTEN needs its own connection. */
   databaseUrl: string;
-  /** In place of LISTEN, for simulations; the real one if absent. */
+  /** Replaces LISTEN in simulations. */
   listen?: typeof listen;
   workflows: WorkflowClient;
   localAttempts: LocalStarts;
-  /** Makes first attempts of deliveries in this process; absent: runs make all attempts. */
+  /** Makes first attempts of deliveries in this process. If absent, runs make all attempts. */
   lane?: DirectLane;
   /**
-   * Wakes of bulk that it sends for one club in a second (`BULK_STARTS_PER_SECOND`). The others wait in Postgres, where urgent work
-   * overtakes them, and do not fill the engine.
+   * The number of bulk wakes that the relay sends for one club in a second (`BULK_STARTS_PER_SECOND`). Other bulk wakes stay in Postgres
+   * and do not fill the engine. Urgent work overtakes them.
    */
   bulkStartsPerSecond: number;
-  /** A wake's run is about to be started, in this process if it can. */
+  /** Called before the relay starts the run of a wake, if possible in this process. */
   beforeStart?: (wake: Pick<ClaimedWake, 'workflowType' | 'subjectId' | 'clubId'>) => void;
-  /** How many times faster waits of automations pass; 1 if absent. */
+  /** The factor by which waits of automations are shortened; 1 if absent. */
   waitSpeed?: number;
-  /** Of this process. Absent in a checkout, which claims while no build is current. */
+  /** The build of this process. A process without a build claims only while no build is current. */
   buildId?: string | undefined;
   log: Logger;
-  /** A place where tests stop the process; does nothing otherwise. */
+  /** A point where a test can stop the process. */
   failpoint: (name: 'fanned_out' | 'wake_sent' | 'handed_over') => Promise<void>;
 }
 
 export interface Relay {
-  /** Whether it has read its work lately: it does so every second, unless Postgres is away. */
+  /** Whether the relay has read its work recently. It does so every second, unless Postgres is unavailable. */
   isAlive(): boolean;
-  /** Claims nothing new, and waits for the rows in hand. */
+  /** Claims nothing more, and waits for the facts and wakes in progress. */
   stop(): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export function startRelay(deps: RelayDeps): Relay {
   let notified = false;
   let lookedAt = performance.now();
   let wakeUp = () => {};
-  /** A sent wake of bulk holds its permit for so long, so the permits of a club limit its pace. */
+  /** A bulk wake holds its permit for this long after it was sent, so the permits of a club limit its pace. */
   const bulkWakeMs = (1_000 * maxPerClub * openToBulk) / deps.bulkStartsPerSecond;
   const inFlight = new Set<Promise<void>>();
   const inHand = { fact: new Map<Id, InHand>(), wake: new Map<Id, InHand>() };
@@ -84,7 +84,7 @@ export function startRelay(deps: RelayDeps): Relay {
   const handOverLostAttempts = createHandOver(deps);
   const turns = { fact: turnFromAnywhere(), wake: turnFromAnywhere() };
   const fronts = { fact: unknownFront(), wake: unknownFront() };
-  /** Whether a claim may find rows. After a claim that found too few: not before a NOTIFY, a released permit or a poll. */
+  /** Whether a claim may find rows. After a claim that found too few, only a NOTIFY, a released permit or a poll sets it again. */
   const mayWait = { fact: true, wake: true };
   const notify = (...kinds: readonly Kind[]) => {
     for (const kind of kinds) mayWait[kind] = true;
@@ -122,13 +122,13 @@ export function startRelay(deps: RelayDeps): Relay {
     }
   }
 
-  /** Claims up to so many facts and wakes, and carries each on its own. @returns how many it claimed */
+  /** Claims up to this number of facts and wakes, and starts to carry each of them. @returns the number of claimed rows */
   async function carryNext(room: number): Promise<number> {
     const half = Math.ceil(room / 2);
     if (performance.now() - lookedAt > pollMs) mayWait.fact = mayWait.wake = true;
     const looksForAll = mayWait.fact && mayWait.wake;
     try {
-      // Half for each, so that a burst of one kind does not delay the other. The next round uses the permits that stay free.
+      // Half for each kind, so that a burst of one kind does not delay the other. The next round uses the permits that stay free.
       const wakes = await claim('wake', claimWakes, mayWait.fact ? half : room);
       for (const wake of wakes) {
         carry(
@@ -164,9 +164,9 @@ export function startRelay(deps: RelayDeps): Relay {
     limit: number,
   ): Promise<Row[]> {
     if (!mayWait[kind]) return [];
-    mayWait[kind] = false; // before the claim, never after it: a notification that comes during it must not be lost
+    mayWait[kind] = false; // before the claim and not after it, so that a notification during the claim is not lost
     const rows = await rowsFor(deps.db.source, roomFor(kind, limit));
-    if (rows.length === limit) mayWait[kind] = true; // fewer: rows beyond a club's permits are claimed as these are done
+    if (rows.length === limit) mayWait[kind] = true; // with fewer rows, the other rows wait for a permit of their club, whose release sets it again
     return rows;
   }
 
@@ -182,8 +182,8 @@ export function startRelay(deps: RelayDeps): Relay {
   });
 
   /**
-   * @param putOff makes the row due again after a pause; if that fails too, its lease ends
-   * @param restMs how long a row of bulk holds its permit afterwards
+   * @param putOff makes the row due again after a pause; if this fails too, the lease ends later
+   * @param restMs the time for which a bulk row holds its permit afterwards, in milliseconds
    */
   function carry(
     kind: Kind,
@@ -206,16 +206,16 @@ export function startRelay(deps: RelayDeps): Relay {
     const isBulk = row.priority === bulk;
     const releaseBulk = () => {
       addTo(inHand[kind], row.clubId, { all: 0, bulk: -1 });
-      notify('fact', 'wake'); // either may have waited for a permit that is open to bulk
+      notify('fact', 'wake'); // facts and wakes may wait for a bulk permit
     };
-    const carried = attempt().finally(() => {
-      inFlight.delete(carried);
+    const task = attempt().finally(() => {
+      inFlight.delete(task);
       addTo(inHand[kind], row.clubId, { all: -1, bulk: 0 });
       if (isBulk && restMs > 0) setTimeout(releaseBulk, restMs).unref();
       else if (isBulk) releaseBulk();
-      notify(kind); // more rows of its club may wait
+      notify(kind); // other rows of its club may wait
     });
-    inFlight.add(carried);
+    inFlight.add(task);
   }
 
   function nextNotification(timeoutMs: number): Promise<void> {

@@ -1,12 +1,12 @@
-/** The spans of the relay: each goes on from the span that wrote its fact or wake. */
+/** The spans of the relay. Each span continues the span that wrote its fact or wake. */
 import { timeOfId } from '../../platform/core/ids.ts';
 import { causeOf, spanOf } from '../../platform/core/traces.policy.ts';
 import type { ClaimedFact } from '../../platform/engine/facts.ts';
 import type { ClaimedWake } from '../../platform/engine/wakes.ts';
 import type { SpanOptions } from '../../platform/infra/tracing.ts';
 
-export function spanOfFact({ id, type, traceparent: written }: ClaimedFact): SpanOptions {
-  const cause = causeOf({ traceparent: written, at: timeOfId(id) });
+export function spanOfFact({ id, type, traceparent: origin }: ClaimedFact): SpanOptions {
+  const cause = causeOf({ traceparent: origin, at: timeOfId(id) });
   return { kind: 'consumer', cause, attributes: { 'club.fact.id': id, 'club.fact.type': type } };
 }
 
@@ -19,7 +19,10 @@ export function spanOfWake({ workflowType, workflowId, traceparent: written, rec
   };
 }
 
-/** The span of one transaction for facts of several traces. It belongs to a trace that is sampled, if any is, and links to the others. */
+/**
+ * Returns the span of one transaction for facts of several traces. It belongs to a sampled trace, if any fact has one, and links to the
+ * others.
+ */
 export function spanOfBatch(facts: readonly ClaimedFact[]): SpanOptions {
   const spans = facts.flatMap(({ traceparent: span }) => (span ? [span] : []));
   const cause = spans.find((span) => spanOf(span)?.isSampled) ?? spans[0];

@@ -1,10 +1,10 @@
-/** Tells operators why attempts of webhook deliveries got no answer: as a metric, and as a line of the log. */
+/** Reports why webhook attempts got no answer, in a metric and in a log line. */
 import type { Logger } from 'pino';
 import type { EndedAttempt } from '../../domain/webhooks/attempts/attempt.ts';
 import { failureCause } from '../../domain/webhooks/attempts/failure-causes.ts';
 import { failureCauses } from './metrics.ts';
 
-/** Does nothing for an attempt that got an answer, or that was interrupted. */
+/** Ignores attempts that got an answer, and interrupted attempts. */
 export function reportFailureCause({ endpointId, outcome, durationMs, errorCode }: EndedAttempt, log: Logger): void {
   if (outcome === 'interrupted') return;
   const cause = failureCause({ outcome, errorCode });

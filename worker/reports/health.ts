@@ -1,15 +1,15 @@
-/** The worker's port for operators: `/healthz`, `/readyz` and `/metrics`. */
+/** The worker's HTTP port for operators: `/healthz`, `/readyz` and `/metrics`. */
 import { createServer } from 'node:http';
 import { register } from 'prom-client';
 
 export interface Health {
   /** @returns the body of `/healthz` */
   state: () => object;
-  /** @returns undefined if the worker is ready, else the reason */
+  /** @returns undefined if the worker is ready, otherwise the reason */
   notReady: () => object | undefined;
 }
 
-/** @param address with port 0, the server gets a free port */
+/** @param address port 0 means any free port */
 export async function serveHealth(
   address: { host: string; port: number },
   { state, notReady }: Health,

@@ -1,4 +1,4 @@
-/** Metrics of the worker process; docs/how-to/operate.md says which to watch. */
+/** The metrics of the worker process. docs/how-to/operate.md names the important ones. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, register } from 'prom-client';
 import { webhookTables } from '../../domain/webhooks/retention.ts';
@@ -179,11 +179,11 @@ interface BacklogGauge {
   name: string;
   help: string;
   labelNames?: ['workflow'] | ['kind'];
-  /** Selects `value`, and `label` where the gauge has one. */
+  /** Selects `value`, and `label` if the gauge has a label. */
   select: Sql | (() => Sql);
 }
 
-/** Gauges that are read from Postgres at each scrape. @returns a function that removes them */
+/** Registers gauges that are read from Postgres at each scrape. @returns a function that removes them */
 export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ageSeconds'>): () => void {
   const gauges: BacklogGauge[] = [
     {
@@ -219,7 +219,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     {
       name: 'webhook_endpoints_throttled',
       help: 'Enabled endpoints whose circuit breaker is armed.',
-      // Only an endpoint that needs a gate has a time for it: the partial index finds them.
+      // Only an endpoint that needs a gate has a time in this column, so the partial index finds it.
       select: sql`SELECT count(*)::int AS value FROM webhook_endpoints
              WHERE gate_looks_at IS NOT NULL AND status = 'enabled' AND breaker_step > 0`,
     },
@@ -231,7 +231,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     {
       name: 'webhook_deliveries_parked',
       help: 'Deliveries that are due and wait for the gate of a throttled or paused endpoint.',
-      // Two conditions, because each has its index.
+      // Two subqueries, because each condition has its own index.
       select: sql`SELECT (SELECT count(*) FROM webhook_deliveries WHERE parked_at IS NOT NULL AND requested = 'recovery')::int
                  + (SELECT count(*) FROM webhook_deliveries WHERE parked_at IS NOT NULL AND requested IS DISTINCT FROM 'recovery')::int
                    AS value`,
@@ -244,7 +244,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
     {
       name: 'automation_runs_active',
       help: 'Active runs of automations: between steps, waiting or held.',
-      // From tallies: the cost grows with automations, not with runs.
+      // Read from tallies, so that the cost grows with automations and not with runs.
       select: sql`SELECT coalesce(sum(counted.records), 0)::float AS value FROM automations automation CROSS JOIN LATERAL (
                SELECT records FROM list_tallies WHERE club_id = automation.club_id AND list = 'automation_runs_active' AND subject_id = automation.id
                UNION ALL SELECT records FROM list_tally_changes
@@ -301,7 +301,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
       help,
       labelNames,
       async collect() {
-        // While Postgres is away, the other metrics are still served: they are needed then.
+        // While Postgres is unavailable the other metrics are still served, because operators then need them.
         const statement = typeof select === 'function' ? select() : select;
         const rows = await Promise.race([read<Backlog>(statement), sleep(scrapeMs, [])]).catch(() => []);
         const [labelName] = labelNames;
@@ -323,7 +323,7 @@ export function registerBacklogGauges(db: Database, sweeps: Pick<SweepWatch, 'ag
   };
 }
 
-/** @param ffmpeg of a worker that serves the queue `media` @returns a function that removes it */
+/** @param ffmpeg the ffmpeg of a worker that serves the queue `media` @returns a function that removes the gauge */
 export function registerFfmpegGauge(ffmpeg: Pick<Ffmpeg, 'isThere'>): () => void {
   const name = 'media_ffmpeg_there';
   const gauge: Gauge = new Gauge({

@@ -1,23 +1,23 @@
-/** Whether somebody has promoted the build of this process: until then Temporal gives it nothing to do (ENG-19). */
+/** Watches whether the build of this process was promoted. Before its promotion Temporal gives the process no work (ENG-19). */
 import { isPromoted } from '../../platform/engine/releases.ts';
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 
-/** A deploy promotes as soon as all queues are polled. */
+/** A deployment promotes a build as soon as all queues are polled. */
 const patienceMs = 60_000;
-/** How often it asks Postgres, until the build is promoted. */
-const askEveryMs = 5_000;
+/** The interval of queries to Postgres, until the build is promoted. */
+const queryEveryMs = 5_000;
 
 export interface PromotionWatch {
-  /** False once nobody has promoted the build within a minute of the start. */
+  /** False if the build was not promoted within a minute of the start. */
   isInTime(): boolean;
-  /** Asks now. */
+  /** Queries Postgres now. */
   ask(): Promise<void>;
   stop(): void;
 }
 
 /**
- * @param buildId undefined in a checkout: it has work while no build is current
- * @param onLate is called once, when the minute is over
+ * @param buildId undefined in a checkout, which has work while no build is current
+ * @param onLate called once, after the minute
  * @param clock in Unix milliseconds
  */
 export function watchPromotion(
@@ -28,17 +28,17 @@ export function watchPromotion(
 ): PromotionWatch {
   const startedAt = clock();
   let promoted = false;
-  let isTold = false;
+  let isReported = false;
   const isInTime = () => promoted || clock() - startedAt < patienceMs;
   const ask = async () => {
     if (promoted) return;
-    // Another look may have found it meanwhile.
+    // Another query may have found the promotion in the meantime.
     if (await isPromoted(db, buildId, new Date(startedAt)).catch(() => false)) promoted = true;
-    if (isInTime() || isTold) return;
-    isTold = true;
+    if (isInTime() || isReported) return;
+    isReported = true;
     onLate();
   };
-  const asking = setInterval(() => void ask(), askEveryMs);
+  const asking = setInterval(() => void ask(), queryEveryMs);
   asking.unref();
   void ask();
   return { isInTime, ask, stop: () => clearInterval(asking) };

@@ -1,30 +1,30 @@
-/** When the sweeper last completed a round, in any worker (ENG-5). */
+/** Watches when any worker last completed a round of the sweeper (ENG-5). */
 import type { Queries } from '../../platform/infra/postgres/database.ts';
 import { lastCompleteRound } from '../../platform/engine/sweeper.ts';
 
-/** Rounds come every minute: so many may fail before an operator must act. */
+/** Rounds come every minute. An operator must act when none was complete for this long. */
 const lateAfterMs = 10 * 60_000;
-/** How often it asks Postgres. Without an answer the last one grows old. */
-const askEveryMs = 30_000;
+/** The interval of queries to Postgres. Without an answer the last known round grows old. */
+const queryEveryMs = 30_000;
 
 export interface SweepWatch {
-  /** Whether a round was complete within 10 minutes, or this process has not run for longer. */
+  /** Whether a round was complete within the last 10 minutes, or the process is younger than that. */
   isInTime(): boolean;
-  /** Seconds since the last complete round, as far as is known; undefined before the first answer. */
+  /** Seconds since the last known complete round; undefined before the first answer. */
   ageSeconds(): number | undefined;
-  /** Asks now. */
+  /** Queries Postgres now. */
   ask(): Promise<void>;
   stop(): void;
 }
 
-/** @param clock in Unix milliseconds */
+/** @param clock returns Unix milliseconds */
 export function watchSweeps(db: Queries, clock: () => number = () => Date.now()): SweepWatch {
   const startedAt = clock();
   let completedAt: number | undefined;
   const ask = async () => {
     completedAt = (await lastCompleteRound(db).catch(() => undefined))?.getTime() ?? completedAt;
   };
-  const asking = setInterval(() => void ask(), askEveryMs);
+  const asking = setInterval(() => void ask(), queryEveryMs);
   asking.unref();
   void ask();
   return {

@@ -17,12 +17,12 @@ interface Watched {
   /** Undefined in a checkout. */
   build: Build | undefined;
   ffmpeg: Ffmpeg;
-  /** @returns whether the relay and the workers of Temporal run */
+  /** @returns whether the relay and the Temporal workers run */
   isWorking: () => boolean;
   log: Logger;
 }
 
-/** @returns the health of the worker; from `stop` on the worker is not ready any more */
+/** @returns the health of the worker; after `stop` the worker is not ready any more */
 export function watchWorker({ db, served, build, ffmpeg, isWorking, log }: Watched): Health & { stop(): void } {
   const servesMedia = served.includes('media');
   const promotion = watchPromotion(db, build?.buildId, () =>
@@ -52,7 +52,7 @@ export function watchWorker({ db, served, build, ffmpeg, isWorking, log }: Watch
   };
 }
 
-/** @returns the state of ffmpeg for `/healthz`; `unusable`: the program exists and makes no renditions */
+/** @returns the state of ffmpeg for `/healthz`; `unusable` means that the program exists but makes no renditions */
 function stateOf({ isThere, finding }: Ffmpeg): 'there' | 'missing' | 'unusable' {
   if (isThere === true) return 'there';
   return finding?.file === undefined ? 'missing' : 'unusable';

@@ -1,6 +1,6 @@
 /**
- * Connections to Temporal: the workers' own, and the one of commands that come to an end. Both are made of the same settings, by
- * Temporal's own reader of them; no file of Temporal's is read.
+ * Connects workers and commands to Temporal. Both connections use the same settings, which the SDK's own reader interprets. No
+ * configuration file of Temporal is read.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -12,12 +12,12 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
 import { StartProblem, StartProblems } from '../../platform/core/start-problem.ts';
 import type { TemporalSettings, TemporalTls } from '../../platform/infra/temporal-settings.ts';
-import { whyUnlikeUs, whyUnreachable } from './reach.ts';
+import { tlsMismatch, whyUnreachable } from './reach.ts';
 
-/** For a server that speaks as we do, and is slow: all others were found out before. */
+/** Only for a slow server, because all other problems were found before. */
 const connectTimeout = '30s';
 
-/** How often an API key is read again from its file. */
+/** The interval at which an API key is read again from its file. */
 const readKeyEveryMs = 30_000;
 
 /** @throws StartProblem */
@@ -31,8 +31,8 @@ export async function connectCommand(settings: TemporalSettings): Promise<Connec
 }
 
 /**
- * The options of either connection.
- * @throws StartProblem naming every file that cannot be read, and what its PEM is not
+ * Returns the options of either connection.
+ * @throws StartProblem naming every unreadable file and every invalid PEM
  */
 function connectionOptions({ address, apiKey, tls }: TemporalSettings) {
   const mistakes = pemMistakes(tls);
@@ -54,28 +54,30 @@ function connectionOptions({ address, apiKey, tls }: TemporalSettings) {
 }
 
 /**
- * Where Temporal's SDK serves its metrics. The SDK takes no names, so that a name is looked up.
- * @returns such as `0.0.0.0:9090` or `[::1]:9090`
- * @throws StartProblem where the name has no address
+ * Returns the address at which Temporal's SDK serves its metrics. The SDK accepts no host names, so the name is resolved here.
+ * @returns for example `0.0.0.0:9090` or `[::1]:9090`
+ * @throws StartProblem if the host has no address
  */
 export async function metricsAddress(host: string, port: number): Promise<string> {
   const { address } = await lookup(host).catch(() => {
-    throw new StartProblem(`WORKER_HOST ${host} has no address: Temporal's metrics cannot be served there.`);
+    throw new StartProblem(
+      `The host ${host} of WORKER_HOST has no address, so Temporal's metrics cannot be served there.`,
+    );
   });
   return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
 function pemMistakes(tls: TemporalTls): string[] {
   const mistakes: string[] = [];
-  /** @returns what the PEM holds; undefined where there is none, or a mistake was noted */
-  const parsed = <T>(name: string, data: string | undefined, file: string | undefined, parse: (pem: string) => T) => {
+  /** @returns the parsed PEM; undefined if there is none, or if a mistake was added */
+  const parsePem = <T>(name: string, data: string | undefined, file: string | undefined, parse: (pem: string) => T) => {
     let pem = data;
     try {
       if (file !== undefined) pem = readFileSync(file, 'utf8');
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       mistakes.push(
-        `${name}_PATH names a file that cannot be read (${code ?? 'no code'}): mend the path, or its rights`,
+        `${name}_PATH names a file that cannot be read (${code ?? 'no code'}): correct the path or the file's permissions`,
       );
       return undefined;
     }
@@ -83,17 +85,17 @@ function pemMistakes(tls: TemporalTls): string[] {
       return pem === undefined ? undefined : parse(pem);
     } catch {
       mistakes.push(
-        `${name}_${file === undefined ? 'DATA' : 'PATH'} holds no PEM that can be read: give it as it was issued`,
+        `${name}_${file === undefined ? 'DATA' : 'PATH'} contains no valid PEM: use the PEM as it was issued`,
       );
       return undefined;
     }
   };
   const certificate = (pem: string) => new X509Certificate(pem);
-  const cert = parsed('TEMPORAL_TLS_CLIENT_CERT', tls.clientCert, tls.clientCertFile, certificate);
-  const key = parsed('TEMPORAL_TLS_CLIENT_KEY', tls.clientKey?.reveal(), tls.clientKeyFile, createPrivateKey);
-  parsed('TEMPORAL_TLS_SERVER_CA_CERT', tls.authority, tls.authorityFile, certificate);
+  const cert = parsePem('TEMPORAL_TLS_CLIENT_CERT', tls.clientCert, tls.clientCertFile, certificate);
+  const key = parsePem('TEMPORAL_TLS_CLIENT_KEY', tls.clientKey?.reveal(), tls.clientKeyFile, createPrivateKey);
+  parsePem('TEMPORAL_TLS_SERVER_CA_CERT', tls.authority, tls.authorityFile, certificate);
   if (cert && key && !cert.checkPrivateKey(key))
-    mistakes.push('The client certificate and the client key of TEMPORAL_TLS_ do not belong together: give a pair');
+    mistakes.push('The client certificate and the client key of TEMPORAL_TLS_ do not match: set a pair');
   if (cert && cert.validToDate.getTime() < Date.now())
     mistakes.push(`The client certificate of TEMPORAL_TLS_ has expired on ${cert.validTo}: renew it`);
   return mistakes;
@@ -104,8 +106,8 @@ async function connectBy<T>(
   settings: TemporalSettings,
 ): Promise<T> {
   const options = connectionOptions(settings);
-  const problem = await whyUnlikeUs(settings, options.tls);
-  if (problem !== undefined) throw new StartProblem(problem);
+  const difference = await tlsMismatch(settings, options.tls);
+  if (difference !== undefined) throw new StartProblem(difference);
   try {
     return await connect(options);
   } catch (error) {
@@ -118,9 +120,9 @@ interface KeyedConnection {
 }
 
 /**
- * Reads the API key again and again, so that a connection goes on with the new one before the old one ends.
- * @param report gets a line for people where the key has changed, and an error where the file cannot be read: the old key stays
- * @returns `look` reads it now; `stop` ends it
+ * Reads the API key at an interval, so that a connection uses a new key before the old one expires.
+ * @param report reports a changed key, and the error of an unreadable file, after which the old key stays in use
+ * @returns `look` reads the key now; `stop` ends the interval
  */
 export function followApiKey(
   { apiKey, apiKeyFile }: Pick<TemporalSettings, 'apiKey' | 'apiKeyFile'>,
@@ -132,7 +134,7 @@ export function followApiKey(
   const look = async () => {
     try {
       const key = (await readFile(apiKeyFile, 'utf8')).trim();
-      if (key === '' || key === current) return; // an empty file is one that is being written
+      if (key === '' || key === current) return; // an empty file is being written
       await connection.setApiKey(key);
       current = key;
       report.changed();

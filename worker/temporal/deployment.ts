@@ -1,11 +1,11 @@
 /**
- * The workers of a build are a version of one Worker Deployment (ADR 41). Temporal gives tasks to the current version alone; the
- * command `promote` says which that is. What runs moves over with its next task.
+ * The workers of a build are one version of a Worker Deployment (ADR 41). Temporal gives tasks only to the current version, which the
+ * command `promote` sets. Running workflows move to it with their next task.
  */
 import type { WorkerDeploymentOptions } from '@temporalio/worker';
 import type { Build } from '../../platform/infra/build.ts';
 
-/** Of all workers in a namespace. */
+/** The deployment of all workers in a namespace. */
 export const deploymentName = 'club-learning';
 
 /** @param build undefined in a checkout, whose workers have no version @returns options of a Temporal worker */

@@ -1,4 +1,4 @@
-/** A worker's connection to Temporal, with its workers, its schedules and the client of the relay. */
+/** A worker's connection to Temporal, with its workers, its schedules and the workflow client of the relay. */
 import { Client } from '@temporalio/client';
 import { Worker, type ActivityInterceptorsFactory, type NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
@@ -18,7 +18,7 @@ export interface Engine {
   /** @returns whether all workers poll their queues */
   isRunning(): boolean;
   stopKeepingSchedules(): void;
-  /** Takes no new tasks, and waits for those in progress. */
+  /** Accepts no new tasks, and waits for the tasks in progress. */
   stopWorkers(): Promise<void>;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ interface WorkerParts {
 }
 
 /**
- * Connects, creates the schedules and starts a worker for each task queue. A worker that fails ends the process.
+ * Connects, creates the schedules, and starts a worker for each task queue. A worker that fails ends the process.
  * @throws StartProblem if Temporal cannot be reached
  */
 export async function startEngine(
@@ -43,16 +43,16 @@ export async function startEngine(
   const { namespace } = config.temporal;
   const connection = await connectWorkers(config.temporal);
   const key = followApiKey(config.temporal, connection, {
-    changed: () => log.info('Temporal gets a new API key from now on'),
+    changed: () => log.info('Temporal gets the new API key from now on'),
     failed: (error) =>
-      log.warn({ error: describeError(error) }, 'the API key for Temporal cannot be read; the old one stays'),
+      log.warn({ error: describeError(error) }, 'the API key for Temporal cannot be read; the old key stays in use'),
   });
   const workers = await createWorkers(connection, config, served, parts, log);
   const { schedule: scheduleClient } = new Client({ connection, namespace });
-  // Builds of two versions run side by side: the last `setup` decides their schedules, not the last start.
+  // Builds of two versions run at the same time, so the last `setup` decides their schedules, not the last start.
   await (parts.build ? createMissingSchedules : ensureSchedules)(scheduleClient);
   const stopKeepingSchedules = keepSchedules(scheduleClient, (error) =>
-    log.warn({ error: describeError(error) }, 'the schedules could not be looked at; it is tried again'),
+    log.warn({ error: describeError(error) }, 'the schedules could not be checked; it is tried again'),
   );
   const running = Promise.all(workers.map((worker) => worker.run()));
   running.catch((error: unknown) => {
@@ -68,13 +68,13 @@ export async function startEngine(
       await running;
     },
     async close() {
-      key.stop(); // not before the workers end: the last steps of answers and videos may outlive an API key
+      key.stop(); // after the workers, because the last steps of answers and videos may outlive an API key
       await connection.close();
     },
   };
 }
 
-/** @returns a worker for each task queue that is served; all of them load the same bundle of workflows */
+/** @returns a worker for each served task queue; all workers load the same workflow bundle */
 async function createWorkers(
   connection: NativeConnection,
   { temporal: { namespace }, worker: { workflowBundleFile } }: Config,

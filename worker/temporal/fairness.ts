@@ -1,23 +1,24 @@
-/** Whether Temporal shares task queues out by fairness keys: seen by what it does, because no call tells its settings. */
+/** Finds out whether Temporal shares task queues by fairness keys. No call returns this setting, so the order of tasks shows it. */
 import { randomUUID } from 'node:crypto';
 import { Client, isGrpcDeadlineError, type Connection, type WorkflowHandle } from '@temporalio/client';
 
 /**
- * Runs of one key that wait, and then of the other. Each partition of the queue gives out first what it has read already, some ten tasks:
- * with 40 runs before, order says nothing. With 300 the later ones came at place 13 to 56 in turn, at 261 to 295 behind each other.
+ * The numbers of waiting runs of the first key and then of the second key. Each partition of a queue first dispatches about ten tasks that
+ * it has already read, so 40 runs show nothing. After 300 runs the tasks of the second key came at positions 13 to 56 with fairness, and
+ * at 261 to 295 without.
  */
 const runs = { before: 300, after: 4 } as const;
-/** Starts at a time: a shared server bounds them. */
-const startsAtOnce = 50;
-/** Polls at a time: the server asks a partition at a time, and one without tasks keeps a poll waiting. */
+/** The number of concurrent starts, because a shared server limits them. */
+const concurrentStarts = 50;
+/** The number of concurrent polls. The server polls one partition at a time, and an empty partition makes a poll wait. */
 const pollers = 4;
 const pollMs = 3_000;
 const withinMs = 60_000;
 
 /**
- * Starts runs on a task queue of its own, which nobody else polls, and looks in which order their tasks come. Its runs end with it,
- * and can be read until the namespace forgets closed runs.
- * @returns `fair` where those of the later key come about in turn with the earlier ones; `unfair`; `unknown` where too few came
+ * Starts runs on its own task queue, which no other process polls, and checks the order of their tasks. Its runs end with it, and can be
+ * read until the namespace deletes closed runs.
+ * @returns `fair` if the tasks of both keys alternate, `unfair` if not, and `unknown` if too few tasks came
  */
 export async function lookForFairness(
   connection: Connection,
@@ -28,32 +29,32 @@ export async function lookForFairness(
   const started: WorkflowHandle[] = [];
   const start = async (key: string, nth: number) => {
     const options = { workflowId: `${queue}-${key}-${nth}`, taskQueue: queue, priority: { fairnessKey: key } };
-    // The longer limit: should this process be killed.
+    // The longer limit is for the case that this process is killed.
     started.push(
       await workflow.start('doctor', { ...options, workflowTaskTimeout: '60s', workflowExecutionTimeout: '5m' }),
     );
   };
   try {
-    await inTurns(runs.before, (nth) => start('before', nth));
-    await inTurns(runs.after, (nth) => start('after', nth));
+    await inBatches(runs.before, (nth) => start('before', nth));
+    await inBatches(runs.after, (nth) => start('after', nth));
     return judge(await orderOfTasks(connection, namespace, queue));
   } finally {
-    await inTurns(started.length, async (nth) => void (await started[nth]?.terminate('the doctor has seen enough')));
+    await inBatches(started.length, async (nth) => void (await started[nth]?.terminate('The check has finished.')));
   }
 }
 
-/** Does it so often, some at a time. */
-async function inTurns(count: number, work: (nth: number) => Promise<void>): Promise<void> {
-  for (let from = 0; from < count; from += startsAtOnce)
-    await Promise.all(Array.from({ length: Math.min(startsAtOnce, count - from) }, (_, nth) => work(from + nth)));
+/** Runs the work this many times, a few at the same time. */
+async function inBatches(count: number, work: (nth: number) => Promise<void>): Promise<void> {
+  for (let from = 0; from < count; from += concurrentStarts)
+    await Promise.all(Array.from({ length: Math.min(concurrentStarts, count - from) }, (_, nth) => work(from + nth)));
 }
 
-/** @returns the ids of runs in the order in which their tasks came, until all of the later key have */
+/** @returns the ids of runs in the order of their tasks, until all runs of the second key have come */
 async function orderOfTasks(connection: Connection, namespace: string, queue: string): Promise<string[]> {
-  const came: string[] = [];
+  const runIds: string[] = [];
   const endsAt = Date.now() + withinMs;
   const isOver = () =>
-    came.filter((id) => id.startsWith(`${queue}-after`)).length === runs.after || Date.now() > endsAt;
+    runIds.filter((id) => id.startsWith(`${queue}-after`)).length === runs.after || Date.now() > endsAt;
   const poll = async () => {
     while (!isOver()) {
       try {
@@ -64,20 +65,20 @@ async function orderOfTasks(connection: Connection, namespace: string, queue: st
             identity: 'doctor',
           }),
         );
-        if (workflowExecution?.workflowId) came.push(workflowExecution.workflowId);
+        if (workflowExecution?.workflowId) runIds.push(workflowExecution.workflowId);
       } catch (error) {
         if (!isGrpcDeadlineError(error)) throw error;
       }
     }
   };
   await Promise.all(Array.from({ length: pollers }, poll));
-  return came;
+  return runIds;
 }
 
-/** By the mean place of the later ones: in turn they come in the first half, one behind the other in the last. */
-function judge(came: readonly string[]): 'fair' | 'unfair' | 'unknown' {
-  const places = came.flatMap((id, place) => (id.includes('-after-') ? [place] : []));
-  if (places.length < runs.after) return 'unknown';
-  const mean = places.reduce((sum, place) => sum + place, 0) / places.length;
+/** Compares the mean position of the later runs: with fairness they come in the first half, without it at the end. */
+function judge(runIds: readonly string[]): 'fair' | 'unfair' | 'unknown' {
+  const positions = runIds.flatMap((id, position) => (id.includes('-after-') ? [position] : []));
+  if (positions.length < runs.after) return 'unknown';
+  const mean = positions.reduce((sum, position) => sum + position, 0) / positions.length;
   return mean < (runs.before + runs.after) / 2 ? 'fair' : 'unfair';
 }

@@ -1,6 +1,6 @@
 /**
- * Makes what Temporal must have before workers start: the namespace, its search attributes and the schedules. It is safe to repeat, also
- * for two processes at the same time. A namespace and attributes that exist stay as they are; schedules become those of this version.
+ * Creates the namespace, its search attributes and the schedules that workers need. Safe to repeat, also by two processes at the same
+ * time. An existing namespace and existing attributes stay unchanged. Schedules are updated to this version.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, isGrpcServiceError, type Connection } from '@temporalio/client';
@@ -10,27 +10,27 @@ import { StartProblem } from '../../platform/core/start-problem.ts';
 import { ensureSchedules, scheduledTypes } from './schedules.ts';
 import { unseenNamespace } from './reach.ts';
 
-/** How long closed runs can be read, in a namespace that this command creates. */
+/** The time for which closed runs can be read, in a namespace that this command creates. */
 const retentionHours = 72;
 
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keyword = 2;
 
-/** Codes of gRPC. A server refuses operator calls by the last three: permission denied, unimplemented, unauthenticated. */
+/** gRPC codes. The last three mean that a server refuses operator calls: permission denied, unimplemented, unauthenticated. */
 const codes = { invalidArgument: 3, notFound: 5, alreadyExists: 6, refusals: [7, 12, 16] } as const;
 
-/** The frontends of a cluster know a new namespace, and a new search attribute, after some seconds. */
+/** The frontends of a cluster find a new namespace or search attribute only after some seconds. */
 const patience = { withinMs: 60_000, everyMs: 250 };
 
 type Services = Pick<Connection, 'workflowService' | 'operatorService'>;
-/** Gets a line of progress. */
+/** Prints a line of progress. */
 export type Say = (line: string) => void;
 
 /**
- * @param services of the server; those of an operator may be refused
- * @param say gets a line for each step
- * @returns the commands that somebody else must run, because the server refuses them to us
- * @throws StartProblem where the namespace is refused to us, a search attribute has another type, or the server does not know in time what was made
+ * @param services the services of the server; it may refuse operator calls
+ * @param say prints a line for each step
+ * @returns the commands that an operator must run, because the server refuses these calls to us
+ * @throws StartProblem if the server refuses the namespace to us, a search attribute has another type, or a created object does not appear in time
  */
 export async function setUp(connection: Connection, namespace: string, say: Say, services: Services = connection) {
   const attributeCommands = (names: readonly string[]) => [
@@ -46,14 +46,14 @@ export async function setUp(connection: Connection, namespace: string, say: Say,
     ];
   const refused = await ensureSearchAttributes(services, namespace, say);
   await patiently(() => ensureSchedules(new Client({ connection, namespace }).schedule));
-  say(`The schedules ${scheduledTypes.join(', ')} are as this version wants them.`);
+  say(`The schedules ${scheduledTypes.join(', ')} are set as this version defines them.`);
   return refused.length === 0 ? [] : attributeCommands(refused);
 }
 
 async function ensureNamespace({ workflowService }: Services, namespace: string, say: Say) {
   try {
     await workflowService.describeNamespace({ namespace });
-    say(`The namespace ${namespace} is there.`);
+    say(`The namespace ${namespace} exists.`);
     return 'there';
   } catch (error) {
     if (isRefusal(error)) throw new StartProblem(unseenNamespace(namespace, error));
@@ -64,37 +64,37 @@ async function ensureNamespace({ workflowService }: Services, namespace: string,
       namespace,
       workflowExecutionRetentionPeriod: msToTs(`${retentionHours}h`),
     });
-    say(`The namespace ${namespace} is created; it keeps closed runs for ${retentionHours} h.`);
+    say(`The namespace ${namespace} is created. It keeps closed runs for ${retentionHours} h.`);
   } catch (error) {
     if (isRefusal(error)) return 'refused';
-    if (codeOf(error) !== codes.alreadyExists) throw error; // by another process, just now
+    if (codeOf(error) !== codes.alreadyExists) throw error; // another process has just created it
   }
   return 'there';
 }
 
-/** @returns those that are missing, and that the server does not let us create */
+/** @returns the missing attributes that the server does not let us create */
 async function ensureSearchAttributes(services: Services, namespace: string, say: Say): Promise<readonly string[]> {
   const missing = await patiently(() => missingAttributes(services, namespace));
   if (missing.length === 0) {
-    say(`The search attributes ${searchAttributes.join(', ')} are there.`);
+    say(`The search attributes ${searchAttributes.join(', ')} exist.`);
     return [];
   }
-  const wanted = Object.fromEntries(missing.map((name) => [name, keyword]));
+  const missingTypes = Object.fromEntries(missing.map((name) => [name, keyword]));
   try {
-    await patiently(() => services.operatorService.addSearchAttributes({ namespace, searchAttributes: wanted }));
+    await patiently(() => services.operatorService.addSearchAttributes({ namespace, searchAttributes: missingTypes }));
   } catch (error) {
     if (isRefusal(error)) return missing;
     if (codeOf(error) !== codes.alreadyExists) throw error;
   }
   await patiently(async () => {
-    const left = await missingAttributes(services, namespace);
-    if (left.length > 0) throw new NotYet(`the search attributes ${left.join(', ')}`);
+    const unknownNames = await missingAttributes(services, namespace);
+    if (unknownNames.length > 0) throw new NotYet(`the search attributes ${unknownNames.join(', ')}`);
   });
   say(`The search attributes ${missing.join(', ')} are created.`);
   return [];
 }
 
-/** Asks as an operator, who sees types. Where that is refused, a query by a missing attribute is an invalid one. */
+/** Calls as an operator, who sees the types. If the server refuses this, a query by a missing attribute is invalid. */
 export async function missingAttributes({ operatorService, workflowService }: Services, namespace: string) {
   try {
     const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
@@ -102,7 +102,7 @@ export async function missingAttributes({ operatorService, workflowService }: Se
     for (const name of searchAttributes) {
       if (types[name] !== undefined && types[name] !== keyword)
         throw new StartProblem(
-          `the search attribute ${name} of the namespace ${namespace} is no Keyword; remove it, or take another namespace`,
+          `The search attribute ${name} of the namespace ${namespace} is not a Keyword. Remove it, or use another namespace.`,
         );
     }
     return searchAttributes.filter((name) => types[name] === undefined);
@@ -121,14 +121,14 @@ export async function missingAttributes({ operatorService, workflowService }: Se
   return missing;
 }
 
-/** What was made is not there yet. */
+/** A created object does not exist on the server yet. */
 class NotYet extends StartProblem {
   constructor(what: string) {
-    super(`the server does not know ${what} ${patience.withinMs / 1_000} s after they were created`);
+    super(`The server does not know ${what} ${patience.withinMs / 1_000} s after they were created`);
   }
 }
 
-/** Tries again while the server does not know the namespace, or the work says {@link NotYet}. */
+/** Retries while the server does not know the namespace, or the work throws {@link NotYet}. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + patience.withinMs;
   for (;;) {
@@ -142,7 +142,7 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** @returns the code of gRPC, of the error or of what caused it */
+/** @returns the gRPC code of the error or of its cause */
 export function codeOf(error: unknown): number | undefined {
   if (isGrpcServiceError(error)) return error.code;
   return error instanceof Error && error.cause !== undefined ? codeOf(error.cause) : undefined;

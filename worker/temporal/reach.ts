@@ -1,25 +1,25 @@
-/** Why Temporal does not answer: asks by hand what gRPC does not tell, and says what to do. */
+/** Finds out why Temporal does not answer. gRPC does not report the reason, so this code connects itself, and says what to do. */
 import net from 'node:net';
 import tls from 'node:tls';
 import { isGrpcServiceError, type ConnectionOptions } from '@temporalio/client';
 import type { TemporalSettings } from '../../platform/infra/temporal-settings.ts';
 
-/** How HTTP/2 begins, with empty settings. */
+/** The beginning of an HTTP/2 connection, with empty settings. */
 const preface = Buffer.concat([
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
 ]);
 const withinMs = 3_000;
 
-/** gRPC: permission denied, unauthenticated. */
+/** gRPC codes: permission denied, unauthenticated. */
 const refusals: readonly number[] = [7, 16];
-/** Of the workers' own connection, which knows no other authorities than the system's. */
+/** The error of the workers' connection if the system has no certificate authorities. */
 const noAuthorities = /NativeCertsNotFound/;
-/** The refusals as that connection says them. */
+/** The text of refusals on that connection. */
 const nativeRefusals = /does not have (permission|valid authentication credentials)/;
 
 /**
- * @param options by which it was tried @param error that came of it
+ * @param options the TLS options of the failed connection @param error the error of the failed connection
  * @returns a sentence for operators
  */
 export async function whyUnreachable(
@@ -30,105 +30,106 @@ export async function whyUnreachable(
   const at = `Temporal at ${address}`;
   if (isRefusal(error))
     return apiKey
-      ? `${at} refuses the key of TEMPORAL_API_KEY: give one that is valid for the namespace.`
-      : `${at} refuses us without an API key: set TEMPORAL_API_KEY_FILE, or TEMPORAL_API_KEY.`;
+      ? `${at} refuses the key of TEMPORAL_API_KEY: set a valid key of the namespace.`
+      : `${at} requires an API key: set TEMPORAL_API_KEY_FILE, or TEMPORAL_API_KEY.`;
   if (error instanceof Error && noAuthorities.test(error.message))
-    return `The workers' connection to ${at} finds no certificates of authorities on this machine: install the package ca-certificates, or name an authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`;
-  const word = await firstWord(address, options);
-  return describeWord(word, { address, tls: settings }) ?? cannotBeUsed(address, error);
+    return `The workers' connection to ${at} finds no certificate authorities on this machine: install the package ca-certificates, or name an authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`;
+  const reply = await firstReply(address, options);
+  return describeReply(reply, { address, tls: settings }) ?? cannotBeUsed(address, error);
 }
 
-/** @returns a sentence for operators, with the status of gRPC */
+/** @returns a sentence for operators, with the gRPC status */
 export const cannotBeUsed = (address: string, error: unknown): string =>
-  `Temporal at ${address} cannot be used (${grpcStatus(error)}): its log may say why.`;
+  `Temporal at ${address} cannot be used (${grpcStatus(error)}): see its log.`;
 
-/** @returns a sentence for operators whose right to see the namespace is refused */
+/** @returns a sentence for operators who may not see the namespace */
 export const unseenNamespace = (namespace: string, error: unknown): string =>
-  `Temporal does not let us see the namespace ${namespace} (${grpcStatus(error)}): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to the one that they are for.`;
+  `Temporal does not show us the namespace ${namespace} (${grpcStatus(error)}): give our API key or client certificate access to it, or set TEMPORAL_NAMESPACE to their namespace.`;
 
 /**
- * Asks before gRPC does, which would try for long, and not say why it fails.
- * @returns a sentence for operators; undefined where the server speaks as we do, or is slow
+ * Tests the connection before gRPC, which would retry for long without a reason.
+ * @returns a sentence for operators; undefined if the server uses TLS like us, or is slow
  */
-export async function whyUnlikeUs(
+export async function tlsMismatch(
   settings: Pick<TemporalSettings, 'address' | 'tls'>,
   options: ConnectionOptions['tls'],
 ): Promise<string | undefined> {
-  return describeWord(await firstWord(settings.address, options), settings);
+  return describeReply(await firstReply(settings.address, options), settings);
 }
 
-/** @param code as {@link firstWord} returns it */
-function describeWord(
+/** @param code a result of {@link firstReply} */
+function describeReply(
   code: string,
   { address, tls: settings }: Pick<TemporalSettings, 'address' | 'tls'>,
 ): string | undefined {
   const at = `Temporal at ${address}`;
   const hasCertificate = (settings.clientCertFile ?? settings.clientCert) !== undefined;
   switch (code) {
-    case answers:
+    case answered:
     case silence:
       return undefined;
     case 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED':
     case 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE':
       return `${at} demands a client certificate: set TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH.`;
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return `${at} has a certificate for another host name: set TEMPORAL_ADDRESS or TEMPORAL_TLS_SERVER_NAME to a name that it holds.`;
+      return `${at} has a certificate for another host name: set TEMPORAL_ADDRESS or TEMPORAL_TLS_SERVER_NAME to a name in that certificate.`;
     case 'CERT_HAS_EXPIRED':
-      return `${at} has a certificate that has expired: renew it there.`;
+      return `${at} has an expired certificate: renew it there.`;
     case 'SELF_SIGNED_CERT_IN_CHAIN':
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-      return `${at} has a certificate of an authority that we do not know (${code}): give the authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`;
-    case otherwise:
-      return `${at} speaks TLS, and we do not: set TEMPORAL_TLS to true.`;
+      return `${at} has a certificate of an unknown authority (${code}): set the authority in TEMPORAL_TLS_SERVER_CA_CERT_PATH.`;
+    case usesTls:
+      return `${at} uses TLS, and we do not: set TEMPORAL_TLS to true.`;
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
     case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
-      return `${at} does not speak TLS, and we do: leave out what begins with TEMPORAL_TLS, and TEMPORAL_API_KEY, or reach it where it does.`;
+      return `${at} does not use TLS, and we do: remove all settings that begin with TEMPORAL_TLS, and TEMPORAL_API_KEY, or use an address with TLS.`;
     default:
       return hasCertificate && (code.includes('ALERT') || code === closed)
-        ? `${at} does not accept our client certificate (${code}): give one of an authority that it knows in TEMPORAL_TLS_CLIENT_CERT_PATH, with its key.`
-        : `${at} cannot be reached (${code}): is TEMPORAL_ADDRESS right, and is the server up?`;
+        ? `${at} does not accept our client certificate (${code}): set a certificate of an authority that the server knows in TEMPORAL_TLS_CLIENT_CERT_PATH, with its key.`
+        : `${at} cannot be reached (${code}): check TEMPORAL_ADDRESS, and that the server runs.`;
   }
 }
 
-/** The status that gRPC names in the error or in what caused it. */
+/** Returns the gRPC status of the error or of its cause. */
 function grpcStatus(error: unknown): string {
   if (isGrpcServiceError(error)) return `gRPC status ${error.code}`;
   if (!(error instanceof Error)) return 'no code';
   return error.cause === undefined ? error.message : grpcStatus(error.cause);
 }
 
-/** @returns whether the server has answered that we may not, in the error or in what caused it */
+/** @returns whether the error or its cause is a refusal of permission */
 export function isRefusal(error: unknown): boolean {
   if (isGrpcServiceError(error)) return refusals.includes(error.code);
   if (!(error instanceof Error)) return false;
   return nativeRefusals.test(error.message) || isRefusal(error.cause);
 }
 
-/** What {@link firstWord} may return beside the codes of errors. */
-const [answers, silence, closed, otherwise] = ['it answers', 'no answer', 'closed', 'speaks TLS'] as const;
+/** The results of {@link firstReply} other than error codes. */
+const [answered, silence, closed, usesTls] = ['it answers', 'no answer', 'closed', 'uses TLS'] as const;
 
-/** Says hello by HTTP/2, with TLS or without. @returns the code of the error that comes, or one of the words above */
-async function firstWord(address: string, options: ConnectionOptions['tls']): Promise<string> {
+/** Opens an HTTP/2 connection, with TLS or without. @returns the error code, or one of the results above */
+async function firstReply(address: string, options: ConnectionOptions['tls']): Promise<string> {
   const at = address.lastIndexOf(':');
   const [host, port] = [address.slice(0, at), Number(address.slice(at + 1))];
-  const word = await hello(
+  const reply = await connectOnce(
     options
       ? tls.connect({ host, port, ALPNProtocols: ['h2'], ...tlsOptions(host, options) })
       : net.connect({ host, port }),
     options ? 'secureConnect' : 'connect',
   );
-  if (options || (word !== closed && word !== 'ECONNRESET')) return word;
-  // It may have hung up on us because it waited for a certificate. Nothing is said to it here, so it need not be proven.
-  const again = await hello(
+  if (options || (reply !== closed && reply !== 'ECONNRESET')) return reply;
+  // The server may have closed the connection because it expected a client certificate. This connection sends no data, so it need not
+  // verify the server.
+  const again = await connectOnce(
     tls.connect({ host, port, ALPNProtocols: ['h2'], rejectUnauthorized: false }),
     'secureConnect',
   );
-  return again === answers || again.includes('ALERT') ? otherwise : word;
+  return again === answered || again.includes('ALERT') ? usesTls : reply;
 }
 
-function hello(socket: net.Socket, connected: 'secureConnect' | 'connect'): Promise<string> {
+function connectOnce(socket: net.Socket, connected: 'secureConnect' | 'connect'): Promise<string> {
   return new Promise((resolve) => {
     const end = (word: string) => {
       socket.destroy();
@@ -137,8 +138,8 @@ function hello(socket: net.Socket, connected: 'secureConnect' | 'connect'): Prom
     socket.setTimeout(withinMs, () => end(silence));
     socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.name));
     socket.once('close', () => end(closed));
-    // A TLS server tells those who speak otherwise by a record of type 21, an alert.
-    socket.once('data', (data: Buffer) => end(data[0] === 21 && connected === 'connect' ? otherwise : answers));
+    // A TLS server answers other protocols with a record of type 21, an alert.
+    socket.once('data', (data: Buffer) => end(data[0] === 21 && connected === 'connect' ? usesTls : answered));
     socket.once(connected, () => socket.write(preface));
   });
 }

@@ -1,10 +1,10 @@
-/** The runtime of Temporal's SDK, of which a process has one: its log and its metrics. */
+/** The runtime of Temporal's SDK, with its log and its metrics. A process has one runtime. */
 import { Runtime, type Logger as TemporalLogger } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import { metricsAddress } from './connection.ts';
 
-/** Before anything else of the SDK is used. @throws StartProblem if the host of the metrics has no address */
+/** Installs the runtime. Must run before any other use of the SDK. @throws StartProblem if the host of the metrics has no address */
 export async function installRuntime(
   { host, temporalMetricsPort: port }: Config['worker'],
   log: Logger,
@@ -17,7 +17,7 @@ export async function installRuntime(
   });
 }
 
-/** @returns a logger of the SDK that writes to our log: what the SDK reports as information is for debugging here */
+/** @returns a logger for the SDK that writes to our log; information of the SDK becomes debug lines */
 export function temporalLogger(log: Logger): TemporalLogger {
   return {
     log: (level, message) => log[level === 'WARN' ? 'warn' : level === 'ERROR' ? 'error' : 'debug'](message),

@@ -1,4 +1,7 @@
-/** Temporal Schedules, for work by the clock. `setup` creates or updates them, and in development each start; workers create missing ones again. */
+/**
+ * Temporal Schedules for timed work. `setup` creates or updates them, and in development each start does so. Workers create missing
+ * ones again.
+ */
 import {
   ScheduleAlreadyRunning,
   ScheduleOverlapPolicy,
@@ -7,37 +10,37 @@ import {
 } from '@temporalio/client';
 import type { TaskQueue } from '../../platform/engine/workflow-types.ts';
 
-/** By the workflow type that each starts. */
+/** The schedules by the workflow type that they start. */
 export const schedules = {
   beginDigests: {
     scheduleId: 'space-digests',
-    spec: { intervals: [{ every: '15m' }] }, // zones are off UTC by whole quarters of an hour, so 8:00 is one of these times in each
-    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '15m' }, // one missed run is made up: it finds every date that is still to begin
+    spec: { intervals: [{ every: '15m' }] }, // time zones differ from UTC by whole quarters of an hour, so 8:00 in each zone is one of these times
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '15m' }, // one missed run is made up, and finds every date that is still to begin
     action: {
       type: 'startWorkflow',
       workflowType: 'beginDigests',
       workflowId: 'space-digests',
       taskQueue: 'upkeep',
       args: [],
-      workflowExecutionTimeout: '14m', // a run that hangs must not keep the next one from running
+      workflowExecutionTimeout: '14m', // a hanging run must not block the next one
     },
   },
   sweep: {
     scheduleId: 'sweeper',
-    spec: { intervals: [{ every: '1m' }] }, // overdue means two minutes late, so a round a minute finds it within three
-    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' }, // missed rounds add nothing
+    spec: { intervals: [{ every: '1m' }] }, // a row is overdue after two minutes, so a round each minute finds it within three
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' }, // a missed round needs no catch-up
     action: {
       type: 'startWorkflow',
       workflowType: 'sweep',
       workflowId: 'sweep',
       taskQueue: 'upkeep',
       args: [],
-      workflowExecutionTimeout: '5m', // a round that hangs must not keep the next ones from running
+      workflowExecutionTimeout: '5m', // a hanging round must not block the next ones
     },
   },
   retention: {
     scheduleId: 'retention',
-    spec: { intervals: [{ every: '1m' }] }, // a run with nothing to do is a handful of index look-ups
+    spec: { intervals: [{ every: '1m' }] }, // a run without work makes only a few index lookups
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1m' },
     action: {
       type: 'startWorkflow',
@@ -45,14 +48,14 @@ export const schedules = {
       workflowId: 'retention',
       taskQueue: 'upkeep',
       args: [],
-      workflowExecutionTimeout: '10m', // its 60 rounds take a minute or two when there is much to remove
+      workflowExecutionTimeout: '10m', // its 60 rounds take one or two minutes when there is much to remove
     },
   },
 } satisfies Record<string, ScheduleOptions & { action: { taskQueue: TaskQueue } }>;
 
 export const scheduledTypes = Object.keys(schedules) as readonly (keyof typeof schedules)[];
 
-/** Creates the schedules; an existing one is updated to the code's definition. */
+/** Creates the schedules, and updates existing ones to this version. */
 export async function ensureSchedules(client: ScheduleClient): Promise<void> {
   for (const schedule of Object.values(schedules)) {
     if (await isCreated(client, schedule)) continue;
@@ -60,13 +63,16 @@ export async function ensureSchedules(client: ScheduleClient): Promise<void> {
   }
 }
 
-/** How often missing schedules are created again: before `/readyz` misses the sweeper (worker/reports/sweep-watch.ts). */
+/**
+ * The interval at which missing schedules are created again, before `/readyz` reports the missing sweeper
+ * (worker/reports/sweep-watch.ts).
+ */
 const everyMs = 5 * 60_000;
 
 /**
- * Creates schedules again that somebody deleted, or that Temporal lost. Existing ones stay as they are: an older worker would
- * else undo the changes of a newer one.
- * @returns stops it
+ * Creates schedules again that an operator deleted or that Temporal lost. Existing schedules stay unchanged, because an older worker would
+ * otherwise undo the changes of a newer one.
+ * @returns a function that stops this
  */
 export function keepSchedules(client: ScheduleClient, onFailure: (error: unknown) => void): () => void {
   const keeping = setInterval(() => void createMissingSchedules(client).catch(onFailure), everyMs);
@@ -74,12 +80,12 @@ export function keepSchedules(client: ScheduleClient, onFailure: (error: unknown
   return () => clearInterval(keeping);
 }
 
-/** Existing ones stay as they are. */
+/** Creates missing schedules. Existing ones stay unchanged. */
 export async function createMissingSchedules(client: ScheduleClient): Promise<void> {
   for (const schedule of Object.values(schedules)) await isCreated(client, schedule);
 }
 
-/** @returns false where it exists already */
+/** @returns false if the schedule exists already */
 async function isCreated(client: ScheduleClient, schedule: ScheduleOptions): Promise<boolean> {
   try {
     await client.create(schedule);

@@ -1,4 +1,4 @@
-/** What must be right of Temporal for a worker to start. */
+/** The conditions of Temporal that a worker checks before it starts. */
 import type { Connection } from '@temporalio/client';
 import { commandLine } from '../../platform/core/modules.ts';
 import { StartProblem, StartProblems } from '../../platform/core/start-problem.ts';
@@ -7,15 +7,15 @@ import { codeOf, missingAttributes } from './namespace.ts';
 import { connectCommand } from './connection.ts';
 import { cannotBeUsed, isRefusal, unseenNamespace } from './reach.ts';
 
-/** The first server on which all that this service asks of it was seen to work. */
+/** The first server version on which all features that this service uses were tested. */
 const oldestServer = [1, 29, 1] as const;
 
 const notFound = 5;
 
-/** @returns a sentence for each mistake, which says what to do */
+/** @returns a sentence for each mistake, with the action for an operator */
 export async function engineMistakes(settings: TemporalSettings): Promise<string[]> {
-  /** A check that cannot be made says why, and does not keep the other from being made. */
-  const told = (error: unknown): string[] => {
+  /** A check that fails reports the reason, so that the other check still runs. */
+  const problemsOf = (error: unknown): string[] => {
     if (error instanceof StartProblems) return [...error.problems];
     return [error instanceof StartProblem ? error.message : cannotBeUsed(settings.address, error)];
   };
@@ -23,24 +23,24 @@ export async function engineMistakes(settings: TemporalSettings): Promise<string
     const connection = await connectCommand(settings);
     try {
       const checks = await Promise.all([
-        versionMistakes(connection).catch(told),
-        namespaceMistakes(connection, settings.namespace).catch(told),
+        versionMistakes(connection).catch(problemsOf),
+        namespaceMistakes(connection, settings.namespace).catch(problemsOf),
       ]);
       return [...new Set(checks.flat())];
     } finally {
       await connection.close();
     }
   } catch (error) {
-    return told(error);
+    return problemsOf(error);
   }
 }
 
-/** @returns a sentence where the server is too old; nothing where it does not tell its version as others do */
+/** @returns a sentence if the server is too old; nothing if its version has an unknown format */
 async function versionMistakes({ workflowService }: Pick<Connection, 'workflowService'>): Promise<string[]> {
   const { serverVersion } = await workflowService.getSystemInfo({});
   return isTooOld(serverVersion)
     ? [
-        `The Temporal server is ${serverVersion}; ${oldestServer.join('.')} or later is needed: upgrade it, one minor version after another.`,
+        `The Temporal server is ${serverVersion}. This service needs ${oldestServer.join('.')} or later: upgrade the server, one minor version after another.`,
       ]
     : [];
 }
@@ -54,7 +54,7 @@ function isTooOld(version: string): boolean {
   return parts.length > 0 && different < 0;
 }
 
-/** @returns a sentence where the namespace, or a search attribute of it, is not there, or not ours to see */
+/** @returns a sentence if the namespace or one of its search attributes is missing or not visible to us */
 async function namespaceMistakes(
   connection: Pick<Connection, 'workflowService' | 'operatorService'>,
   namespace: string,
@@ -65,7 +65,7 @@ async function namespaceMistakes(
     return missing.length === 0
       ? []
       : [
-          `The namespace ${namespace} has no search attribute ${missing.join(', ')}: run "${commandLine('setup')}", which creates them, or says who must.`,
+          `The namespace ${namespace} has no search attribute ${missing.join(', ')}: run "${commandLine('setup')}", which creates them or prints the commands for an operator.`,
         ];
   } catch (error) {
     if (isRefusal(error)) return [unseenNamespace(namespace, error)];

@@ -1,6 +1,6 @@
 /**
- * The workflows in one file, as Temporal's sandbox loads them. To make the bundle takes seconds, so it is made once and
- * many workers load it by its path: a release ships it, and a test run makes one for all its workers.
+ * The workflows in one file, which Temporal's sandbox loads. A bundle takes seconds to make. So it is made once, and many workers load it
+ * by its path. A release contains it, and a test run makes one for all its workers.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,29 +9,29 @@ import { bundleWorkflowCode, type BundleOptions, type Logger } from '@temporalio
 import { isBuilt, moduleAt } from '../../platform/core/modules.ts';
 
 const workflowsPath = fileURLToPath(moduleAt('../../workflows/index.ts', import.meta.url));
-/** What a worker would name beside a bundle, it would ignore. */
+/** A worker ignores interceptor modules beside a bundle, so they are bundled. */
 const workflowInterceptorModules = [fileURLToPath(moduleAt('../../workflows/traces.ts', import.meta.url))];
 
 const bundled = { workflowsPath, workflowInterceptorModules };
 
-/** Where `npm run build` puts the bundle of the artifact. */
+/** The path at which `npm run build` writes the bundle of the artifact. */
 const builtBundle = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
 
 /**
- * Bundles `workflows/index.ts` and everything that it imports. The same sources give the same bytes, wherever they lie.
- * @param file where the bundle is written; a reader never sees half of it
- * @throws Error when a workflow does not compile, or imports what workflows may not
+ * Bundles `workflows/index.ts` and everything that it imports. The same sources give the same bytes in every directory.
+ * @param file the path of the bundle; a reader never sees a partial file
+ * @throws Error if a workflow does not compile, or has a forbidden import
  */
 export async function writeWorkflowBundle(file: string, logger: Logger): Promise<void> {
   const { code } = await bundleWorkflowCode({ ...bundled, logger, webpackConfigHook: mapLines });
   const draft = `${file}.${process.pid}`;
-  await writeFile(draft, withoutPlaces(code));
+  await writeFile(draft, withoutPaths(code));
   await rename(draft, file);
 }
 
 /**
- * @param file a bundle of {@link writeWorkflowBundle}; absent, the artifact's own. In a checkout one is made in memory then, which
- *   takes seconds
+ * @param file a bundle of {@link writeWorkflowBundle}. If absent, the artifact's own bundle is used. A checkout then makes a bundle in
+ * memory, which takes seconds
  */
 export async function workflowBundle(
   file: string | undefined,
@@ -41,17 +41,18 @@ export async function workflowBundle(
   return isBuilt ? { codePath: builtBundle } : bundleWorkflowCode({ ...bundled, logger });
 }
 
-/** A map of columns would tell how long the path of the project is. */
+/** A map with columns would reveal the length of the project's path. */
 const mapLines: NonNullable<BundleOptions['webpackConfigHook']> = (settings) => ({
   ...settings,
   devtool: 'inline-cheap-module-source-map',
 });
 
-/** Up to the source map, which the bundle ends with. */
+/** Matches the source map, which ends the bundle. */
 const beforeMap = /(?<=\n\/\/# sourceMappingURL=data:application\/json;charset=utf-8;base64,)\S+\s*$/;
 
-/** The map names the sources by where they lie, and so does the first of them; the bundle has a hash of that. @throws Error where there is no map */
-function withoutPlaces(code: string): string {
+/**
+ * Removes the project's path from the source map, which contains it in the names of the sources and in a hash. @throws Error if the bundle has no source map */
+function withoutPaths(code: string): string {
   const root = path.dirname(path.dirname(workflowsPath));
   const [encoded] = beforeMap.exec(code) ?? [];
   if (encoded === undefined) throw new Error('The bundle of the workflows does not end with a source map.');

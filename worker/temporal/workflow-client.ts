@@ -1,4 +1,4 @@
-/** Starts and signals workflows; ids, queues, attributes and summaries come from the table of workflow types. */
+/** Starts and signals workflows. Their ids, queues, attributes and summaries come from the table of workflow types. */
 import { Client, isGrpcServiceError, ServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
@@ -16,30 +16,30 @@ import {
 } from '../../platform/engine/workflow-types.ts';
 import { startsInTraces } from '../activities/activity-traces.ts';
 
-/** Where a run begins: in this process, which does its first task at once; elsewhere, by its queue; or it was there before. */
+/** The location of a started run: in this process, which does its first task immediately; elsewhere, by its queue; or it existed before. */
 type Started = 'here' | 'elsewhere' | 'before';
 
 export interface WorkflowClient {
-  /** Starts a row's first run; "already started" is success. */
+  /** Starts a row's first run. "Already started" is success. */
   start(run: Run, extraArguments: readonly unknown[]): Promise<Started>;
-  /** Makes the row's run look again, and starts one if there is none. */
+  /** Signals the row's run to look again, and starts one if there is none. */
   signalWithStart(run: Run): Promise<void>;
   /**
-   * The same for rows that mostly have no run, and where a person waits: starts the run in this process if it can. An existing run
-   * is signaled, so that no wake is lost.
+   * Like `signalWithStart`, for rows that usually have no run, when a person waits. It starts the run in this process if possible. An
+   * existing run is signaled, so that no wake is lost.
    */
   startOrSignal(run: Run): Promise<void>;
 }
 
 /**
- * A call that a server took with it as it died is given up after this, and made again: without a limit the SDK waits for 30 s. A cluster
- * moves the work of a dead node within 7 s.
+ * A call without an answer ends after this time and is repeated, because the server may have died. Without a limit the SDK waits for 30 s.
+ * A cluster moves the work of a dead node within 7 s.
  */
 const withinMs = 10_000;
 
 /**
- * @param connection the workers' own: an eager start needs both on one connection
- * @param options.callWithinMs how long a call may take, in milliseconds
+ * @param connection the workers' own connection, because an eager start needs both on one connection
+ * @param options.callWithinMs the time limit of a call, in milliseconds
  */
 export function createWorkflowClient(
   connection: NativeConnection,
@@ -80,16 +80,16 @@ export function createWorkflowClient(
   };
 }
 
-/** Codes of gRPC by which the server says nothing about the request: canceled, deadline exceeded, resource exhausted, aborted, unavailable. */
+/** gRPC codes that say nothing about the request: canceled, deadline exceeded, resource exhausted, aborted, unavailable. */
 const awayCodes: ReadonlySet<number> = new Set([1, 4, 8, 10, 14]);
 
-/** @returns whether Temporal is away or overloaded: the run that was to be started or signaled is not at fault */
+/** @returns whether Temporal is unavailable or overloaded, so that the run itself is not the cause */
 export function isEngineAway(error: unknown): boolean {
   const cause = error instanceof ServiceError ? error.cause : error;
   return isGrpcServiceError(cause) && awayCodes.has(cause.code);
 }
 
-/** Temporal's own scale is 1 to 5; 3 is its default. */
+/** Temporal's own scale is 1 to 5, and its default is 3. */
 const priorityKeys = { 0: 1, 1: 3, 2: 5 } as const satisfies Record<Priority, number>;
 
 function spanOf({ workflowType, subjectId }: Run): SpanOptions {
@@ -106,7 +106,7 @@ function optionsOf(run: Run) {
     staticSummary: summaryOf({ workflowType, attributes }),
     priority: {
       priorityKey: priorityKeys[priorityOf(run)],
-      // One club's backlog must not make another wait (ENG-9).
+      // The backlog of one club must not delay another club (ENG-9).
       ...(clubId !== null && clubId !== noClub && { fairnessKey: clubId }),
     },
   };

@@ -1,4 +1,4 @@
-/** One attempt of a delivery, wherever it runs: claim, post, record (ENG-2, HOOK-2). */
+/** One attempt of a delivery in any lane: claim, post, record (ENG-2, HOOK-2). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { AttemptOutcome } from '../../../entities/webhooks/values.ts';
@@ -12,14 +12,14 @@ import type { RecordSuccess } from './record-success.ts';
 import { readState, type DeliveryStep } from './state.ts';
 
 export interface DeliveryDeps extends RecordDeps {
-  /** Makes the one request of an attempt; a result whatever the receiver does. */
+  /** Makes the one request of an attempt. It returns a result for every behaviour of the receiver. */
   post: (message: { url: string; eventId: Id; body: string; secrets: string[] }) => Promise<AttemptAnswer>;
-  /** The process's one writer of successes. */
+  /** The process's only writer of successes. */
   recordSuccess: RecordSuccess;
-  /** Gets each attempt that has ended, before it is recorded. */
+  /** Called for each ended attempt before its record. */
   onAttempt: (attempt: EndedAttempt) => void;
   permits: AttemptPermits;
-  /** A place where tests stop the process; does nothing otherwise. */
+  /** A point where a test can stop the process. */
   failpoint: (name: 'claimed' | 'posted') => Promise<void>;
 }
 
@@ -29,34 +29,33 @@ export interface EndedAttempt {
   host: string;
   outcome: AttemptOutcome;
   durationMs: number;
-  /** The precise reason why no answer arrived. */
+  /** The precise reason if no answer arrived. */
   errorCode?: string;
 }
 
-/** How often a number is used again after an interruption, before it counts as a failed attempt. */
+/** The number of repetitions after interruptions, before the attempt counts as failed. */
 const maxRepetitions = 3;
-/** Claims that one step tries: an attempt that is open when the step reads the state may be closed when the step claims it. */
+/** The number of claims that one step tries. An endpoint that is open when the step reads the state may be closed at the claim. */
 const maxClaims = 3;
-/** Waits between tries to record an answer, in milliseconds: most absences of Postgres are shorter than the lease. */
+/** The waits between tries to record an answer, in milliseconds. Most outages of Postgres are shorter than the lease. */
 const recordRetryMs = [100, 400, 1_500, 3_000];
 /** The last try to record begins this long before the end of the lease. */
 const recordMarginMs = 2_000;
 
 /**
- * Where an attempt runs, and where its claim comes from:
+ * The site of an attempt, which decides who claims it:
  * - `activity`: a step of the delivery's run, which claims the attempt in Postgres;
  * - `local activity`: the first step of the run, in the process whose fan-out claimed the attempt (HOOK-15);
- * - `direct lane`: the process whose fan-out claimed the attempt, without a run (HOOK-18). It holds its permits already, and nothing waits
- *   for the next step: if there is one, the record wakes the run.
+ * - `direct lane`: the process whose fan-out claimed the attempt, without a run (HOOK-18). It already holds its permits. No run waits for the next step, so the record wakes the run if a step remains.
  */
 export type AttemptSite =
   | { runsIn: 'activity' }
   | { runsIn: 'local activity' | 'direct lane'; claimed: ClaimedDelivery };
 
 /**
- * Takes the delivery one step further, if it is due: the step of its run.
+ * Makes the next step of the delivery, if the delivery is due. The delivery's run calls it.
  * @param now Unix milliseconds
- * @returns the state of the delivery in Postgres, whether or not this call changed it
+ * @returns the state of the delivery in Postgres, even if this call did not change it
  */
 export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): Promise<DeliveryStep> {
   try {
@@ -74,10 +73,10 @@ export async function attemptDelivery(deps: DeliveryDeps, id: Id, now: number): 
 }
 
 /**
- * Makes the attempt that is due: claims it, posts it and records its outcome.
+ * Makes the due attempt: claims it, posts it and records its outcome.
  * @param now Unix milliseconds
- * @returns the state of the delivery after the attempt; undefined if there was no claim, and, in the direct lane, if the state would have
- *   to be read
+ * @returns the state of the delivery after the attempt; undefined without a claim, and in the direct lane if the state would have to be
+ * read
  */
 export async function makeAttempt(
   deps: DeliveryDeps,
@@ -100,15 +99,15 @@ export async function makeAttempt(
   const isManual = claim.trigger !== 'schedule';
   const retryAt = deps.permits.acquire({ deliveryId: id, endpointId, host, isManual }, now);
   if (retryAt !== undefined) {
-    const waits = await putClaimOff(deps.db.source, id, claim, retryAt);
-    if (waits) return { done: false, waitingFor: 'attempt', at: retryAt, attempt: claim.number };
+    const isPutOff = await putClaimOff(deps.db.source, id, claim, retryAt);
+    if (isPutOff) return { done: false, waitingFor: 'attempt', at: retryAt, attempt: claim.number };
     return stateAfter(deps, id, claim, now);
   }
   const step = await postAndRecord(deps, id, claim, now);
   return step ?? stateAfter(deps, id, claim, now + Math.round(performance.now() - started));
 }
 
-/** @returns undefined if nothing is due, or if the claim of the fan-out is too old: it is given back then */
+/** @returns undefined if nothing is due, or if the fan-out's claim is too old and was returned */
 async function claimAt(site: AttemptSite, { db }: DeliveryDeps, id: Id, now: number): Promise<Claim | undefined> {
   if (site.runsIn === 'activity') return claimAttempt(db.source, id, now);
   if (isFresh(site.claimed)) return site.claimed.claim;
@@ -116,7 +115,7 @@ async function claimAt(site: AttemptSite, { db }: DeliveryDeps, id: Id, now: num
   return undefined;
 }
 
-/** @returns the state of the delivery; undefined if the record does not tell it */
+/** @returns the state of the delivery; undefined if the record does not return it */
 async function postAndRecord(deps: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep | undefined> {
   const started = performance.now();
   const elapsed = () => Math.round(performance.now() - started);
@@ -146,7 +145,7 @@ async function postAndRecord(deps: DeliveryDeps, id: Id, claim: Claim, now: numb
   return step;
 }
 
-/** Retries the record: to post again because Postgres was away for a moment would send a duplicate. */
+/** Retries the record, because a second post after a short outage of Postgres would be a duplicate. */
 async function untilRecorded<T>(record: () => Promise<T>, leaseLasts: () => boolean): Promise<T> {
   for (const waitMs of recordRetryMs) {
     try {
@@ -159,7 +158,7 @@ async function untilRecorded<T>(record: () => Promise<T>, leaseLasts: () => bool
   return record();
 }
 
-/** If an attempt is possible immediately, because a resend was requested meanwhile, the next step makes it. */
+/** Returns the state after the attempt. If a resend was requested in the meantime, the next step makes its attempt immediately. */
 async function stateAfter({ db }: DeliveryDeps, id: Id, claim: Claim, now: number): Promise<DeliveryStep> {
   const step = await readState(db, id, now);
   return step ?? { done: false, waitingFor: 'attempt', at: now, attempt: claim.number };

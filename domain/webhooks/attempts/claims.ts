@@ -1,6 +1,6 @@
 /**
- * The claim of an attempt (ENG-2): a fencing token, a lease and the row of the attempt. A step of the delivery's run claims an attempt
- * when it is due. A fan-out may claim the first one for its own process together with the delivery that it inserts (HOOK-15, HOOK-18).
+ * The claim of an attempt (ENG-2): a fencing token, a lease and the row of the attempt. A step of the delivery's run claims a due attempt.
+ * A fan-out may claim the first attempt for its own process, together with the delivery that it inserts (HOOK-15, HOOK-18).
  */
 import type { DataSource } from 'typeorm';
 import type { Priority } from '../../../entities/facts/values.ts';
@@ -17,24 +17,24 @@ import { clocksDifferMs } from '../deliveries/retention.policy.ts';
 import { deliveryRules } from '../deliveries/schedule.policy.ts';
 import { columnsToWake, wakeSuccessor, type DeliveryToWake } from '../deliveries/wakes.ts';
 
-/** The right to make one attempt, and everything that the attempt needs. */
+/** The right to make one attempt, with all data that the attempt needs. */
 export interface Claim extends AttemptTarget {
-  /** The fencing token: a later claim of the delivery has a higher one. */
+  /** The fencing token. A later claim of the delivery has a higher one. */
   fence: number;
-  /** A fan-out made the claim for the direct lane: the delivery has no run, unless somebody asked for one since. */
+  /** Whether a fan-out made the claim for the direct lane. The delivery then has no run, unless a run was requested since. */
   direct?: true;
   /** The priority of the fact, for the run that takes over; normal if absent (ENG-15). */
   priority?: Priority;
-  /** The start of the attempt: with delivery and fence, the key of its row. */
+  /** The start of the attempt. Delivery, fence and start are the key of the attempt's row. */
   startedAt: Date;
-  /** From 1; used again after an interruption. */
+  /** From 1. An interrupted attempt keeps its number for the next try. */
   number: number;
   trigger: AttemptTrigger;
-  /** The attempt is one of the schedule: its failure leads to the next wait of the table. A manual attempt is made once. */
+  /** Whether the attempt is part of the schedule, so that its failure leads to the next wait. A manual attempt is made once. */
   onSchedule: boolean;
   /** The position of the attempt in the schedule, 1 to 8. */
   schedulePosition: number;
-  /** How many attempts of this number were interrupted. */
+  /** The number of interrupted tries of this attempt. */
   interruptions: number;
   clubId: Id;
   eventId: Id;
@@ -45,7 +45,7 @@ export interface Claim extends AttemptTarget {
 /** The columns of an endpoint that an attempt needs. */
 export interface AttemptTarget {
   endpointId: Id;
-  /** The breaker's epoch at the claim: a failure of an earlier epoch does not arm the breaker (HOOK-7). */
+  /** The breaker's epoch at the claim. A failure of an earlier epoch does not arm the breaker (HOOK-7). */
   breakerEpoch: number;
   url: string;
   secret: Buffer;
@@ -56,19 +56,19 @@ export interface AttemptTarget {
 export interface ClaimedDelivery {
   id: Id;
   claim: Claim;
-  /** By `performance.now()`. */
+  /** The time of the claim by `performance.now()`. */
   claimedAt: number;
-  /** The span of its fact; absent if nothing is traced. */
+  /** The span of its fact; absent without tracing. */
   traceparent?: string;
 }
 
-/** The oldest claim that is still posted, in milliseconds. If the process stood still for longer, the lease could end before the answer. */
+/** The maximum age of a claim at the post, in milliseconds. After a longer stop of the process the lease could end before the answer. */
 const oldestClaimMs = 5_000;
 
 /** @returns whether the claim is young enough to be posted */
 export const isFresh = ({ claimedAt }: ClaimedDelivery): boolean => performance.now() - claimedAt <= oldestClaimMs;
 
-/** SQL that every claim shares, whoever makes it. */
+/** SQL of all claims, by fan-outs and by runs. */
 export const claimSql = {
   /** The end of a lease that begins now. @param seconds the parameter with its length */
   leaseEnd: (seconds: string) => `clock_timestamp() + make_interval(secs => ${seconds})`,
@@ -85,7 +85,7 @@ export const claimSql = {
      SELECT id, fence, ${number}, ${trigger}, ${startedAt} FROM ${claimed}`,
 } as const;
 
-/** @returns the claim of a first attempt that the insert of its delivery has written */
+/** @returns the claim of a first attempt that was inserted with its delivery */
 export function firstClaim(
   fact: FactToTell,
   target: AttemptTarget,
@@ -114,9 +114,9 @@ export function firstClaim(
 }
 
 /**
- * Claims the attempt that is due now. One statement, so one transaction, writes the lease and the row of the attempt. A manual attempt
- * comes before the next one of the schedule, and an interrupted manual attempt comes first of all. While the endpoint is throttled, only
- * the delivery that its gate admitted is attempted on schedule. The body is read afterwards by its whole key: in the statement, Postgres
+ * Claims the attempt that is due now. One statement, and therefore one transaction, writes the lease and the row of the attempt. An
+ * interrupted manual attempt comes first, then a requested one, then the next one of the schedule. While the endpoint is throttled, only
+ * the delivery that its gate admitted is attempted on schedule. The body is read afterwards by its full key. In the statement, Postgres
  * would plan for every partition of bodies each time.
  * @param now Unix milliseconds
  * @returns undefined if nothing is due, or another worker has claimed the attempt
@@ -134,7 +134,10 @@ export async function claimAttempt(source: DataSource, id: Id, now: number): Pro
   return undefined;
 }
 
-/** The trigger of the next attempt. An interrupted attempt of the schedule is repeated as the manual attempt that was requested since. */
+/**
+ * The trigger of the next attempt. If a manual attempt was requested during an interrupted scheduled attempt, the next try is the
+ * manual one.
+ */
 const trigger = `coalesce(delivery.in_flight, delivery.requested, 'schedule')`;
 
 const claimDelivery = prepared<Omit<Claim, 'body'> & { createdAt: Date }>(
@@ -174,7 +177,7 @@ const markInterrupted = prepared<never>(
     WHERE delivery_id = $1 AND fence < $2 AND outcome IS NULL AND started_at >= $3`,
 );
 
-/** The body is gone: the student was removed after the claim, which canceled the delivery, or the body is too old. */
+/** Ends a delivery without a body. The student was removed after the claim, which canceled the delivery, or the body is too old. */
 const endWithoutBody = prepared<never>(
   'end_without_body',
   `WITH ended AS (
@@ -183,19 +186,19 @@ const endWithoutBody = prepared<never>(
    DELETE FROM webhook_attempts WHERE delivery_id = $1 AND fence = $2 AND started_at = $4`,
 );
 
-/** SQL: something is still to be sent. */
+/** SQL: an attempt is still to be made. */
 const isOpen = `(status = 'pending' OR requested IS NOT NULL OR in_flight IS NOT NULL)`;
 
 interface ReleasedDelivery extends DeliveryToWake {
-  /** Something is still to be sent. */
+  /** An attempt is still to be made. */
   open: boolean;
   /** It waits for an attempt of the schedule. */
   waits: boolean;
-  /** An administrator has asked for an attempt. */
+  /** An administrator has requested an attempt. */
   manual: boolean;
 }
 
-/** Gives a claim back whose attempt was not begun, and deletes the row of the attempt. */
+/** Returns a claim whose attempt was not begun, and deletes the row of the attempt. */
 const releaseClaim = prepared<ReleasedDelivery>(
   'release_claim',
   `WITH delivery AS (
@@ -210,7 +213,7 @@ const releaseClaim = prepared<ReleasedDelivery>(
    SELECT * FROM delivery`,
 );
 
-/** Gives a claim back whose attempt was not begun, and wakes the run of the delivery. */
+/** Returns a claim whose attempt was not begun, and wakes the run of the delivery. */
 export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
     const [delivery] = await releaseClaim(tx, [id, claim.fence, claim.startedAt, null]);
@@ -219,7 +222,7 @@ export async function returnClaim(db: Database, { id, claim }: ClaimedDelivery, 
 }
 
 /**
- * Gives a claim back whose attempt gets no permit. The delivery is due later, so that the sweeper does not take it for overdue.
+ * Returns a claim whose attempt gets no permit. The delivery becomes due later, so that the sweeper does not count it as overdue.
  * @param until Unix milliseconds
  * @returns whether the delivery waits until then; false if another transaction has changed it
  */
@@ -228,24 +231,24 @@ export async function putClaimOff(source: DataSource, id: Id, claim: Claim, unti
   return delivery?.waits ?? false;
 }
 
-/** Deliveries that are handed over in one transaction. */
+/** The number of deliveries that one transaction hands over. */
 const handOverLimit = 256;
 
 /**
- * Hands deliveries over to runs whose direct attempt was not recorded within its lease (HOOK-18). The claim of the run marks the attempt
- * `interrupted`.
- * @returns how many
+ * Hands over deliveries to runs if their direct attempt was not recorded within its lease (HOOK-18). The claim of the run marks the
+ * attempt `interrupted`.
+ * @returns the number of deliveries
  */
 export function handOverLost(db: Database, now: Date): Promise<number> {
   return db.transaction(async (tx) => {
-    const lost = await tx.rows<DeliveryToWake & { open: boolean }>(
+    const lostDeliveries = await tx.rows<DeliveryToWake & { open: boolean }>(
       sql`UPDATE webhook_deliveries SET direct = false
            WHERE id IN (SELECT id FROM webhook_deliveries WHERE direct AND lease_until < clock_timestamp()
                          ORDER BY id LIMIT ${handOverLimit} FOR NO KEY UPDATE SKIP LOCKED)
        RETURNING ${columnsToWake()}, ${raw(isOpen)} AS open`,
     );
-    const open = lost.filter((delivery) => delivery.open);
+    const open = lostDeliveries.filter((delivery) => delivery.open);
     await wake(tx, 'webhookDelivery', open, now);
-    return lost.length;
+    return lostDeliveries.length;
   });
 }

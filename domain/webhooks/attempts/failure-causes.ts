@@ -1,8 +1,8 @@
-/** Why an attempt got no answer, in words that the contract documents (HOOK-20). */
+/** The causes of attempts without an answer, as the contract documents them (HOOK-20). */
 import { failureCauses, type FailureCause } from '../../../entities/webhooks/values.ts';
 import type { PostAnswer } from '../../../platform/infra/egress/post.ts';
 
-/** The words, and the codes of Node, OpenSSL and undici that each stands for. */
+/** The causes, with their codes of Node, OpenSSL and undici. */
 const codesByCause: Readonly<Record<FailureCause, readonly string[]>> = {
   name_not_found: ['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME'],
   name_server_failed: [],
@@ -47,7 +47,7 @@ const causeByCode = new Map<string, FailureCause>(
   failureCauses.flatMap((cause) => codesByCause[cause].map((code) => [code, cause] as const)),
 );
 
-/** The cause of a code that is in no list, by the outcome of its attempt. */
+/** The cause of a code that is not in the list, by the outcome of the attempt. */
 const causeByOutcome: Readonly<Partial<Record<PostAnswer['outcome'], FailureCause>>> = {
   dns_error: 'name_server_failed',
   connection_error: 'connection_failed',
@@ -57,8 +57,8 @@ const causeByOutcome: Readonly<Partial<Record<PostAnswer['outcome'], FailureCaus
 };
 
 /**
- * @param answer of an attempt
- * @returns undefined if an answer arrived: its status says more
+ * @param answer the answer of an attempt
+ * @returns undefined if an answer arrived, because its status says more
  */
 export function failureCause({
   outcome,
@@ -68,8 +68,8 @@ export function failureCause({
   errorCode?: string | undefined;
 }): FailureCause | undefined {
   // A name server that refuses a connection says nothing about the receiver.
-  const known = causeByCode.get(errorCode);
-  if (outcome === 'dns_error') return known === 'name_not_found' ? known : 'name_server_failed';
+  const listedCause = causeByCode.get(errorCode);
+  if (outcome === 'dns_error') return listedCause === 'name_not_found' ? listedCause : 'name_server_failed';
   const byOutcome = causeByOutcome[outcome];
-  return byOutcome === undefined ? undefined : (known ?? byOutcome);
+  return byOutcome === undefined ? undefined : (listedCause ?? byOutcome);
 }

@@ -1,4 +1,4 @@
-/** The permits of attempts: they bound how many attempts one process makes at one time. `worker/lanes/` implements them. */
+/** Permits limit the concurrent attempts of one process. `worker/lanes/` implements them. */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { ClaimedDelivery } from './claims.ts';
 
@@ -6,10 +6,10 @@ import type { ClaimedDelivery } from './claims.ts';
 export interface AttemptPermits {
   /**
    * Acquires the permits of a claimed attempt. They are held until `release`.
-   * @param attempt.host of the target, with its port
-   * @param attempt.isManual an administrator asked for it: it acquires permits beyond the bounds, and never waits
+   * @param attempt.host the target's host with its port
+   * @param attempt.isManual an administrator requested the attempt; it acquires permits beyond the limits, and never waits
    * @param now Unix milliseconds
-   * @returns undefined; or, if a permit is missing, when to try again, in Unix milliseconds
+   * @returns undefined; or, if a permit is missing, the time of the next try, in Unix milliseconds
    */
   acquire(
     attempt: { deliveryId: Id; endpointId: Id; host: string; isManual: boolean },
@@ -17,9 +17,9 @@ export interface AttemptPermits {
   ): number | undefined;
   /** Releases the permits of the delivery's attempt, if it has any. */
   release(deliveryId: Id): void;
-  /** Notes how long it took to record an attempt, in milliseconds: the slower the records, the fewer permits (ENG-18). */
+  /** Stores the duration of a record, in milliseconds. Slower records reduce the number of permits (ENG-18). */
   reportRecord(durationMs: number): void;
-  /** @returns the claim that a fan-out of this process made for the delivery; only once */
+  /** @returns the claim that a fan-out of this process made for the delivery, only once */
   takeClaim(deliveryId: Id): ClaimedDelivery | undefined;
 }
 
@@ -33,8 +33,8 @@ export interface FirstAttemptPermits {
 
 /** Makes first attempts in the relay's process, without a run (HOOK-18). */
 export interface DirectLane extends FirstAttemptPermits {
-  /** Waits for a short time while hardly a permit is free. */
+  /** Waits for a short time while few permits are free. */
   ready(): Promise<void>;
-  /** Makes the attempts. Their transaction has committed. */
+  /** Makes the attempts. Call it after the commit of their transaction. */
   begin(claimed: readonly ClaimedDelivery[]): void;
 }

@@ -1,4 +1,4 @@
-/** One attempt: signs the message, posts it, and reads what the answer asks for (DEL-1, DEL-2, SIG-1, SIG-2, HOOK-14). */
+/** Makes one attempt: signs the message, posts it, and reads Retry-After from the answer (DEL-1, DEL-2, SIG-1, SIG-2, HOOK-14). */
 import { createHmac } from 'node:crypto';
 import type { WebhookDispatcher } from '../../../platform/infra/egress/connection-pool.ts';
 import { post, type PostAnswer } from '../../../platform/infra/egress/post.ts';
@@ -8,26 +8,26 @@ import { signingKeyOf } from '../endpoints/secrets.ts';
 export interface WebhookPost {
   url: string;
   eventId: string;
-  /** The envelope, sent and signed as exactly these characters in UTF-8. */
+  /** The envelope. It is sent and signed as exactly these characters in UTF-8. */
   body: string;
-  /** Newest first; two during a rotation. */
+  /** Newest first. Two during a rotation. */
   secrets: readonly string[];
-  /** Names the service in `User-Agent`. */
+  /** The service name in `User-Agent`. */
   serviceName: string;
-  /** Ends the attempt from our side. */
+  /** Aborts the attempt. */
   signal?: AbortSignal;
-  /** Unix milliseconds: dates the signature, and reads a Retry-After that is a date. */
+  /** Returns Unix milliseconds for the signature, and for a Retry-After with a date. */
   wallClock?: () => number;
-  /** For everything from the name look-up to the end of the response. */
+  /** The limit for everything from the name lookup to the end of the response. */
   timeLimitMs?: number;
 }
 
 export interface AttemptAnswer extends Omit<PostAnswer, 'retryAfter'> {
-  /** What the receiver asked for on 429 or 503, capped; absent where it asked nothing that can be honoured. */
+  /** The receiver's Retry-After on 429 or 503, capped; absent if there is none that can be honoured. */
   retryAfterSeconds?: number;
 }
 
-/** @returns what makes the request of each attempt, over this way out and in the name of this service */
+/** @returns a function that makes the request of each attempt, through this egress and with this service name */
 export const postThrough =
   (dispatcher: WebhookDispatcher, serviceName: string) =>
   (message: Pick<WebhookPost, 'url' | 'eventId' | 'body' | 'secrets'>): Promise<AttemptAnswer> =>
@@ -35,8 +35,8 @@ export const postThrough =
 
 /**
  * Makes one attempt.
- * @throws what `message.signal` was aborted with, when that ended the attempt before the response's head was there
- * @throws Error for faults of ours only: a malformed secret or header, no sockets left, a closed dispatcher
+ * @throws the abort reason of `message.signal`, if it ended the attempt before the head of the response arrived
+ * @throws Error only for internal errors: a malformed secret or header, no sockets left, a closed dispatcher
  */
 export async function postWebhook(dispatcher: WebhookDispatcher, message: WebhookPost): Promise<AttemptAnswer> {
   const { wallClock = Date.now, timeLimitMs = deliveryRules.attemptTimeLimitMs, signal } = message;
@@ -59,17 +59,17 @@ export interface SignatureHeaders {
   'webhook-id': string;
   /** Whole Unix seconds of the attempt, not of the fact. */
   'webhook-timestamp': string;
-  /** `v1,<base64>` for each secret, newest first, one space between. */
+  /** `v1,<base64>` for each secret, newest first, separated by one space. */
   'webhook-signature': string;
 }
 
 /**
- * Signs one attempt: HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{raw body}`, once for each secret, so that during a
- * rotation a receiver that knows either one accepts it.
- * @param message.body exactly the bytes that are sent; text is sent as UTF-8
+ * Signs one attempt: HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{raw body}`. Each secret gives a signature, so that a receiver
+ * with either secret accepts the message during a rotation.
+ * @param message.body exactly the sent bytes; text is sent as UTF-8
  * @param message.secrets newest first, at least one
  * @param message.at the attempt's time, as a date or in Unix milliseconds
- * @throws TypeError for no secret, or one that `newSecret` cannot have made
+ * @throws TypeError without a secret, or for an invalid secret
  */
 export function signatureHeaders(message: {
   eventId: string;
@@ -78,7 +78,7 @@ export function signatureHeaders(message: {
   at: Date | number;
 }): SignatureHeaders {
   const { eventId, body, secrets, at } = message;
-  if (secrets.length === 0) throw new TypeError('A webhook is signed with at least one secret.');
+  if (secrets.length === 0) throw new TypeError('The webhook has no secret to sign with.');
   const timestamp = String(Math.floor(Number(at) / 1_000));
   const signatures = secrets.map((secret) => {
     const mac = createHmac('sha256', signingKeyOf(secret)).update(`${eventId}.${timestamp}.`).update(body);

@@ -1,4 +1,7 @@
-/** Records the attempts that receivers did not accept: the next attempt, the breaker, and the endpoints that are given up (HOOK-3, HOOK-7, HOOK-21). */
+/**
+ * Records attempts that receivers did not accept. It plans the next attempt, updates the breaker, and disables endpoints that failed
+ * for too long (HOOK-3, HOOK-7, HOOK-21).
+ */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { DeliveryStatus } from '../../../entities/webhooks/values.ts';
@@ -20,13 +23,13 @@ import type { DeliveryStep } from './state.ts';
 export interface RecordDeps {
   db: Database;
   vault: Vault;
-  /** From 0 up to 1, for the variation of the waits. */
+  /** Returns a number from 0 up to 1, for the jitter of the waits. */
   random: () => number;
 }
 
 /**
  * Records a failed attempt, if its claim still holds (ENG-2).
- * @param answer undefined if the number was interrupted too often: nothing was posted, and the endpoint is not to blame
+ * @param answer undefined if the attempt was interrupted too often, which does not count against the endpoint
  * @returns the state of the delivery; undefined if it must be read
  */
 export async function recordFailure(
@@ -46,12 +49,12 @@ export async function recordFailure(
     const { breaker, armed } = answer
       ? afterFailure(endpoint, claim.breakerEpoch, now, overloadMs)
       : { breaker: endpoint, armed: false };
-    // A disabled endpoint does not fail any more. Its breaker begins anew when it is enabled.
+    // A disabled endpoint has no further failures. Its breaker is reset when it is enabled.
     if (endpoint.status !== 'disabled') await writeBreaker(tx, id, claim, endpoint, breaker, now);
     const target = { id: claim.endpointId, clubId: claim.clubId };
     if (endpoint.status !== 'disabled' && answer?.responseStatus === statusGone) {
       await closeEndpoint(tx, vault, target, 'gone', now);
-      return undefined; // the close has canceled the delivery
+      return undefined; // closing the endpoint has canceled the delivery
     }
     if (endpoint.status !== 'disabled' && mailIsDue(breaker, now)) {
       await mailAdministrators(tx, vault, target, 'webhook_endpoint_throttled', now);
@@ -60,7 +63,7 @@ export async function recordFailure(
     const deadline = failingDeadline({ ...endpoint, failingSince: breaker.failingSince });
     if (endpoint.status === 'enabled' && answer && deadline && deadline <= now) {
       await closeEndpoint(tx, vault, target, 'failing', now);
-      return undefined; // the close has canceled the delivery
+      return undefined; // closing the endpoint has canceled the delivery
     } else if (armed || endpoint.admittedDeliveryId === id || claim.trigger === 'recovery') {
       await callGate(tx, claim, now);
     }
@@ -96,9 +99,9 @@ async function writeFailure(
   jitter: number,
 ): Promise<DeliveryAfter> {
   const wait = waitAfter(claim, answer, jitter);
-  // An attempt beside the schedule is made once: its failure fails a recovery, and leaves the state of a resend as it was.
+  // An attempt outside the schedule is made once. Its failure fails a recovery, and does not change the state of a resend.
   const fails = claim.onSchedule ? wait === undefined : claim.trigger === 'recovery';
-  // A manual attempt that was requested meanwhile is made immediately, whatever the schedule says. A recovery has its one attempt first.
+  // A manual attempt that was requested in the meantime is made immediately, before any scheduled one. A recovery keeps its own attempt.
   const failsNow = sql`status = 'pending' AND requested IS DISTINCT FROM 'recovery' AND ${fails}`;
   const dueAt = wait === undefined ? null : new Date(now.getTime() + wait);
   const delivery = await tx.one<DeliveryAfter>(
@@ -106,7 +109,7 @@ async function writeFailure(
         SET lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
             schedule_position = ${claim.onSchedule ? claim.schedulePosition : claim.schedulePosition - 1},
             next_attempt_at = CASE WHEN requested IS NULL THEN coalesce(${dueAt}, next_attempt_at) ELSE next_attempt_at END,
-            -- Another worker may have parked it after the end of the lease. A delivery that has ended waits for no gate.
+            -- Another worker may have parked it after the end of the lease. A delivery that has ended does not wait for a gate.
             parked_at = CASE WHEN requested IS NOT NULL OR (status = 'pending' AND NOT (${failsNow})) THEN parked_at END,
             status = CASE WHEN ${failsNow} THEN 'failed' ELSE status END,
             completed_at = CASE WHEN ${failsNow} THEN ${now} ELSE completed_at END
@@ -114,7 +117,7 @@ async function writeFailure(
   RETURNING status, next_attempt_at AS "dueAt", created_at AS "createdAt", requested IS NOT NULL AS manual,
             attempt_count + 1 AS attempt, event_type AS "eventType"`,
   );
-  // Another worker has claimed it since and counts this attempt as interrupted. The endpoint must not be charged twice.
+  // Another worker has claimed it since and counts this attempt as interrupted. It must not count twice against the endpoint.
   if (!delivery) throw new LeaseLost();
   return delivery;
 }
@@ -124,7 +127,7 @@ interface DeliveryAfter {
   status: DeliveryStatus;
   dueAt: Date;
   createdAt: Date;
-  /** A manual attempt was requested meanwhile. */
+  /** Whether a manual attempt was requested in the meantime. */
   manual: boolean;
   /** The number of the next attempt. */
   attempt: number;

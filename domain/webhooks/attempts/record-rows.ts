@@ -1,4 +1,4 @@
-/** The rows that the record of an attempt writes, whatever its outcome: the attempt, and the breaker of its endpoint. */
+/** Writes the rows of every record of an attempt: the attempt, and the breaker of its endpoint. */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import { LeaseLost } from '../../../platform/engine/lease.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -9,7 +9,7 @@ import type { Claim } from './claims.ts';
 import { failureCause } from './failure-causes.ts';
 import type { AttemptAnswer } from './post.ts';
 
-/** SQL: no excerpt may quote a removed student. An answer to `student.removed` may do so, too. */
+/** SQL: an excerpt must not quote a removed student, and an answer to `student.removed` may quote the student. */
 export const mayKeepExcerpt = `delivery.payload_purged_at IS NULL AND delivery.event_type <> 'student.removed'`;
 
 /** Writes the outcome into the row of the attempt. @param answer undefined for an attempt that was interrupted too often */
@@ -55,8 +55,8 @@ export async function lockEndpoint(tx: Transaction, endpointId: Id): Promise<Loc
 }
 
 /**
- * Writes the breaker. When it arms or resets, `gate_looks_at` says when the gate of the endpoint must look at the latest: at the end of the
- * hold, or immediately. The gate then releases parked deliveries in pages that begin at one.
+ * Writes the breaker. After an arming or a reset, `gate_looks_at` is the latest time at which the gate of the endpoint must look: at the
+ * end of the hold, or immediately. The gate then releases parked deliveries in pages that begin at one.
  */
 export async function writeBreaker(
   tx: Transaction,
@@ -67,8 +67,8 @@ export async function writeBreaker(
   now: Date,
 ): Promise<void> {
   const armed = isThrottled(after) && after.breakerEpoch !== before.breakerEpoch;
-  // A new hold is for all deliveries. An admitted delivery that has not begun parks again. An attempt in flight ends before the
-  // hold, because a hold outlasts a lease.
+  // A new hold applies to all deliveries. An admitted delivery whose attempt has not begun parks again. An attempt in flight ends before
+  // the hold, because a hold is longer than a lease.
   const keepsAdmitted = isThrottled(after) && !armed && before.admittedDeliveryId !== id;
   const gateLooksAt = armed ? after.holdUntil : isThrottled(before) && !isThrottled(after) ? now : null;
   await tx.manager.update(
@@ -88,7 +88,7 @@ export async function writeBreaker(
   );
 }
 
-/** @returns the result of `work`; undefined if the claim was lost, and everything that `work` wrote is rolled back */
+/** @returns the result of `work`; undefined if the claim was lost, after a rollback of all writes of `work` */
 export async function unlessLost<T>(db: Database, work: (tx: Transaction) => Promise<T>): Promise<T | undefined> {
   try {
     return await db.transaction(work);

@@ -1,4 +1,4 @@
-/** Records the attempts that receivers accepted, many in one statement (HOOK-8, HOOK-19). */
+/** Records attempts that receivers accepted, many in one statement (HOOK-8, HOOK-19). */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import { planOnce, type Database, type Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
@@ -16,7 +16,7 @@ import type { Claim } from './claims.ts';
 import type { AttemptAnswer } from './post.ts';
 import { lockEndpoint, mayKeepExcerpt, unlessLost, writeAttempt, writeBreaker } from './record-rows.ts';
 
-/** `last_success_at` of a healthy endpoint is written once in so many milliseconds, at most. */
+/** The shortest time between two writes of a healthy endpoint's `last_success_at`, in milliseconds. */
 const successEveryMs = 5_000;
 
 /** An attempt that a receiver accepted. */
@@ -27,16 +27,16 @@ interface Accepted {
   now: Date;
 }
 
-/** @returns whether the delivery has succeeded; false if the claim was lost, or the student was removed meanwhile */
+/** @returns whether the delivery has succeeded; false if the claim was lost, or the student was removed in the meantime */
 export type RecordSuccess = (id: Id, claim: Claim, answer: AttemptAnswer, now: Date) => Promise<boolean>;
 
-/** After so many milliseconds a record no longer holds up the next one. Its connection may have stalled, and leases would end. */
+/** After this time in milliseconds a record does not block the next one. Its connection may have stalled, and leases would end. */
 export const recordHoldsMs = 1_000;
 
 /**
- * @param onBatch gets how many successes one statement recorded
- * @returns the writer of a process: its next statement records the successes that come while it writes. It records alone what a statement
- *   passes over.
+ * @param onBatch receives the number of successes that one statement recorded
+ * @returns the writer of a process. Its next statement records the successes that arrive during a write. It records a success alone if the
+ * statement skipped it.
  */
 export function createSuccessWriter(db: Database, onBatch: (size: number) => void = () => {}): RecordSuccess {
   const write = (accepted: readonly Accepted[]) => recordTogether(db, accepted, onBatch);
@@ -68,9 +68,10 @@ async function recordAlone(db: Database, { id, claim, answer, now }: Accepted): 
 }
 
 /**
- * Records scheduled attempts at healthy endpoints, whose rows change only in `last_success_at`, in one statement that waits for no lock.
- * @returns the status of each delivery; undefined for each delivery that the statement passed over: its endpoint fails, its claim is lost, a
- *   manual attempt is requested, or another transaction holds a row
+ * Records scheduled attempts at healthy endpoints in one statement that waits for no lock. These endpoints change only in
+ * `last_success_at`.
+ * @returns the status of each delivery; undefined for each delivery that the statement skipped: its endpoint has failures, its claim is
+ * lost, a manual attempt is requested, or another transaction holds a row
  */
 async function recordTogether(
   db: Database,
@@ -105,8 +106,8 @@ async function recordTogether(
 }
 
 /**
- * The assignments of a 2xx. A delivery has then succeeded, even if its endpoint was disabled while the attempt was in flight. A delivery that
- * was canceled by a removal or the expiry stays canceled. A resend that was requested meanwhile is still made; a recovery is not.
+ * The assignments of a 2xx. The delivery has then succeeded, even if its endpoint was disabled during the attempt. A delivery that a
+ * removal or the expiry canceled stays canceled. A resend that was requested in the meantime is still made, but not a recovery.
  */
 const succeeded = (now: Sql) => sql`
   lease_until = NULL, in_flight = NULL, direct = false, attempt_count = attempt_count + 1, interruptions = 0,
@@ -120,15 +121,15 @@ const succeeded = (now: Sql) => sql`
 const isHealthy = 'consecutive_failures = 0 AND breaker_step = 0';
 
 /**
- * Locks endpoints before deliveries, in the order of their ids, and passes over rows that another transaction holds (ENG-6). The row of the
- * endpoint is written only if it changes. The bounds of ids and times limit the partitions that Postgres reads.
+ * Locks endpoints before deliveries, in the order of their ids, and skips rows that another transaction holds (ENG-6). The row of the
+ * endpoint is written only if it changes. The limits of ids and times restrict the partitions that Postgres reads.
  */
 const recordSucceeded = prepared<{ id: Id; fence: number; status: string }>(
   'record_succeeded',
   `WITH accepted AS MATERIALIZED (
        SELECT given.* FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::smallint[], $6::text[], $7::uuid[], $9::timestamptz[])
            AS given (id, claim_fence, at, duration_ms, response_status, response_excerpt, endpoint, started_at)
-         -- Each row by itself: for a join Postgres may read every partition from end to end, if it does not know their sizes yet.
+         -- Each row by its own index lookup: for a join, Postgres may scan every partition if it does not know their sizes yet.
          CROSS JOIN LATERAL (
            SELECT fence, lease_until, requested FROM webhook_deliveries WHERE id = given.id AND id BETWEEN $10 AND $11 OFFSET 0) delivery
         WHERE delivery.fence = given.claim_fence AND delivery.lease_until IS NOT NULL AND delivery.requested IS NULL),

@@ -1,4 +1,7 @@
-/** The state of a delivery: its end, or the time, lease or gate that it waits for. A delivery that may not go is parked here (HOOK-4). */
+/**
+ * Reads the state of a delivery: its end, or the time, lease or gate that it waits for. Parks a delivery that must wait for its gate
+ * (HOOK-4).
+ */
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import { prepared } from '../../../platform/infra/postgres/prepared.ts';
@@ -19,7 +22,7 @@ interface StateRow {
   leaseUntil: Date | null;
   createdAt: Date;
   attempt: number;
-  /** The manual attempt that was requested or interrupted: it is due immediately. */
+  /** The manual attempt that was requested or interrupted. It is due immediately. */
   manual: Exclude<AttemptTrigger, 'schedule'> | null;
   parked: boolean;
   endpointStatus: 'enabled' | 'paused' | 'disabled';
@@ -28,7 +31,7 @@ interface StateRow {
 }
 
 /**
- * Reads the state. Parks a delivery that is due and may not go, and cancels one that has been pending for 30 days.
+ * Reads the state. Parks a due delivery that must wait, and cancels a delivery that has been pending for 30 days.
  * @param now Unix milliseconds
  * @returns undefined if an attempt may be claimed immediately
  */
@@ -60,15 +63,18 @@ const selectState = prepared<StateRow>(
       WHERE delivery.id = $1`,
 );
 
-/** Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). Nothing goes to a paused endpoint. */
+/**
+ * Returns whether an attempt may be made now. Manual attempts, recoveries and tests do not wait for the breaker (DEL-5). No attempt is
+ * made at a paused endpoint.
+ */
 function canGo({ endpointStatus, throttled, admitted, manual }: Omit<StateRow, 'leaseUntil'>): boolean {
   return endpointStatus === 'enabled' && (!throttled || admitted || manual !== null);
 }
 
 /**
- * Hands the delivery to its endpoint's gate. It locks the endpoint before it reads it. A transaction that opens the endpoint
- * therefore finds this delivery when it releases the parked ones.
- * @returns false if the endpoint has opened meanwhile, or another worker has claimed the delivery
+ * Hands the delivery to its endpoint's gate. It locks the endpoint before it reads it, so that a transaction that opens the endpoint finds
+ * this delivery among the parked ones.
+ * @returns false if the endpoint has opened in the meantime, or another worker has claimed the delivery
  */
 function park(db: Database, id: Id, now: number): Promise<boolean> {
   return db.transaction(async (tx) => {
@@ -94,7 +100,7 @@ function park(db: Database, id: Id, now: number): Promise<boolean> {
   });
 }
 
-/** Cancels a delivery after 30 days (STATE-13): the body is about to be purged (DEL-8). */
+/** Cancels a delivery after 30 days (STATE-13), because its body is about to be purged (DEL-8). */
 async function expire(db: Database, id: Id, now: number): Promise<DeliveryStep | undefined> {
   const expired = await db.one<{ status: 'succeeded' | 'failed' | 'canceled' }>(
     sql`UPDATE webhook_deliveries
@@ -102,6 +108,6 @@ async function expire(db: Database, id: Id, now: number): Promise<DeliveryStep |
       WHERE id = ${id} AND (lease_until IS NULL OR lease_until < clock_timestamp())
   RETURNING status`,
   );
-  // Undefined: another worker has claimed it meanwhile.
+  // Undefined if another worker has claimed the delivery in the meantime.
   return expired ? { done: true, outcome: expired.status } : readState(db, id, now);
 }

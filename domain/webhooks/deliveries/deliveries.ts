@@ -1,4 +1,4 @@
-/** The history of an endpoint: its deliveries, and one of them with its attempts and its body. */
+/** Reads the history of an endpoint: its deliveries, and one delivery with its attempts and its body. */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { WebhookAttempt as WebhookAttemptRow } from '../../../entities/webhooks/webhook-attempt.ts';
 import { WebhookDelivery as Delivery } from '../../../entities/webhooks/webhook-delivery.ts';
@@ -46,16 +46,16 @@ const attemptColumns = columns(WebhookAttemptRow, [
 export interface DeliveryFilter extends PageRequest {
   status?: DeliveryStatus;
   event_type?: DeliveredEventType;
-  /** Created then or later: an ISO 8601 date-time. */
+  /** Created at or after this ISO 8601 date-time. */
   since?: string;
-  /** Created before: an ISO 8601 date-time. */
+  /** Created before this ISO 8601 date-time. */
   until?: string;
 }
 
 /**
- * One statement: the page and the total are of one moment.
- * @returns a page of the endpoint's deliveries, newest first, by id where they are of one instant
- * @throws DomainError not_found for the endpoint; invalid_request for a time that is none, or an `until` before `since`
+ * Reads the page and the total in one statement, so that they are consistent.
+ * @returns a page of the endpoint's deliveries, newest first; deliveries of the same time are sorted by id
+ * @throws DomainError not_found for the endpoint; invalid_request for an invalid time, or for an `until` before `since`
  */
 export async function listDeliveries(
   db: Queries,
@@ -99,13 +99,13 @@ function timesOf(
   return { ...times, since: Math.max(times.since, earliest) };
 }
 
-/** Deliveries are created at whole milliseconds: a finer time stands for the next one, on whichever side it is. */
+/** Rounds a finer time up to the next millisecond, because deliveries are created at whole milliseconds. */
 function millisecondsOf(text: string): number {
   const at = Date.parse(text.toUpperCase());
   return /\.\d{3}\d*[1-9]/.test(text) ? at + 1 : at;
 }
 
-/** @returns one delivery with the attempts that have ended, first to last. @throws DomainError not_found */
+/** @returns one delivery with its ended attempts, first to last @throws DomainError not_found */
 export async function findDelivery(
   db: Queries,
   clubId: Id,
@@ -133,8 +133,8 @@ export async function findDelivery(
 }
 
 /**
- * Locks deliveries in the order of their ids, as everywhere where several are (ENG-6). By ids that are known: for a list that is still to
- * be found Postgres may read every partition.
+ * Locks deliveries in the order of their ids, like all code that locks several (ENG-6). The ids are parameters, because Postgres may read
+ * every partition for a subquery.
  */
 export async function lockDeliveries(tx: Transaction, ids: readonly Id[]): Promise<void> {
   await tx.run(sql`SELECT FROM webhook_deliveries WHERE id = ANY (${ids}) ORDER BY id FOR NO KEY UPDATE`);
@@ -149,7 +149,7 @@ export async function readDelivery(tx: Transaction, deliveryId: Id, now: Date): 
   return presentDelivery(row, now);
 }
 
-/** The body is gone by a removal, or past its time, whether or not it has been dropped. */
+/** The body was deleted by a removal, or its time is over, even if it still exists. */
 const isPurged = ({ removed, createdAt }: DeliveryRow, now: Date) => removed || createdAt <= endOf.bodies(now);
 
 function presentDelivery(row: DeliveryRow, now: Date): WebhookDelivery {

@@ -1,10 +1,10 @@
-/** The ids of deliveries: made of what they deliver and to whom, so that there is one at most, whoever fans out again (HOOK-1). */
+/** The id of a delivery is derived from its event and endpoint, so that a second fan-out creates no second delivery (HOOK-1). */
 import { createHash } from 'node:crypto';
 import { leastIdOf, timeOfId, type Id } from '../../../platform/core/ids.ts';
 
 /**
- * @returns a UUID of version 8: the event's 48 bits of time, so that both lie in partitions of one week, and then SHA-256 of the
- *   event's 16 bytes followed by the endpoint's 16, cut to what is left
+ * @returns a UUID of version 8. It has the event's 48 bits of time, so that both are in partitions of one week. The rest is SHA-256 of the
+ * event's 16 bytes and the endpoint's 16 bytes, cut to the remaining length
  */
 export function deliveryIdOf(eventId: Id, endpointId: Id): Id {
   const [event, endpoint] = [eventId, endpointId].map((id) => Buffer.from(id.replaceAll('-', ''), 'hex'));
@@ -18,7 +18,7 @@ export function deliveryIdOf(eventId: Id, endpointId: Id): Id {
   return `${eventId.slice(0, 13)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8, 20)}`;
 }
 
-/** @returns bounds of the ids of an event's deliveries, the upper one not included: between them lie those of the same millisecond */
+/** @returns bounds of the ids of an event's deliveries, with the upper one excluded: the ids of the same millisecond are between them */
 export function deliveryIdsOf(eventId: Id): { from: Id; to: Id } {
   const at = timeOfId(eventId);
   return { from: leastIdOf(at), to: leastIdOf(at + 1) };

@@ -1,12 +1,12 @@
-/** How deliveries end otherwise than by an attempt: one place for what a cancel leaves in a row. */
+/** The assignments by which deliveries end without an attempt. */
 import type { CancelReason } from '../../../entities/webhooks/values.ts';
 import { raw, sql, type Sql } from '../../../platform/infra/postgres/sql.ts';
 
 /**
- * @param end.now the time, or the SQL that stands for it
- * @param end.reason its `cancel_reason`
- * @returns assignments: a pending delivery is canceled; nothing that was asked for is made any more, and nothing waits for a
- *   gate. What has ended keeps how it ended.
+ * @param end.now the time, or SQL for it
+ * @param end.reason the `cancel_reason`
+ * @returns assignments: a pending delivery is canceled; requested attempts are dropped, and the delivery leaves its gate. An ended
+ * delivery keeps its status
  */
 export function ending({ now, reason }: { now: Date | Sql; reason: CancelReason | null }): Sql {
   const because = raw(reason === null ? 'NULL' : `'${reason}'`);

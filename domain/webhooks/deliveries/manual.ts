@@ -1,4 +1,4 @@
-/** Attempts that an administrator requests beside the schedule: a resend, a recovery (DEL-6, STATE-11, STATE-12, STATE-15). */
+/** Attempts outside the schedule that an administrator requests: a resend or a recovery (DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { WebhookDelivery as Delivery } from '../../../entities/webhooks/webhook-delivery.ts';
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
@@ -19,8 +19,8 @@ import { wake } from '../../../platform/engine/wakes.ts';
 type WebhookDelivery = RecordOf<'WebhookDelivery'>;
 
 /**
- * Asks for one manual attempt with the same body and `webhook-id`. A pending delivery is brought forward and stays on its
- * schedule; any other is attempted once, and its state changes only by a success.
+ * Requests one manual attempt with the same body and `webhook-id`. A pending delivery becomes due now and stays on its schedule. Any other
+ * delivery is attempted once, and only a success changes its status.
  * @throws DomainError not_found, endpoint_not_enabled, payload_purged
  */
 export function resendDelivery(
@@ -35,10 +35,10 @@ export function resendDelivery(
     const delivery = await tx.manager.findOne(Delivery, { select: { id: true, eventType: true }, where });
     if (!delivery) {
       await requireEndpoint(tx, clubId, endpointId);
-      throw notFound('delivery'); // before the endpoint's state: 404 comes before 409
+      throw notFound('delivery'); // before the check of the endpoint's state, because 404 comes before 409
     }
     await lockEnabledEndpoint(tx, clubId, endpointId);
-    // An attempt that is requested already becomes due now and keeps its kind, because the kind decides what its failure means.
+    // An attempt that is already requested becomes due now and keeps its kind, because the kind decides the effect of its failure.
     const rows = await tx.run(
       sql`UPDATE webhook_deliveries
           SET requested = coalesce(requested, 'manual'), parked_at = NULL, next_attempt_at = ${now}
@@ -53,11 +53,11 @@ export function resendDelivery(
 }
 
 /**
- * Sets deliveries that failed since then, or were canceled because the endpoint was disabled, back to `pending`, for one attempt each. The
- * gate releases a few at a time. A long history is recovered in parts, so that no transaction holds the endpoint's row for long. If a part
- * fails, the next call recovers the rest. Deliveries that a removal or the expiry canceled have no body any more and stay.
- * @param since at most 30 days back, because the bodies of older deliveries are deleted; an earlier time counts as 30 days back
- * @returns how many
+ * Sets deliveries back to `pending` that failed since then, or that a disable canceled, for one attempt each. The gate releases a few at a
+ * time. A long history is recovered in parts, so that no transaction holds the endpoint's row for long. If a part fails, the next call
+ * recovers the rest. Deliveries that a removal or the expiry canceled have no body and stay.
+ * @param since an earlier time than 30 days ago counts as 30 days ago, because the bodies of older deliveries are deleted
+ * @returns the number of recovered deliveries
  * @throws DomainError not_found, endpoint_not_enabled; invalid_request for a date in the future
  */
 export async function recoverDeliveries(
@@ -67,7 +67,7 @@ export async function recoverDeliveries(
   since: Date,
   now: Date,
 ): Promise<{ recovered: number }> {
-  if (since > now) throw new DomainError('invalid_request', 'since: not in the future.');
+  if (since > now) throw new DomainError('invalid_request', 'since must not be in the future.');
   const from = new Date(Math.max(since.getTime(), earliestBody(now).getTime()));
   let recovered = 0;
   for (;;) {
@@ -80,10 +80,10 @@ export async function recoverDeliveries(
   }
 }
 
-/** Deliveries recovered in one transaction: more would hold the endpoint's row for seconds. */
-const recoveredAtOnce = 2_000;
+/** The number of deliveries recovered in one transaction. More would hold the endpoint's row for seconds. */
+const recoveryBatch = 2_000;
 
-/** @param ended the span of time; every part but the first has an end, so that a delivery that fails again is not found a second time */
+/** @param ended the time range of the ends; every part except the first has an end, so that a delivery that fails again is not found twice */
 async function recoverSome(
   tx: Transaction,
   { clubId, endpointId }: { clubId: Id; endpointId: Id },
@@ -98,7 +98,7 @@ async function recoverSome(
            ended.until === null ? undefined : sql`completed_at <= ${ended.until}`,
            sql`created_at > ${earliestBody(now)} AND payload_purged_at IS NULL`,
          ])}
-         LIMIT ${recoveredAtOnce}`,
+         LIMIT ${recoveryBatch}`,
   );
   const ids = found.map(({ id }) => id);
   await lockDeliveries(tx, ids);
@@ -106,7 +106,7 @@ async function recoverSome(
     sql`UPDATE webhook_deliveries
         SET status = 'pending', completed_at = NULL, requested = 'recovery', next_attempt_at = ${now}, parked_at = ${now}
       WHERE id = ANY (${ids})
-        -- Again: a delivery may have ended otherwise, or lost its body to a removal, while the lock was waited for.
+        -- Checked again, because the delivery may have ended in another way, or lost its body to a removal, during the wait for the lock.
         AND status IN ('failed', 'canceled') AND cancel_reason IS NULL AND payload_purged_at IS NULL`,
   );
   if (recovered > 0) {
@@ -116,5 +116,5 @@ async function recoverSome(
   return recovered;
 }
 
-/** Deliveries that were created before have no body any more, or lose it soon. */
+/** The creation time of the oldest deliveries that still have a body and keep it for a while. */
 const earliestBody = (now: Date) => new Date(now.getTime() - deliveryRules.expiryMs);

@@ -1,26 +1,35 @@
-/** How long webhooks are kept (DEL-8): the numbers, each here and nowhere else. What is kept longer in the database is shown to nobody. */
+/**
+ * The retention times of webhooks (DEL-8). Each number is defined only here. Rows that stay in the database for longer are not shown to
+ * anyone.
+ */
 import { deliveryRules } from './schedule.policy.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 export const retentionRules = {
-  /** A message's body, from its creation: a delivery expires when it goes. */
+  /** A message's body, from its creation. A delivery expires when its body is deleted. */
   bodyMs: deliveryRules.expiryMs,
   /** An attempt with the start of its response, from its beginning. */
   attemptMs: 30 * dayMs,
   /** A delivery, from its creation. */
   historyMs: 90 * dayMs,
-  /** How much later bodies are dropped: clocks differ by less. */
+  /** The additional time until bodies are dropped. Clocks differ by less. */
   bodySpareMs: hourMs,
-  /** How much later deliveries are dropped: their ids tell when their fact was written, and they were created at its fan-out, which an outage delays. */
+  /**
+   * The additional time until deliveries are dropped. Their ids contain the time of their fact, but an outage can delay the fan-out
+   * that creates them.
+   */
   historySpareMs: 7 * dayMs,
 } as const;
 
-/** Clocks of two processes differ by less, so no attempt began so long before its delivery was created: older partitions need no look. */
+/**
+ * The maximum difference of two processes' clocks. No attempt began earlier than this before the creation of its delivery, so older
+ * partitions need no search.
+ */
 export const clocksDifferMs = dayMs;
 
-/** What was created then or before is past its time: nobody is shown it. */
+/** Rows that were created at or before these times are past their retention and not shown to anyone. */
 export const endOf = {
   bodies: (now: Date) => new Date(now.getTime() - retentionRules.bodyMs),
   attempts: (now: Date) => new Date(now.getTime() - retentionRules.attemptMs),

@@ -1,4 +1,4 @@
-/** When a delivery is attempted again: the numbers of DEL-1 to DEL-8, each here and nowhere else. */
+/** Calculates when a delivery is attempted again. The numbers of DEL-1 to DEL-8 are defined only here. */
 
 const second = 1_000;
 const minute = 60 * second;
@@ -6,24 +6,24 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const attemptTimeLimitMs = 15 * second;
 
-/** Wait after attempt 1 to 7, in milliseconds, before the jitter (DEL-3). */
+/** The waits after attempts 1 to 7, in milliseconds, without jitter (DEL-3). */
 const waitsMs = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour] as const;
 
 export const deliveryRules = {
-  /** The first attempt and one after each wait (DEL-3). */
+  /** The first attempt and one attempt after each wait (DEL-3). */
   attempts: waitsMs.length + 1,
   waitsMs,
   /** Each wait varies by this share of itself, up or down (DEL-3). */
   jitter: 0.1,
-  /** Name look-up, connection, TLS, request and response together (DEL-1). */
+  /** The limit of name lookup, connection, TLS, request and response together (DEL-1). */
   attemptTimeLimitMs,
-  /** The lease of an attempt: longer than an attempt can take, so that a living worker never loses it (ENG-2). */
+  /** The lease of an attempt. It is longer than any attempt, so that a living worker never loses it (ENG-2). */
   leaseSeconds: attemptTimeLimitMs / second + 10,
-  /** Largest Retry-After that is honoured (DEL-2). */
+  /** The largest Retry-After that is honoured (DEL-2). */
   retryAfterLimitSeconds: (10 * hour) / second,
-  /** A delivery that is still pending after this is canceled, `cancel_reason: expired` (STATE-13). */
+  /** A delivery that is still pending after this time is canceled with `cancel_reason: expired` (STATE-13). */
   expiryMs: 30 * day,
-  /** How much of the start of a response is kept (DEL-8). */
+  /** The stored part of the start of a response (DEL-8). */
   excerptBytes: 2_048,
 } as const;
 
@@ -31,19 +31,20 @@ export const deliveryRules = {
 const statusesWithRetryAfter: ReadonlySet<number> = new Set([429, 503]);
 
 /**
- * How long a delivery waits after a failed attempt (DEL-2, DEL-3).
- * @param attempt the number of the attempt that failed, from 1
- * @param variation.jitter from 0 up to but not including 1: 0 gives the shortest wait, 0.5 the table's own
- * @param variation.retryAfterSeconds what the receiver asked for: lengthens the wait, never shortens it
+ * Returns the wait of a delivery after a failed attempt (DEL-2, DEL-3).
+ * @param attempt the number of the failed attempt, from 1
+ * @param variation.jitter from 0 to less than 1: 0 gives the shortest wait, 0.5 the wait of the table
+ * @param variation.retryAfterSeconds the receiver's request, which lengthens the wait and never shortens it
  * @returns whole milliseconds, or undefined after the last attempt
- * @throws RangeError for a number that is no attempt, or a jitter outside its bounds
+ * @throws RangeError for an invalid attempt number or jitter
  */
 export function waitAfterAttempt(
   attempt: number,
   { jitter, retryAfterSeconds = 0 }: { jitter: number; retryAfterSeconds?: number | undefined },
 ): number | undefined {
-  if (!Number.isInteger(attempt) || attempt < 1) throw new RangeError(`There is no attempt ${attempt}.`);
-  if (!(jitter >= 0 && jitter < 1)) throw new RangeError(`A jitter lies from 0 up to 1, not at ${jitter}.`);
+  if (!Number.isInteger(attempt) || attempt < 1)
+    throw new RangeError(`Attempt ${attempt} is not a whole number from 1.`);
+  if (!(jitter >= 0 && jitter < 1)) throw new RangeError(`Jitter ${jitter} is not from 0 to less than 1.`);
   const base = waitsMs[attempt - 1];
   if (base === undefined) return undefined;
   const varied = Math.round(base * (1 + deliveryRules.jitter * (2 * jitter - 1)));
@@ -55,7 +56,7 @@ const months = monthNames.split('|');
 const time = String.raw`(?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2})`;
 const month = `(?<month>${monthNames})`;
 
-/** The three forms of a date in HTTP (RFC 9110, 5.6.7). */
+/** The three formats of an HTTP date (RFC 9110, 5.6.7). */
 const httpDates = [
   new RegExp(String.raw`^[A-Z][a-z]{2}, (?<day>\d{2}) ${month} (?<year>\d{4}) ${time} GMT$`),
   new RegExp(String.raw`^[A-Z][a-z]{5,8}, (?<day>\d{2})-${month}-(?<year>\d{2}) ${time} GMT$`),
@@ -63,11 +64,11 @@ const httpDates = [
 ];
 
 /**
- * The wait that a response's Retry-After asks for (DEL-2), in whole seconds from `now`, capped.
- * @param status of the response: on any other than 429 and 503 the header means nothing
+ * Returns the wait of a response's Retry-After (DEL-2), in whole seconds from `now`, capped.
+ * @param status the status of the response; the header counts only for 429 and 503
  * @param header the header's value: seconds, or an HTTP date
  * @param now Unix milliseconds
- * @returns undefined for no header, garbage, a negative number, a date that has passed or that no calendar has
+ * @returns undefined without a header, and for an invalid value, a negative number, a past date or a date that does not exist
  */
 export function honouredRetryAfter(status: number, header: string | undefined, now: number): number | undefined {
   if (header === undefined || !statusesWithRetryAfter.has(status)) return undefined;
@@ -97,7 +98,7 @@ function readHttpDate(header: string, now: number): number | undefined {
   return date.getTime() + hours * hour + minutes * minute + seconds * second;
 }
 
-/** A year of two digits lies at most 50 years ahead (RFC 9110, 5.6.7). */
+/** A year of two digits is at most 50 years in the future (RFC 9110, 5.6.7). */
 function fullYear(digits: string, now: number): number {
   if (digits.length > 2) return Number(digits);
   const thisYear = new Date(now).getUTCFullYear();

@@ -1,4 +1,4 @@
-/** How many deliveries an endpoint has: exact for every filter, at a cost that does not grow with its history. */
+/** Counts the deliveries of an endpoint, exactly for every filter, at a cost that does not grow with its history. */
 import { deliveryStatuses, type DeliveryStatus, type TallySpan } from '../../../entities/webhooks/values.ts';
 import { WebhookTally } from '../../../entities/webhooks/webhook-tally.ts';
 import { all, columns, raw, sql, type RowOf, type Sql } from '../../../platform/infra/postgres/sql.ts';
@@ -6,7 +6,7 @@ import type { Database } from '../../../platform/infra/postgres/database.ts';
 import type { Id } from '../../../platform/core/ids.ts';
 import type { DeliveredEventType } from '../../../platform/core/event-types.ts';
 
-/** Which deliveries are asked for. */
+/** The deliveries that are selected. */
 export interface DeliverySelection {
   endpointId: Id;
   status?: DeliveryStatus;
@@ -19,7 +19,7 @@ export interface DeliverySelection {
 
 interface Stretch {
   from: number;
-  /** Not included. */
+  /** Excluded. */
   to: number;
 }
 
@@ -29,10 +29,10 @@ const downwards = (at: number, span: TallySpan) => Math.floor(at / lengthMs[span
 const isLong = ({ from, to }: Stretch) => from < to;
 
 /**
- * Takes a time apart so that little has to be added up: whole days, whole hours beside them, and what is left at either
- * end, less than an hour each, where deliveries are counted one by one.
+ * Splits a time range so that few values are added up: whole days, whole hours beside them, and two edges of less than an hour, in which
+ * deliveries are counted one by one.
  */
-function takeApart({ since, until }: { since: number; until: number }): {
+function splitRange({ since, until }: { since: number; until: number }): {
   tallies: (Stretch & { span: TallySpan })[];
   hours: Stretch;
   edges: Stretch[];
@@ -57,7 +57,7 @@ function takeApart({ since, until }: { since: number; until: number }): {
   };
 }
 
-/** The conditions of a column of times. */
+/** The conditions on a column of times. */
 function within(column: Sql, { from, to }: Stretch): (Sql | undefined)[] {
   return [
     Number.isFinite(from) ? sql`${column} >= ${new Date(from)}` : undefined,
@@ -65,9 +65,9 @@ function within(column: Sql, { from, to }: Stretch): (Sql | undefined)[] {
   ];
 }
 
-const union = (queries: readonly Sql[]): Sql => queries.reduce((left, right) => sql`${left} UNION ALL ${right}`);
+const union = (queries: readonly Sql[]): Sql => queries.reduce((first, second) => sql`${first} UNION ALL ${second}`);
 
-/** @returns the condition of `webhook_deliveries` that selects them: only what is asked for, so that the plan fits it */
+/** @returns the condition on `webhook_deliveries`, with only the filters that are set, so that the plan fits it */
 function selecting({ endpointId, status, eventType, since, until }: DeliverySelection): Sql {
   return all([
     sql`endpoint_id = ${endpointId}`,
@@ -78,30 +78,29 @@ function selecting({ endpointId, status, eventType, since, until }: DeliverySele
 }
 
 /**
- * @param wanted columns of `webhook_deliveries`
- * @param order `ORDER BY … LIMIT …` of those that are wanted at most
- * @returns an SQL query for them. By type, status by status: one index (endpoint, type, status, time) then serves the type
- * alone and both, each in the order of time, and no row is read needlessly, however rare the combination.
+ * @param selectedColumns columns of `webhook_deliveries`
+ * @param order `ORDER BY … LIMIT …` for each part
+ * @returns an SQL query for the selected deliveries. A filter by type alone becomes one query for each status. The index (endpoint, type, status, time) then serves both cases in the order of time. It causes no needless reads, even for rare combinations
  */
-export function selection(wanted: Sql, selected: DeliverySelection, order = sql``): Sql {
+export function selection(selectedColumns: Sql, selected: DeliverySelection, order = sql``): Sql {
   const byStatus = selected.eventType !== undefined && selected.status === undefined;
   return union(
     (byStatus ? deliveryStatuses.map((status) => ({ ...selected, status })) : [selected]).map(
-      (one) => sql`(SELECT ${wanted} FROM webhook_deliveries WHERE ${selecting(one)} ${order})`,
+      (one) => sql`(SELECT ${selectedColumns} FROM webhook_deliveries WHERE ${selecting(one)} ${order})`,
     ),
   );
 }
 
 /**
- * @returns an SQL expression of how many there are: tallies, the changes not yet rolled up into them, and the edges, in one
- * statement, and therefore of one moment
+ * @returns an SQL expression for the number of selected deliveries: tallies, changes that are not rolled up yet, and edges. One statement
+ * reads them all, so they are consistent
  */
 export function counting(selected: DeliverySelection): Sql {
   if (selected.since >= selected.until) return sql`0`;
   const { endpointId, eventType } = selected;
-  const { tallies, hours, edges } = takeApart(selected);
+  const { tallies, hours, edges } = splitRange(selected);
   const counted = raw(selected.status ?? deliveryStatuses.join(' + '));
-  const asked = [
+  const conditions = [
     sql`endpoint_id = ${endpointId}`,
     eventType === undefined ? undefined : sql`event_type = ${eventType}`,
   ];
@@ -109,10 +108,12 @@ export function counting(selected: DeliverySelection): Sql {
     ...tallies.map(
       ({ span, ...stretch }) =>
         sql`SELECT sum(${counted}) FROM webhook_tallies
-             WHERE ${all([...asked, sql`span = ${span}`, ...within(sql`starts_at`, stretch)])}`,
+             WHERE ${all([...conditions, sql`span = ${span}`, ...within(sql`starts_at`, stretch)])}`,
     ),
     ...(isLong(hours)
-      ? [sql`SELECT sum(${counted}) FROM webhook_tally_changes WHERE ${all([...asked, ...within(sql`hour`, hours)])}`]
+      ? [
+          sql`SELECT sum(${counted}) FROM webhook_tally_changes WHERE ${all([...conditions, ...within(sql`hour`, hours)])}`,
+        ]
       : []),
     ...edges.map(
       ({ from, to }) =>
@@ -128,8 +129,8 @@ const ofEach = (written: (status: DeliveryStatus) => string, between = ', ') =>
   raw(deliveryStatuses.map(written).join(between));
 
 /**
- * Rolls changes up into the tallies, at most `limit` of them, in any order. A tally that reaches zero is deleted.
- * @returns how many were rolled up
+ * Rolls up at most `limit` changes into the tallies, in any order. A tally that reaches zero is deleted.
+ * @returns the number of changes that were rolled up
  */
 export async function rollUpTallies(db: Database, limit: number): Promise<number> {
   return db.transaction(async (tx) => {
@@ -159,9 +160,9 @@ export async function rollUpTallies(db: Database, limit: number): Promise<number
 }
 
 /**
- * Removes tallies of what nobody sees any more, at most `limit` of them.
- * @param before nobody sees deliveries that were created then or before
- * @returns how many
+ * Removes at most `limit` tallies of deliveries that are not shown any more.
+ * @param before deliveries that were created at or before this time are not shown
+ * @returns the number of removed tallies
  */
 export async function forgetTallies(db: Database, before: Date, limit: number): Promise<number> {
   const spare = new Date(before.getTime() - lengthMs.hour); // clocks differ by less

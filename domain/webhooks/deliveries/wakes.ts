@@ -1,4 +1,4 @@
-/** Waking the runs of deliveries and of gates. */
+/** Wakes the runs of deliveries and of gates. */
 import { bulk, type Priority } from '../../../entities/facts/values.ts';
 import { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -9,13 +9,13 @@ import { wake } from '../../../platform/engine/wakes.ts';
 
 export type DeliveryToWake = Subject<'webhookDelivery'>;
 
-/** @returns the columns of a delivery that its wake needs, for `RETURNING` and `SELECT` @param table its name there */
+/** @returns the columns of a delivery that its wake needs, for `RETURNING` and `SELECT` @param table the table's name or alias */
 export const columnsToWake = (table = 'webhook_deliveries') =>
   columns(WebhookDelivery, ['id', 'clubId', 'endpointId', 'eventType'], table);
 
 /**
- * Wakes the run that takes over from a claim. It has the priority of the fact, unless an administrator has asked for an attempt: then it
- * has the normal one (ENG-15).
+ * Wakes the run that takes over from a claim. The run has the priority of the fact. If an administrator has requested an attempt, it has
+ * normal priority (ENG-15).
  */
 export async function wakeSuccessor(
   tx: Transaction,
@@ -27,7 +27,7 @@ export async function wakeSuccessor(
   await wake(tx, 'webhookDelivery', [{ ...delivery, ...(keepsPriority && { priority }) }], now);
 }
 
-/** Wakes many runs as bulk: released, canceled or purged deliveries must not overtake new facts (ENG-15). */
+/** Wakes many runs as bulk, because released, canceled or purged deliveries must not overtake new facts (ENG-15). */
 export async function wakeManyDeliveries(
   tx: Transaction,
   deliveries: readonly DeliveryToWake[],
@@ -41,7 +41,7 @@ export async function wakeManyDeliveries(
   );
 }
 
-/** Makes the endpoint's gate look again, and run if it does not. */
+/** Signals the endpoint's gate, and starts it if it does not run. */
 export async function callGate(
   tx: Transaction,
   { endpointId, clubId }: { endpointId: Id; clubId: Id },

@@ -5,7 +5,7 @@ import type { Id } from '../../../platform/core/ids.ts';
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { requestMail } from '../../mail/transactional/requests.ts';
 
-/** Members who may administer webhook endpoints get an e-mail about one. */
+/** Requests an e-mail about the endpoint to each member who may administer webhook endpoints. */
 export async function mailAdministrators(
   tx: Transaction,
   vault: Vault,

@@ -1,40 +1,43 @@
-/** The circuit breaker of an endpoint: when it arms, how long it holds, when the endpoint is given up (STATE-3 to STATE-5, HOOK-7, HOOK-21). */
+/**
+ * The circuit breaker of an endpoint: when it arms, how long it holds, and when the service disables the endpoint (STATE-3 to STATE-5,
+ * HOOK-7, HOOK-21).
+ */
 
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
 export const breakerRules = {
-  /** Failures in a row that throttle an endpoint. */
+  /** The number of failures in a row that throttle an endpoint. */
   failuresToArm: 5,
-  /** How long the first arming holds; each further one holds twice as long. */
+  /** The hold of the first arming. Each further arming doubles the hold. */
   firstHoldMs: minute,
   longestHoldMs: hour,
-  /** Enabled and without an accepted delivery for so long, a failing endpoint is disabled. */
+  /** An endpoint that was enabled for this long without an accepted delivery is disabled, with the reason `failing`. */
   failingMs: 5 * day,
-  /** Throttled for so long, its administrators get a mail. */
+  /** An endpoint that is throttled for this long causes a mail to its administrators. */
   mailAfterMs: hour,
 } as const;
 
-/** What an endpoint's row says of its breaker. */
+/** The breaker columns of an endpoint's row. */
 export interface Breaker {
-  /** Failed attempts since the last accepted one. */
+  /** Failed attempts since the last accepted attempt. */
   consecutiveFailures: number;
-  /** The first of them. */
+  /** The time of the first of these failures. */
   failingSince: Date | null;
-  /** End of the wait that the last arming began. */
+  /** The end of the hold of the last arming. */
   holdUntil: Date | null;
-  /** Armings since the last accepted attempt; above 0 the endpoint is throttled. */
+  /** Armings since the last accepted attempt. Above 0 the endpoint is throttled. */
   breakerStep: number;
-  /** Counts armings and resets. */
+  /** The number of armings and resets. */
   breakerEpoch: number;
-  /** The first of these armings; null while it is not throttled. */
+  /** The time of the first arming since the last reset; null while the endpoint is not throttled. */
   throttledSince: Date | null;
-  /** When the administrators got a mail about this throttling. */
+  /** The time of the mail to the administrators about this throttling. */
   throttleMailedAt: Date | null;
 }
 
-/** Counted no further: the hold does not grow any more, and an endpoint can fail for ever. */
+/** The limit of the step, because the hold grows no further and an endpoint can fail forever. */
 const maxSteps = 16;
 
 export const isThrottled = ({ breakerStep }: Pick<Breaker, 'breakerStep'>): boolean => breakerStep > 0;
@@ -44,14 +47,14 @@ export function holdAfterArming(step: number): number {
   return Math.min(breakerRules.firstHoldMs * 2 ** (step - 1), breakerRules.longestHoldMs);
 }
 
-/** By these a receiver, or a proxy before it, says that it gets too much. */
+/** The statuses with which a receiver, or a proxy before it, reports an overload. */
 const overloadStatuses: ReadonlySet<number | undefined> = new Set([429, 502, 504]);
 
 /**
- * How long all deliveries of an endpoint wait after an answer that says that it gets too much (HOOK-21).
- * @param answer.waitMs until the next attempt of this delivery, if there is one
- * @returns milliseconds, at most an hour: the wait of the delivery up to a minute, or longer if `Retry-After` asks for it;
- *   undefined for any other answer
+ * Returns the hold for all deliveries of an endpoint after an answer that reports an overload (HOOK-21).
+ * @param answer.waitMs the wait until the next attempt of this delivery, if there is one
+ * @returns milliseconds, at most an hour. The hold is the wait of the delivery, at most a minute, or longer if `Retry-After` requests it;
+ * undefined for any other answer
  */
 export function overloadHold(answer: {
   responseStatus?: number;
@@ -64,11 +67,10 @@ export function overloadHold(answer: {
 }
 
 /**
- * A failed attempt was recorded. Every failure counts; but once throttled, only one that was claimed since the last arming
- * arms again, so that forty failures in flight double the wait once (ADR 0008).
- * @param claimEpoch the breaker's epoch when the attempt was claimed
- * @param overloadMs the answer says that the endpoint gets too much: the first one arms, and holds at least for so long
- * @returns the breaker as it is now, and whether this failure armed it
+ * Returns the breaker after a recorded failure. Every failure counts. While the endpoint is throttled, only an attempt that was claimed since the last arming arms again. Forty failures in flight then double the hold only once (ADR 0008).
+ * @param claimEpoch the breaker's epoch at the claim of the attempt
+ * @param overloadMs the hold of an answer that reports an overload; the first such answer arms the breaker, and holds at least this long
+ * @returns the new breaker, and whether this failure armed it
  */
 export function afterFailure(
   breaker: Breaker,
@@ -100,7 +102,7 @@ export function afterFailure(
   };
 }
 
-/** Any 2xx, or an endpoint set enabled after it was disabled: reset to zero. */
+/** Returns the breaker after a 2xx, or after a disabled endpoint was enabled. */
 export function resetBreaker({ breakerEpoch }: Pick<Breaker, 'breakerEpoch'>): Breaker {
   return {
     consecutiveFailures: 0,
@@ -113,16 +115,16 @@ export function resetBreaker({ breakerEpoch }: Pick<Breaker, 'breakerEpoch'>): B
   };
 }
 
-/** Whether the administrators are to get a mail that the endpoint is throttled: once, an hour after it began. */
+/** Returns whether the administrators must get a mail about the throttling. They get it once, an hour after it began. */
 export function mailIsDue({ throttledSince, throttleMailedAt }: Breaker, now: Date): boolean {
   if (throttledSince === null || throttleMailedAt !== null) return false;
   return now.getTime() - throttledSince.getTime() >= breakerRules.mailAfterMs;
 }
 
 /**
- * When an enabled endpoint is given up: five days after its first failure since the last accepted delivery; time that it
- * was paused does not count against it, so a pause begins the five days anew.
- * @returns undefined for one that does not fail
+ * Returns when an enabled endpoint is disabled because of its failures: five days after its first failure since the last accepted delivery. Paused time
+ * does not count against it, so a pause restarts the five days.
+ * @returns undefined for an endpoint without failures
  */
 export function failingDeadline({
   failingSince,

@@ -9,7 +9,7 @@ import { noEndpoint } from './endpoints.ts';
 
 /**
  * Locks the endpoint's row before it reads anything (ENG-6).
- * @returns the status, which no other transaction changes until the commit
+ * @returns the status, which no other transaction can change before the commit
  * @throws DomainError not_found
  */
 export async function lockEndpointStatus(tx: Transaction, clubId: Id, endpointId: Id): Promise<EndpointStatus> {
@@ -23,7 +23,7 @@ export async function lockEndpointStatus(tx: Transaction, clubId: Id, endpointId
 }
 
 /**
- * For operations that need an endpoint to be enabled until they are committed.
+ * Locks an endpoint that must stay enabled until the commit.
  * @throws DomainError not_found; endpoint_not_enabled
  */
 export async function lockEnabledEndpoint(tx: Transaction, clubId: Id, endpointId: Id): Promise<void> {

@@ -1,7 +1,7 @@
-/** The numbers of endpoints, each here and nowhere else. */
+/** The limits of endpoints. Each number is defined only here. */
 export const endpointRules = {
   /** Endpoints of one club (WEP-5). */
   endpointsPerClub: 20,
-  /** The previous secret keeps signing for so many milliseconds after a rotation (SIG-4). */
+  /** The time in milliseconds for which the previous secret keeps signing after a rotation (SIG-4). */
   previousSecretMs: 24 * 60 * 60_000,
 } as const;

@@ -1,4 +1,4 @@
-/** The endpoints of a club: registering, changing, listing, reading (OP-15, WEP-1 to WEP-7). */
+/** Registers, changes, lists and reads the endpoints of a club (OP-15, WEP-1 to WEP-7). */
 import { IsNull } from 'typeorm';
 import type { RecordOf } from '../../../contract/contract.ts';
 import { requireFeature } from '../../billing/allowances.ts';
@@ -17,7 +17,7 @@ import { newSecret } from './secrets.ts';
 
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 
-/** `hold_until` and `previous_secret_expires_at` are shown only while they lie ahead. */
+/** The columns of an endpoint. `hold_until` and `previous_secret_expires_at` are shown only while they are in the future. */
 const columnsAt = (now: Date) =>
   columns(
     Endpoint,
@@ -49,8 +49,8 @@ const listed = (clubId: Id): Sql =>
   sql`FROM webhook_endpoints endpoint WHERE endpoint.club_id = ${clubId} AND endpoint.deleted_at IS NULL`;
 
 /**
- * Registers an endpoint, enabled. The address is looked up before anything is written.
- * @returns the endpoint and its secret, which is shown here and at a rotation only
+ * Registers an enabled endpoint. The host name is looked up before any write.
+ * @returns the endpoint and its secret, which is shown only here and at a rotation
  * @throws DomainError feature_not_in_plan, url_not_allowed, endpoint_limit_reached
  */
 export async function registerEndpoint(
@@ -64,7 +64,7 @@ export async function registerEndpoint(
   const secret = newSecret();
   return db.transaction(async (tx) => {
     await requireFeature(tx, clubId, 'webhooks');
-    // The lock makes the count hold until the commit: two twenty-first endpoints at once cannot both pass.
+    // The lock keeps the count valid until the commit, so that two concurrent requests cannot both create the last allowed endpoint.
     await tx.manager.findOne(Club, {
       select: { id: true },
       where: { id: clubId },
@@ -92,9 +92,9 @@ export async function registerEndpoint(
 }
 
 /**
- * Changes what is given; what is absent stays, so that two edits of different fields at once both hold. A new url is
- * checked like that of a registration, before anything is written; what is already on its way goes to the new one.
- * @param input.description the empty text removes it
+ * Changes the fields that are present, so that concurrent edits of different fields do not overwrite each other. A new URL is checked as
+ * at a registration, before any write. Pending deliveries use the new URL.
+ * @param input.description an empty text removes the description
  * @throws DomainError not_found, url_not_allowed
  */
 export async function updateEndpoint(
@@ -125,8 +125,8 @@ export async function updateEndpoint(
 }
 
 /**
- * @param now decides what of the record is still going on
- * @throws DomainError not_found, also for an endpoint of another club and for a deleted one
+ * @param now decides whether the hold and the rotation are over
+ * @throws DomainError not_found, also for an endpoint of another club and for a deleted endpoint
  */
 export async function findEndpoint(db: Queries, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
   const row = await db.one<EndpointRow>(
@@ -136,7 +136,7 @@ export async function findEndpoint(db: Queries, clubId: Id, endpointId: Id, now:
   return presentEndpoint(row);
 }
 
-/** @throws DomainError not_found where the club has no such endpoint */
+/** @throws DomainError not_found if the club has no such endpoint */
 export async function requireEndpoint(db: Queries, clubId: Id, endpointId: Id): Promise<void> {
   const exists = await db.manager.existsBy(Endpoint, { id: endpointId, clubId, deletedAt: IsNull() });
   if (!exists) throw noEndpoint();

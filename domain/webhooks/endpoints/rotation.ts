@@ -1,4 +1,4 @@
-/** Rotating an endpoint's secret (SIG-4, DEC-34). */
+/** Rotates an endpoint's secret (SIG-4, DEC-34). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import { DomainError } from '../../../platform/core/errors.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
@@ -9,9 +9,9 @@ import { endpointRules } from './endpoints.policy.ts';
 import { newSecret } from './secrets.ts';
 
 /**
- * The endpoint gets a new secret; the one before it keeps signing for 24 hours beside it.
- * @param options.expirePrevious rotate although a secret from before is still valid, and end that one at once
- * @returns the endpoint and its new secret, which is shown here only
+ * Gives the endpoint a new secret. The previous secret also signs for 24 hours.
+ * @param options.expirePrevious rotate although an earlier secret is still valid, and end that secret immediately
+ * @returns the endpoint and its new secret, which is shown only here
  * @throws DomainError not_found; rotation_in_progress
  */
 export function rotateSecret(
@@ -31,7 +31,7 @@ export function rotateSecret(
     if (endpoint.rotating && !expirePrevious) {
       throw new DomainError(
         'rotation_in_progress',
-        'The secret was rotated within the last 24 hours, and the one before it still signs; set expire_previous to end that one.',
+        'The secret was rotated within the last 24 hours, and the previous secret still signs; set expire_previous to end it.',
       );
     }
     const previousEndsAt = new Date(now.getTime() + endpointRules.previousSecretMs);

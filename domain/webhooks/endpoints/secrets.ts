@@ -10,12 +10,13 @@ export function newSecret(): string {
 }
 
 /**
- * @returns the 32 bytes of a secret: the key of the signature
- * @throws TypeError for a text that `newSecret` cannot have made
+ * @returns the 32 bytes of a secret, which are the key of the signature
+ * @throws TypeError for an invalid secret
  */
 export function signingKeyOf(secret: string): Buffer {
   const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
-  // Node decodes whatever it can: a damaged secret would give a short key, and signatures that no receiver accepts.
-  if (!secret.startsWith(secretPrefix) || key.length !== secretBytes) throw new TypeError('Not a webhook secret.');
+  // Node decodes invalid base64 silently. A damaged secret would give a short key, and signatures that no receiver accepts.
+  if (!secret.startsWith(secretPrefix) || key.length !== secretBytes)
+    throw new TypeError('The text is not a webhook secret.');
   return key;
 }

@@ -1,4 +1,4 @@
-/** The audience of a fact: its student, and the endpoints that subscribed to its type (HOOK-1, ENG-6). */
+/** Finds the audience of a fact: its student, and the endpoints that subscribed to its type (HOOK-1, ENG-6). */
 import { bulk } from '../../../entities/facts/values.ts';
 import type { EventType } from '../../../platform/core/event-types.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -11,28 +11,28 @@ import type { SubjectStudent } from './bodies/reading.ts';
 
 export interface Audience {
   fact: FactToTell;
-  /** Undefined if no endpoint subscribed: the student is not read then. */
+  /** Undefined if no endpoint subscribed, because the student is not read then. */
   student: SubjectStudent | undefined;
   endpoints: readonly SubscribedEndpoint[];
 }
 
 /** An endpoint that subscribed to the type of a fact. */
 export interface SubscribedEndpoint extends AttemptTarget {
-  /** Its last attempt did not fail. */
+  /** Whether its last attempt did not fail. */
   healthy: boolean;
-  /** It may be attempted immediately: it is enabled, healthy and not throttled. */
+  /** Whether it may be attempted immediately: it is enabled, healthy and not throttled. */
   open: boolean;
 }
 
-/** @returns whether there is anything to send: nothing about a removed student, except the removal itself (DEL-9) */
+/** @returns whether there is anything to send; about a removed student only the removal itself is sent (DEL-9) */
 export function isSent(audience: Audience): audience is Audience & { student: SubjectStudent } {
   const { fact, student, endpoints } = audience;
   return endpoints.length > 0 && student !== undefined && (!student.removed || fact.type === 'student.removed');
 }
 
 /**
- * Finds the facts that any endpoint subscribed to. It takes no lock: an endpoint that subscribes later comes after these facts. A single fact
- * that is not bulk is not looked up, because its fan-out would find the same.
+ * Finds the facts with a subscribed endpoint. It takes no lock, because an endpoint that subscribes later must not get these facts. A
+ * single fact that is not bulk is not looked up, because its fan-out reads the same rows.
  */
 export async function factsWithSubscribers(
   db: Queries,
@@ -48,15 +48,15 @@ export async function factsWithSubscribers(
 }
 
 /**
- * Locks the student and then the endpoints of one fact before it reads them. A removal, a pause or a disable is therefore wholly before
- * the fan-out or wholly after it.
+ * Locks the student and then the endpoints of one fact before it reads them. A removal, a pause or a disable is therefore completely
+ * before the fan-out or completely after it.
  */
 export async function lockAudience(tx: Transaction, fact: FactToTell): Promise<Audience> {
   const rows = await lockStudentAndEndpoints(tx, [fact.clubId, fact.studentId, fact.type]);
   return { fact, student: rows[0], endpoints: rows };
 }
 
-/** Locks the audiences of several facts. @returns them, without facts whose student another transaction holds */
+/** Locks the audiences of several facts. @returns the audiences, without facts whose student another transaction holds */
 export async function lockFreeAudiences<Fact extends FactToTell>(
   tx: Transaction,
   facts: readonly Fact[],
@@ -77,7 +77,7 @@ const studentColumns = `id, name, email, verified_at IS NOT NULL AS verified, cr
 const endpointColumns = `consecutive_failures = 0 AS healthy, status = 'enabled' AND consecutive_failures = 0 AND breaker_step = 0 AS open,
        ${claimSql.target('clock_timestamp()')}`;
 
-/** The endpoints come after the student: the join cannot begin otherwise. */
+/** The endpoints are locked after the student, because the join needs the student first. */
 const lockStudentAndEndpoints = prepared<SubjectStudent & SubscribedEndpoint>(
   'lock_student_and_endpoints',
   `WITH student AS MATERIALIZED (
@@ -90,7 +90,7 @@ const lockStudentAndEndpoints = prepared<SubjectStudent & SubscribedEndpoint>(
           ORDER BY id FOR SHARE) endpoint`,
 );
 
-/** In the order of their ids (ENG-6). */
+/** Locks the students in the order of their ids (ENG-6). */
 const lockFreeStudents = prepared<SubjectStudent>(
   'lock_free_students',
   `SELECT ${studentColumns}

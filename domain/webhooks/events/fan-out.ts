@@ -1,5 +1,5 @@
 /**
- * Fans a fact out: one body, read from the resource as it is now, and one delivery for each endpoint that subscribed to the type
+ * Fans out a fact. It reads one body from the current resource, and creates one delivery for each endpoint that subscribed to the type
  * (HOOK-1).
  */
 import type { Id } from '../../../platform/core/ids.ts';
@@ -20,22 +20,22 @@ import { withFirstAttempts, type FirstAttemptLanes, type FirstAttempts } from '.
 import { insertEvents, readPending, type NewDelivery, type PlannedEvent } from './insert-deliveries.ts';
 
 export interface FanOutOptions extends FirstAttemptLanes {
-  /** Facts that other consumers still need: they are not removed. */
+  /** Facts that other consumers still need, so that they are not removed. */
   neededByOthers?: ReadonlySet<Id>;
 }
 
 /** The run of a delivery that is to be started. */
 export interface DeliveryRun extends Run {
-  /** The endpoint that counts a first attempt in the relay's own process; absent if the attempt may not run there. */
+  /** The endpoint for the limits of local first attempts; absent if the attempt may not run in the relay's process. */
   localAttemptAt?: Id;
-  /** The claim of that attempt, which has a permit already. */
+  /** The claim of that attempt, which already has a permit. */
   claimed?: ClaimedDelivery;
 }
 
 /**
- * Inserts the event and its deliveries in one transaction. A repetition changes nothing and gives the same answer, so another relay can
- * finish the work of one that died between the commit and the start.
- * @returns the deliveries that need a run; none if the student was removed meanwhile
+ * Inserts the event and its deliveries in one transaction. A repetition changes nothing and returns the same result. Therefore another
+ * relay can finish the work of a relay that died between the commit and the start.
+ * @returns the deliveries that need a run; none if the student was removed in the meantime
  */
 export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise<readonly NewDelivery[]> {
   const { deliveries } = await withFirstAttempts({}, (attempts) => fanOutAlone(db, fact, { now, attempts }));
@@ -43,9 +43,9 @@ export async function fanOut(db: Database, fact: FactToTell, now: Date): Promise
 }
 
 /**
- * Fans facts out. Several go in one transaction, which waits for no student and only shortly for an endpoint.
- * @returns for each fact the runs of its deliveries; `removed` only with a direct lane
- * @throws error of the transaction, which has left nothing behind: each fact is to be handed over alone
+ * Fans out facts. Several facts share one transaction, which waits for no student and only briefly for an endpoint.
+ * @returns the runs of each fact's deliveries; `removed` only with a direct lane
+ * @throws the error of the transaction, which was rolled back; the caller must then fan out each fact alone
  */
 export async function fanOutFacts(
   db: Database,
@@ -89,9 +89,9 @@ interface FanOutContext {
 }
 
 interface FannedOut {
-  /** Those that need a run. */
+  /** The deliveries that need a run. */
   deliveries: readonly NewDelivery[];
-  /** The fact is deleted. */
+  /** Whether the fact was deleted. */
   isRemoved: boolean;
 }
 
@@ -103,7 +103,7 @@ async function fanOutAlone(db: Database, fact: FactToTell, context: FanOutContex
   });
 }
 
-/** @returns by fact; without facts whose student another transaction holds */
+/** @returns the results by fact, without facts whose student another transaction holds */
 async function fanOutTogether(
   db: Database,
   facts: readonly ClaimedFact[],
@@ -116,7 +116,7 @@ async function fanOutTogether(
     const audiences = await lockFreeAudiences(tx, facts);
     const results = await fanOutTo(tx, audiences, context);
     return new Map(
-      audiences.map(({ fact }, place) => [fact.id, results[place] ?? { deliveries: [], isRemoved: false }]),
+      audiences.map(({ fact }, index) => [fact.id, results[index] ?? { deliveries: [], isRemoved: false }]),
     );
   });
 }
@@ -148,9 +148,9 @@ async function planEvents(
   audiences: readonly Audience[],
   { now, attempts }: FanOutContext,
 ): Promise<PlannedEvent[]> {
-  const sent = audiences.filter(isSent);
-  const bodies = await assembleBodies(tx, sent, now);
-  const bodyOf = new Map(sent.map(({ fact }, place) => [fact.id, bodies[place]]));
+  const sentAudiences = audiences.filter(isSent);
+  const bodies = await assembleBodies(tx, sentAudiences, now);
+  const bodyOf = new Map(sentAudiences.map(({ fact }, index) => [fact.id, bodies[index]]));
   return audiences.map(({ fact, endpoints }) => {
     const body = bodyOf.get(fact.id) ?? null;
     const deliveries = endpoints.map((endpoint) => {
@@ -189,7 +189,7 @@ const newDelivery = ({ id, endpoint }: PlannedEvent['deliveries'][number]): NewD
   healthy: endpoint.healthy,
 });
 
-/** Removes the facts that leave nothing else to do. @returns their ids */
+/** Removes the facts that need no further work. @returns their ids */
 async function removeFinished(
   tx: Transaction,
   results: readonly { fact: FactToTell; deliveries: readonly NewDelivery[] }[],

@@ -7,29 +7,29 @@ import type { SubscribedEndpoint } from './audience.ts';
 
 /** The lanes in which the process of a fan-out makes first attempts. */
 export interface FirstAttemptLanes {
-  /** Makes the attempts for which it has permits, without a run; absent: runs make all attempts. */
+  /** Makes the attempts for which it has permits, without a run. If absent, runs make all attempts. */
   lane?: DirectLane;
-  /** Permits of first attempts whose runs begin in this process; absent: each run claims its own attempt. */
+  /** Permits of first attempts whose runs begin in this process. If absent, each run claims its own attempt. */
   localPermits?: FirstAttemptPermits;
 }
 
-/** A claimed first attempt runs in one of these; every other attempt runs in an activity. */
+/** The sites of claimed first attempts. Every other attempt runs in an activity. */
 export type ClaimedSite = Exclude<AttemptSite['runsIn'], 'activity'>;
 
 export interface FirstAttempts {
-  /** Acquires a permit for the first attempt. @returns its site; undefined if its run is to claim it */
+  /** Acquires a permit for the first attempt. @returns its site; undefined if its run must claim it */
   acquire(deliveryId: Id, endpoint: SubscribedEndpoint): ClaimedSite | undefined;
   /** Releases the permit of a delivery that this fan-out does not claim. */
   release(deliveryId: Id): void;
-  /** Notes a claim that the transaction has written. */
+  /** Adds a claim that the transaction has written. */
   add(claimed: ClaimedDelivery): void;
-  /** The transaction begins, or is rolled back: releases all permits and forgets all claims. */
+  /** Releases all permits and forgets all claims, when the transaction begins or is rolled back. */
   reset(): void;
 }
 
 /**
- * @param fanOut the transaction: it resets the attempts when it begins, because it may be tried again
- * @returns the result of `fanOut`. Once it has committed, the direct lane begins its attempts; if it fails, all permits are released
+ * @param fanOut runs the transaction; it resets the attempts when it begins, because it may be retried
+ * @returns the result of `fanOut`. After the commit the direct lane begins its attempts; after a failure all permits are released
  */
 export async function withFirstAttempts<T>(
   lanes: FirstAttemptLanes,

@@ -1,4 +1,4 @@
-/** Inserts events and their deliveries, with the claims of first attempts, and reads the deliveries of a former fan-out (HOOK-1). */
+/** Inserts events and their deliveries, with the claims of first attempts, and reads the deliveries of earlier fan-outs (HOOK-1). */
 import type { Id } from '../../../platform/core/ids.ts';
 import type { FactToTell } from '../../../platform/engine/facts.ts';
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -10,12 +10,12 @@ import { deliveryRules } from '../deliveries/schedule.policy.ts';
 import type { SubscribedEndpoint } from './audience.ts';
 import type { ClaimedSite } from './first-attempts.ts';
 
-/** An event with its deliveries, as a fan-out is about to insert them. */
+/** An event with its deliveries, before the fan-out inserts them. */
 export interface PlannedEvent {
   fact: FactToTell;
-  /** Null if the event is not sent: its deliveries are recorded as canceled. */
+  /** Null if the event is not sent. Its deliveries are then recorded as canceled. */
   body: string | null;
-  /** `site`: of a first attempt that is claimed with the delivery. */
+  /** `site` is set for a first attempt that is claimed with the delivery. */
   deliveries: readonly { id: Id; endpoint: SubscribedEndpoint; site: ClaimedSite | undefined }[];
 }
 
@@ -23,7 +23,7 @@ export interface PlannedEvent {
 export interface NewDelivery {
   id: Id;
   endpointId: Id;
-  /** The endpoint's last attempt did not fail. */
+  /** Whether the endpoint's last attempt did not fail. */
   healthy: boolean;
   /** Its first attempt, if the fan-out has claimed it for the run. */
   claimed?: ClaimedDelivery;
@@ -31,8 +31,7 @@ export interface NewDelivery {
 
 /**
  * Inserts the rows that do not exist yet.
- * @returns `inserted`: the ids of new deliveries; `late`: of these, the deliveries whose event existed, because their endpoint subscribed after
- *   its first fan-out. They get the body and the time of that fan-out, so they are not claimed here
+ * @returns `inserted`: the ids of new deliveries; `late`: the new deliveries whose event existed, because their endpoint subscribed after the first fan-out. They get the body and the time of that fan-out, so they are not claimed here
  */
 export async function insertEvents(
   tx: Transaction,
@@ -99,7 +98,7 @@ const insertDeliveries = prepared<{ id: Id; eventIsNew: boolean }>(
        SELECT id, event_id IN (SELECT id FROM inserted) AS "eventIsNew" FROM delivery`,
 );
 
-/** @returns the deliveries of an event that former fan-outs inserted and that still need a run: pending, and not attempted directly */
+/** @returns the deliveries of an event from earlier fan-outs that still need a run: pending, and not attempted directly */
 export function readPending(tx: Transaction, eventId: Id): Promise<NewDelivery[]> {
   const { from, to } = deliveryIdsOf(eventId);
   return tx.rows(

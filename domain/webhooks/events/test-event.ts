@@ -11,7 +11,7 @@ import { deliveryIdOf } from '../deliveries/delivery-id.ts';
 import { lockEnabledEndpoint } from '../endpoints/endpoint-locks.ts';
 
 /**
- * Creates a `webhook.test` delivery, whose first attempt waits for no breaker.
+ * Creates a `webhook.test` delivery, whose first attempt does not wait for the breaker.
  * @throws DomainError not_found, endpoint_not_enabled
  */
 export function sendTest(
@@ -49,7 +49,7 @@ export function sendTest(
   });
 }
 
-/** @returns the body of a test message, which is caused by no fact */
+/** @returns the body of a test message, which has no fact */
 export function assembleTestBody(test: { eventId: Id; clubId: Id; endpointId: Id; occurredAt: Date }): string {
   const body: EventBodyOf<'webhook.test'> = {
     id: test.eventId,

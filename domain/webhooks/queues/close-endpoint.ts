@@ -1,4 +1,4 @@
-/** Disables an endpoint, by hand or because it fails, and cancels its queue (STATE-5, STATE-6, HOOK-9). */
+/** Disables an endpoint, by hand or because of its failures, and cancels its queue (STATE-5, STATE-6, HOOK-9). */
 import type { Transaction } from '../../../platform/infra/postgres/database.ts';
 import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { DisabledReason } from '../../../entities/webhooks/values.ts';
@@ -9,12 +9,12 @@ import { lockDeliveries } from '../deliveries/deliveries.ts';
 import { ending } from '../deliveries/ending.ts';
 import { callGate, columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliveries/wakes.ts';
 
-/** Deliveries canceled in one transaction: more would hold the endpoint's row for seconds. */
-const canceledAtOnce = 2_000;
+/** The number of deliveries canceled in one transaction. More would hold the endpoint's row for seconds. */
+const cancelBatch = 2_000;
 
 /**
- * Disables the endpoint, whose row the caller has locked, and cancels its queue in the same transaction. Of a long queue it cancels the
- * first part. The gate cancels the rest, and no claim takes a delivery of a disabled endpoint. If the service disables the endpoint, the
+ * Disables the endpoint, whose row the caller has locked, and cancels its queue in the same transaction. It cancels only the first part of
+ * a long queue, and the gate cancels the rest. No claim takes a delivery of a disabled endpoint. If the service disables the endpoint, the
  * administrators of the club get an e-mail.
  * @returns whether there is more to cancel
  */
@@ -39,17 +39,17 @@ export async function closeEndpoint(
 }
 
 /**
- * Cancels unsent deliveries and manual attempts, without a `cancel_reason`, and wakes their workflows so that they end. An attempt in flight
- * is still recorded when it returns.
+ * Cancels unsent deliveries and manual attempts, without a `cancel_reason`, and wakes their workflows so that they end. An attempt in
+ * flight is still recorded.
  * @returns whether there is more to cancel
  */
 export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Promise<boolean> {
   const found = await tx.rows<{ id: Id }>(
-    sql`(SELECT id FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND status = 'pending' LIMIT ${canceledAtOnce})
+    sql`(SELECT id FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND status = 'pending' LIMIT ${cancelBatch})
          UNION ALL
         (SELECT id FROM webhook_deliveries
           WHERE endpoint_id = ${endpointId} AND status <> 'pending' AND (requested IS NOT NULL OR in_flight IS NOT NULL)
-          LIMIT ${canceledAtOnce})`,
+          LIMIT ${cancelBatch})`,
   );
   const ids = found.map(({ id }) => id);
   await lockDeliveries(tx, ids);
@@ -57,5 +57,5 @@ export async function cancelSome(tx: Transaction, endpointId: Id, now: Date): Pr
     sql`UPDATE webhook_deliveries SET ${ending({ now, reason: null })} WHERE id = ANY (${ids}) RETURNING ${columnsToWake()}`,
   );
   await wakeManyDeliveries(tx, ended, now);
-  return ended.length >= canceledAtOnce;
+  return ended.length >= cancelBatch;
 }

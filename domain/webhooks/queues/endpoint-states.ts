@@ -1,4 +1,4 @@
-/** Enabling, pausing, disabling and deleting an endpoint (STATE-1, STATE-2, STATE-6, STATE-7). */
+/** Enables, pauses, disables and deletes an endpoint (STATE-1, STATE-2, STATE-6, STATE-7). */
 import type { RecordOf } from '../../../contract/contract.ts';
 import type { EndpointStatus } from '../../../entities/webhooks/values.ts';
 import { WebhookDelivery } from '../../../entities/webhooks/webhook-delivery.ts';
@@ -16,8 +16,8 @@ import { wake } from '../../../platform/engine/wakes.ts';
 type WebhookEndpoint = RecordOf<'WebhookEndpoint'>;
 
 /**
- * From `paused`, the gate releases the parked deliveries. From `disabled`, the breaker is reset. An enabled endpoint stays as
- * it is.
+ * Enables an endpoint. The gate of a paused endpoint then releases the parked deliveries. The breaker of a disabled endpoint is reset. An
+ * enabled endpoint stays unchanged.
  * @throws DomainError not_found; endpoint_not_enabled while a long queue is still being canceled
  */
 export function enableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
@@ -37,13 +37,13 @@ export function enableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now:
         ...(fromDisabled ? { consecutiveFailures: 0, failingSince: null, gateLooksAt: null } : { gateLooksAt: now }),
       },
     );
-    if (fromDisabled) return; // its queue was canceled: there is nothing to release
+    if (fromDisabled) return; // its queue was canceled, so there is nothing to release
     await releaseManual(tx, endpointId, now);
     await callGate(tx, { endpointId, clubId }, now);
   });
 }
 
-/** @throws DomainError not_found; endpoint_not_enabled for a disabled one */
+/** @throws DomainError not_found; endpoint_not_enabled for a disabled endpoint */
 export function pauseEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
   return changeState(deps, clubId, endpointId, now, async (tx, status) => {
     if (status === 'paused') return;
@@ -57,7 +57,7 @@ export function pauseEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: 
   });
 }
 
-/** Ends the creation of deliveries and cancels the queue. A disabled endpoint stays as it is. @throws DomainError not_found */
+/** Stops the creation of deliveries and cancels the queue. A disabled endpoint stays unchanged. @throws DomainError not_found */
 export function disableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<WebhookEndpoint> {
   return changeState(deps, clubId, endpointId, now, async (tx, status) => {
     if (status === 'disabled') return;
@@ -67,8 +67,8 @@ export function disableEndpoint(deps: VaultDeps, clubId: Id, endpointId: Id, now
 }
 
 /**
- * Hides the endpoint, erases its secrets and cancels its queue. Retention deletes its history later, because it can be
- * millions of rows. @throws DomainError not_found
+ * Hides the endpoint, erases its secrets and cancels its queue. Retention deletes its history later, because the history can have millions
+ * of rows. @throws DomainError not_found
  */
 export async function deleteEndpoint({ db, vault }: VaultDeps, clubId: Id, endpointId: Id, now: Date): Promise<void> {
   await db.transaction(async (tx) => {
@@ -96,13 +96,13 @@ function changeState(
   });
 }
 
-/** A long queue is canceled in parts. The rest of it must not go out because the endpoint is enabled before it is canceled. */
+/** Throws while the queue is still being canceled in parts, because an early enable would send the rest of the queue. */
 async function requireEmptyQueue(tx: Transaction, endpointId: Id): Promise<void> {
   const hasPending = await tx.manager.existsBy(WebhookDelivery, { endpointId, status: 'pending' });
-  if (hasPending) throw notEnabled('What was waiting for it is still being canceled; try again in a moment.');
+  if (hasPending) throw notEnabled('The queue of the endpoint is still being canceled; try again in a moment.');
 }
 
-/** Manual attempts do not wait for the breaker, so they go immediately, not through the gate. */
+/** Releases manual attempts immediately, without the gate, because they do not wait for the breaker. */
 async function releaseManual(tx: Transaction, endpointId: Id, now: Date): Promise<void> {
   const released = await tx.rows<DeliveryToWake>(
     sql`UPDATE webhook_deliveries SET parked_at = NULL

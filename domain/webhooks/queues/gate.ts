@@ -1,6 +1,6 @@
 /**
- * The gate of an endpoint admits one delivery at a time while the endpoint is throttled, and releases the parked ones afterwards
- * (HOOK-5, HOOK-6). A step of `endpoint-gate/<endpoint id>`.
+ * The gate of an endpoint admits one delivery at a time while the endpoint is throttled, and later releases the parked deliveries (HOOK-5,
+ * HOOK-6). It is the step of `endpoint-gate/<endpoint id>`.
  */
 import { WebhookEndpoint } from '../../../entities/webhooks/webhook-endpoint.ts';
 import type { Database, Transaction } from '../../../platform/infra/postgres/database.ts';
@@ -14,26 +14,26 @@ import { columnsToWake, wakeManyDeliveries, type DeliveryToWake } from '../deliv
 import { wake } from '../../../platform/engine/wakes.ts';
 
 export const gateRules = {
-  /** Recovered deliveries in progress at one time. */
+  /** Recovered deliveries in progress at the same time. */
   recoveriesAtATime: 4,
-  /** The largest page of parked deliveries that is released together; pages begin at 1 and double. */
+  /** The largest page of parked deliveries that is released together. Pages begin at 1 and double. */
   largestPage: 64,
 } as const;
 
-/** The state of the gate, for the operator who reads its run. Times in Unix milliseconds. */
+/** The state of the gate, for operators who read its run. Times in Unix milliseconds. */
 export type GateStep =
   | { done: true; outcome: 'open' | 'disabled' | 'deleted' }
   | {
       done: false;
       at: number;
       /**
-       * `paused`: nothing passes; `holding`: the breaker's wait; `probing`: one delivery was admitted; `idle`: throttled,
-       * nothing parked; `releasing`: parked deliveries are released in pages; `recovering`: recovered deliveries go, a few at a time;
-       * `canceling`: the endpoint is disabled, and the rest of a long queue is canceled.
+       * `paused`: no delivery is released; `holding`: the hold of the breaker; `probing`: one delivery was admitted; `idle`: throttled,
+       * without parked deliveries; `releasing`: parked deliveries are released in pages; `recovering`: recovered deliveries are released,
+       * a few at a time; `canceling`: the endpoint is disabled, and the rest of a long queue is canceled.
        */
       doing: 'paused' | 'holding' | 'probing' | 'idle' | 'releasing' | 'recovering' | 'canceling';
       parked: number;
-      /** The time at which the endpoint is disabled as failing, unless a delivery is accepted before. */
+      /** The time at which the endpoint is disabled because of its failures, unless a delivery is accepted before. */
       givenUpAt?: number;
     };
 
@@ -44,15 +44,15 @@ export interface GateDeps {
 
 /** A gate that waits for a signal also looks once a day. */
 const dayMs = 86_400_000;
-/** Between two pages. */
+/** The time between two pages. */
 const pageEveryMs = 1_000;
-/** After so long it looks whether an attempt that it admitted was lost. The record of an attempt signals it. */
+/** The time after which the gate checks whether an admitted attempt was lost. Usually the record of the attempt signals the gate. */
 const overdueMs = (deliveryRules.leaseSeconds + 5) * 1_000;
 
-/** Parked deliveries are counted up to this: the count is only for people. */
+/** The limit for counts of parked deliveries, which are only informative. */
 const maxCounted = 10_000;
 
-/** Takes the gate one step further. @param now Unix milliseconds */
+/** Makes the next step of the gate. @param now Unix milliseconds */
 export function tendGate({ db, vault }: GateDeps, endpointId: Id, now: number): Promise<GateStep> {
   return db.transaction(async (tx) => {
     const endpoint = await lockEndpoint(tx, endpointId);
@@ -88,7 +88,10 @@ const gated = columns(WebhookEndpoint, [
 ]);
 type GatedEndpoint = RowOf<typeof gated>;
 
-/** The lock makes the end of the gate safe: a delivery that parks locks the row, too, so it parks before or after, never meanwhile. */
+/**
+ * Locks the endpoint, which makes the end of the gate safe. Parking locks the row too, so a delivery parks before or after the step,
+ * never during it.
+ */
 function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpoint | undefined> {
   return tx.one(sql`SELECT ${gated} FROM webhook_endpoints WHERE id = ${endpointId} FOR NO KEY UPDATE`);
 }
@@ -96,7 +99,7 @@ function lockEndpoint(tx: Transaction, endpointId: Id): Promise<GatedEndpoint | 
 type Doing = Extract<GateStep, { done: false }>['doing'];
 type Release = { done: true; outcome: 'open' | 'disabled' } | { done: false; at: number; doing: Doing };
 
-/** Releases the deliveries that can go now. @returns the state of the gate, and when it looks again without a signal */
+/** Releases the deliveries that may be attempted now. @returns the state of the gate, and when it looks again without a signal */
 async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   if (endpoint.status === 'disabled') {
     const more = await cancelSome(tx, endpoint.id, new Date(now));
@@ -110,7 +113,7 @@ async function releaseDue(tx: Transaction, endpoint: GatedEndpoint, now: number)
   return own.done ? { done: false, doing: 'recovering', at } : { ...own, at: Math.min(own.at, at) };
 }
 
-/** @returns whether any recovered delivery is in progress or waits: the record of each signals the gate for the next */
+/** @returns whether a recovered delivery is in progress or waits; the record of each attempt signals the gate for the next */
 async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): Promise<boolean> {
   const busy = await count(
     tx,
@@ -123,8 +126,8 @@ async function releaseRecoveries(tx: Transaction, endpointId: Id, now: number): 
 }
 
 /**
- * Admits one delivery at a time while the endpoint is throttled, after the end of the hold. It takes the one with the earliest due time, so
- * a message that the receiver never accepts goes to the back of the queue. If none is parked, the hold does not double.
+ * After the hold, admits one delivery at a time while the endpoint is throttled. It admits the delivery with the earliest due time, so
+ * that a message that the receiver never accepts goes to the back of the queue. If no delivery is parked, the hold does not double.
  */
 async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const holdUntil = endpoint.holdUntil?.getTime() ?? now;
@@ -134,15 +137,18 @@ async function admitOne(tx: Transaction, endpoint: GatedEndpoint, now: number): 
     const change = { admittedDeliveryId: admitted?.id ?? null, releasePage: 0 };
     await tx.manager.update(WebhookEndpoint, { id: endpoint.id }, change);
     if (!admitted) {
-      // A parked delivery whose row another transaction holds was passed over.
-      const passedOver = (await countWaiting(tx, endpoint.id, usual)) > 0;
-      return { done: false, doing: 'idle', at: now + (passedOver ? pageEveryMs : dayMs) };
+      // A parked delivery whose row another transaction holds was skipped.
+      const hasSkipped = (await countWaiting(tx, endpoint.id, usual)) > 0;
+      return { done: false, doing: 'idle', at: now + (hasSkipped ? pageEveryMs : dayMs) };
     }
   }
   return { done: false, doing: 'probing', at: now + overdueMs };
 }
 
-/** The admitted delivery counts until its attempt is recorded, its lease has ended, or it is canceled before its attempt. */
+/**
+ * Returns whether the admitted delivery is in progress: until its attempt is recorded, its lease has ended, or it is canceled before
+ * its attempt.
+ */
 async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boolean> {
   if (deliveryId === null) return false;
   const row = await tx.one(
@@ -154,9 +160,9 @@ async function isUnderWay(tx: Transaction, deliveryId: Id | null): Promise<boole
 }
 
 /**
- * Releases parked deliveries in pages of 1, 2, 4 … 64 while the endpoint is not throttled. A page grows while no more than half of the page
- * before is still in progress, and begins again at 1 after a failure. A pause, a disable or a new arming stops the release, because the gate
- * looks at those first. Each step releases at least one, so that parked deliveries do not wait behind steady arrivals.
+ * Releases parked deliveries in pages of 1, 2, 4 … 64 while the endpoint is not throttled. A page doubles if at most half of the last page
+ * is still in progress, and restarts at 1 after a failure. A pause, a disable or a new arming stops the release, because the gate checks
+ * them first. Each step releases at least one delivery, so that parked deliveries do not wait behind a steady stream of new ones.
  */
 async function releasePage(tx: Transaction, endpoint: GatedEndpoint, now: number): Promise<Release> {
   const underway = await countUnderWay(tx, endpoint.id, now);
@@ -172,7 +178,7 @@ function nextPage({ consecutiveFailures, releasePage: last }: GatedEndpoint, und
   return underway > last / 2 ? last : Math.min(gateRules.largestPage, last * 2);
 }
 
-/** Counts deliveries that are due and not parked: released ones and new ones, up to the largest page. */
+/** Counts deliveries that are due and not parked, both released and new, up to the largest page. */
 function countUnderWay(tx: Transaction, endpointId: Id, now: number): Promise<number> {
   return count(
     tx,
@@ -187,7 +193,7 @@ async function count(tx: Transaction, rows: Sql): Promise<number> {
   return counted?.count ?? 0;
 }
 
-/** SQL: the two kinds of parked deliveries, which are released differently; each condition has its own index. */
+/** SQL: the two kinds of parked deliveries, which are released differently. Each condition has its own index. */
 const usual = sql`requested IS DISTINCT FROM 'recovery'`;
 const recovery = sql`requested = 'recovery'`;
 
@@ -195,7 +201,7 @@ async function countParked(tx: Transaction, endpointId: Id): Promise<number> {
   return (await countWaiting(tx, endpointId, usual)) + (await countWaiting(tx, endpointId, recovery));
 }
 
-/** @returns how many wait, up to `maxCounted` */
+/** @returns the number of waiting deliveries, up to `maxCounted` */
 function countWaiting(tx: Transaction, endpointId: Id, condition: Sql): Promise<number> {
   return count(
     tx,
@@ -204,8 +210,8 @@ function countWaiting(tx: Transaction, endpointId: Id, condition: Sql): Promise<
 }
 
 /**
- * Releases up to `limit` parked deliveries and wakes their workflows. They are due from now on, so that the sweeper does not take them for
- * overdue. It passes over rows that another transaction holds, until the next step.
+ * Releases up to `limit` parked deliveries and wakes their workflows. They become due now, so that the sweeper does not count them as
+ * overdue. Rows that another transaction holds are skipped until the next step.
  */
 async function release(
   tx: Transaction,
@@ -223,7 +229,7 @@ async function release(
       WHERE delivery.id = next.id
   RETURNING ${columnsToWake('delivery')}`,
   );
-  // A single delivery is not bulk: all others wait for its result.
+  // A single delivery is not bulk, because all others wait for its result.
   await (limit > 1
     ? wakeManyDeliveries(tx, released, new Date(now))
     : wake(tx, 'webhookDelivery', released, new Date(now)));

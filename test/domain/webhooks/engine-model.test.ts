@@ -24,7 +24,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** How many sequences a run tries; for a long search set it in the environment. */
+/** The number of sequences of a run. A long search sets it in the environment. */
 const sequences = Number(process.env.ENGINE_MODEL_SEQUENCES ?? 48);
 
 interface World {
@@ -34,10 +34,10 @@ interface World {
   endpointIds: Id[];
 }
 
-/** None adds up to exactly 5 or 30 days: what happens at that very millisecond depends on how long an answer took. */
+/** No sum is exactly 5 or 30 days, because the behaviour at that millisecond depends on the duration of an answer. */
 const lateBy = [10 * hour + minute, 23 * hour, 5 * day + hour, 31 * day];
 
-/** What can happen; numbers choose among what there is at that moment. */
+/** The possible events. Numbers select among the objects that exist at that moment. */
 const places = { one: fc.nat(1), which: fc.nat(40) };
 const ok: Reply = { says: 'ok' };
 const fail: Reply = { says: 'fail' };
@@ -82,7 +82,7 @@ const happenings = fc.oneof(
 );
 type Happening = typeof happenings extends fc.Arbitrary<infer One> ? One : never;
 
-/** What leads to where the rules meet: a throttled endpoint with a queue, and many to recover. */
+/** Event series that reach combinations of rules: a throttled endpoint with a queue, and many deliveries to recover. */
 const phrases: Happening[][] = [
   [
     { name: 'mood', mood: fail },
@@ -111,9 +111,9 @@ const sequence = fc
   })
   .map((parts) => parts.flat());
 
-/** Sequences that a run of this test has failed on. */
+/** Sequences that failed in earlier runs of this test. */
 const examples: Happening[][] = [
-  // The first delivery is past its 30 days in the same moment in which the failure of the second disables its endpoint.
+  // The first delivery reaches its 30 days at the moment in which the failure of the second disables its endpoint.
   [
     { name: 'mood', mood: fail },
     { name: 'fact', student: 0, count: 1 },
@@ -122,7 +122,7 @@ const examples: Happening[][] = [
     { name: 'isLate', ms: 31 * day },
     { name: 'passes', ms: second },
   ],
-  // A recovery that was taken for dead parks at a paused endpoint, and then its first worker records that it has failed.
+  // A recovery whose worker counted as dead is parked at a paused endpoint. Then its first worker records a failure.
   [
     { name: 'mood', mood: fail },
     { name: 'fact', student: 0, count: 6 },
@@ -136,7 +136,7 @@ const examples: Happening[][] = [
   ],
 ];
 
-/** The code with which a command is refused; undefined where it is done. */
+/** The code of a refused command; undefined if the command succeeded. */
 async function refusal(command: Promise<unknown>): Promise<string | undefined> {
   try {
     await command;
@@ -154,8 +154,8 @@ async function happen({ engine, deps, studentIds, endpointIds }: World, one: Hap
   const now = new Date(engine.now);
   const endpointId = 'endpoint' in one ? (endpointIds[one.endpoint] ?? '') : '';
   const endpoint = model.endpoints.get(endpointId);
-  const gone = endpoint?.deleted ? 'not_found' : undefined;
-  const shut = gone ?? (endpoint?.status === 'enabled' ? undefined : 'endpoint_not_enabled');
+  const missingEndpoint = endpoint?.deleted ? 'not_found' : undefined;
+  const closedEndpoint = missingEndpoint ?? (endpoint?.status === 'enabled' ? undefined : 'endpoint_not_enabled');
   switch (one.name) {
     case 'fact': {
       const studentId = studentIds[one.student] ?? '';
@@ -177,22 +177,22 @@ async function happen({ engine, deps, studentIds, endpointIds }: World, one: Hap
       return;
     }
     case 'pause': {
-      const refused = gone ?? (endpoint?.status === 'disabled' ? 'endpoint_not_enabled' : undefined);
+      const refused = missingEndpoint ?? (endpoint?.status === 'disabled' ? 'endpoint_not_enabled' : undefined);
       expect(await refusal(pauseEndpoint(deps, clubId, endpointId, now))).to.equal(refused);
       if (!refused && endpoint) endpoint.status = 'paused';
       return;
     }
     case 'enable':
-      expect(await refusal(enableEndpoint(deps, clubId, endpointId, now))).to.equal(gone);
-      if (!gone) model.enable(endpointId, engine.now);
+      expect(await refusal(enableEndpoint(deps, clubId, endpointId, now))).to.equal(missingEndpoint);
+      if (!missingEndpoint) model.enable(endpointId, engine.now);
       return;
     case 'disable':
-      expect(await refusal(disableEndpoint(deps, clubId, endpointId, now))).to.equal(gone);
-      if (!gone) model.disable(endpointId, 'manual', engine.now);
+      expect(await refusal(disableEndpoint(deps, clubId, endpointId, now))).to.equal(missingEndpoint);
+      if (!missingEndpoint) model.disable(endpointId, 'manual', engine.now);
       return;
     case 'delete':
       if (!one.really) return;
-      expect(await refusal(deleteEndpoint(deps, clubId, endpointId, now))).to.equal(gone);
+      expect(await refusal(deleteEndpoint(deps, clubId, endpointId, now))).to.equal(missingEndpoint);
       model.disable(endpointId, 'manual', engine.now);
       if (endpoint) endpoint.deleted = true;
       return;
@@ -216,20 +216,21 @@ async function happen({ engine, deps, studentIds, endpointIds }: World, one: Hap
     case 'recover': {
       const since = engine.now - one.back;
       const recovering = recoverDeliveries(deps, clubId, endpointId, new Date(since), now);
-      expect(await refusal(recovering)).to.equal(shut);
-      if (!shut) expect((await recovering).recovered).to.equal(model.recover(endpointId, since, engine.now));
+      expect(await refusal(recovering)).to.equal(closedEndpoint);
+      if (!closedEndpoint) expect((await recovering).recovered).to.equal(model.recover(endpointId, since, engine.now));
       return;
     }
     case 'test': {
       const testing = sendTest(deps, clubId, endpointId, now);
-      expect(await refusal(testing)).to.equal(shut);
-      if (!shut) model.created((await testing).id, endpointId, { studentId: null, type: 'webhook.test' }, engine.now);
+      expect(await refusal(testing)).to.equal(closedEndpoint);
+      if (!closedEndpoint)
+        model.created((await testing).id, endpointId, { studentId: null, type: 'webhook.test' }, engine.now);
       return;
     }
     case 'rotate': {
       const rotating = rotateSecret(deps, clubId, endpointId, { expirePrevious: one.expirePrevious }, now);
       const refused =
-        gone ??
+        missingEndpoint ??
         (!one.expirePrevious && engine.now < (endpoint?.previousUntil ?? 0) ? 'rotation_in_progress' : undefined);
       expect(await refusal(rotating)).to.equal(refused);
       if (!refused) model.rotate(endpointId, (await rotating).secret, engine.now);
@@ -267,7 +268,7 @@ async function happen({ engine, deps, studentIds, endpointIds }: World, one: Hap
   }
 }
 
-/** All receivers answer 200 and every endpoint is enabled: within the longest wait everything must come to its end. */
+/** Lets all receivers answer 200, enables every endpoint, and expects that all deliveries end within the longest wait. */
 async function drain({ engine, deps, endpointIds }: World): Promise<void> {
   engine.mood = { says: 'ok' };
   engine.relayAway = false;
@@ -286,21 +287,21 @@ async function drain({ engine, deps, endpointIds }: World): Promise<void> {
   }
   await expectAsInModel(engine, deps.db);
   const open = [...engine.model.deliveries.values()].filter(
-    ({ status, asked }) => status === 'pending' || asked !== null,
+    (delivery) => delivery.status === 'pending' || delivery.asked !== null,
   );
-  expect(open, 'open after everything was drained').to.deep.equal([]);
+  expect(open, 'open after the drain').to.deep.equal([]);
 }
 
-describe('webhook engine against its model (STATE-1 to STATE-15, DEL-4)', function () {
+describe('the webhook engine against its model (STATE-1 to STATE-15, DEL-4)', function () {
   this.timeout(sequences * 10_000);
   let deps: VaultDeps;
   const time = new VirtualTime(0);
   let restore = () => {};
-  before('the database of this file, where time can pass', async () => {
+  before('create a database of this file, with a clock that the test controls', async () => {
     deps = await testDeps();
     restore = time.install();
   });
-  after('the time of this process again', () => restore());
+  after('restore the clock', () => restore());
 
   it('matches the model after each step, strands nothing and ends, for any sequence of events', () =>
     fc.assert(

@@ -8,12 +8,12 @@ import { buildSubscription, buildWebhookDelivery, type TestWebhookDelivery } fro
 import { eraseWebhooks } from '../../toolkit/drive/erase-webhooks.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 
-/** Rows of events, deliveries, attempts and bodies refer to one another without foreign keys (ADR 38). */
+/** Rows of events, deliveries, attempts and bodies refer to each other without foreign keys (ADR 38). */
 describe('the sweep of orphans', () => {
   const now = new Date();
   let db: Database;
   let delivery: TestWebhookDelivery;
-  beforeEach('one whole delivery, and nothing looked at yet', async () => {
+  beforeEach('build one complete delivery, and restart the sweep', async () => {
     ({ db } = await testDeps());
     await eraseWebhooks(db.manager);
     await db.manager.clear(UpkeepRound);
@@ -32,20 +32,20 @@ describe('the sweep of orphans', () => {
   const counts = async () => Promise.all(['events', 'deliveries', 'attempts', 'bodies'].map(count));
   const positions = async () => (await db.manager.find(UpkeepRound)).map(({ position }) => position);
 
-  it('leaves everything that refers to something', async () => {
+  it('keeps all rows whose references exist', async () => {
     expect(await sweepOrphans(db, now)).to.equal(0);
     expect(await counts()).to.deep.equal([1, 1, 1, 1]);
   });
 
   it('removes each attempt of a delivery that does not exist', async () => {
-    const gone = newId();
-    for (const fence of [1, 2]) await addAttempt(gone, fence);
+    const missingId = newId();
+    for (const fence of [1, 2]) await addAttempt(missingId, fence);
     expect(await sweepOrphans(db, now)).to.equal(2);
-    expect(await attemptRows(gone)).to.deep.equal([]);
+    expect(await attemptRows(missingId)).to.deep.equal([]);
     expect(await counts()).to.deep.equal([1, 1, 1, 1]);
   });
 
-  for (const [what, table, key, left] of [
+  for (const [what, table, key, remaining] of [
     ['a delivery without its event, with its attempts and body', 'webhook_events', 'eventId', [0, 0, 0, 0]],
     ['a delivery without its endpoint, and its attempts', 'webhook_endpoints', 'endpoint', [1, 0, 0, 1]],
   ] as const) {
@@ -54,18 +54,18 @@ describe('the sweep of orphans', () => {
       await db.source.query(`DELETE FROM ${table} WHERE id = $1`, [id]);
       await sweepOrphans(db, now);
       await sweepOrphans(db, now);
-      expect(await counts()).to.deep.equal(left);
+      expect(await counts()).to.deep.equal(remaining);
     });
   }
 
-  it('looks at 500 rows of a table a time, goes on where it stopped, and begins anew at the end', async () => {
+  it('reads 500 rows of a table at a time, continues there, and restarts at the end', async () => {
     await db.source.query(
       `INSERT INTO webhook_bodies (event_id, created_at, body) SELECT uuidv7(), $1, '{}' FROM generate_series(1, 1200)`,
       [now],
     );
     const swept: number[] = [];
     for (let round = 1; round <= 3; round++) swept.push(await sweepOrphans(db, now));
-    expect(swept).to.deep.equal([499, 500, 201]); // the first 500 hold the one that has its event
+    expect(swept).to.deep.equal([499, 500, 201]); // the first 500 contain the body that has its event
     const [round] = await db.manager.findBy(UpkeepRound, { name: 'orphans of webhook_bodies' });
     expect(round).to.include({ position: null });
     expect(round?.completedAt).to.deep.equal(now);
@@ -73,7 +73,7 @@ describe('the sweep of orphans', () => {
     expect(await count('bodies')).to.equal(1);
   });
 
-  it('does no harm beside another', async () => {
+  it('does no harm in concurrent runs', async () => {
     await addAttempt(newId());
     const swept = await Promise.all([1, 2, 3].map(() => sweepOrphans(db, now)));
     expect(swept.reduce((sum, one) => sum + one, 0)).to.equal(1);

@@ -21,28 +21,28 @@ import { expect } from 'chai';
 const day = 86_400_000;
 const second = 1_000;
 /** Long before anything that other tests write, so that only what a test here makes is old enough. */
-const created = new Date('2001-03-01T10:00:00Z');
+const created = new Date('Long before all rows of other tests, so that only rows of this file are old enough.');
 const after = (ms: number) => new Date(created.getTime() + ms);
-/** When the partitions that hold what was created then have been kept long enough. */
-const bodiesEnd = new Date('2001-04-01T01:00:00Z'); // the day has ended, and then 30 days and an hour
+/** The times at which partitions with rows of this creation time are dropped. */
+const bodiesEnd = new Date('2001-04-01T01:00:00Z'); // the end of the day, and then 30 days and an hour
 const attemptsEnd = new Date('2001-04-01T00:00:00Z');
-const historyEnd = new Date(Date.parse('2001-03-05T00:00:00Z') + 97 * day); // the week has, and then 90 days and 7
+const historyEnd = new Date(Date.parse('2001-03-05T00:00:00Z') + 97 * day); // the end of the week, and then 90 days and 7 days
 const before = (at: Date) => new Date(at.getTime() - second);
 const url = 'https://hooks.example.com';
 
-/** What one round did. */
+/** The result of one round. */
 async function retain(...[db, now]: Parameters<typeof retainWebhooks>) {
   const { rows, more } = await retainWebhooks(db, now);
   return { ...rows, more };
 }
 
-/** All rounds that there are to do at `now`; the other tests of this file leave nothing to it. */
+/** Runs rounds at `now` until none has more to do. */
 async function retainAll(now: Date): Promise<void> {
   const { db } = await testDeps();
   while ((await retain(db, now)).more);
 }
 
-/** The wake of a delivery's workflow, if there is one. */
+/** The wake of a delivery's workflow, if it exists. */
 async function wakesOf(id: Id): Promise<{ raised: boolean }[]> {
   return (await testDatabase()).query<{ raised: boolean }[]>(`SELECT raised FROM wakes WHERE subject_id = $1`, [id]);
 }
@@ -66,7 +66,7 @@ const exists = async (
   return found.length === 1;
 };
 
-/** So many events with a delivery to each endpoint, a second apart. */
+/** Inserts this number of events with a delivery to each endpoint, one second apart. */
 async function addHistory(
   { clubId }: Subscription,
   endpointIds: readonly Id[],
@@ -91,7 +91,7 @@ async function addHistory(
 
 describe('retention (DEL-8)', () => {
   let subscription: Subscription;
-  beforeEach('nothing that is old, and a subscription', async () => {
+  beforeEach('remove old rows, and build a subscription', async () => {
     const source = await testDatabase();
     for (const { name, key } of Object.values(webhookTables)) {
       const column = key.of === 'times' ? key.column : 'created_at';
@@ -105,28 +105,28 @@ describe('retention (DEL-8)', () => {
     await alter('webhook_deliveries', delivery.id, { status: 'succeeded', completed_at: at });
     return delivery;
   };
-  const shown = async ({ clubId, endpoint, id }: TestWebhookDelivery, now: Date) => {
+  const showDelivery = async ({ clubId, endpoint, id }: TestWebhookDelivery, now: Date) => {
     const { db } = await testDeps();
     return findDelivery(db, clubId, endpoint.id, id, now).catch(({ code }: { code: string }) => code);
   };
-  const listed = async ({ clubId, endpoint }: Subscription, now: Date) => {
+  const listHistory = async ({ clubId, endpoint }: Subscription, now: Date) => {
     const { db } = await testDeps();
     const { rows, total } = await listDeliveries(db, clubId, endpoint.id, { page: 1, page_size: 20 }, now);
     return { ids: rows.map(({ id }) => id), total };
   };
 
   describe('a message’s body', () => {
-    it('is shown for 30 days from its creation, not a second longer', async () => {
+    it('is shown for exactly 30 days from its creation', async () => {
       const delivery = await succeeded();
-      expect(await shown(delivery, after(30 * day - second)))
+      expect(await showDelivery(delivery, after(30 * day - second)))
         .to.include({ payload_purged: false })
         .and.have.property('body');
-      expect(await shown(delivery, after(30 * day)))
+      expect(await showDelivery(delivery, after(30 * day)))
         .to.include({ payload_purged: true })
         .and.not.have.property('body');
     });
 
-    it('is dropped for every endpoint with all of its day, an hour after 30 days', async () => {
+    it('is dropped for every endpoint with all bodies of its day, one hour after 30 days', async () => {
       const other = await buildEndpoint(subscription.clubId, url);
       const delivery = await succeeded();
       const nextDay = await succeeded(new Date('2001-03-02T00:00:00Z'));
@@ -143,7 +143,7 @@ describe('retention (DEL-8)', () => {
       expect(rows.map(({ endpoint_id }) => endpoint_id)).to.have.members([delivery.endpoint.id, other.id]);
     });
 
-    it('leaves an ended delivery as it was, and wakes no workflow', async () => {
+    it('leaves an ended delivery unchanged, and wakes no workflow', async () => {
       const delivery = await succeeded();
       const row = await deliveryRow(delivery.id);
       await retainAll(bodiesEnd);
@@ -166,14 +166,14 @@ describe('retention (DEL-8)', () => {
       expect(await wakesOf(id)).to.have.length(1);
     });
 
-    it('leaves what was created later in peace, also of the same week', async () => {
+    it('does not affect a delivery of a later day of the same week', async () => {
       const { id } = await buildWebhookDelivery(subscription, new Date('2001-03-02T00:00:00Z'));
       await succeeded();
       await retainAll(bodiesEnd);
       expect(await deliveryRow(id)).to.include({ status: 'pending' });
     });
 
-    it('drops a requested attempt of an ended delivery, and wakes its workflow', async () => {
+    it('cancels a requested attempt of an ended delivery, and wakes its workflow', async () => {
       const delivery = await succeeded();
       await alter('webhook_deliveries', delivery.id, { requested: 'manual', in_flight: 'manual' });
       await retainAll(bodiesEnd);
@@ -186,7 +186,7 @@ describe('retention (DEL-8)', () => {
       expect(await wakesOf(delivery.id)).to.have.length(1);
     });
 
-    it('keeps time and reason of a purge by a student’s removal', async () => {
+    it('keeps the time and the reason of a purge by a student’s removal', async () => {
       const delivery = await succeeded();
       await alter('webhook_deliveries', delivery.id, {
         status: 'canceled',
@@ -198,7 +198,7 @@ describe('retention (DEL-8)', () => {
       expect([row.payloadPurgedAt, row.cancelReason]).to.deep.equal([created, 'student_removed']);
     });
 
-    it('waits for an attempt that is being recorded, and does not undo it', async () => {
+    it('waits for an uncommitted record of an attempt, and does not undo it', async () => {
       const { db } = await testDeps();
       const { id } = await buildWebhookDelivery(subscription, created);
       await retain(db, before(bodiesEnd));
@@ -215,7 +215,7 @@ describe('retention (DEL-8)', () => {
       expect(await wakesOf(id)).to.deep.equal([]);
     });
 
-    it('goes in no round that has 1,000 deliveries to cancel first', async () => {
+    it('is not dropped in a round that has 1,000 deliveries to cancel first', async () => {
       const { db } = await testDeps();
       await addHistory(subscription, [subscription.endpoint.id], 1_200, created, 'pending');
       expect(await retain(db, bodiesEnd)).to.include({ expired: 1_000, dropped: 0, more: true });
@@ -225,12 +225,12 @@ describe('retention (DEL-8)', () => {
   });
 
   describe('attempts', () => {
-    it('are shown for 30 days from each beginning, and their delivery stays', async () => {
+    it('are shown for 30 days from the beginning of each, while their delivery stays', async () => {
       const delivery = await succeeded();
       await addAttempt(delivery.id, 1, created);
       await addAttempt(delivery.id, 2, after(second));
       const numbers = async (now: Date) => {
-        const found = await shown(delivery, now);
+        const found = await showDelivery(delivery, now);
         return typeof found === 'string' ? found : found.attempts.map(({ number }) => number);
       };
       expect(await numbers(after(30 * day - second))).to.deep.equal([1, 2]);
@@ -238,7 +238,7 @@ describe('retention (DEL-8)', () => {
       expect(await numbers(after(30 * day + second))).to.deep.equal([]);
     });
 
-    it('are dropped with those of a day, however late in the life of a delivery', async () => {
+    it('are dropped with all attempts of their day, even late in the life of a delivery', async () => {
       const delivery = await succeeded();
       await addAttempt(delivery.id, 1, created);
       await addAttempt(delivery.id, 2, new Date('2001-03-02T00:00:00Z'));
@@ -254,20 +254,20 @@ describe('retention (DEL-8)', () => {
   });
 
   describe('delivery history', () => {
-    it('is shown for 90 days, not a second longer, in lists, totals and alone', async () => {
+    it('is shown for exactly 90 days in lists, totals and details', async () => {
       const delivery = await succeeded();
       const younger = await succeeded(after(second));
-      expect(await listed(subscription, after(90 * day - second))).to.deep.equal({
+      expect(await listHistory(subscription, after(90 * day - second))).to.deep.equal({
         ids: [younger.id, delivery.id],
         total: 2,
       });
-      expect(await listed(subscription, after(90 * day))).to.deep.equal({ ids: [younger.id], total: 1 });
-      expect(await listed(subscription, after(90 * day + second))).to.deep.equal({ ids: [], total: 0 });
-      expect(await shown(delivery, after(90 * day - second))).to.include({ id: delivery.id });
-      expect(await shown(delivery, after(90 * day))).to.equal('not_found');
+      expect(await listHistory(subscription, after(90 * day))).to.deep.equal({ ids: [younger.id], total: 1 });
+      expect(await listHistory(subscription, after(90 * day + second))).to.deep.equal({ ids: [], total: 0 });
+      expect(await showDelivery(delivery, after(90 * day - second))).to.include({ id: delivery.id });
+      expect(await showDelivery(delivery, after(90 * day))).to.equal('not_found');
     });
 
-    it('is dropped with its events by the week, a week after 90 days, and its tallies go', async () => {
+    it('is dropped with its events by the week, one week after 90 days, together with its tallies', async () => {
       const { db } = await testDeps();
       const delivery = await succeeded();
       const younger = await succeeded(new Date('2001-03-05T00:00:00Z'));
@@ -278,19 +278,19 @@ describe('retention (DEL-8)', () => {
       expect(await exists('webhook_deliveries', delivery.id)).to.equal(false);
       expect(await exists('webhook_deliveries', younger.id)).to.equal(true);
       expect(await exists('webhook_events', younger.eventId)).to.equal(true);
-      const kept = await Promise.all(
+      const oldPartitions = await Promise.all(
         [webhookTables.events, webhookTables.deliveries].map(async (table) =>
           (await partitionsOf(db, table)).filter(({ to }) => to <= Date.parse('2001-03-05T00:00:00Z')),
         ),
       );
-      expect(kept).to.deep.equal([[], []]);
+      expect(oldPartitions).to.deep.equal([[], []]);
       const tallies = await (
         await testDatabase()
       ).query<unknown[]>(`SELECT 1 FROM webhook_tallies WHERE endpoint_id = $1`, [subscription.endpoint.id]);
       expect(tallies).to.deep.equal([]);
     });
 
-    it('stays while somebody holds one of its tables, and goes in a later round', async () => {
+    it('stays while another transaction uses one of its tables, and is dropped in a later round', async () => {
       const { db } = await testDeps();
       const delivery = await succeeded();
       await retainAll(before(historyEnd));
@@ -305,7 +305,7 @@ describe('retention (DEL-8)', () => {
       expect(await exists('webhook_events', delivery.eventId)).to.equal(false);
     });
 
-    it('of which an event was fanned out within 90 days stays, however old its id, and the next week goes', async () => {
+    it('stays while one event of its week was fanned out within 90 days, and the next week is dropped', async () => {
       const { db } = await testDeps();
       const late = await succeeded();
       const next = await succeeded(new Date('2001-03-05T00:00:00Z'));
@@ -317,7 +317,7 @@ describe('retention (DEL-8)', () => {
       const nextEnd = new Date(historyEnd.getTime() + 7 * day);
       await retainAll(nextEnd);
       expect(await exists('webhook_events', next.eventId)).to.equal(false);
-      expect(await shown(late, nextEnd)).to.include({ id: late.id });
+      expect(await showDelivery(late, nextEnd)).to.include({ id: late.id });
       await retainAll(after(120 * day - second));
       expect(await exists('webhook_deliveries', late.id)).to.equal(true);
       await retainAll(after(120 * day));
@@ -325,7 +325,7 @@ describe('retention (DEL-8)', () => {
       expect(await exists('webhook_deliveries', late.id)).to.equal(false);
     });
 
-    it('goes beside fan-outs, which have locked its event and wait for its delivery, without a deadlock', async () => {
+    it('is dropped without a deadlock with fan-outs that hold its event and wait for its delivery', async () => {
       const { db } = await testDeps();
       const delivery = await succeeded();
       await retainAll(before(historyEnd));
@@ -334,7 +334,7 @@ describe('retention (DEL-8)', () => {
         async (tx) => {
           const round = retain(db, historyEnd);
           await untilWaitingForLocks(1);
-          // Were deliveries locked first, this would wait for the round, and the round for the event: Postgres would end one.
+          // If deliveries were locked first, this update would wait for the round, and the round for the event: a deadlock.
           await tx.manager.query(`SET LOCAL lock_timeout = 50`);
           await tx.manager.query(`UPDATE webhook_deliveries SET requested = NULL WHERE id = $1`, [delivery.id]);
           expect(await round).to.include({ dropped: 0 });
@@ -344,7 +344,7 @@ describe('retention (DEL-8)', () => {
   });
 
   describe('a deleted endpoint', () => {
-    it('goes with its deliveries, attempts and own events, and other endpoints keep theirs', async () => {
+    it('is removed with its deliveries, attempts and own events, and other endpoints keep theirs', async () => {
       const shared = await buildWebhookDelivery(subscription, new Date());
       const other = await buildEndpoint(subscription.clubId, url);
       const both = await buildWebhookDelivery(subscription, new Date());
@@ -359,11 +359,11 @@ describe('retention (DEL-8)', () => {
       expect(await exists('webhook_endpoints', other.id)).to.equal(true);
     });
 
-    it('leaves an event whose fact waits still: another endpoint may get it', async () => {
+    it('keeps an event whose fact still waits, because another endpoint may get it', async () => {
       const { clubId, studentId, endpoint } = subscription;
       const { db } = await testDeps();
-      const told = await buildWebhookDelivery(subscription, new Date());
-      const over = await buildWebhookDelivery(subscription, new Date());
+      const pendingFact = await buildWebhookDelivery(subscription, new Date());
+      const handledFact = await buildWebhookDelivery(subscription, new Date());
       const fact = {
         clubId,
         studentId,
@@ -372,12 +372,12 @@ describe('retention (DEL-8)', () => {
         priority: 1 as const,
       };
       const id = await db.transaction((tx) => recordFact(tx, fact));
-      await db.run(sql`UPDATE facts SET id = ${told.eventId} WHERE id = ${id}`);
+      await db.run(sql`UPDATE facts SET id = ${pendingFact.eventId} WHERE id = ${id}`);
       await alter('webhook_endpoints', endpoint.id, { deleted_at: created });
       await retainAll(created);
-      expect(await exists('webhook_deliveries', told.id)).to.equal(false);
-      expect((await eventRow(told.eventId)).body).to.be.a('string');
-      expect(await exists('webhook_events', over.eventId)).to.equal(false);
+      expect(await exists('webhook_deliveries', pendingFact.id)).to.equal(false);
+      expect((await eventRow(pendingFact.eventId)).body).to.be.a('string');
+      expect(await exists('webhook_events', handledFact.eventId)).to.equal(false);
     });
 
     it('stays while its gate still cancels its queue', async () => {
@@ -402,7 +402,7 @@ describe('retention (DEL-8)', () => {
     });
   });
 
-  it('deletes a rotated secret when its 24 hours are over, not a second before', async () => {
+  it('deletes a rotated secret exactly when its 24 hours are over', async () => {
     const { id } = subscription.endpoint;
     await alter('webhook_endpoints', id, { previous_secret: Buffer.from('old'), previous_secret_expires_at: created });
     await retainAll(after(-second));
@@ -411,7 +411,7 @@ describe('retention (DEL-8)', () => {
     expect((await endpointRow(id)).previousSecret).to.equal(null);
   });
 
-  it('ends each delivery once when three rounds meet at one row, without a deadlock', async () => {
+  it('ends each delivery once in three concurrent rounds, without a deadlock', async () => {
     const { db } = await testDeps();
     const other = await buildEndpoint(subscription.clubId, url);
     await addHistory(subscription, [subscription.endpoint.id, other.id], 300, created);
@@ -431,9 +431,11 @@ describe('retention (DEL-8)', () => {
     expect(recorded.ends).to.deep.equal([]);
     for (const { id } of pending) expect(await wakesOf(id)).to.deep.equal([{ raised: false }]);
     await retainAll(historyEnd);
-    const [left] = await (
+    const [row] = await (
       await testDatabase()
-    ).query<{ left: number }[]>(`SELECT count(*)::int AS left FROM webhook_events WHERE created_at < $1`, [historyEnd]);
-    expect(left).to.deep.equal({ left: 0 });
+    ).query<{ count: number }[]>(`SELECT count(*)::int AS count FROM webhook_events WHERE created_at < $1`, [
+      historyEnd,
+    ]);
+    expect(row).to.deep.equal({ count: 0 });
   });
 });

@@ -14,7 +14,7 @@ import {
 } from '../../toolkit/builders/webhooks.ts';
 import { useDeliveries } from '../../toolkit/stack/receivers.ts';
 
-describe('removal of a student (DEL-9)', () => {
+describe('the removal of a student (DEL-9)', () => {
   const delivering = useDeliveries();
   const now = new Date();
   const remove = async ({ clubId, studentId }: Subscription) => removeStudent(await testDeps(), clubId, studentId, now);
@@ -22,55 +22,55 @@ describe('removal of a student (DEL-9)', () => {
     (await testDatabase()).query<{ attributes: unknown }[]>(`SELECT attributes FROM wakes WHERE workflow_id = $1`, [
       `webhook-delivery/${delivery.id}`,
     ]);
-  /** One delivery that succeeded, one that failed once and waits, one that was never attempted. */
+  /** Builds a succeeded delivery, a failed delivery that waits for a retry, and a delivery without an attempt. */
   const history = async () => {
     const { url } = await delivering().receiver((_, number) => ({
       status: number === 2 ? 500 : 200,
       body: 'Stella, noted',
     }));
-    const sent = await buildWebhookDelivery(await buildSubscription(url));
-    const waiting = await buildWebhookDelivery(sent);
-    const untried = await buildWebhookDelivery(sent);
-    for (const { id } of [sent, waiting]) await attemptDelivery(delivering().deps(), id, Date.now());
-    return { sent, waiting, untried };
+    const delivered = await buildWebhookDelivery(await buildSubscription(url));
+    const waiting = await buildWebhookDelivery(delivered);
+    const untried = await buildWebhookDelivery(delivered);
+    for (const { id } of [delivered, waiting]) await attemptDelivery(delivering().deps(), id, Date.now());
+    return { delivered, waiting, untried };
   };
 
   it('deletes the bodies of all messages about the student, sent or not', async () => {
-    const { sent, waiting, untried } = await history();
-    const all = Object.entries({ sent, waiting, untried });
+    const { delivered, waiting, untried } = await history();
+    const all = Object.entries({ delivered, waiting, untried });
     for (const [name, { eventId }] of all) expect((await eventRow(eventId)).body, name).to.contain('Stella');
-    await remove(sent);
+    await remove(delivered);
     for (const [name, { id, eventId }] of all) {
       expect((await eventRow(eventId)).body, name).to.equal(null);
       expect((await deliveryRow(id)).payloadPurgedAt, name).to.deep.equal(now);
     }
   });
 
-  it('reaches every partition: bodies and excerpts of other days and weeks, and late attempts', async () => {
+  it('clears every partition: bodies and excerpts of other days and weeks, and late attempts', async () => {
     const source = await testDatabase();
     const subscription = await buildSubscription('https://hooks.example.com');
     const days = [0, 1, 8, 15];
     const at = (ahead: number) => new Date(Date.now() + ahead * 86_400_000);
-    const built: TestWebhookDelivery[] = [];
-    for (const ahead of days) built.push(await buildWebhookDelivery(subscription, at(ahead)));
-    for (const [place, { id }] of built.entries()) {
+    const deliveries: TestWebhookDelivery[] = [];
+    for (const ahead of days) deliveries.push(await buildWebhookDelivery(subscription, at(ahead)));
+    for (const [index, { id }] of deliveries.entries()) {
       for (const later of [0, 1, 10]) {
         await source.query(
           `INSERT INTO webhook_attempts (delivery_id, fence, number, trigger, started_at, outcome, response_excerpt)
            VALUES ($1, $2, 1, 'schedule', $3, 'http_error', 'Stella, noted')`,
-          [id, later + 1, at((days[place] ?? 0) + later)],
+          [id, later + 1, at((days[index] ?? 0) + later)],
         );
       }
     }
-    const places = async (table: string) =>
+    const countPartitions = async (table: string) =>
       (await source.query<{ places: number }[]>(`SELECT count(DISTINCT tableoid)::int AS places FROM ${table}`))[0]
         ?.places;
-    expect(await places('webhook_deliveries')).to.be.at.least(3);
-    expect(await places('webhook_bodies')).to.be.at.least(4);
-    expect(await places('webhook_attempts')).to.be.at.least(8);
+    expect(await countPartitions('webhook_deliveries')).to.be.at.least(3);
+    expect(await countPartitions('webhook_bodies')).to.be.at.least(4);
+    expect(await countPartitions('webhook_attempts')).to.be.at.least(8);
 
     await remove(subscription);
-    for (const { id, eventId } of built) {
+    for (const { id, eventId } of deliveries) {
       expect((await eventRow(eventId)).body).to.equal(null);
       expect(await deliveryRow(id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
       expect((await attemptRows(id)).map(({ responseExcerpt }) => responseExcerpt)).to.deep.equal([null, null, null]);
@@ -78,8 +78,8 @@ describe('removal of a student (DEL-9)', () => {
   });
 
   it('cancels unsent deliveries as student_removed, and leaves sent ones', async () => {
-    const { sent, waiting, untried } = await history();
-    await remove(sent);
+    const { delivered, waiting, untried } = await history();
+    await remove(delivered);
     for (const [name, { id }] of Object.entries({ waiting, untried })) {
       expect(await deliveryRow(id), name).to.deep.include({
         status: 'canceled',
@@ -87,14 +87,14 @@ describe('removal of a student (DEL-9)', () => {
         completedAt: now,
       });
     }
-    expect(await deliveryRow(sent.id)).to.include({ status: 'succeeded', cancelReason: null });
+    expect(await deliveryRow(delivered.id)).to.include({ status: 'succeeded', cancelReason: null });
   });
 
   it('deletes response excerpts, and keeps outcomes and statuses', async () => {
-    const { sent, waiting } = await history();
-    expect((await attemptRows(sent.id))[0]?.responseExcerpt).to.equal('Stella, noted');
-    await remove(sent);
-    expect((await attemptRows(sent.id))[0]).to.include({
+    const { delivered, waiting } = await history();
+    expect((await attemptRows(delivered.id))[0]?.responseExcerpt).to.equal('Stella, noted');
+    await remove(delivered);
+    expect((await attemptRows(delivered.id))[0]).to.include({
       outcome: 'succeeded',
       responseStatus: 200,
       responseExcerpt: null,
@@ -106,20 +106,20 @@ describe('removal of a student (DEL-9)', () => {
     });
   });
 
-  it('wakes the workflows of canceled deliveries only', async () => {
-    const { sent, waiting, untried } = await history();
-    await remove(sent);
-    const attributes = { ClubId: sent.clubId, EndpointId: sent.endpoint.id, EventType: 'student.updated' };
+  it('wakes only the workflows of canceled deliveries', async () => {
+    const { delivered, waiting, untried } = await history();
+    await remove(delivered);
+    const attributes = { ClubId: delivered.clubId, EndpointId: delivered.endpoint.id, EventType: 'student.updated' };
     expect(await wakesOf(waiting)).to.deep.equal([{ attributes }]);
     expect(await wakesOf(untried)).to.deep.equal([{ attributes }]);
-    expect(await wakesOf(sent)).to.deep.equal([]);
+    expect(await wakesOf(delivered)).to.deep.equal([]);
   });
 
   it('does not touch other students of the club', async () => {
-    const { sent } = await history();
-    const { id: studentId } = await buildStudent(sent.clubId);
-    const other = await buildWebhookDelivery({ ...sent, studentId });
-    await remove(sent);
+    const { delivered } = await history();
+    const { id: studentId } = await buildStudent(delivered.clubId);
+    const other = await buildWebhookDelivery({ ...delivered, studentId });
+    await remove(delivered);
     expect(await deliveryRow(other.id)).to.include({ status: 'pending', payloadPurgedAt: null });
     expect((await eventRow(other.eventId)).body).to.contain(studentId);
   });

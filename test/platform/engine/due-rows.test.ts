@@ -17,7 +17,7 @@ const rows = 3_000;
 /** The number of these rows that are due. */
 const dueRows = 3;
 
-/** Each of these rows becomes due repeatedly; an index of the others would be equal. */
+/** Each of these rows becomes due again and again, so a partial index would contain all rows. */
 const alwaysWaiting: ReadonlySet<WorkflowType> = new Set(['mailDomain', 'mediaMove', 'courseCompletion']);
 
 /** A value of a required column that has no default. */
@@ -31,16 +31,16 @@ const values: Record<string, string> = {
   boolean: 'false',
 };
 
-/** Ended rows with values in their required columns alone; a status that no due query asks for. */
+/** Inserts ended rows with values only in the required columns, and with a status that no due query selects. */
 async function fill(source: DataSource, { tableName, columns }: EntityMetadata): Promise<void> {
   const required = columns.filter((column) => !column.isNullable && !column.isGenerated);
-  const given = required.flatMap(({ databaseName, isArray, type, default: preset }): [string, string][] => {
+  const assignments = required.flatMap(({ databaseName, isArray, type, default: preset }): [string, string][] => {
     if (databaseName === 'status') return [[databaseName, `'ended'`]];
     if (preset !== undefined && preset !== null) return [];
     return [[databaseName, isArray ? `'{}'` : (values[String(type)] ?? '1')]];
   });
-  const names = given.map(([name]) => `"${name}"`).join(', ');
-  const expressions = given.map(([, expression]) => expression).join(', ');
+  const names = assignments.map(([name]) => `"${name}"`).join(', ');
+  const expressions = assignments.map(([, expression]) => expression).join(', ');
   await source.query(
     `INSERT INTO ${tableName} (${names}) SELECT ${expressions} FROM generate_series(1, ${rows}) AS number`,
   );
@@ -60,7 +60,7 @@ describe('queries of due rows', function () {
   const now = new Date();
   let source: DataSource;
   let db: Queries;
-  before('thousands of rows of each table, few of them due', async () => {
+  before('build thousands of rows in each table, few of them due', async () => {
     source = await scratchDatabase();
     db = new Queries(source.manager);
     await migrate(source);
@@ -103,7 +103,7 @@ describe('queries of due rows', function () {
   );
   for (const { type, at, position } of queries) {
     const isPartial = !alwaysWaiting.has(type);
-    it(`${type} finds rows overdue by ${at} with ${isPartial ? 'a partial' : 'an'} index, and reads no table from end to end`, async () => {
+    it(`finds ${type} rows overdue by ${at} with ${isPartial ? 'a partial' : 'an'} index, without reading a whole table`, async () => {
       const query = overdueQueries(source, now).filter(({ workflowType }) => workflowType === type)[position];
       const statement = query?.statement ?? sql``;
       const explained = await db.one<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`EXPLAIN (FORMAT JSON) ${statement}`);
@@ -125,7 +125,7 @@ describe('queries of due rows', function () {
     });
   }
 
-  it('counts no row that waits out the pause after a fault', async () => {
+  it('counts no row during the pause after a fault', async () => {
     const countOf = async (type: WorkflowType) => {
       const counted = await db.rows<{ label: string; value: number }>(countOfDueRows(source));
       return counted.find(({ label }) => label === type)?.value;
@@ -136,11 +136,11 @@ describe('queries of due rows', function () {
       `INSERT INTO failing_steps VALUES ($1, 'transactionalMail', 1, 'Error', now(), now() + interval '1 min')`,
       [workflowId],
     );
-    const failing = await countOf('transactionalMail');
+    const duringPause = await countOf('transactionalMail');
     await source.query(`UPDATE failing_steps SET retry_at = now() - interval '1 s'`);
-    const triedAgain = await countOf('transactionalMail');
+    const afterPause = await countOf('transactionalMail');
     await source.query(`DELETE FROM failing_steps`);
-    expect([failing, triedAgain]).to.deep.equal([dueRows - 1, dueRows]);
+    expect([duringPause, afterPause]).to.deep.equal([dueRows - 1, dueRows]);
   });
 
   it('reports the age of the oldest due row of each type, without rows whose steps failed', async () => {

@@ -17,14 +17,16 @@ import { testDatabase } from '../../toolkit/stack/database.ts';
 
 const tables = ['facts', 'wakes', 'webhook_events', 'webhook_deliveries', 'webhook_attempts'];
 
-describe('commits that do not wait for the disk', () => {
+describe('commits without a wait for the disk', () => {
   let source: DataSource;
   let db: Database;
   let subscription: Subscription;
 
-  before('note at each commit whether it waits, over one connection that does', async () => {
-    const test = await testDatabase();
-    await test.query(`
+  before(
+    'record at each commit whether it waits for the disk, over a connection with synchronous commits',
+    async () => {
+      const test = await testDatabase();
+      await test.query(`
       CREATE TABLE noted_commits (seq serial, "table" text, operation text, waits text);
       CREATE FUNCTION note_commit() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
@@ -32,20 +34,21 @@ describe('commits that do not wait for the disk', () => {
         VALUES (TG_ARGV[0], TG_OP, current_setting('synchronous_commit'));
         RETURN NULL;
       END $$`);
-    for (const table of tables)
-      await test.query(`
+      for (const table of tables)
+        await test.query(`
         CREATE CONSTRAINT TRIGGER note_commit AFTER INSERT OR UPDATE OR DELETE ON ${table}
         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note_commit('${table}')`);
-    const { url, ...settings } = readConfig().database;
-    const patient = new URL(url.reveal());
-    patient.searchParams.set('options', '-c synchronous_commit=on');
-    source = await createDataSource(
-      { ...settings, url: new Secret(patient.href), poolSize: 1 },
-      'club-test',
-    ).initialize();
-    db = new Database(source, { notify() {} });
-    subscription = await buildSubscription('https://example.com/');
-  });
+      const { url, ...settings } = readConfig().database;
+      const patient = new URL(url.reveal());
+      patient.searchParams.set('options', '-c synchronous_commit=on');
+      source = await createDataSource(
+        { ...settings, url: new Secret(patient.href), poolSize: 1 },
+        'club-test',
+      ).initialize();
+      db = new Database(source, { notify() {} });
+      subscription = await buildSubscription('https://example.com/');
+    },
+  );
   beforeEach(async () => {
     const test = await testDatabase();
     for (const table of ['facts', 'wakes', 'noted_commits']) await test.query(`DELETE FROM ${table}`);
@@ -65,8 +68,8 @@ describe('commits that do not wait for the disk', () => {
     inHand: new Map(),
     turn: turnFromAnywhere(),
   });
-  /** @returns what was committed since the beginning of the test, each kind once */
-  const noted = async (): Promise<string[]> => {
+  /** @returns the commits since the beginning of the test, each kind once */
+  const recordedCommits = async (): Promise<string[]> => {
     const rows = await (
       await testDatabase()
     ).query<{ commit: string }[]>(
@@ -74,39 +77,39 @@ describe('commits that do not wait for the disk', () => {
     );
     return rows.map(({ commit }) => commit);
   };
-  const tell = () => {
+  const recordOne = () => {
     const { clubId, studentId } = subscription;
     return db.transaction((tx) =>
       recordFact(tx, { clubId, studentId, type: 'student.updated', occurredAt: new Date() }),
     );
   };
 
-  it('are only the leases of facts, and none before or after them on the connection', async () => {
-    await tell();
+  it('lease facts, but do not write or delete them', async () => {
+    await recordOne();
     const facts = await claimFacts(source, room());
     await removeFacts(source, facts);
-    expect(await noted()).to.deep.equal(['insert facts on', 'update facts off', 'delete facts on']);
+    expect(await recordedCommits()).to.deep.equal(['insert facts on', 'update facts off', 'delete facts on']);
   });
 
-  it('are only the leases of wakes, and none before or after them on the connection', async () => {
+  it('lease wakes, but do not write or delete them', async () => {
     const { id: subjectId } = subscription.endpoint;
     const run = { workflowType: 'endpointGate' as const, subjectId, clubId: subscription.clubId, attributes: {} };
     await db.transaction((tx) => wakeRuns(tx, [run], new Date()));
     const [wake] = await claimWakes(source, room());
-    if (!wake) throw new Error('There is a wake');
+    if (!wake) throw new Error('No wake was claimed.');
     await removeWake(source, wake);
-    expect(await noted()).to.deep.equal(['insert wakes on', 'update wakes off', 'delete wakes on']);
+    expect(await recordedCommits()).to.deep.equal(['insert wakes on', 'update wakes off', 'delete wakes on']);
   });
 
   for (const { lane, rows } of [
     { lane: fakeLane(), rows: ['insert webhook_attempts on', 'delete facts on'] },
     { lane: undefined, rows: [] },
   ])
-    it(`are none of a fan-out ${lane ? 'to the direct lane' : 'to runs'}`, async () => {
-      await tell();
+    it(`are not used in a fan-out ${lane ? 'to the direct lane' : 'to runs'}`, async () => {
+      await recordOne();
       const facts = await claimFacts(source, room());
       await fanOutFacts(db, facts, new Date(), { ...(lane && { lane }) });
-      expect(await noted()).to.have.members([
+      expect(await recordedCommits()).to.have.members([
         'insert facts on',
         'update facts off',
         'insert webhook_events on',
@@ -116,14 +119,14 @@ describe('commits that do not wait for the disk', () => {
     });
 
   for (const answer of [accepted, refused])
-    it(`are none of the claim and the record of an attempt: ${answer.outcome}`, async () => {
-      await tell();
+    it(`are not used in the claim and the record of an attempt: ${answer.outcome}`, async () => {
+      await recordOne();
       const facts = await claimFacts(source, room());
       const [result] = await fanOutFacts(db, facts, new Date());
       const [run] = startsOf(result);
       await (await testDatabase()).query(`DELETE FROM noted_commits`);
       await attemptDelivery(await answering(async () => answer, { db }), run?.subjectId ?? '', Date.now());
-      expect(await noted()).to.have.members([
+      expect(await recordedCommits()).to.have.members([
         'insert webhook_attempts on',
         'update webhook_deliveries on',
         'update webhook_attempts on',

@@ -29,7 +29,7 @@ const lease = defineLease(AddOn, {
 describe('leases (ENG-2)', () => {
   const now = new Date();
   let id: Id;
-  beforeEach('an add-on that is due', async () => {
+  beforeEach('build a due add-on', async () => {
     const { id: clubId } = await buildClub();
     ({ id } = await buildAddOn(clubId, { next_attempt_at: now }));
   });
@@ -64,14 +64,16 @@ describe('leases (ENG-2)', () => {
     expect(await claim()).to.equal(undefined);
   });
 
-  it('give a row again once its lease has expired, and refuse the record of the first claim', async () => {
+  it('give a row again after its lease has expired, and refuse the record of the first claim', async () => {
     const first = await claim();
     await change({ leaseUntil: new Date(Date.now() - 1_000) });
     const second = await claim();
     if (!first || !second) throw new Error('One of the two claims did not get the row');
     const db = new Queries((await testDatabase()).manager);
-    const lost = await lease.record(db, first, { status: 'failed', settledAt: now }).catch((error: unknown) => error);
-    expect(lost).to.be.instanceOf(LeaseLost);
+    const error = await lease
+      .record(db, first, { status: 'failed', settledAt: now })
+      .catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(LeaseLost);
     expect(await stored()).to.include({ status: 'pending', fence: second.fence });
     await lease.record(db, second, { nextAttemptAt: new Date(now.getTime() + 1_000) });
     expect(await stored()).to.include({ status: 'pending', leaseUntil: null });
@@ -79,11 +81,11 @@ describe('leases (ENG-2)', () => {
 
   it('refuse a record of a row that has ended', async () => {
     const claimed = await claim();
-    if (!claimed) throw new Error('The add-on is due');
+    if (!claimed) throw new Error('The add-on was not claimed.');
     await change({ status: 'failed', settledAt: now });
     const db = new Queries((await testDatabase()).manager);
-    const lost = await lease.record(db, claimed, { paymentId: 'p' }).catch((error: unknown) => error);
-    expect([lost instanceof LeaseLost, (await stored()).paymentId]).to.deep.equal([true, null]);
+    const error = await lease.record(db, claimed, { paymentId: 'p' }).catch((thrown: unknown) => thrown);
+    expect([error instanceof LeaseLost, (await stored()).paymentId]).to.deep.equal([true, null]);
   });
 });
 
@@ -96,51 +98,51 @@ describe('leases of several rows', () => {
   const stored = async (id: Id) => (await testDatabase()).manager.findOneByOrFail(AddOn, { id });
   const claim = async (id: Id, by = lease) => {
     const claimed = await by.claim<Claim>((await testDeps()).db, id, now.getTime(), sql`SELECT id, fence FROM claimed`);
-    if (!claimed) throw new Error('The add-on is due');
+    if (!claimed) throw new Error('The add-on was not claimed.');
     return claimed;
   };
 
-  it('claim the requested row, however many are due', async () => {
+  it('claim only the requested row if several are due', async () => {
     const [id, other] = [await dueAddOn(), await dueAddOn()];
     await claim(id);
     expect(await stored(other)).to.include({ fence: 0, leaseUntil: null, attemptCount: 0 });
   });
 
-  it('count claims and note their time only where the rule names a column for it', async () => {
+  it('count claims and record their time only if the rule names columns for them', async () => {
     const id = await dueAddOn();
     const { attemptCount, createdAt } = await stored(id);
     await claim(id, defineLease(AddOn, { open: { status: 'pending' }, due: 'nextAttemptAt', seconds: 60 }));
     expect(await stored(id)).to.deep.include({ fence: 1, attemptCount, createdAt });
   });
 
-  describe('held for longer than they last', () => {
+  describe('that are renewed', () => {
     let claimed: Claim;
     let renewals: number;
     let stop: AbortController;
-    const held: { release(): void }[] = [];
+    const heldLeases: { release(): void }[] = [];
     beforeEach(async () => {
       claimed = await claim(await dueAddOn());
       renewals = 0;
       stop = new AbortController();
     });
-    afterEach('release them', () => {
-      for (const one of held.splice(0)) one.release();
+    afterEach('release the leases', () => {
+      for (const one of heldLeases.splice(0)) one.release();
     });
     const hold = async (changes: { db?: Queries; still?: ReturnType<typeof sql>; onRenewal?: () => void } = {}) => {
       const { db = (await testDeps()).db, ...more } = changes;
       const lasting = { seconds: 3_600, everyMs: 5, onRenewal: () => void renewals++, stop: stop.signal };
       const one = holdLease(db, AddOn, claimed, { ...lasting, ...more });
-      held.push(one);
+      heldLeases.push(one);
       return one;
     };
     const untilRenewed = (times: number) => until('renewals', { timeoutMs: 10_000 }, async () => renewals >= times);
     const leaseOf = async (id: Id) => (await stored(id)).leaseUntil?.getTime() ?? 0;
-    /** The end of a lease that is renewed for an hour; a claim lasts a minute. */
+    /** Whether the lease ends in more than half an hour. A renewal lasts an hour, and a claim a minute. */
     const isProlonged = async (id: Id) => (await leaseOf(id)) > Date.now() + 1_800_000;
     const untilLost = (signal: AbortSignal) =>
       until('the loss of the lease', { timeoutMs: 10_000 }, async () => signal.aborted);
 
-    it('are renewed, and no other with them', async () => {
+    it('are extended without other leases', async () => {
       const other = await claim(await dueAddOn());
       const before = await leaseOf(other.id);
       const { signal } = await hold();
@@ -150,7 +152,7 @@ describe('leases of several rows', () => {
       expect(await leaseOf(other.id)).to.equal(before);
     });
 
-    it('are renewed no more once they are released', async () => {
+    it('are not renewed after their release', async () => {
       const one = await hold();
       await untilRenewed(1);
       one.release();
@@ -161,7 +163,7 @@ describe('leases of several rows', () => {
       expect(renewals).to.equal(before);
     });
 
-    it('are lost to a later claim, whose lease they do not touch', async () => {
+    it('are lost to a later claim, whose lease they do not change', async () => {
       await (await testDatabase()).manager.update(AddOn, { id: claimed.id }, { leaseUntil: new Date(0) });
       const { fence } = await claim(claimed.id);
       expect(fence).to.equal(claimed.fence + 1);
@@ -171,7 +173,7 @@ describe('leases of several rows', () => {
       expect(await isProlonged(claimed.id)).to.equal(false);
     });
 
-    it('are lost once the outcome is recorded, which gives them back', async () => {
+    it('are lost after the record of the outcome, which releases the lease', async () => {
       const { db } = await testDeps();
       await lease.record(db, claimed, { nextAttemptAt: now });
       const { signal } = await hold();
@@ -180,13 +182,13 @@ describe('leases of several rows', () => {
       expect(await stored(claimed.id)).to.include({ leaseUntil: null });
     });
 
-    it('are lost where the row is not any more what the work needs', async () => {
+    it('are lost if the row no longer matches the condition of the work', async () => {
       const { signal } = await hold({ still: sql`status = 'active'` });
       await untilLost(signal);
       expect(signal.reason).to.be.instanceOf(LeaseLost);
     });
 
-    it('outlive an absence of Postgres, during which the work still shows that it goes on', async () => {
+    it('survive an outage of Postgres, during which progress is still reported', async () => {
       let absent = 3;
       const db = unreliable((await testDeps()).db, () => (absent-- > 0 ? 'before' : undefined));
       const { signal } = await hold({ db });
@@ -196,7 +198,7 @@ describe('leases of several rows', () => {
       expect(signal.aborted).to.equal(false);
     });
 
-    it('take one connection, however long Postgres takes to renew them', async () => {
+    it('use only one connection, even if a renewal takes long', async () => {
       let statements = 0;
       const never = Promise.withResolvers<undefined>();
       const db = unreliable((await testDeps()).db, () => {
@@ -209,7 +211,7 @@ describe('leases of several rows', () => {
       never.resolve(undefined);
     });
 
-    it('end with the process: the work is told to stop', async () => {
+    it('end with the process, whose signal stops the work', async () => {
       const { signal } = await hold();
       stop.abort('the process stops');
       expect(signal.reason).to.equal('the process stops');
@@ -228,13 +230,13 @@ describe('a step of a leased row', () => {
   const step = (claimed: boolean | undefined, act: () => Promise<void>) =>
     runStep({ claim: async () => claimed, act, state: async () => 'state' });
 
-  it('answers the state of the row, claimed or not', async () => {
+  it('returns the state of the row with or without a claim', async () => {
     let acts = 0;
     const act = async () => void (acts += 1);
     expect([await step(undefined, act), acts, await step(true, act), acts]).to.deep.equal(['state', 0, 'state', 1]);
   });
 
-  it('answers the state of the row after a lost lease, and throws any other error', async () => {
+  it('returns the state of the row after a lost lease, and throws any other error', async () => {
     const fault = new Error('fault');
     const failing = (error: Error) => async (): Promise<void> => {
       throw error;

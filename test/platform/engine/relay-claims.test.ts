@@ -1,4 +1,4 @@
-/** The rows that a relay claims: in rotation over the clubs, the most urgent first, past rows that others have locked. */
+/** The rows that a relay claims: in rotation over the clubs, the most urgent first, without locked rows. */
 import { expect } from 'chai';
 import { newId } from '../../../platform/core/ids.ts';
 import { bulk } from '../../../entities/facts/values.ts';
@@ -11,7 +11,7 @@ const [clubA, clubB, clubC] = [newId(), newId(), newId()];
 describe('facts (ENG-9)', () => {
   const { source, everyFact, record, recordMany, endPauses, rowsRead } = useRelayQueue();
 
-  it('are claimed by one relay only when four claim simultaneously', async () => {
+  it('are claimed by only one of four concurrent relays', async () => {
     for (let index = 0; index < 20; index++) await record(clubA);
     const claims = await Promise.all([everyFact(), everyFact(), everyFact(), everyFact()]);
     const ids = claims.flat().map(({ id }) => id);
@@ -26,7 +26,7 @@ describe('facts (ENG-9)', () => {
     expect((await everyFact(2)).map(({ id }) => id)).to.have.members(ids.slice(2, 4));
   });
 
-  it('are claimed round robin: a club’s 1,000 facts delay no other club (ENG-9)', async () => {
+  it('are claimed round robin, so that 1,000 facts of one club delay no other club (ENG-9)', async () => {
     await recordMany(clubA, 1_000);
     const [late, later] = [await record(clubB), await record(clubC)];
     const claimed = await everyFact(4);
@@ -47,17 +47,17 @@ describe('facts (ENG-9)', () => {
   });
 
   it('that another transaction has locked are skipped', async () => {
-    const [held, free] = [await record(clubA), await record(clubA)];
+    const [locked, free] = [await record(clubA), await record(clubA)];
     const other = source().createQueryRunner();
     await other.startTransaction();
-    await other.query(`SELECT 1 FROM facts WHERE id = $1 FOR UPDATE`, [held]);
+    await other.query(`SELECT 1 FROM facts WHERE id = $1 FOR UPDATE`, [locked]);
     expect((await everyFact()).map(({ id }) => id)).to.deep.equal([free]);
     await other.rollbackTransaction();
     await other.release();
-    expect((await everyFact()).map(({ id }) => id)).to.deep.equal([held]);
+    expect((await everyFact()).map(({ id }) => id)).to.deep.equal([locked]);
   });
 
-  it('of a long urgent backlog take no permits from less urgent rows of another club', async () => {
+  it('of a long urgent backlog leave permits to less urgent rows of another club', async () => {
     await recordMany(clubA, 200);
     await recordMany(clubB, 10, bulk);
     const room: Room = { ...roomFor(32, 8), bulk: 24, bulkPerClub: 6 };
@@ -74,13 +74,13 @@ describe('facts (ENG-9)', () => {
     });
   });
 
-  it('are claimed up to the limit of a club, together with those in hand', async () => {
+  it('are claimed up to the limit of a club, including the rows in progress', async () => {
     for (const clubId of [clubA, clubB, clubC]) await recordMany(clubId, 10);
     const claimed = await everyFact(100, 5, { [clubB]: 5, [clubC]: 3 });
     expect(countsOf(claimed)).to.deep.equal({ [clubA]: 5, [clubC]: 2 });
   });
 
-  it('are claimed in equal numbers one by one, whatever the order of the clubs’ ids', async () => {
+  it('are claimed in equal numbers one by one, in any order of club ids', async () => {
     const clubs = Array.from({ length: 6 }, newId);
     for (const clubId of clubs) await recordMany(clubId, 50);
     const claimed = [];
@@ -88,7 +88,7 @@ describe('facts (ENG-9)', () => {
     for (const clubId of clubs) expect(countsOf(claimed)[clubId], `club ${clubId}`).to.equal(10);
   });
 
-  it('are claimed in rotation even if nothing stays leased', async () => {
+  it('are claimed in rotation even if no lease remains', async () => {
     const clubs = Array.from({ length: 6 }, newId);
     for (const clubId of clubs) await recordMany(clubId, 50);
     const claimed = [];
@@ -102,18 +102,18 @@ describe('facts (ENG-9)', () => {
     for (const clubId of clubs) expect(countsOf(claimed)[clubId], `club ${clubId}`).to.equal(10);
   });
 
-  it('are claimed by each of four simultaneous relays as long as free rows exist', async () => {
+  it('are claimed by each of four concurrent relays while free rows exist', async () => {
     await recordMany(clubA, 300);
     await recordMany(clubB, 20);
-    let left = 320;
+    let remaining = 320;
     const idle: number[] = [];
     const relay = async () => {
       for (;;) {
         const claimed = await everyFact(8);
-        left -= claimed.length;
-        if (left <= 0) return;
-        // The last ones may all be locked by the claims of the others.
-        if (claimed.length === 0 && left > 3 * 8) idle.push(left);
+        remaining -= claimed.length;
+        if (remaining <= 0) return;
+        // The claims of the other relays may have locked all remaining rows.
+        if (claimed.length === 0 && remaining > 3 * 8) idle.push(remaining);
       }
     };
     await Promise.all([relay(), relay(), relay(), relay()]);
@@ -133,7 +133,7 @@ describe('facts (ENG-9)', () => {
     }
   });
 
-  it('are claimed by urgency before turn: bulk of a club last, also beside another club’s backlog (ENG-15)', async () => {
+  it('are claimed by urgency first: the bulk of a club last, even beside another backlog (ENG-15)', async () => {
     await recordMany(clubA, 20, 2);
     await recordMany(clubB, 20);
     await recordMany(clubA, 3, 0);
@@ -144,7 +144,7 @@ describe('facts (ENG-9)', () => {
     );
   });
 
-  it('of bulk are claimed up to the places that are open to it, in all and of a club', async () => {
+  it('of bulk are claimed up to the bulk limits, in total and of a club', async () => {
     await recordMany(clubA, 20, 2);
     await recordMany(clubA, 1, 0);
     await recordMany(clubB, 20, 2);
@@ -158,7 +158,7 @@ describe('facts (ENG-9)', () => {
     expect(Object.keys(countsOf(await claim({ inHand })))).to.deep.equal([clubB]);
   });
 
-  it('are found by reading as few rows of a long backlog as of a short one', async () => {
+  it('are claimed with as few row reads from a long backlog as from a short one', async () => {
     for (const count of [2_000, 20_000]) {
       await source().query(`TRUNCATE facts`);
       await recordMany(clubA, count);
@@ -167,7 +167,7 @@ describe('facts (ENG-9)', () => {
     }
   });
 
-  it('that fail again and again do not hold up the club’s next good one', async () => {
+  it('that fail repeatedly do not block the club’s next good fact', async () => {
     await recordMany(clubA, 40);
     const poisoned = await everyFact();
     for (const fact of poisoned) await deferFact(source(), fact, 'its own');
@@ -176,7 +176,7 @@ describe('facts (ENG-9)', () => {
     expect((await everyFact(1)).map(({ id }) => id)).to.deep.equal([good]);
   });
 
-  it('that fail are not read while they wait', async () => {
+  it('that failed are not read during their pause', async () => {
     await recordMany(clubA, 20_000);
     await source().query(`UPDATE facts SET attempt_count = 1, due_at = clock_timestamp() + interval '1 min'`);
     await record(clubA);

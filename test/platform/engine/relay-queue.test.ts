@@ -1,4 +1,4 @@
-/** The life of a fact and of a wake: written, leased, carried on or postponed, removed. */
+/** The life of a fact and of a wake: written, leased, handled or postponed, and removed. */
 import { expect } from 'chai';
 import { newId, noClub } from '../../../platform/core/ids.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
@@ -12,7 +12,7 @@ describe('facts (ENG-4)', () => {
   const { source, transaction, notifications, everyFact, record, endPauses, letLeasesRunOut, expectEnd } =
     useRelayQueue();
 
-  it('are written with the change, and notify the relay once, after the commit', async () => {
+  it('are written with the change, and notify the relay once after the commit', async () => {
     const [studentId, subjectId] = [newId(), newId()];
     const id = await transaction(async (tx) => {
       const written = await recordFact(tx, {
@@ -43,7 +43,7 @@ describe('facts (ENG-4)', () => {
     expect(second).to.include({ type: 'student.removed', subjectId: null, details: null });
   });
 
-  it('of a rolled back transaction do not exist and send no NOTIFY', async () => {
+  it('are not written and send no NOTIFY if the transaction is rolled back', async () => {
     await transaction(async (tx) => {
       await recordFact(tx, { clubId: clubA, type: 'student.updated', studentId: newId(), occurredAt: new Date() });
       throw new Error('changed our mind');
@@ -52,7 +52,7 @@ describe('facts (ENG-4)', () => {
     expect(notifications()).to.equal(0);
   });
 
-  it('are claimed again when a dead relay’s lease of 30 s has run out, and not before', async () => {
+  it('are claimed again only after the dead relay’s lease of 30 s has expired', async () => {
     const id = await record(clubA);
     await expectEnd('lease_until', 'facts', 30, async () => expect(await everyFact()).to.have.length(1));
     expect(await everyFact()).to.deep.equal([]);
@@ -60,14 +60,14 @@ describe('facts (ENG-4)', () => {
     expect((await everyFact()).map((fact) => fact.id)).to.deep.equal([id]);
   });
 
-  it('that were carried on are removed', async () => {
-    const [put, carried] = [await record(clubA), await record(clubB)];
+  it('are removed after they were handled', async () => {
+    const [otherId, handledId] = [await record(clubA), await record(clubB)];
     await everyFact();
-    await removeFacts(source(), [{ clubId: clubB, id: carried }]);
-    expect(await source().query(`SELECT id FROM facts`)).to.deep.equal([{ id: put }]);
+    await removeFacts(source(), [{ clubId: clubB, id: handledId }]);
+    expect(await source().query(`SELECT id FROM facts`)).to.deep.equal([{ id: otherId }]);
   });
 
-  it('that failed are due again after 5 s, then twice as late each time, up to 10 minutes', async () => {
+  it('are due again 5 s after a failure, then twice as late each time, up to 10 minutes', async () => {
     const id = await record(clubA);
     for (const [index, seconds] of [5, 10, 20, 40, 80, 160, 320, 600, 600].entries()) {
       expect(await everyFact(), `before failure ${index + 1}`).to.have.length(1);
@@ -78,13 +78,13 @@ describe('facts (ENG-4)', () => {
     expect(await source().query(`SELECT attempt_count AS count FROM facts`)).to.deep.equal([{ count: 9 }]);
   });
 
-  it('that failed 40 times are deferred without an error', async () => {
+  it('are deferred without an error after the maximum number of failures', async () => {
     const id = await record(clubA);
     await source().query(`UPDATE facts SET attempt_count = 32767`);
     await expectEnd('due_at', 'facts', 600, () => deferFact(source(), { clubId: clubA, id }, 'its own'));
   });
 
-  it('that could not be carried on because the engine was away are due after 5 s each time', async () => {
+  it('are due after 5 s each time while the engine is unavailable', async () => {
     const id = await record(clubA);
     for (let failures = 1; failures <= 3; failures++)
       await expectEnd('due_at', 'facts', 5, () => deferFact(source(), { clubId: clubA, id }, 'away'));
@@ -100,11 +100,11 @@ describe('wakes (ENG-3)', () => {
     );
   const claimOne = async () => {
     const [claimed] = await someWakes(1);
-    if (!claimed) throw new Error('There is no wake to claim.');
+    if (!claimed) throw new Error('No wake was claimed.');
     return claimed;
   };
 
-  it('name the workflow by its subject, and hold its search attributes', async () => {
+  it('contain the workflow id of their subject, and its search attributes', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     const [row] = await rows();
@@ -127,7 +127,7 @@ describe('wakes (ENG-3)', () => {
     expect(notifications()).to.equal(1);
   });
 
-  it('raise a wake that is not yet sent, instead of adding one, with a new number', async () => {
+  it('raise an unsent wake of the workflow instead of adding one, with a new number', async () => {
     const [id, other] = [newId(), newId()];
     await wakeNow(wakeOf(id, clubA));
     const [first] = await rows();
@@ -149,7 +149,7 @@ describe('wakes (ENG-3)', () => {
     expect((await rows()).map(({ workflowId }) => workflowId)).to.deep.equal([`webhook-delivery/${id}`]);
   });
 
-  it('are as urgent as their type or their row says, and a raised one keeps the more urgent', async () => {
+  it('have the priority of their type or row, and a raised wake keeps the higher urgency', async () => {
     const [mail, answer, other] = [newId(), newId(), newId()];
     const mailWake = { workflowType: 'transactionalMail', subjectId: mail, clubId: clubA, attributes: {} } as const;
     await wakeNow({ ...mailWake, priority: 2 }, wakeOf(other, clubA), {
@@ -175,7 +175,7 @@ describe('wakes (ENG-3)', () => {
     expect(notifications()).to.equal(0);
   });
 
-  it('without a club are claimed like the rows of one club', async () => {
+  it('without a club are claimed like rows of one club', async () => {
     await wakeNow(wakeOf(newId(), null));
     expect((await someWakes(1))[0]?.clubId).to.equal(noClub);
   });
@@ -191,13 +191,13 @@ describe('wakes (ENG-3)', () => {
     expect((await rows()).map(({ raised }) => raised)).to.deep.equal(Array.from({ length: 20 }, () => true));
   });
 
-  it('are removed once they are sent', async () => {
+  it('are removed after they were sent', async () => {
     await wakeNow(wakeOf(newId(), clubA));
     await removeWake(source(), await claimOne());
     expect(await rows()).to.deep.equal([]);
   });
 
-  it('that were raised while being sent stay, and can be claimed immediately', async () => {
+  it('that were raised while they were sent stay, and can be claimed immediately', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     const claimed = await claimOne();
@@ -207,7 +207,7 @@ describe('wakes (ENG-3)', () => {
     expect((await someWakes(1)).map(({ raised }) => raised)).to.deep.equal([true]);
   });
 
-  it('that could not be sent are due again after 5 s, then after 10 s', async () => {
+  it('are due again 5 s after a failed sending, then after 10 s', async () => {
     await wakeNow(wakeOf(newId(), clubA));
     for (const seconds of [5, 10]) {
       const claimed = await claimOne();
@@ -218,7 +218,7 @@ describe('wakes (ENG-3)', () => {
     expect(await someWakes(1)).to.have.length(1);
   });
 
-  it('that failed and are raised are due immediately', async () => {
+  it('are due immediately when they are raised after a failure', async () => {
     const id = newId();
     await wakeNow(wakeOf(id, clubA));
     await deferWake(source(), await claimOne(), 'its own');

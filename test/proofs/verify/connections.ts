@@ -126,7 +126,7 @@ async function connectToTemporal(scene: Scene): Promise<void> {
   const { keyed, mutual, both, files } = scene;
   await refuses(scene, 'a schema that is behind', 'api', {}, ['The schema is behind this version: run']);
   await accepts(scene, 'migrate, straight to Postgres', 'migrate', {}, 'Migrated: ');
-  const done = 'The namespace club-learning is there.';
+  const done = 'The namespace club-learning exists.';
   await accepts(scene, 'Temporal without TLS', 'setup', {}, done);
   await accepts(scene, 'a client certificate', 'setup', { ...tlsTo(scene, mutual), ...certificate(scene) }, done);
   const key = { TEMPORAL_API_KEY_FILE: files.apiKey };
@@ -166,7 +166,7 @@ async function refuseTemporal(scene: Scene): Promise<void> {
   const unknown = { TEMPORAL_ADDRESS: keyed.address, TEMPORAL_TLS: 'true' };
   await refuses(scene, 'a server of an unknown authority', 'worker', unknown, ['of an authority that we do not know']);
   await refuses(scene, 'no TLS to a server of TLS', 'worker', { TEMPORAL_ADDRESS: keyed.address }, [
-    'speaks TLS, and we do not: set TEMPORAL_TLS to true',
+    'uses TLS, and we do not: set TEMPORAL_TLS to true',
   ]);
   await refuses(scene, 'no API key', 'worker', tlsTo(scene, keyed), ['refuses us without an API key']);
   const wrongKey = { ...tlsTo(scene, keyed), TEMPORAL_API_KEY: 'another' };

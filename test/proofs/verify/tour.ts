@@ -69,11 +69,11 @@ export async function playTourOn(
   });
   expectRun('setup', run(service('setup'), environment), {
     status: 0,
-    begin: 'The namespace made-by-setup is created; it keeps closed runs for 72 h.\nThe search attributes ClubId, ',
+    begin: 'The namespace made-by-setup is created. It keeps closed runs for 72 h.\nThe search attributes ClubId, ',
   });
   expectRun('setup, again', run(service('setup'), environment), {
     status: 0,
-    begin: 'The namespace made-by-setup is there.\nThe search attributes ClubId, ',
+    begin: 'The namespace made-by-setup exists.\nThe search attributes ClubId, ',
   });
 
   const logs = path.join(site.directory, 'logs');

@@ -20,7 +20,7 @@ async function answered(recorder: Recorder, ...scripts: Script[]): Promise<Workf
   return runOfQuestion(recorder, await buildQuestion());
 }
 
-/** @param onceRead what happens when the source has been read out */
+/** @param onceRead runs after the source has been read */
 async function indexed(
   { by, injected }: Recorder,
   source: TestSource,

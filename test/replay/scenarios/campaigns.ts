@@ -11,7 +11,7 @@ import type { Recorder, Scenarios } from '../recorder.ts';
 
 const week = 7 * 24 * 3_600_000;
 
-/** One that begins in a week, to one student whose mail is refused once. */
+/** A campaign that begins in a week, for one student whose mail is refused once. */
 async function inAWeek({ skipped }: Recorder): Promise<{ clubId: Id; campaignId: Id; now: Date }> {
   const now = await skipped.now();
   const { club, campaignId } = await buildCampaign(now);
@@ -23,7 +23,7 @@ async function inAWeek({ skipped }: Recorder): Promise<{ clubId: Id; campaignId:
   return { clubId: club.id, campaignId, now };
 }
 
-/** A test of a draft that the server refuses once. */
+/** A test mail of a draft that the server refuses once. */
 async function testMail(recorder: Recorder): Promise<WorkflowHandle> {
   const now = await recorder.skipped.now();
   const { club, campaignId } = await buildCampaign(now);

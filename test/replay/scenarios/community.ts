@@ -1,4 +1,4 @@
-/** A space that admits all students with access: during an earlier transaction, and then page by page; and a daily mail of spaces. */
+/** A space that admits all students with access, during an earlier transaction and then page by page. Also a daily mail of spaces. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { CommunitySpace } from '../../../entities/community/community-space.ts';
 import { SpaceDigest } from '../../../entities/community/space-digest.ts';
@@ -33,7 +33,7 @@ async function beginSpaceFill({ by }: Recorder, lateSignUp = false): Promise<Wor
       });
     },
   );
-  if (!handle) throw new Error('The run has begun.');
+  if (!handle) throw new Error('The run has not begun.');
   return handle;
 }
 

@@ -1,4 +1,4 @@
-/** Every scenario that test/replay has a history of, and that a release is recorded with. */
+/** All scenarios, for the histories of test/replay and for the recording of a release. */
 import type { Scenarios } from '../recorder.ts';
 import { agentScenarios } from './agents.ts';
 import { automationScenarios } from './automations.ts';

@@ -1,4 +1,4 @@
-/** A lesson that is withdrawn: a student who has completed all others completes the course, immediately or when the access begins. */
+/** A lesson is withdrawn. A student who has completed all other lessons completes the course, immediately or when the access begins. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { CourseCompletionLook } from '../../../entities/learning/course-completion-look.ts';
 import { LessonProgress } from '../../../entities/learning/lesson-progress.ts';
@@ -8,8 +8,8 @@ import { buildClub } from '../../toolkit/builders/clubs.ts';
 import { testDeps } from '../../toolkit/stack/database.ts';
 import type { Scenarios } from '../recorder.ts';
 
-/** A student who has completed the only lesson that is still published, and whose access begins then. */
-async function whole(startsAt: Date): Promise<{ id: Id; courseId: Id; clubId: Id }> {
+/** A student who has completed the only published lesson, and whose access begins at this time. */
+async function studentWithAllLessons(startsAt: Date): Promise<{ id: Id; courseId: Id; clubId: Id }> {
   const { id: clubId } = await buildClub();
   const { id: courseId, deliveryId, lessons } = await buildOpenCourse(clubId, { certificateOnCompletion: true });
   const { studentId } = await buildEnrollment(clubId, { deliveryId, startsAt });
@@ -24,10 +24,10 @@ async function whole(startsAt: Date): Promise<{ id: Id; courseId: Id; clubId: Id
 export const learningScenarios: Scenarios = {
   courseCompletion: {
     judged: async ({ by }): Promise<WorkflowHandle> =>
-      by.start('courseCompletion', await whole(new Date(Date.now() - 60_000))),
+      by.start('courseCompletion', await studentWithAllLessons(new Date(Date.now() - 60_000))),
     'waits-for-access': async ({ skipped }) => {
       const tomorrow = new Date((await skipped.now()).getTime() + 86_400_000);
-      return skipped.start('courseCompletion', 'upkeep', (await whole(tomorrow)).id);
+      return skipped.start('courseCompletion', 'upkeep', (await studentWithAllLessons(tomorrow)).id);
     },
   },
 };

@@ -10,7 +10,7 @@ import { testDeps } from '../../toolkit/stack/database.ts';
 import { testStack } from '../../toolkit/stack/stack.ts';
 import type { Recorder, Scenarios } from '../recorder.ts';
 
-/** A mail to a student, asked for at `now`, that is refused so often first. */
+/** A mail to a student, requested at `now`, that the server refuses this many times. */
 async function requestedMail(refusals: number, now: Date): Promise<{ id: Id; clubId: Id }> {
   const { db, vault } = await testDeps();
   const { id: clubId } = await buildClub();
@@ -29,7 +29,7 @@ async function refused({ skipped }: Recorder, refusals: number): Promise<Workflo
   return skipped.start('transactionalMail', 'mail', id);
 }
 
-/** A domain whose records are published after two checks, and taken away after five; then the club gives it up. */
+/** A domain whose records are published after two checks and removed after five. Then the club removes the domain. */
 async function mailDomain(recorder: Recorder): Promise<WorkflowHandle> {
   const deps = await testDeps();
   const { id: clubId } = await buildClub();

@@ -36,7 +36,7 @@ async function processed({ by, injected }: Recorder, file: TestFile, faults = 0)
   return by.startOrSignal('mediaProcessing', { id: media.id, clubId: club.id });
 }
 
-/** A file that is published. A file in processing is looked at again after its processing. */
+/** Publishes a file. A file in processing is looked at again after its processing. */
 async function moving({ skipped }: Recorder, busy?: 'processed'): Promise<WorkflowHandle> {
   const { id: clubId } = await buildClub();
   const { id } = await buildMedia(clubId, { bytes: 'How to tie it.' });
@@ -54,7 +54,7 @@ async function moving({ skipped }: Recorder, busy?: 'processed'): Promise<Workfl
   return handle;
 }
 
-/** A sound of which subtitles are to be made. */
+/** A file with sound whose subtitles are requested. */
 async function requestMove(looksAt = new Date()): Promise<{ id: string; clubId: string }> {
   const { id: clubId } = await buildClub();
   const { id } = await buildMedia(clubId, { video: true, bytes: 'a film' });

@@ -28,7 +28,7 @@ async function noticed(recorder: Recorder, further: Record<string, unknown> = {}
   return recorder.runOf('salesNotice', id);
 }
 
-/** A subscription whose access ends in so many milliseconds. */
+/** A subscription whose access ends in this number of milliseconds. */
 async function canceledIn(recorder: Recorder, ms: number): Promise<{ shop: TestShop; id: Id; enrollmentId: Id }> {
   const shop = await servedShop(recorder);
   const subscription = { id: 'sub-1', current_period_end: new Date(Date.now() + ms).toISOString() };
@@ -44,7 +44,7 @@ async function canceledIn(recorder: Recorder, ms: number): Promise<{ shop: TestS
       WHERE subscription.club_id = $1`,
     [shop.club.id],
   );
-  if (!row) throw new Error('There is no subscription.');
+  if (!row) throw new Error('The subscription does not exist.');
   await recorder.relays.real.carry();
   return { shop, ...row };
 }

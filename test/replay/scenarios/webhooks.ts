@@ -17,7 +17,7 @@ import type { Play, Recorder, Scenarios } from '../recorder.ts';
 const second = 1_000;
 const failures = (count: number): Answer[] => Array.from({ length: count }, () => ({ status: 500 }));
 
-/** A due delivery to a receiver that answers like this, and then 200. @param skips it is for the server that skips time */
+/** A due delivery whose receiver gives these answers and then 200. @param skips whether the delivery is for the time-skipping server */
 async function dueDelivery(
   { delivering, relays, skipped }: Recorder,
   { answers = [], skips = false }: { answers?: readonly Answer[]; skips?: boolean } = {},
@@ -29,7 +29,7 @@ async function dueDelivery(
   return { receiver, delivery: await buildWebhookDelivery(subscription, now) };
 }
 
-/** Starts its run as the relay does. */
+/** Starts the delivery's run like the relay. */
 async function started(
   { by }: Recorder,
   { id, clubId, endpoint }: TestWebhookDelivery,
@@ -42,11 +42,11 @@ async function started(
 const runOf = (recorder: Recorder, { id }: TestWebhookDelivery) => recorder.runOf('webhookDelivery', id);
 const gateOf = (recorder: Recorder, { endpoint }: TestWebhookDelivery) => recorder.runOf('endpointGate', endpoint.id);
 
-/** Resolves when the run is there. */
+/** Resolves when the run exists. */
 const untilStarted = (handle: WorkflowHandle) =>
   until('the run', { timeoutMs: 10 * second }, async () => handle.describe().catch(() => false as const));
 
-/** Resolves when the run waits. */
+/** Resolves when the run waits for a timer. */
 const untilTimer = (handle: WorkflowHandle) =>
   until('a timer', { timeoutMs: 10 * second }, async () => {
     const last = (await handle.fetchHistory()).events?.at(-1);
@@ -69,7 +69,7 @@ const throttle = ({ endpoint }: TestWebhookDelivery, failingSince = new Date()) 
     breaker_epoch: 1,
   });
 
-/** A delivery that waited while its endpoint was throttled, and was let through. */
+/** A delivery that waited while its endpoint was throttled, and was admitted. */
 async function heldThenOpen(recorder: Recorder): Promise<TestWebhookDelivery> {
   const { delivery } = await dueDelivery(recorder);
   await throttle(delivery);
@@ -79,7 +79,7 @@ async function heldThenOpen(recorder: Recorder): Promise<TestWebhookDelivery> {
   return delivery;
 }
 
-/** The first of six that had failed, recovered. */
+/** The first of six failed deliveries, which are recovered. */
 async function recovered(recorder: Recorder): Promise<TestWebhookDelivery> {
   const { delivery } = await dueDelivery(recorder);
   const others = await Promise.all([1, 2, 3, 4, 5].map(() => buildWebhookDelivery(delivery)));
@@ -92,7 +92,7 @@ async function recovered(recorder: Recorder): Promise<TestWebhookDelivery> {
   return delivery;
 }
 
-/** A due delivery whose receiver fails so often, and its run. */
+/** A due delivery whose receiver fails this many times, and its run. */
 const delivered = (failed: number, local: boolean) => async (recorder: Recorder) =>
   started(recorder, (await dueDelivery(recorder, { answers: failures(failed) })).delivery, { local });
 

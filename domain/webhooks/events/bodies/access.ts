@@ -1,4 +1,4 @@
-/** What `access.*` say: the enrollment as it is when the body is assembled, and its delivery. */
+/** The data of `access.*` events: the enrollment at the time of the fan-out, and its delivery. */
 import type { EventBodyOf, RecordOf } from '../../../../contract/contract.ts';
 import { AccessDelivery } from '../../../../entities/access/access-delivery.ts';
 import { Enrollment } from '../../../../entities/access/enrollment.ts';
@@ -17,7 +17,7 @@ const enrollmentColumns = columns(
 
 type AccessData = EventBodyOf<'access.granted'>['data'];
 
-/** @param before what the fact says of the time before the change */
+/** @param before returns the values before the change from the details of the fact */
 function readerOf<Before extends object>(
   before: (details: FactDetails | null) => Before,
 ): DataReader<AccessData & Before> {

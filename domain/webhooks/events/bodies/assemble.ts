@@ -1,4 +1,4 @@
-/** The bodies of events: the exact JSON that is signed and sent (DEL-14). */
+/** Assembles the bodies of events: the exact JSON that is signed and sent (DEL-14). */
 import type { EventBodyOf } from '../../../../contract/contract.ts';
 import type { EventType } from '../../../../platform/core/event-types.ts';
 import type { Queries } from '../../../../platform/infra/postgres/database.ts';
@@ -22,17 +22,17 @@ const dataOf: { [Type in EventType]?: DataReader<EventBodyOf<Type>['data']> } = 
 
 /**
  * Reads the records of each type in one statement.
- * @returns for each fact its body as JSON, in the order of the facts
+ * @returns the body of each fact as JSON, in the order of the facts
  */
 export async function assembleBodies(db: Queries, facts: readonly FactAndStudent[], now: Date): Promise<string[]> {
   const bodies: string[] = [];
-  const placed = facts.map((one, place) => ({ ...one, place }));
-  for (const [type, ofType] of Map.groupBy(placed, ({ fact }) => fact.type)) {
+  const indexed = facts.map((one, position) => ({ ...one, position }));
+  for (const [type, ofType] of Map.groupBy(indexed, ({ fact }) => fact.type)) {
     const read: DataReader<object> | undefined = dataOf[type];
-    if (!read) throw new Error(`No body is defined for ${type}`);
+    if (!read) throw new Error(`Event type ${type} has no body reader`);
     const data = await read(db, ofType, now);
-    for (const [index, { fact, place }] of ofType.entries())
-      bodies[place] = JSON.stringify({
+    for (const [index, { fact, position }] of ofType.entries())
+      bodies[position] = JSON.stringify({
         id: fact.id,
         type,
         occurred_at: fact.occurredAt.toISOString(),

@@ -1,4 +1,4 @@
-/** What `certificate.issued` says: the certificate as it is when the body is assembled, and its course. */
+/** The data of `certificate.issued`: the certificate at the time of the fan-out, and its course. */
 import type { EventBodyOf } from '../../../../contract/contract.ts';
 import { Certificate } from '../../../../entities/learning/certificate.ts';
 import { Course } from '../../../../entities/learning/course.ts';

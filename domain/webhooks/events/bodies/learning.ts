@@ -1,4 +1,4 @@
-/** What `lesson.completed` and `course.completed` say: the lesson and the course as they are when the body is assembled. */
+/** The data of `lesson.completed` and `course.completed`: the lesson and the course at the time of the fan-out. */
 import type { EventBodyOf, RecordOf } from '../../../../contract/contract.ts';
 import { CourseCompletion } from '../../../../entities/learning/course-completion.ts';
 import { Course } from '../../../../entities/learning/course.ts';

@@ -1,4 +1,4 @@
-/** What `purchase.*` and `subscription.*` say: the sale as it is when the body is assembled. Never a tax document. */
+/** The data of `purchase.*` and `subscription.*`: the sale at the time of the fan-out. It never contains a tax document. */
 import { sql } from '../../../../platform/infra/postgres/sql.ts';
 import type { EventBodyOf } from '../../../../contract/contract.ts';
 import { purchaseColumns, subscriptionColumns } from '../../../sales/purchases/listing.ts';

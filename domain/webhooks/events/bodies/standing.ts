@@ -1,4 +1,4 @@
-/** What `student.tagged`, `.untagged` and `.level_reached` say: the tag or the level as it is now, and the student. */
+/** The data of `student.tagged`, `.untagged` and `.level_reached`: the current tag or level, and the student. */
 import type { EventBodyOf } from '../../../../contract/contract.ts';
 import { Level } from '../../../../entities/learning/level.ts';
 import { Tag } from '../../../../entities/learning/tag.ts';

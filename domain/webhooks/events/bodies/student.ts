@@ -1,4 +1,4 @@
-/** What `student.created`, `.updated` and `.removed` say, and the student in every other body. */
+/** The data of `student.created`, `.updated` and `.removed`, and the student in every other body. */
 import type { EventBodyOf } from '../../../../contract/contract.ts';
 import type { DataReader, SubjectStudent } from './reading.ts';
 

@@ -19,11 +19,11 @@ import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
 const second = 1_000;
 
-/** The other half of attempts.test.ts: who may attempt, and what becomes of an outcome that comes too late. */
-describe('claim and record of a webhook attempt (ENG-2)', () => {
+/** Complements attempts.test.ts: the right to make an attempt, and outcomes that arrive too late. */
+describe('the claim and the record of a webhook attempt (ENG-2)', () => {
   const delivering = useDeliveries();
 
-  /** A due delivery to a receiver that answers like this. */
+  /** Builds a due delivery whose receiver gives these answers. */
   const dueAt = async (...answers: readonly (Answer | Promise<Answer>)[]) => {
     const receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
     const delivery = await buildWebhookDelivery(await buildSubscription(`${receiver.url}/hook`));
@@ -31,7 +31,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
   };
   const attempt = (delivery: { id: string }, changes: Partial<DeliveryDeps> = {}, now = Date.now()) =>
     attemptDelivery(delivering().deps(changes), delivery.id, now);
-  /** A worker that dies at this point. */
+  /** The dependencies of a worker that dies at this point. */
   const dying = (at: 'claimed' | 'posted'): Partial<DeliveryDeps> => ({
     failpoint: async (name) => {
       if (name === at) throw new Error('the worker died');
@@ -43,20 +43,20 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
   };
   const outcomesOf = async (delivery: TestWebhookDelivery) =>
     (await attemptRows(delivery.id)).map(({ number, fence, outcome }) => ({ number, fence, outcome }));
-  /** Everything that a record can change. */
+  /** All rows that a record can change. */
   const everythingOf = async (delivery: TestWebhookDelivery) => ({
     delivery: await deliveryRow(delivery.id),
     attempts: await attemptRows(delivery.id),
     endpoint: await endpointRow(delivery.endpoint.id),
   });
 
-  describe('claim', () => {
-    it('excludes a second claim while its lease lives, which outlasts the 15 s of an attempt', async () => {
+  describe('a claim', () => {
+    it('excludes a second claim during its lease, which is longer than the 15 s of an attempt', async () => {
       const { receiver, delivery } = await dueAt();
-      const begun = Date.now();
+      const startedAt = Date.now();
       await diesAt('claimed', delivery);
       const { leaseUntil } = await deliveryRow(delivery.id);
-      expect(leaseUntil?.getTime()).to.be.within(begun + 25 * second, Date.now() + 25 * second);
+      expect(leaseUntil?.getTime()).to.be.within(startedAt + 25 * second, Date.now() + 25 * second);
       expect(await attempt(delivery)).to.deep.equal({
         done: false,
         waitingFor: 'lease',
@@ -67,7 +67,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
       expect(await outcomesOf(delivery)).to.deep.equal([{ number: 1, fence: 1, outcome: null }]);
     });
 
-    it('lets one of two concurrent steps post, and the other wait for the lease', async () => {
+    it('lets one of two concurrent steps post, while the other waits for the lease', async () => {
       const answer = Promise.withResolvers<Answer>();
       const { receiver, delivery } = await dueAt(answer.promise);
       const both = [attempt(delivery), attempt(delivery)];
@@ -87,7 +87,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, fence: 1 });
     });
 
-    it('is tried again where the endpoint opens just before the delivery would park', async () => {
+    it('is tried again if the endpoint is enabled just before the delivery would be parked', async () => {
       const { receiver, delivery } = await dueAt();
       await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
       let step: ReturnType<typeof attempt> | undefined;
@@ -103,7 +103,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('is left to the next step after three, where the endpoint opens and shuts between them', async () => {
+    it('is left to the next step after three tries, if the endpoint changes between all of them', async () => {
       const { receiver, delivery } = await dueAt();
       let statements = 0;
       const db = unreliable((await testDeps()).db, async () => {
@@ -124,7 +124,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
   });
 
   describe('an attempt whose worker died', () => {
-    it('is interrupted alone: an attempt of another delivery goes on', async () => {
+    it('is marked as interrupted without the attempts of other deliveries', async () => {
       const { delivery } = await dueAt();
       const other = await dueAt();
       await diesAt('claimed', delivery);
@@ -134,7 +134,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
       expect(await outcomesOf(other.delivery)).to.deep.equal([{ number: 1, fence: 1, outcome: null }]);
     });
 
-    it('is interrupted after its lease, and its number is used again', async () => {
+    it('is marked as interrupted after its lease, and its number is used again', async () => {
       const { receiver, delivery } = await dueAt();
       await diesAt('posted', delivery);
       await endLease(delivery.id);
@@ -143,14 +143,14 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
         { number: 1, fence: 1, outcome: 'interrupted' },
         { number: 1, fence: 2, outcome: 'succeeded' },
       ]);
-      // The receiver tells the two apart by nothing: same id, same bytes.
+      // Both requests look equal to the receiver: same id, same bytes.
       const [first, again] = receiver.requests;
       expect(again?.headers['webhook-id']).to.equal(first?.headers['webhook-id']);
       expect(again?.body).to.deep.equal(first?.body);
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1 });
     });
 
-    it('is repeated three times, then counts as a failed attempt without charging the endpoint', async () => {
+    it('is repeated three times, and then fails without counting against the endpoint', async () => {
       const { receiver, delivery } = await dueAt();
       for (let times = 1; times <= 4; times++) {
         await diesAt('claimed', delivery);
@@ -169,7 +169,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
       );
       expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', attemptCount: 1, leaseUntil: null });
       expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 0, failingSince: null });
-      // The next number begins afresh.
+      // The next attempt number counts interruptions from zero.
       expect(await attempt(delivery, {}, now + 5 * second)).to.deep.equal({ done: true, outcome: 'succeeded' });
       expect((await outcomesOf(delivery)).at(-1)).to.deep.equal({ number: 2, fence: 6, outcome: 'succeeded' });
     });
@@ -185,7 +185,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, fence: 4 });
     });
 
-    it('fails the delivery when it is the eighth and interrupted too often', async () => {
+    it('fails the delivery if it is the eighth attempt and interrupted too often', async () => {
       const { delivery } = await dueAt();
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       for (let times = 1; times <= 4; times++) {
@@ -195,7 +195,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
     });
 
-    it('throws an internal fault, and neither records an outcome nor charges the endpoint', async () => {
+    it('throws an internal error, without recording an outcome or counting against the endpoint', async () => {
       const { delivery } = await dueAt();
       const failure = await attempt(delivery, {
         post: () => Promise.reject(new Error('no sockets left')),
@@ -212,7 +212,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
       { status: 500, body: 'late' },
       { status: 429, headers: { 'retry-after': '3600' } },
     ]) {
-      it(`changes nothing after another attempt has succeeded (${late.status})`, async () => {
+      it(`changes nothing after a newer attempt has succeeded (${late.status})`, async () => {
         const answer = Promise.withResolvers<Answer>();
         const { receiver, delivery } = await dueAt(answer.promise, { status: 200 });
         const stalled = attempt(delivery);
@@ -231,13 +231,13 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
         expect(await everythingOf(delivery)).to.deep.equal(before);
       });
 
-      it(`changes nothing while another attempt is in flight (${late.status})`, async () => {
+      it(`changes nothing while a newer attempt is in flight (${late.status})`, async () => {
         const answers = [Promise.withResolvers<Answer>(), Promise.withResolvers<Answer>()] as const;
         const { receiver, delivery } = await dueAt(answers[0].promise, answers[1].promise);
         const stalled = attempt(delivery);
         await receiver.waitFor(1, 2 * second);
         await endLease(delivery.id);
-        const living = attempt(delivery);
+        const currentAttempt = attempt(delivery);
         await receiver.waitFor(2, 2 * second);
         await alter('webhook_endpoints', delivery.endpoint.id, {
           consecutive_failures: 3,
@@ -250,17 +250,17 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
         expect(await stalled).to.include({ done: false, waitingFor: 'lease' });
         expect(await everythingOf(delivery)).to.deep.equal(before);
         answers[1].resolve({ status: 200 });
-        expect(await living).to.deep.equal({ done: true, outcome: 'succeeded' });
+        expect(await currentAttempt).to.deep.equal({ done: true, outcome: 'succeeded' });
       });
     }
   });
 
-  describe('a student removed while an attempt is in flight', () => {
+  describe('an attempt in flight during the removal of its student', () => {
     for (const { status, outcome } of [
       { status: 200, outcome: 'succeeded' },
       { status: 503, outcome: 'http_error' },
     ] as const) {
-      it(`keeps the delivery canceled, and the attempt without an excerpt (${status})`, async () => {
+      it(`stays in a canceled delivery, and has no excerpt (${status})`, async () => {
         const answer = Promise.withResolvers<Answer>();
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);
@@ -288,7 +288,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
     }
 
     for (const status of [200, 503]) {
-      it(`makes the record wait for an uncommitted removal, and keep no excerpt (${status})`, async () => {
+      it(`is recorded after an uncommitted removal, without an excerpt (${status})`, async () => {
         const answer = Promise.withResolvers<Answer>();
         const { receiver, delivery } = await dueAt(answer.promise);
         const inFlight = attempt(delivery);
@@ -306,14 +306,14 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
     }
   });
 
-  describe('a body that is gone', () => {
+  describe('a delivery whose body is deleted', () => {
     const bodyless = async () => {
       const { receiver, delivery } = await dueAt();
       await (await testDatabase()).query(`DELETE FROM webhook_bodies WHERE event_id = $1`, [delivery.eventId]);
       return { receiver, delivery };
     };
 
-    it('ends its delivery as expired: nothing is posted, and no attempt is left', async () => {
+    it('ends as expired, without a request and without an attempt row', async () => {
       const { receiver, delivery } = await bodyless();
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'canceled' });
       expect(await deliveryRow(delivery.id)).to.include({ cancelReason: 'expired', leaseUntil: null, attemptCount: 0 });
@@ -321,7 +321,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('leaves a delivery that has ended as it was, without the attempt that was asked for', async () => {
+    it('that has ended keeps its status, and loses the requested attempt', async () => {
       const { receiver, delivery } = await bodyless();
       await alter('webhook_deliveries', delivery.id, { status: 'failed', requested: 'manual' });
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'failed' });
@@ -329,7 +329,7 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('is found where its delivery has another time: an endpoint that asked later, before an upgrade', async () => {
+    it('finds a body whose event has an earlier creation time than the delivery', async () => {
       const { receiver, delivery } = await dueAt();
       await alter('webhook_deliveries', delivery.id, { created_at: new Date(Date.now() - second) });
       expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
@@ -337,8 +337,8 @@ describe('claim and record of a webhook attempt (ENG-2)', () => {
     });
   });
 
-  describe('an endpoint disabled while an attempt is in flight', () => {
-    /** What disabling does to the endpoint and its queue. */
+  describe('an attempt in flight while its endpoint is disabled', () => {
+    /** Disables the endpoint and cancels its queue, as the code does. */
     const disable = async ({ endpoint }: TestWebhookDelivery) => {
       await alter('webhook_endpoints', endpoint.id, {
         status: 'disabled',

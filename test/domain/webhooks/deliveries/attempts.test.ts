@@ -19,13 +19,13 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Waits after attempt 1 to 7 (DEL-3). */
+/** The waits after attempts 1 to 7 (DEL-3). */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 
-describe('step of a webhook delivery', () => {
+describe('a step of a webhook delivery', () => {
   const delivering = useDeliveries();
 
-  /** A due delivery to a receiver that answers like this. */
+  /** Builds a due delivery whose receiver gives these answers. */
   const dueAt = async (...answers: readonly (Answer | Promise<Answer>)[]) => {
     const receiver = await delivering().receiver((_, number) => answers[number - 1] ?? { status: 200 });
     const delivery = await buildWebhookDelivery(await buildSubscription(`${receiver.url}/hook`));
@@ -35,7 +35,7 @@ describe('step of a webhook delivery', () => {
     attemptDelivery(delivering().deps(changes), delivery.id, now);
 
   describe('request', () => {
-    it('posts the event’s body with its id as webhook-id, signed for standardwebhooks', async () => {
+    it('posts the event’s body with the event id as webhook-id, signed for standardwebhooks', async () => {
       const { receiver, delivery } = await dueAt();
       await attempt(delivery);
       const [request] = receiver.requests;
@@ -53,7 +53,7 @@ describe('step of a webhook delivery', () => {
       });
     });
 
-    it('carries two signatures until the previous secret expires, and one from then on', async () => {
+    it('carries two signatures until the previous secret expires, and then one', async () => {
       const { receiver, delivery } = await dueAt();
       const { vault } = await testDeps();
       const previous = newSecret();
@@ -76,21 +76,21 @@ describe('step of a webhook delivery', () => {
     });
   });
 
-  it('tells of each attempt that was posted: its endpoint, host with port, outcome and duration', async () => {
+  it('reports endpoint, host with port, outcome and duration of each posted attempt', async () => {
     const delivery = await buildWebhookDelivery(await buildSubscription('https://receiver.test:8443/hook'));
     const answers = [refused, { ...accepted, durationMs: 7 }];
-    const told: Parameters<DeliveryDeps['onAttempt']>[0][] = [];
+    const reports: Parameters<DeliveryDeps['onAttempt']>[0][] = [];
     const post = async () => answers.shift() ?? accepted;
     for (const at of [Date.now(), Date.now() + minute])
-      await attempt(delivery, { post, onAttempt: (one) => told.push(one) }, at);
+      await attempt(delivery, { post, onAttempt: (report) => reports.push(report) }, at);
     const of = { endpointId: delivery.endpoint.id, host: 'receiver.test:8443' };
-    expect(told).to.deep.equal([
+    expect(reports).to.deep.equal([
       { ...of, outcome: 'http_error', durationMs: 1 },
       { ...of, outcome: 'succeeded', durationMs: 7 },
     ]);
   });
 
-  describe('any 2xx succeeds, anything else fails (DEL-1)', () => {
+  describe('the status of an answer (DEL-1)', () => {
     useStoppedClock();
     let subscription: Subscription;
     let receiver: Receiver;
@@ -125,7 +125,7 @@ describe('step of a webhook delivery', () => {
     for (const status of [
       300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 409, 418, 422, 429, 451, 500, 501, 502, 503, 504, 599,
     ]) {
-      it(`records ${status} as http_error, and plans another attempt${status < 400 ? ' instead of following it' : ''}`, async () => {
+      it(`records ${status} as http_error, and plans a retry${status < 400 ? ' instead of following it' : ''}`, async () => {
         answer = { status, headers: { location: `${receiver.url}/elsewhere` }, ...(status !== 304 && { body: 'no' }) };
         const delivery = await buildWebhookDelivery(subscription);
         expect(await attempt(delivery)).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
@@ -147,16 +147,16 @@ describe('step of a webhook delivery', () => {
 
     const noResponse: { what: string; url?: string; answer?: Answer; outcome: AttemptOutcome; cause: FailureCause }[] =
       [
-        { what: 'silence until the time limit', answer: 'hang', outcome: 'timeout', cause: 'response_timeout' },
+        { what: 'an answer that never comes', answer: 'hang', outcome: 'timeout', cause: 'response_timeout' },
         { what: 'a connection that is cut', answer: 'drop', outcome: 'connection_error', cause: 'connection_closed' },
         {
-          what: 'a port where nobody listens',
+          what: 'a port without a listener',
           url: 'https://127.0.0.1:9/hook',
           outcome: 'connection_error',
           cause: 'connection_refused',
         },
         {
-          what: 'a name that does not exist',
+          what: 'an unknown host name',
           url: 'https://receiver.invalid/hook',
           outcome: 'dns_error',
           cause: 'name_not_found',
@@ -168,9 +168,9 @@ describe('step of a webhook delivery', () => {
           cause: 'address_refused',
         },
       ];
-    for (const { what, url, answer: given = 'drop', outcome, cause } of noResponse) {
+    for (const { what, url, answer: receiverAnswer = 'drop', outcome, cause } of noResponse) {
       it(`records ${what} as ${outcome} (${cause}), and plans another attempt`, async () => {
-        answer = given;
+        answer = receiverAnswer;
         if (url !== undefined) await alter('webhook_endpoints', subscription.endpoint.id, { url });
         const delivery = await buildWebhookDelivery(subscription);
         expect(await attempt(delivery)).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
@@ -195,9 +195,9 @@ describe('step of a webhook delivery', () => {
     });
   });
 
-  describe('time of the next attempt (DEL-2, DEL-3)', () => {
+  describe('the time of the next attempt (DEL-2, DEL-3)', () => {
     useStoppedClock();
-    /** @returns the wait after this attempt has failed like this */
+    /** @returns the wait after this attempt has failed with this answer */
     const waitAfter = async (number: number, answer: Answer, random = 0.5): Promise<number> => {
       const { delivery } = await dueAt(answer);
       await alter('webhook_deliveries', delivery.id, { attempt_count: number - 1, schedule_position: number - 1 });
@@ -211,12 +211,12 @@ describe('step of a webhook delivery', () => {
         at: nextAttemptAt.getTime(),
       });
       const [recorded] = await attemptRows(delivery.id);
-      expect(recorded?.durationMs).to.equal(0); // the clock stands still
+      expect(recorded?.durationMs).to.equal(0); // the clock is stopped
       return nextAttemptAt.getTime() - now;
     };
 
     for (const [index, wait] of waits.entries()) {
-      it(`is ${wait / second} s after attempt ${index + 1}, plus or minus 10 % of jitter`, async () => {
+      it(`is ${wait / second} s after attempt ${index + 1}, plus or minus 10 % jitter`, async () => {
         const ends = await Promise.all(
           [0, 0.5, 1 - Number.EPSILON].map((random) => waitAfter(index + 1, { status: 500 }, random)),
         );
@@ -243,40 +243,54 @@ describe('step of a webhook delivery', () => {
       status: number;
       header: string;
       waitMs: number;
-      kept: number | null;
+      storedSeconds: number | null;
     }[] = [
-      { answer: '429 lengthens the wait', attempt: 1, status: 429, header: '600', waitMs: 10 * minute, kept: 600 },
-      { answer: '503 lengthens the wait', attempt: 2, status: 503, header: '3600', waitMs: hour, kept: 3_600 },
+      {
+        answer: '429 lengthens the wait',
+        attempt: 1,
+        status: 429,
+        header: '600',
+        waitMs: 10 * minute,
+        storedSeconds: 600,
+      },
+      { answer: '503 lengthens the wait', attempt: 2, status: 503, header: '3600', waitMs: hour, storedSeconds: 3_600 },
       {
         answer: 'a shorter value does not shorten the wait',
         attempt: 4,
         status: 429,
         header: '10',
         waitMs: 2 * hour,
-        kept: 10,
+        storedSeconds: 10,
       },
-      { answer: 'zero does not shorten the wait', attempt: 1, status: 503, header: '0', waitMs: 5 * second, kept: 0 },
+      {
+        answer: 'zero does not shorten the wait',
+        attempt: 1,
+        status: 503,
+        header: '0',
+        waitMs: 5 * second,
+        storedSeconds: 0,
+      },
       {
         answer: 'more than 10 hours counts as 10 hours',
         attempt: 1,
         status: 503,
         header: '36001',
         waitMs: 10 * hour,
-        kept: 36_000,
+        storedSeconds: 36_000,
       },
-      { answer: '500 ignores it', attempt: 1, status: 500, header: '600', waitMs: 5 * second, kept: null },
-      { answer: '404 ignores it', attempt: 1, status: 404, header: '600', waitMs: 5 * second, kept: null },
-      { answer: '301 ignores it', attempt: 1, status: 301, header: '600', waitMs: 5 * second, kept: null },
+      { answer: '500 ignores it', attempt: 1, status: 500, header: '600', waitMs: 5 * second, storedSeconds: null },
+      { answer: '404 ignores it', attempt: 1, status: 404, header: '600', waitMs: 5 * second, storedSeconds: null },
+      { answer: '301 ignores it', attempt: 1, status: 301, header: '600', waitMs: 5 * second, storedSeconds: null },
       {
         answer: 'an invalid value is ignored',
         attempt: 1,
         status: 429,
         header: 'soon',
         waitMs: 5 * second,
-        kept: null,
+        storedSeconds: null,
       },
     ];
-    for (const { answer, attempt: number, status, header, waitMs, kept } of retryAfters) {
+    for (const { answer, attempt: number, status, header, waitMs, storedSeconds } of retryAfters) {
       it(`follows Retry-After: ${answer}`, async () => {
         const { delivery } = await dueAt({ status, headers: { 'retry-after': header } });
         await alter('webhook_deliveries', delivery.id, { attempt_count: number - 1, schedule_position: number - 1 });
@@ -284,11 +298,11 @@ describe('step of a webhook delivery', () => {
         await attempt(delivery, {}, now);
         const { nextAttemptAt } = await deliveryRow(delivery.id);
         expect(nextAttemptAt.getTime() - now).to.equal(waitMs);
-        expect((await attemptRows(delivery.id))[0]?.retryAfterSeconds).to.equal(kept);
+        expect((await attemptRows(delivery.id))[0]?.retryAfterSeconds).to.equal(storedSeconds);
       });
     }
 
-    it('is later with Retry-After as an HTTP date', async () => {
+    it('follows a Retry-After with an HTTP date', async () => {
       const date = new Date(Date.now() + 20 * minute).toUTCString(); // in whole seconds
       const { delivery } = await dueAt({ status: 429, headers: { 'retry-after': date } });
       await attempt(delivery);
@@ -297,8 +311,8 @@ describe('step of a webhook delivery', () => {
     });
   });
 
-  describe('nothing to attempt', () => {
-    it('returns the due time without a request before the delivery is due', async () => {
+  describe('a step without an attempt', () => {
+    it('returns the due time before the delivery is due', async () => {
       const { receiver, delivery } = await dueAt();
       const at = (await deliveryRow(delivery.id)).nextAttemptAt.getTime();
       expect(await attempt(delivery, {}, at - 1)).to.deep.equal({ done: false, waitingFor: 'attempt', attempt: 1, at });
@@ -307,7 +321,7 @@ describe('step of a webhook delivery', () => {
     });
 
     for (const status of ['paused', 'disabled']) {
-      it(`parks a due delivery until its 30 days are over, when the endpoint is ${status}`, async () => {
+      it(`parks a due delivery until its 30 days are over if the endpoint is ${status}`, async () => {
         const { receiver, delivery } = await dueAt();
         await alter('webhook_endpoints', delivery.endpoint.id, { status });
         const { createdAt } = await deliveryRow(delivery.id);
@@ -322,7 +336,7 @@ describe('step of a webhook delivery', () => {
       });
     }
 
-    it('cancels a delivery as expired after 30 days, but attempts it one millisecond before', async () => {
+    it('cancels a delivery as expired after 30 days, and attempts it one millisecond earlier', async () => {
       const { receiver, delivery } = await dueAt();
       const created = (await deliveryRow(delivery.id)).createdAt.getTime();
       const another = await buildWebhookDelivery(delivery, new Date(created));
@@ -334,7 +348,7 @@ describe('step of a webhook delivery', () => {
       expect(await attempt(another, {}, created + 30 * day - 1)).to.deep.equal({ done: true, outcome: 'succeeded' });
     });
 
-    it('waits for the expiry when the next attempt would come later', async () => {
+    it('waits for the expiry if the next attempt would come later', async () => {
       const { delivery } = await dueAt({ status: 500 });
       const created = (await deliveryRow(delivery.id)).createdAt.getTime();
       await alter('webhook_deliveries', delivery.id, { attempt_count: 6, schedule_position: 6 });
@@ -342,7 +356,7 @@ describe('step of a webhook delivery', () => {
     });
 
     for (const outcome of ['succeeded', 'failed', 'canceled'] as const) {
-      it(`returns ${outcome} without a request when the delivery has already ended so`, async () => {
+      it(`returns ${outcome} for a delivery with this status`, async () => {
         const { receiver, delivery } = await dueAt();
         await alter('webhook_deliveries', delivery.id, { status: outcome });
         expect(await attempt(delivery)).to.deep.equal({ done: true, outcome });
@@ -350,12 +364,12 @@ describe('step of a webhook delivery', () => {
       });
     }
 
-    it('is done when the delivery’s row is gone', async () => {
+    it('returns canceled for a delivery whose row was deleted', async () => {
       expect(await attempt({ id: newId() })).to.deep.equal({ done: true, outcome: 'canceled' });
     });
   });
 
-  describe('state of the endpoint', () => {
+  describe('the state of the endpoint', () => {
     useStoppedClock();
     it('counts each failure, and keeps the time of the first as failing_since', async () => {
       const { delivery } = await dueAt({ status: 500 }, { status: 404 }, { status: 503 });
@@ -382,7 +396,7 @@ describe('step of a webhook delivery', () => {
       expect(row.lastSuccessAt?.getTime()).to.equal(now + minute);
     });
 
-    it('counts all of eight concurrent failures, as many as an endpoint may have', async () => {
+    it('counts all of eight concurrent failures, the maximum of an endpoint', async () => {
       const { receiver, delivery } = await dueAt(...Array.from({ length: 8 }, () => ({ status: 500, delayMs: 50 })));
       const others = await Promise.all(Array.from({ length: 7 }, () => buildWebhookDelivery(delivery)));
       await Promise.all([delivery, ...others].map((each) => attempt(each)));
@@ -390,7 +404,7 @@ describe('step of a webhook delivery', () => {
       expect((await endpointRow(delivery.endpoint.id)).consecutiveFailures).to.equal(8);
     });
 
-    it('writes last_success_at of a healthy endpoint at most every 5 seconds', async () => {
+    it('updates last_success_at of a healthy endpoint at most every 5 seconds', async () => {
       const { delivery } = await dueAt();
       const now = Date.now();
       const successAt = async (at: number) => {

@@ -24,7 +24,7 @@ import { alter } from '../../../toolkit/drive/alter.ts';
 import { endLease } from '../../../toolkit/drive/deliveries.ts';
 import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
-describe('delivery history of an endpoint', () => {
+describe('the delivery history of an endpoint', () => {
   const delivering = useDeliveries();
   const list = async ({ clubId, endpoint }: Subscription, filter: Partial<DeliveryFilter> = {}) =>
     listDeliveries(
@@ -77,15 +77,15 @@ describe('delivery history of an endpoint', () => {
     expect(await codeOf(find({ ...delivery, id: newId() }))).to.equal('not_found');
   });
 
-  it('shows a delivery with its attempts in order and the time of the next', async () => {
+  it('shows a delivery with its attempts in order and the time of the next attempt', async () => {
     const { url } = await delivering().receiver((_, number) =>
       number === 1 ? { status: 503, body: 'later', headers: { 'retry-after': '60' } } : 'hang',
     );
     const delivery = await buildWebhookDelivery(await buildSubscription(url));
     await attempt(delivery);
-    const shown = await find(delivery);
+    const detail = await find(delivery);
     const row = await deliveryRow(delivery.id);
-    expect(shown).to.deep.include({
+    expect(detail).to.deep.include({
       id: delivery.id,
       event_id: delivery.eventId,
       event_type: 'student.updated',
@@ -95,9 +95,9 @@ describe('delivery history of an endpoint', () => {
       attempt_count: 1,
       next_attempt_at: row.nextAttemptAt.toISOString(),
     });
-    expect(shown).not.to.have.any.keys('cancel_reason', 'completed_at');
-    expect(shown.attempts).to.have.length(1);
-    expect(shown.attempts[0]).to.include({
+    expect(detail).not.to.have.any.keys('cancel_reason', 'completed_at');
+    expect(detail.attempts).to.have.length(1);
+    expect(detail.attempts[0]).to.include({
       number: 1,
       trigger: 'schedule',
       outcome: 'http_error',
@@ -105,11 +105,11 @@ describe('delivery history of an endpoint', () => {
       response_excerpt: 'later',
       retry_after_seconds: 60,
     });
-    expect(shown.body).to.have.property('id', delivery.eventId);
-    expect(recordFaults('WebhookDeliveryDetail', shown)).to.deep.equal([]);
+    expect(detail.body).to.have.property('id', delivery.eventId);
+    expect(recordFaults('WebhookDeliveryDetail', detail)).to.deep.equal([]);
   });
 
-  it('shows an interrupted attempt once it is recorded, and no attempt in flight', async () => {
+  it('shows an interrupted attempt after its record, and no attempt in flight', async () => {
     const { url } = await delivering().receiver();
     const delivery = await buildWebhookDelivery(await buildSubscription(url));
     const dying = delivering().deps({ failpoint: () => Promise.reject(new Error('the worker died')) });
@@ -117,14 +117,14 @@ describe('delivery history of an endpoint', () => {
     expect((await find(delivery)).attempts).to.deep.equal([]);
     await endLease(delivery.id);
     await attempt(delivery);
-    const shown = await find(delivery);
-    expect(shown.attempts.map(({ number, outcome }) => [number, outcome])).to.deep.equal([
+    const detail = await find(delivery);
+    expect(detail.attempts.map(({ number, outcome }) => [number, outcome])).to.deep.equal([
       [1, 'interrupted'],
       [1, 'succeeded'],
     ]);
-    expect(shown).to.have.property('completed_at');
-    expect(shown).not.to.have.property('next_attempt_at');
-    expect(recordFaults('WebhookDeliveryDetail', shown)).to.deep.equal([]);
+    expect(detail).to.have.property('completed_at');
+    expect(detail).not.to.have.property('next_attempt_at');
+    expect(recordFaults('WebhookDeliveryDetail', detail)).to.deep.equal([]);
   });
 
   it('shows a removed student’s delivery as canceled and purged, without body and excerpt', async () => {
@@ -133,12 +133,12 @@ describe('delivery history of an endpoint', () => {
     await attempt(delivery);
     const { db } = await testDeps();
     await removeStudent(depsOn(db), delivery.clubId, delivery.studentId, new Date());
-    const shown = await find(delivery);
-    expect(shown).to.include({ status: 'canceled', cancel_reason: 'student_removed', payload_purged: true });
-    expect(shown).not.to.have.any.keys('body', 'next_attempt_at');
-    expect(shown.attempts[0]).not.to.have.property('response_excerpt');
-    expect(recordFaults('WebhookDeliveryDetail', shown)).to.deep.equal([]);
-    const [listed] = (await list(delivery)).rows;
-    expect(recordFaults('WebhookDelivery', listed)).to.deep.equal([]);
+    const detail = await find(delivery);
+    expect(detail).to.include({ status: 'canceled', cancel_reason: 'student_removed', payload_purged: true });
+    expect(detail).not.to.have.any.keys('body', 'next_attempt_at');
+    expect(detail.attempts[0]).not.to.have.property('response_excerpt');
+    expect(recordFaults('WebhookDeliveryDetail', detail)).to.deep.equal([]);
+    const [listItem] = (await list(delivery)).rows;
+    expect(recordFaults('WebhookDelivery', listItem)).to.deep.equal([]);
   });
 });

@@ -38,7 +38,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
   let delivery: TestWebhookDelivery;
   let claim: Claim;
   let now: number;
-  beforeEach('one is in flight, and no other test’s', async () => {
+  beforeEach('claim one direct delivery, and remove the mark of all others', async () => {
     deps = await testDeps();
     now = Date.now();
     await deps.db.run(sql`UPDATE webhook_deliveries SET direct = false WHERE direct`);
@@ -59,7 +59,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
   const disable = () => disableEndpoint(...own(), new Date(now));
   const enable = () => enableEndpoint(...own(), new Date(now));
   const remove = () => removeStudent(depsOn(deps.db), subscription.clubId, subscription.studentId, new Date(now));
-  /** Its transactions are cut off right before their commits. */
+  /** A database that loses the connection just before each commit. */
   const cutOff = () => watching(deps.db, () => Promise.reject(new Error('cut off')));
   const expectNothing = async (act: () => Promise<unknown>) => {
     const before = await everything();
@@ -68,24 +68,24 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
     );
     expect(await everything()).to.deep.equal(before);
   };
-  /** Takes two claims of bulk to their end, of which the second is asked for meanwhile. */
+  /** Ends two bulk claims. A resend is requested during the second. Expects the priorities of their wakes. */
   const expectPriorities = async (end: (id: Id, its: Claim) => Promise<unknown>) => {
-    for (const asked of [false, true]) {
+    for (const isResent of [false, true]) {
       const one = await buildSubscription(url);
-      const ofBulk = await claimedDirectly(one, now, bulk);
-      if (asked) await resendDelivery(deps, one.clubId, one.endpoint.id, ofBulk.delivery.id, new Date(now));
+      const bulkDelivery = await claimedDirectly(one, now, bulk);
+      if (isResent) await resendDelivery(deps, one.clubId, one.endpoint.id, bulkDelivery.delivery.id, new Date(now));
       await deps.db.run(sql`DELETE FROM wakes WHERE club_id = ${one.clubId}`);
-      await end(ofBulk.delivery.id, ofBulk.claim);
-      expect((await wakesOf(one.clubId)).map(({ priority }) => priority)).to.deep.equal([asked ? 1 : bulk]);
+      await end(bulkDelivery.delivery.id, bulkDelivery.claim);
+      expect((await wakesOf(one.clubId)).map(({ priority }) => priority)).to.deep.equal([isResent ? 1 : bulk]);
     }
   };
   const whole = { id: null, eventId: null, endpointId: null, clubId: null, studentId: null, deliveryId: null };
 
-  describe('a claim that is given back', () => {
-    const giveBack = (db = deps.db, given = claim) =>
-      returnClaim(db, { id: delivery.id, claim: given, claimedAt: performance.now() }, new Date(now));
+  describe('the return of a claim', () => {
+    const giveBack = (db = deps.db, returnedClaim = claim) =>
+      returnClaim(db, { id: delivery.id, claim: returnedClaim, claimedAt: performance.now() }, new Date(now));
 
-    it('leaves no attempt and no lease, and wakes a run', async () => {
+    it('deletes the attempt and the lease, and wakes a run', async () => {
       const before = await everything();
       expect(await wakes(giveBack)).to.deep.equal([deliveryRun(delivery)]);
       expect(await everything()).to.deep.equal({
@@ -101,12 +101,12 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     });
 
-    it('wakes the run as bulk where its fact is, unless a resend was asked for (ENG-15)', () =>
+    it('wakes the run with the bulk priority of its fact, unless a resend was requested (ENG-15)', () =>
       expectPriorities((id, its) =>
         returnClaim(deps.db, { id, claim: its, claimedAt: performance.now() }, new Date(now)),
       ));
 
-    it('is made by the run as attempt 1, at once', async () => {
+    it('lets the run make attempt 1 immediately', async () => {
       await giveBack();
       expect(await stepOf(delivery, accepted, now)).to.deep.equal({
         step: { done: true, outcome: 'succeeded' },
@@ -115,32 +115,31 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await attempts()).to.deep.equal([{ number: 1, fence: 2, outcome: 'succeeded' }]);
     });
 
-    it('leaves the attempts of others to the same endpoint', async () => {
+    it('keeps the attempts of other deliveries to the endpoint', async () => {
       const other = await claimedDirectly(subscription, now);
       await giveBack();
       expect(await attempts(other.delivery)).to.deep.equal([{ number: 1, fence: 1, outcome: null }]);
       expect(await isDirect(other.delivery)).to.equal(true);
     });
 
-    it('changes nothing where a run has claimed the delivery since', async () => {
+    it('changes nothing if a run has claimed the delivery since', async () => {
       await endLease(delivery.id);
       await claimed(delivery, now);
       await expectNothing(giveBack);
     });
 
-    it('changes nothing where the attempt was recorded', async () => {
+    it('changes nothing if the attempt was recorded', async () => {
       await recordFailure({ ...deps, random: () => 0.5 }, delivery.id, claim, refused, new Date(now));
       await expectNothing(giveBack);
     });
 
-    it('is given back in one transaction: nothing is left of one that is cut off', () =>
-      expectNothing(() => giveBack(cutOff())));
+    it('is one transaction, which leaves nothing when it is cut off', () => expectNothing(() => giveBack(cutOff())));
 
     for (const { what, end } of [
       { what: 'the endpoint was disabled', end: disable },
       { what: 'the student was removed', end: remove },
     ]) {
-      it(`wakes nobody where ${what}`, async () => {
+      it(`wakes no run if ${what}`, async () => {
         await end();
         expect(await wakes(giveBack)).to.deep.equal([]);
         expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', direct: false, leaseUntil: null });
@@ -148,7 +147,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     }
 
-    it('wakes a run for a resend, though the delivery was canceled', async () => {
+    it('wakes a run for a resend, although the delivery was canceled', async () => {
       await disable();
       await enable();
       await resend();
@@ -157,15 +156,15 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
     });
   });
 
-  describe('one that is not recorded within its lease', () => {
+  describe('a direct attempt without a record after its lease', () => {
     const handOver = (db = deps.db) => handOverLost(db, new Date(now));
-    const lost = async () => {
+    const loseClaim = async () => {
       await endLease(delivery.id);
       return everything();
     };
 
-    it('is handed over: the mark goes, the rest stays, and a run is woken', async () => {
-      const before = await lost();
+    it('is handed over: its mark is removed and a run is woken', async () => {
+      const before = await loseClaim();
       let count: number | undefined;
       const woken = await wakes(async () => (count = await handOver()));
       expect({ count, woken }).to.deep.equal({ count: 1, woken: [deliveryRun(delivery)] });
@@ -176,8 +175,8 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await handOver()).to.equal(0);
     });
 
-    it('is marked interrupted by the claim of the run, which makes number 1 again', async () => {
-      await lost();
+    it('is marked as interrupted by the run’s claim, which repeats number 1', async () => {
+      await loseClaim();
       await handOver();
       const next = await claimed(delivery, now);
       expect(next).to.include({ fence: 2, number: 1, schedulePosition: 1, interruptions: 1, trigger: 'schedule' });
@@ -189,28 +188,28 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(await createSuccessWriter(deps.db)(delivery.id, claim, accepted, new Date(now))).to.equal(false);
     });
 
-    it('is still recorded when the answer comes before the run has claimed it', async () => {
-      await lost();
+    it('is still recorded if the answer comes before the run claims the delivery', async () => {
+      await loseClaim();
       await handOver();
       expect(await createSuccessWriter(deps.db)(delivery.id, claim, accepted, new Date(now))).to.equal(true);
       expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 0 });
     });
 
-    it('stays where its lease lives, or where a run has claimed it', async () => {
-      const ofRun = await buildWebhookDelivery(subscription, new Date(now));
-      await claimed(ofRun, now);
-      await endLease(ofRun.id);
-      const asked = await claimedDirectly(subscription, now);
-      await endLease(asked.delivery.id);
-      await claimed(asked.delivery, now);
-      await endLease(asked.delivery.id);
-      expect(await isDirect(asked.delivery)).to.equal(false);
+    it('stays if its lease has not ended, or if a run has claimed it', async () => {
+      const runDelivery = await buildWebhookDelivery(subscription, new Date(now));
+      await claimed(runDelivery, now);
+      await endLease(runDelivery.id);
+      const claimedByRun = await claimedDirectly(subscription, now);
+      await endLease(claimedByRun.delivery.id);
+      await claimed(claimedByRun.delivery, now);
+      await endLease(claimedByRun.delivery.id);
+      expect(await isDirect(claimedByRun.delivery)).to.equal(false);
       expect(await wakes(async () => expect(await handOver()).to.equal(0))).to.deep.equal([]);
       expect(await isDirect()).to.equal(true);
     });
 
-    it('is handed over in one transaction with the wake: nothing is left of one that is cut off', async () => {
-      await lost();
+    it('is handed over in one transaction with the wake, which leaves nothing when it is cut off', async () => {
+      await loseClaim();
       await expectNothing(() => handOver(cutOff()));
       expect(await handOver()).to.equal(1);
     });
@@ -219,25 +218,25 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       { what: 'the endpoint was disabled', end: disable },
       { what: 'the student was removed', end: remove },
     ]) {
-      it(`wakes nobody where ${what}`, async () => {
+      it(`wakes no run if ${what}`, async () => {
         await end();
-        await lost();
+        await loseClaim();
         expect(await wakes(async () => expect(await handOver()).to.equal(1))).to.deep.equal([]);
         expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', direct: false });
       });
     }
 
-    it('wakes a run for a resend, though the delivery was canceled', async () => {
+    it('wakes a run for a resend, although the delivery was canceled', async () => {
       await disable();
       await enable();
       await resend();
-      await lost();
+      await loseClaim();
       expect(await wakes(handOver)).to.deep.equal([deliveryRun(delivery)]);
     });
 
-    it('is passed over while another relay hands it over, or anybody else holds it', async () => {
+    it('is skipped while another transaction holds the delivery', async () => {
       const other = await claimedDirectly(subscription, now);
-      await lost();
+      await loseClaim();
       await withOpenTransaction(
         async (tx) => expect(await handOver(databaseOf(tx))).to.equal(1),
         async () => {
@@ -252,8 +251,8 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       expect(runs).to.have.members([deliveryRun(delivery), deliveryRun(other.delivery)]);
     });
 
-    it('goes with 255 others at most: the rest go with the next ones', async () => {
-      await lost();
+    it('is handed over with at most 255 others; the rest follow in later rounds', async () => {
+      await loseClaim();
       await deps.db.run(sql`
         WITH event AS (
           INSERT INTO webhook_events (id, club_id, type, student_id, occurred_at, created_at)
@@ -272,7 +271,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
     });
   });
 
-  describe('the record of one that fails', () => {
+  describe('the record of a failed direct attempt', () => {
     const fails = (answer: AttemptAnswer = refused, db = deps.db) =>
       recordFailure({ ...deps, db, random: () => 0.25 }, delivery.id, claim, answer, new Date(now));
 
@@ -285,25 +284,25 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       },
       { what: 'silence', answer: { outcome: 'timeout' as const, durationMs: 15_000 }, waitMs: 4_750 },
     ]) {
-      it(`wakes a run for attempt 2, whose time and rows are those of the other lane (${what})`, async () => {
-        const ofRun = await buildWebhookDelivery(await buildSubscription(url), new Date(now));
-        const claimOfRun = await claimed(ofRun, now);
+      it(`wakes a run for attempt 2, with the same time and rows as in the other lane (${what})`, async () => {
+        const runDelivery = await buildWebhookDelivery(await buildSubscription(url), new Date(now));
+        const claimOfRun = await claimed(runDelivery, now);
         const random = () => 0.25;
         const step = { done: false, waitingFor: 'attempt', at: now + waitMs, attempt: 2 };
-        const byRun = await wakesBy(ofRun.clubId, async () =>
-          expect(await recordFailure({ ...deps, random }, ofRun.id, claimOfRun, answer, new Date(now))).to.deep.equal(
-            step,
-          ),
+        const wakesByRun = await wakesBy(runDelivery.clubId, async () =>
+          expect(
+            await recordFailure({ ...deps, random }, runDelivery.id, claimOfRun, answer, new Date(now)),
+          ).to.deep.equal(step),
         );
-        expect(byRun).to.deep.equal([]);
+        expect(wakesByRun).to.deep.equal([]);
         const woken = await wakes(async () => expect(await fails(answer)).to.deep.equal(step));
         expect(woken).to.deep.equal([deliveryRun(delivery)]);
 
-        const [left, leftByRun] = [await everything(), await everything(ofRun)];
-        expect(left.delivery).to.include({ direct: false, leaseUntil: null, attemptCount: 1, schedulePosition: 1 });
-        expect(changed(left.delivery, whole)).to.deep.equal(changed(leftByRun.delivery, whole));
-        expect(left.attempts.map((one) => changed(one, whole))).to.deep.equal(
-          leftByRun.attempts.map((one) => changed(one, whole)),
+        const [rows, rowsByRun] = [await everything(), await everything(runDelivery)];
+        expect(rows.delivery).to.include({ direct: false, leaseUntil: null, attemptCount: 1, schedulePosition: 1 });
+        expect(changed(rows.delivery, whole)).to.deep.equal(changed(rowsByRun.delivery, whole));
+        expect(rows.attempts.map((one) => changed(one, whole))).to.deep.equal(
+          rowsByRun.attempts.map((one) => changed(one, whole)),
         );
         const { consecutiveFailures, failingSince } = await endpointRow(subscription.endpoint.id);
         expect({ consecutiveFailures, failingSince }).to.deep.equal({
@@ -315,19 +314,19 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     }
 
-    it('wakes the run as bulk where its fact is, unless a resend was asked for (ENG-15)', () =>
+    it('wakes the run with the bulk priority of its fact, unless a resend was requested (ENG-15)', () =>
       expectPriorities((id, its) => recordFailure({ ...deps, random: () => 0.25 }, id, its, refused, new Date(now))));
 
-    it('is one transaction: nothing is left of one that is cut off', () =>
+    it('is one transaction, which leaves nothing when it is cut off', () =>
       expectNothing(() => fails(refused, cutOff())));
 
-    it('wakes a run for a resend that was asked for meanwhile', async () => {
+    it('wakes a run for a resend that was requested in the meantime', async () => {
       await resend();
       expect(await wakes(async () => expect(await fails()).to.equal(undefined))).to.deep.equal([deliveryRun(delivery)]);
       expect(await deliveryRow(delivery.id)).to.include({ requested: 'manual', direct: false, attemptCount: 1 });
     });
 
-    it('wakes the run and the gate where it arms the breaker', async () => {
+    it('wakes the run and the gate if it arms the breaker', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 4,
         failing_since: new Date(now),
@@ -340,7 +339,7 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       { what: 'the endpoint was disabled', end: disable },
       { what: 'the student was removed', end: remove },
     ]) {
-      it(`wakes nobody where ${what} meanwhile: the delivery has ended`, async () => {
+      it(`wakes no run if ${what} in the meantime, because the delivery has ended`, async () => {
         await end();
         const woken = await wakes(async () =>
           expect(await fails({ ...refused, responseExcerpt: 'Stella' })).to.deep.equal({
@@ -353,21 +352,21 @@ describe('direct attempts of deliveries (HOOK-18)', () => {
       });
     }
 
-    it('leaves the wake to the cancel where it disables the endpoint, in the turn of bulk', async () => {
+    it('leaves the wake to the cancellation of the queue, with bulk priority, if it disables the endpoint', async () => {
       const longAgo = new Date(now - 5 * day);
       await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1, failing_since: longAgo });
       await wakes(async () => expect(await fails()).to.equal(undefined));
-      const ofDeliveries = (await wakesOf(subscription.clubId)).filter(
+      const deliveryWakes = (await wakesOf(subscription.clubId)).filter(
         ({ workflowType }) => workflowType === 'webhookDelivery',
       );
-      expect(ofDeliveries.map(({ subjectId, priority, raised }) => ({ subjectId, priority, raised }))).to.deep.equal([
+      expect(deliveryWakes.map(({ subjectId, priority, raised }) => ({ subjectId, priority, raised }))).to.deep.equal([
         { subjectId: delivery.id, priority: 2, raised: false },
       ]);
       expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', direct: false, leaseUntil: null });
       expect(await endpointRow(subscription.endpoint.id)).to.include({ status: 'disabled', disabledReason: 'failing' });
     });
 
-    it('changes nothing where a run has claimed the delivery since', async () => {
+    it('changes nothing if a run has claimed the delivery since', async () => {
       await endLease(delivery.id);
       await claimed(delivery, now);
       await expectNothing(async () => expect(await fails()).to.equal(undefined));

@@ -3,7 +3,7 @@ import { contractText } from '../../../../contract/document.ts';
 import { failureCause } from '../../../../domain/webhooks/attempts/failure-causes.ts';
 import { failureCauses } from '../../../../entities/webhooks/values.ts';
 
-describe('cause of an attempt without an answer', () => {
+describe('the cause of an attempt without an answer', () => {
   const causes = [
     ['dns_error', 'ENOTFOUND', 'name_not_found'],
     ['dns_error', 'ENODATA', 'name_not_found'],
@@ -32,7 +32,7 @@ describe('cause of an attempt without an answer', () => {
     it(`is ${cause ?? 'absent'} for ${outcome} with ${errorCode ?? 'no code'}`, () =>
       expect(failureCause({ outcome, errorCode })).to.equal(cause));
 
-  it('is one of the words in the contract', () => {
+  it('is a value of the contract’s enumeration', () => {
     const { components } = JSON.parse(contractText) as {
       components: { schemas: { WebhookAttempt: { properties: { error_code: { 'x-extensible-enum': string[] } } } } };
     };

@@ -1,4 +1,4 @@
-/** The attempts of a test, a resend and a recovery (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
+/** Test attempts, resends and recoveries (DEL-5, DEL-6, STATE-11, STATE-12, STATE-15). */
 import type { Answer, Receiver } from '../../../../dev/clients/receiver.ts';
 import { attemptDelivery, type DeliveryDeps } from '../../../../domain/webhooks/attempts/attempt.ts';
 import { gateRules, tendGate } from '../../../../domain/webhooks/queues/gate.ts';
@@ -47,7 +47,7 @@ describe('requested attempts', () => {
   const tend = async (now = Date.now()) => tendGate(await testDeps(), subscription.endpoint.id, now);
   const endpoint = (): Promise<WebhookEndpoint> => endpointRow(subscription.endpoint.id);
   const triggers = async ({ id }: { id: string }) => (await attemptRows(id)).map(({ trigger }) => trigger);
-  /** A delivery that ended after its eight attempts, or before. */
+  /** A delivery that has ended, by default after its eight attempts. */
   const ended = async (status: string, columns: object = {}): Promise<TestWebhookDelivery> => {
     const delivery = await due();
     await alter('webhook_deliveries', delivery.id, {
@@ -68,7 +68,7 @@ describe('requested attempts', () => {
       hold_until: new Date(Date.now() + 30 * minute),
     });
   const failing: Answer = { status: 500 };
-  /** The attempt that may be made now, by a worker that dies before it posts. */
+  /** Claims the attempt that may be made now, for a worker that dies before it posts. */
   const dies = async (delivery: { id: string }) => void (await claimed(delivery));
 
   describe('resend of an ended delivery', () => {
@@ -89,7 +89,7 @@ describe('requested attempts', () => {
         expect(row.completedAt?.getTime()).to.be.above(Date.now() - minute);
       });
 
-      it(`leaves a ${status} delivery ${status} when it fails again, and off the schedule`, async () => {
+      it(`leaves a ${status} delivery ${status} if it fails again, without a further scheduled attempt`, async () => {
         const delivery = await ended(status, { attempt_count: 3, schedule_position: 3 });
         const before = await deliveryRow(delivery.id);
         answers = [failing];
@@ -113,7 +113,7 @@ describe('requested attempts', () => {
       ]);
     });
 
-    it('makes one attempt when requested twice before it', async () => {
+    it('makes one attempt for two requests before it', async () => {
       const delivery = await ended('failed');
       await resend(delivery);
       await resend(delivery);
@@ -122,7 +122,7 @@ describe('requested attempts', () => {
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('makes a second attempt when requested during the first', async () => {
+    it('makes a second attempt for a request during the first', async () => {
       const answer = Promise.withResolvers<Answer>();
       const slow = await delivering().receiver(() => answer.promise);
       await alter('webhook_endpoints', subscription.endpoint.id, { url: slow.url });
@@ -137,7 +137,7 @@ describe('requested attempts', () => {
       expect(await triggers(delivery)).to.deep.equal(['manual', 'manual']);
     });
 
-    it('is repeated after its worker died, and a second one requested meanwhile is made as well', async () => {
+    it('is repeated after its worker died, together with a second resend from the meantime', async () => {
       const delivery = await ended('failed');
       await resend(delivery);
       await dies(delivery);
@@ -156,7 +156,7 @@ describe('requested attempts', () => {
 
   describe('resend of a pending delivery', () => {
     useStoppedClock();
-    it('brings the next attempt forward, and a failure leads to the next wait of the schedule', async () => {
+    it('makes the next attempt immediately, and after a failure waits as after that attempt', async () => {
       const delivery = await due();
       answers = [failing, failing];
       await attempt(delivery);
@@ -169,7 +169,7 @@ describe('requested attempts', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', schedulePosition: 2, attemptCount: 2 });
     });
 
-    it('brings the eighth attempt forward, and its failure fails the delivery', async () => {
+    it('makes the eighth attempt immediately, whose failure fails the delivery', async () => {
       const delivery = await due();
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       answers = [failing];
@@ -227,7 +227,7 @@ describe('requested attempts', () => {
   });
 
   describe('recovery', () => {
-    it('makes one attempt, whose failure fails the delivery at once', async () => {
+    it('makes one attempt, whose failure fails the delivery immediately', async () => {
       const delivery = await ended('canceled', { attempt_count: 2, schedule_position: 2 });
       answers = [failing];
       await recover();
@@ -245,22 +245,22 @@ describe('requested attempts', () => {
       expect((await deliveryRow(delivery.id)).completedAt).to.not.equal(null);
     });
 
-    it('waits for the gate, which releases a few at a time, and the next after each record', async () => {
+    it('waits for the gate, which releases a few, and the next ones after each record', async () => {
       const deliveries = [];
       for (let count = 0; count < gateRules.recoveriesAtATime + 2; count++) deliveries.push(await ended('failed'));
       const [first] = deliveries;
-      if (!first) throw new Error('There are some.');
+      if (!first) throw new Error('No delivery was built.');
       await recover();
       expect(await attempt(first)).to.include({ done: false, waitingFor: 'gate' });
-      const let4go = deliveries.slice(0, gateRules.recoveriesAtATime);
-      expect(await wakesBy(subscription.clubId, () => tend())).to.deep.equal(let4go.map(deliveryRun).toSorted());
+      const released = deliveries.slice(0, gateRules.recoveriesAtATime);
+      expect(await wakesBy(subscription.clubId, () => tend())).to.deep.equal(released.map(deliveryRun).toSorted());
       expect(await wakesBy(subscription.clubId, () => tend())).to.deep.equal([]);
       expect(await wakesBy(subscription.clubId, () => attempt(first))).to.deep.equal([gateRun(subscription.endpoint)]);
       const next = deliveries.slice(gateRules.recoveriesAtATime, gateRules.recoveriesAtATime + 1);
       expect(await wakesBy(subscription.clubId, () => tend())).to.deep.equal(next.map(deliveryRun));
     });
 
-    it('keeps its own attempt when requested during a resend that then fails', async () => {
+    it('keeps its own attempt if it was requested during a resend that then fails', async () => {
       const answer = Promise.withResolvers<Answer>();
       const slow = await delivering().receiver((_, number) => (number === 1 ? answer.promise : { status: 500 }));
       await alter('webhook_endpoints', subscription.endpoint.id, { url: slow.url });
@@ -277,7 +277,7 @@ describe('requested attempts', () => {
       expect(await triggers(delivery)).to.deep.equal(['manual', 'recovery']);
     });
 
-    it('keeps its own attempt when requested during a resend whose worker died, off the schedule', async () => {
+    it('keeps its own attempt if it was requested during a resend whose worker died', async () => {
       const delivery = await ended('canceled', { attempt_count: 2, schedule_position: 2 });
       await resend(delivery);
       await dies(delivery);
@@ -295,7 +295,7 @@ describe('requested attempts', () => {
       expect(await triggers(delivery)).to.deep.equal(['manual', 'manual', 'recovery']);
     });
 
-    it('goes at once when a resend follows it, and is still one attempt', async () => {
+    it('is attempted immediately when a resend follows, and only once', async () => {
       const delivery = await ended('failed');
       answers = [failing];
       await recover();
@@ -307,7 +307,7 @@ describe('requested attempts', () => {
 
   describe('at a throttled endpoint (DEL-5)', () => {
     useStoppedClock();
-    /** Each way to ask for an attempt. @returns the delivery, ready to be attempted */
+    /** The ways to request an attempt. @returns the delivery, ready for its attempt */
     const ways: Record<string, () => Promise<{ id: string }>> = {
       'a resend of a failed delivery': async () => {
         const delivery = await ended('failed');
@@ -328,7 +328,7 @@ describe('requested attempts', () => {
       },
     };
     for (const [way, ask] of Object.entries(ways)) {
-      it(`${way} does not wait for the breaker, and its success resets it`, async () => {
+      it(`does not wait for the breaker after ${way}, and its success resets the breaker`, async () => {
         await throttle();
         const delivery = await ask();
         expect(await attempt(delivery)).to.deep.equal({ done: true, outcome: 'succeeded' });
@@ -340,7 +340,7 @@ describe('requested attempts', () => {
         });
       });
 
-      it(`${way} arms the breaker again when it fails`, async () => {
+      it(`arms the breaker again if the attempt after ${way} fails`, async () => {
         await throttle();
         const delivery = await ask();
         answers = [failing];
@@ -357,17 +357,17 @@ describe('requested attempts', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('a scheduled attempt is made once the gate has admitted its delivery; others go on waiting', async () => {
+    it('a scheduled attempt is made after the gate has admitted its delivery, and others still wait', async () => {
       await throttle();
       const [one, other] = [await due(), await due()];
       for (const delivery of [one, other]) expect(await attempt(delivery)).to.include({ waitingFor: 'gate' });
-      const afterTheHold = Date.now() + hour;
-      expect(await tend(afterTheHold)).to.include({ done: false, doing: 'probing', parked: 1 });
+      const afterHold = Date.now() + hour;
+      expect(await tend(afterHold)).to.include({ done: false, doing: 'probing', parked: 1 });
       const { admittedDeliveryId } = await endpoint();
       const [admitted, waiting] = admittedDeliveryId === one.id ? [one, other] : [other, one];
-      expect(await attempt(waiting, {}, afterTheHold)).to.include({ done: false, waitingFor: 'gate' });
+      expect(await attempt(waiting, {}, afterHold)).to.include({ done: false, waitingFor: 'gate' });
       answers = [failing];
-      await attempt(admitted, {}, afterTheHold);
+      await attempt(admitted, {}, afterHold);
       expect(await triggers(waiting)).to.deep.equal([]);
       expect(await triggers(admitted)).to.deep.equal(['schedule']);
     });

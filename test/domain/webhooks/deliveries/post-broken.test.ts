@@ -11,7 +11,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
   const { receiverThat, post, postTo, resultOf, tracked } = usePosting();
 
   describe('records as connection_error', () => {
-    it('a port where nobody listens', async () => {
+    it('a port without a listener', async () => {
       const receiver = await startTcpReceiver(() => {});
       await receiver.stop();
       expect(await resultOf(receiver.port)).to.deep.equal(connectionError('ECONNREFUSED'));
@@ -26,9 +26,9 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
 
     for (const { where, start } of [
       { where: 'before the answer', start: '' },
-      { where: 'in the middle of its status', start: 'HTTP/1.1 20' },
-      { where: 'in the middle of its headers', start: 'HTTP/1.1 200 OK\r\nx: y' },
-      { where: 'before the last line of its headers', start: 'HTTP/1.1 200 OK\r\nx: y\r\n' },
+      { where: 'within the status line', start: 'HTTP/1.1 20' },
+      { where: 'within the headers', start: 'HTTP/1.1 200 OK\r\nx: y' },
+      { where: 'before the end of the headers', start: 'HTTP/1.1 200 OK\r\nx: y\r\n' },
       { where: 'after an informational response', start: 'HTTP/1.1 103 Early Hints\r\n\r\n' },
     ]) {
       it(`a connection that is closed ${where}`, async () => {
@@ -47,7 +47,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       });
     }
 
-    it('without the receiver’s name and address', async () => {
+    it('the failure without the receiver’s name and address', async () => {
       const receiver = await startTcpReceiver(() => {});
       await receiver.stop();
       expect(JSON.stringify(await post(receiver.port))).to.not.match(/127\.0|receiver/);
@@ -58,9 +58,9 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
     const nonsense: readonly (readonly [string, string | Buffer])[] = [
       ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
       ['plain text', 'thank you\r\n'],
-      ['bytes that are no text', Buffer.from([0, 1, 2, 0xff, 0xfe])],
-      ['HTTP/2 without an agreement', Buffer.from('000012040000000000', 'hex')],
-      ['a version that does not exist', `HTTP/3.0 200 OK\r\n${nothing}`],
+      ['bytes that are not text', Buffer.from([0, 1, 2, 0xff, 0xfe])],
+      ['HTTP/2 without ALPN', Buffer.from('000012040000000000', 'hex')],
+      ['an unknown HTTP version', `HTTP/3.0 200 OK\r\n${nothing}`],
       ['a status line without a status', `HTTP/1.1 OK\r\n${nothing}`],
       ['a status of letters', `HTTP/1.1 2OO OK\r\n${nothing}`],
       ['the status 20', `HTTP/1.1 20 OK\r\n${nothing}`],
@@ -81,7 +81,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
     for (const [what, lengths] of [
       ['two lengths', 'content-length: 2\r\ncontent-length: 3'],
       ['a length and chunks', 'content-length: 2\r\ntransfer-encoding: chunked'],
-      ['a length larger than any number', `content-length: ${'9'.repeat(23)}`],
+      ['a length beyond all numbers', `content-length: ${'9'.repeat(23)}`],
     ]) {
       it(`is a connection_error, because its end is unclear: ${what}`, async () => {
         expect(await postTo(`HTTP/1.1 200 OK\r\n${lengths}\r\n\r\nok`)).to.deep.equal(
@@ -90,7 +90,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       });
     }
 
-    it('does not keep the same process from reading a valid one', async () => {
+    it('does not prevent the same process from reading a valid answer', async () => {
       expect(await postTo(fine)).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
     });
   });
@@ -101,7 +101,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
     for (const [what, parts] of [
       ['100 Continue', ['HTTP/1.1 100 Continue\r\n\r\n', fine]],
       ['100 Continue in one write with the answer', [`HTTP/1.1 100 Continue\r\n\r\n${fine}`]],
-      ['100 with headers, lines that end in LF, no reason', ['HTTP/1.0 100\nx: y\n\n', fine]],
+      ['100 with headers, LF line ends and no reason', ['HTTP/1.0 100\nx: y\n\n', fine]],
       ['an upgrade that was not requested', [upgrade, fine]],
       ['102, and 99 hints', ['HTTP/1.1 102 Processing\r\n\r\n', hint.repeat(99), fine]],
       ['100 byte by byte', `HTTP/1.1 100 Continue\r\n\r\n${fine}`.split('')],
@@ -110,7 +110,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
         const receiver = await receiverThat((socket) => {
           for (const [index, part] of parts.entries()) setTimeout(() => socket.write(part), 2 * index);
         });
-        // The second attempt goes over the kept connection.
+        // The second attempt uses the kept-alive connection.
         for (const count of [1, 2]) {
           const { durationMs: _, ...answer } = await post(receiver.port);
           expect(answer).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
@@ -125,7 +125,7 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       expect(receiver.requests).to.have.length(1);
     });
 
-    it('that the receiver closes after are a connection_error, and nothing is posted again', async () => {
+    it('before a broken final response are a connection_error, without a second request', async () => {
       const receiver = await receiverThat((socket, _, number) => {
         if (number === 1) socket.write(fine);
         else socket.end('HTTP/1.1 1000 X\r\n\r\n');
@@ -135,19 +135,19 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       expect(receiver.requests).to.have.length(2);
     });
 
-    it('without end are recorded as connection_error at once', async () => {
-      const flooded: { written: number }[] = [];
+    it('without an end are recorded as connection_error immediately', async () => {
+      const floods: { written: number }[] = [];
       const receiver = await receiverThat((socket) => {
-        flooded.push(flood(socket, Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000))));
+        floods.push(flood(socket, Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000))));
       });
       const answer = await withoutTimersOf(1_000, () => resultOf(receiver.port));
       expect(answer).to.deep.equal(connectionError('UND_ERR_HEADERS_OVERFLOW'));
       expect(receiver.requests).to.have.length(1);
-      expect(flooded[0]?.written).to.be.below(2 ** 23);
+      expect(floods[0]?.written).to.be.below(2 ** 23);
     });
   });
 
-  describe('headers', () => {
+  describe('response headers', () => {
     for (const [what, headers] of [
       ['one long header', `x: ${'y'.repeat(100_000)}\r\n`],
       ['five thousand headers', 'x: yyyyyyyyyyyyyyyy\r\n'.repeat(5_000)],
@@ -160,30 +160,30 @@ describe('a webhook attempt with a broken connection or an invalid answer', () =
       });
     }
 
-    it('of 60 KB are read', async () => {
+    it('of 60 KB are accepted', async () => {
       const answer = await postTo(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(60_000)}\r\n${nothing}`);
       expect(answer).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
     });
 
     for (const [what, parts] of [
       ['a space', ['HTTP/1.1 200 OK\r\nx: a\r\n b\r\n', nothing]],
-      ['a tab, and lines that end in LF', ['HTTP/1.1 200 OK\nx: a\n\tb\n', nothing]],
+      ['a tab, and LF line ends', ['HTTP/1.1 200 OK\nx: a\n\tb\n', nothing]],
       ['a space in the next packet', ['HTTP/1.1 200 OK\r\nx: a\r', '\n', ' b\r\n', nothing]],
     ] as const) {
-      it(`that go on in the next line after ${what} are read`, async () => {
+      it(`that continue in the next line after ${what} are accepted`, async () => {
         expect(await postTo(...parts)).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
       });
     }
 
-    it('without end are given up at once, with few bytes read', async () => {
-      const flooded: { written: number }[] = [];
+    it('without an end are recorded as connection_error immediately, after few bytes', async () => {
+      const floods: { written: number }[] = [];
       const receiver = await receiverThat((socket) => {
         socket.write('HTTP/1.1 200 OK\r\n');
-        flooded.push(flood(socket, Buffer.from('x: yyyyyyyyyyyyyyyy\r\n'.repeat(1_000))));
+        floods.push(flood(socket, Buffer.from('x: yyyyyyyyyyyyyyyy\r\n'.repeat(1_000))));
       });
       const answer = await withoutTimersOf(1_000, () => resultOf(receiver.port));
       expect(answer).to.deep.equal(connectionError('UND_ERR_HEADERS_OVERFLOW'));
-      expect(flooded[0]?.written).to.be.below(2 ** 23);
+      expect(floods[0]?.written).to.be.below(2 ** 23);
     });
   });
 });

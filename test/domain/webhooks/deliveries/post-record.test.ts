@@ -16,12 +16,12 @@ import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 const respondBody = (status: number, body: Buffer): Respond =>
   respondWith(`HTTP/1.1 ${status} X\r\ncontent-length: ${body.length}\r\n\r\n`, body);
 
-describe('record of a hostile answer in Postgres', () => {
+describe('the record of a hostile answer in Postgres', () => {
   const delivering = useDeliveries();
   let receiver: Receiver | undefined;
   afterEach('close the receiver', () => receiver?.stop());
 
-  /** One step of a delivery to a receiver that answers like this, and what stands in its rows then. */
+  /** Makes one attempt to a receiver with this answer, and returns the rows. */
   async function recordOf(respond: Respond) {
     const { authority } = await testStack();
     receiver = await startReceiver(await authority.issue(['127.0.0.1']), respond);
@@ -32,17 +32,17 @@ describe('record of a hostile answer in Postgres', () => {
       attemptRows(delivery.id),
     ]);
     expect(attempts).to.have.length(1);
-    const [made] = attempts;
+    const [recorded] = attempts;
     return {
       delivery: [status, attemptCount],
-      attempt: [made?.outcome, made?.responseStatus, made?.responseExcerpt],
+      attempt: [recorded?.outcome, recorded?.responseStatus, recorded?.responseExcerpt],
       receiver,
     };
   }
 
   for (const { what, body, excerpt } of [
     { what: 'NUL between letters', body: Buffer.from('a\0b'), excerpt: 'a\uFFFDb' },
-    { what: 'nothing but NUL', body: Buffer.alloc(5_000), excerpt: '\uFFFD'.repeat(682) },
+    { what: 'only NUL bytes', body: Buffer.alloc(5_000), excerpt: '\uFFFD'.repeat(682) },
     { what: 'invalid UTF-8', body: Buffer.from([0x61, 0xff, 0xc3, 0x28]), excerpt: 'a\uFFFD\uFFFD(' },
     { what: 'half a surrogate pair', body: Buffer.from([0xed, 0xa0, 0x80]), excerpt: '\uFFFD\uFFFD\uFFFD' },
     {
@@ -52,7 +52,7 @@ describe('record of a hostile answer in Postgres', () => {
     },
     { what: 'a JSON escape of NUL', body: Buffer.from('{"a":"\\u0000"}'), excerpt: '{"a":"\\u0000"}' },
   ]) {
-    it(`keeps ${what} as storable text`, async () => {
+    it(`stores ${what} as text`, async () => {
       const { delivery, attempt } = await recordOf(respondBody(200, body));
       expect(delivery).to.deep.equal(['succeeded', 1]);
       expect(attempt).to.deep.equal(['succeeded', 200, excerpt]);
@@ -97,7 +97,7 @@ describe('record of a hostile answer in Postgres', () => {
       delivery: ['succeeded', 1],
     },
   ]) {
-    it(`keeps the outcome of ${what}`, async () => {
+    it(`stores the outcome of ${what}`, async () => {
       const record = await recordOf(respond);
       expect(record.delivery).to.deep.equal(delivery);
       expect(record.attempt).to.deep.equal(attempt);

@@ -5,29 +5,29 @@ import { expect } from 'chai';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 
 const gigabyte = 2 ** 30;
-/** What the buffers of both ends of a loopback connection can hold of what nobody has read. */
+/** The bytes that the buffers of both ends of a loopback connection can hold unread. */
 const unreadBytes = 2 ** 23;
 
 const ok = (length: number) => `HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n`;
 const chunked = (status = 200) => `HTTP/1.1 ${status} X\r\ntransfer-encoding: chunked\r\n\r\n`;
 
-describe('response to a webhook attempt', () => {
+describe('the response to a webhook attempt', () => {
   const { receiverThat, post, postTo, resultOf } = usePosting();
 
-  describe('excerpt', () => {
+  describe('the excerpt', () => {
     it('holds up to 2 KB', async () => {
-      for (const [length, kept] of [
+      for (const [length, excerptLength] of [
         [2_047, 2_047],
         [2_048, 2_048],
         [2_049, 2_048],
         [100_000, 2_048],
       ] as const) {
         const { responseExcerpt } = await postTo(ok(length), 'x'.repeat(length));
-        expect(responseExcerpt, `${length} bytes`).to.equal('x'.repeat(kept));
+        expect(responseExcerpt, `${length} bytes`).to.equal('x'.repeat(excerptLength));
       }
     });
 
-    it('holds the body of a failure, without its chunks’ framing', async () => {
+    it('holds the body of a failure, without the framing of chunks', async () => {
       const chunks = '6\r\nbroken\r\n5\r\n down\r\n0\r\n\r\n';
       const answer = await postTo(`${chunked(500)}${chunks}`);
       expect(answer).to.deep.equal({ outcome: 'http_error', responseStatus: 500, responseExcerpt: 'broken down' });
@@ -39,7 +39,7 @@ describe('response to a webhook attempt', () => {
       expect(responseExcerpt).to.equal('a\uFFFD\uFFFD\uFFFDb\uFFFD\uFFFD\uFFFDc');
     });
 
-    it('leaves out a character that the limit cuts', async () => {
+    it('omits a character that the limit cuts', async () => {
       const { responseExcerpt } = await postTo(ok(4_001), `x${'é'.repeat(2_000)}`);
       expect(responseExcerpt).to.equal(`x${'é'.repeat(1_023)}`);
     });
@@ -60,7 +60,7 @@ describe('response to a webhook attempt', () => {
         const head = `HTTP/1.1 200 OK\r\ncontent-encoding: ${encoding}\r\ncontent-length: ${packed.length}\r\n\r\n`;
         const { responseExcerpt, ...answer } = await postTo(head, packed);
         expect(answer).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
-        // As text it is the packed bytes' own: some of them no UTF-8, all of them of the first 2 KB.
+        // The excerpt is the beginning of the compressed bytes, decoded as UTF-8.
         const text = new TextDecoder().decode(packed.subarray(0, 2_048), { stream: true }).replaceAll('\0', '\uFFFD');
         expect(text.startsWith(responseExcerpt ?? 'nothing')).to.equal(true);
         expect(Buffer.byteLength(responseExcerpt ?? '')).to.be.within(1, 2_048);
@@ -80,14 +80,14 @@ describe('response to a webhook attempt', () => {
         bytes: Buffer.alloc(65_536, 'x'),
       },
     ]) {
-      it(`is read to 2 KB only, and memory stays flat: ${how}`, async () => {
+      it(`is read only up to 2 KB, with constant memory: ${how}`, async () => {
         const floods: { written: number }[] = [];
         const receiver = await receiverThat((socket) => {
           socket.write(head);
           floods.push(flood(socket, bytes));
         });
         const before = process.memoryUsage().rss;
-        // They end at 2 KB, not at the limit: that never comes.
+        // The attempts end at 2 KB and not at the time limit, because no timer runs here.
         const answers = await withoutTimersOf(1_000, () =>
           Promise.all(Array.from({ length: 10 }, () => resultOf(receiver.port))),
         );
@@ -100,8 +100,8 @@ describe('response to a webhook attempt', () => {
     }
   });
 
-  describe('status', () => {
-    const then =
+  describe('the status of a response', () => {
+    const writeThen =
       (head: string, rest: (socket: Parameters<Respond>[0]) => void): Respond =>
       (socket) => {
         socket.write(head);
@@ -110,22 +110,22 @@ describe('response to a webhook attempt', () => {
     const within = { timeLimitMs: 300 };
 
     for (const { what, respond, excerpt } of [
-      { what: 'the body drips', respond: then(ok(1_000), (socket) => drip(socket, 'x')), excerpt: /^x+$/ },
+      { what: 'the body drips', respond: writeThen(ok(1_000), (socket) => drip(socket, 'x')), excerpt: /^x+$/ },
       {
         what: 'the body drips in endless chunks',
-        respond: then(chunked(), (socket) => drip(socket, '1\r\nx\r\n')),
+        respond: writeThen(chunked(), (socket) => drip(socket, '1\r\nx\r\n')),
         excerpt: /^x+$/,
       },
-      { what: 'the body stalls', respond: then(`${ok(1_000)}partial`, () => {}), excerpt: /^partial$/ },
-      { what: 'the body never begins', respond: then(ok(1_000), () => {}), excerpt: undefined },
+      { what: 'the body stalls', respond: writeThen(`${ok(1_000)}partial`, () => {}), excerpt: /^partial$/ },
+      { what: 'the body never begins', respond: writeThen(ok(1_000), () => {}), excerpt: undefined },
       {
         what: 'the body has no length and the connection stays open',
-        respond: then('HTTP/1.1 200 OK\r\n\r\npartial', () => {}),
+        respond: writeThen('HTTP/1.1 200 OK\r\n\r\npartial', () => {}),
         excerpt: /^partial$/,
       },
       {
-        what: 'the body holds a second status',
-        respond: then(`${ok(1_000)}partial`, (socket) => socket.write('HTTP/1.1 500')),
+        what: 'the body contains a second status line',
+        respond: writeThen(`${ok(1_000)}partial`, (socket) => socket.write('HTTP/1.1 500')),
         excerpt: /^partialHTTP\/1.1 500$/,
       },
     ]) {
@@ -136,7 +136,7 @@ describe('response to a webhook attempt', () => {
           expect(answer).to.deep.equal({ outcome: 'succeeded', responseStatus: 200 });
           if (excerpt) expect(responseExcerpt).to.match(excerpt);
           else expect(responseExcerpt).to.equal(undefined);
-          expect(durationMs).to.be.at.least(295); // nothing else ends it
+          expect(durationMs).to.be.at.least(295); // no other event ends the attempt
         });
         expect(limits).to.deep.equal([300]);
       });
@@ -146,9 +146,9 @@ describe('response to a webhook attempt', () => {
       { what: 'ended', end: 'destroy' },
       { what: 'reset', end: 'reset' },
     ] as const) {
-      it(`decides at once when the connection is ${what} within the body`, async () => {
+      it(`decides immediately when the connection is ${what} within the body`, async () => {
         const receiver = await receiverThat(
-          then(`${ok(1_000)}partial`, (socket) => {
+          writeThen(`${ok(1_000)}partial`, (socket) => {
             setTimeout(() => (end === 'reset' ? receiver.reset() : socket.destroy()), 20);
           }),
         );
@@ -164,15 +164,15 @@ describe('response to a webhook attempt', () => {
       { what: 'a chunk extension of 1 MB', rest: `2;${'a'.repeat(1_000_000)}\r\nok\r\n0\r\n\r\n` },
     ]) {
       it(`decides when the body is followed by ${what}`, async () => {
-        const receiver = await receiverThat(then(chunked(), (socket) => socket.write(`5\r\nfirst\r\n${rest}`)));
+        const receiver = await receiverThat(writeThen(chunked(), (socket) => socket.write(`5\r\nfirst\r\n${rest}`)));
         const answer = await resultOf(receiver.port, { timeLimitMs: 10_000 });
         expect(answer).to.include({ outcome: 'succeeded', responseStatus: 200 });
         expect(answer.responseExcerpt).to.match(/^first(ok)?$/);
       });
     }
 
-    it('decides for a failure too', async () => {
-      const receiver = await receiverThat(then(chunked(503), (socket) => drip(socket, '1\r\nx\r\n')));
+    it('decides for a failure, too', async () => {
+      const receiver = await receiverThat(writeThen(chunked(503), (socket) => drip(socket, '1\r\nx\r\n')));
       const { responseExcerpt, ...answer } = await resultOf(receiver.port, within);
       expect(answer).to.deep.equal({ outcome: 'http_error', responseStatus: 503 });
       expect(responseExcerpt).to.match(/^x+$/);

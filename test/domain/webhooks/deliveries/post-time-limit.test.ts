@@ -7,10 +7,10 @@ import { limitsSetBy } from '../../../toolkit/fakes/timers.ts';
 import { drip, flood, startDeafListener, startTcpReceiver } from '../../../toolkit/fakes/tls-receiver.ts';
 import { expect } from 'chai';
 
-/** A TLS record as long as one may be, of which a receiver sends byte after byte. */
+/** The beginning of a TLS record with the maximum length. A receiver sends the rest byte by byte. */
 const serverHello = Buffer.from([0x16, 0x03, 0x03, 0x40, 0x00, 0x02, 0x00, 0x3f, 0xfc, 0x03, 0x03]);
 
-/** Expects an attempt with a limit of 300 ms to end at it: no other limit is set, and nothing else ends it earlier. */
+/** Expects that an attempt with a limit of 300 ms ends at this limit, and that no other timer is set. */
 async function timesOut(posting: () => Promise<AttemptAnswer>, errorCode: string): Promise<void> {
   const limits = await limitsSetBy(async () => {
     const { durationMs, ...answer } = await posting();
@@ -21,11 +21,11 @@ async function timesOut(posting: () => Promise<AttemptAnswer>, errorCode: string
 }
 
 /**
- * Measures memory that stays in use. It collects garbage before each measurement, and takes the smallest of the later ones, because
- * buffers on their way come and go. A collection can last longer than 100 ms in a process with a large heap, so `begin` says when
- * the measurements may start.
- * @param work calls `begin` once its time limit can no longer end in an earlier phase, such as connecting
- * @returns by how many bytes the memory in use grew while `work` ran
+ * Measures the memory that stays in use. It collects garbage before each measurement, and uses the smallest of the later measurements,
+ * because temporary buffers come and go. A collection can last longer than 100 ms in a process with a large heap, so `begin` starts the
+ * measurements.
+ * @param work calls `begin` after the phases, such as connecting, whose end could exceed its time limit
+ * @returns the growth of the memory in use during `work`, in bytes
  */
 async function memoryGrowthDuring(work: (begin: () => void) => Promise<void>): Promise<number> {
   setFlagsFromString('--expose-gc');
@@ -48,11 +48,11 @@ async function memoryGrowthDuring(work: (begin: () => void) => Promise<void>): P
     clearTimeout(timer);
   }
   const later = measurements.slice(Math.floor(measurements.length / 2));
-  if (later.length === 0) throw new Error('No measurement of memory was taken');
+  if (later.length === 0) throw new Error('No measurement of memory was taken.');
   return Math.min(...later) - before;
 }
 
-describe('each webhook attempt has a 15-second time limit', () => {
+describe('the time limit of 15 s for a webhook attempt', () => {
   const { dispatcher, receiverThat, post, tracked } = usePosting();
   const limited = async (port: number, errorCode = 'RESPONSE_TIMEOUT'): Promise<void> => {
     await timesOut(() => post(port, { timeLimitMs: 300 }), errorCode);
@@ -60,24 +60,24 @@ describe('each webhook attempt has a 15-second time limit', () => {
 
   it('covers the name resolution', async () => {
     const silent = tracked(createEgress({ allowedNetworks: [], resolve: () => new Promise(() => {}) }));
-    const waiting = setTimeout(() => {}, 5_000); // the limit alone does not keep a process running
+    const waiting = setTimeout(() => {}, 5_000); // keeps the process running, because the timer of the limit does not
     const url = 'https://receiver.test/';
     await timesOut(() => postWebhook(silent.dispatcher, { ...attempt, url, timeLimitMs: 300 }), 'CONNECT_TIMEOUT');
     clearTimeout(waiting);
   });
 
-  it('covers a connection that nobody accepts', async () => {
+  it('covers a connection that the receiver does not accept', async () => {
     await limited(tracked(await startDeafListener()).port, 'CONNECT_TIMEOUT');
   });
 
-  it('covers a TLS handshake that nobody answers', async () => {
+  it('covers a TLS handshake that the receiver does not answer', async () => {
     const closed = Promise.withResolvers<void>();
     const receiver = tracked(await startTcpReceiver((socket) => socket.resume().on('close', () => closed.resolve())));
     await limited(receiver.port, 'CONNECT_TIMEOUT');
     await closed.promise;
   });
 
-  it('covers a TLS handshake that drips', async () => {
+  it('covers a TLS handshake that the receiver sends byte by byte', async () => {
     const receiver = tracked(
       await startTcpReceiver((socket) => {
         socket.resume().write(serverHello);
@@ -89,7 +89,7 @@ describe('each webhook attempt has a 15-second time limit', () => {
 
   it('covers headers that never come', async () => limited((await receiverThat(() => {})).port));
 
-  it('covers headers that drip', async () => {
+  it('covers headers that come byte by byte', async () => {
     const receiver = await receiverThat((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nx: ');
       drip(socket, 'y');
@@ -97,7 +97,7 @@ describe('each webhook attempt has a 15-second time limit', () => {
     await limited(receiver.port);
   });
 
-  it('covers informational responses that drip', async () => {
+  it('covers an endless series of informational responses', async () => {
     await limited((await receiverThat((socket) => drip(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n'))).port);
   });
 
@@ -115,7 +115,7 @@ describe('each webhook attempt has a 15-second time limit', () => {
     expect(growth).to.be.below(2 ** 22);
   });
 
-  it('ends headers that drip with `timeout`, and a body that drips with the status that came before it', async () => {
+  it('ends slow headers with a timeout, and a slow body with the status that came before it', async () => {
     const drips = (start: string) =>
       receiverThat((socket) => {
         socket.write(start);

@@ -9,7 +9,7 @@ const day = 86_400_000;
 
 describe('TLS of a webhook attempt', () => {
   const { authority, receiverThat, post, resultOf, tracked } = usePosting();
-  /** One attempt by a way out of its own, which trusts this authority; none further when absent. */
+  /** Makes one attempt with its own egress, which trusts this authority in addition. */
   const postTrusting = async (extraCa: string | undefined, port: number) => {
     const own = createEgress({ allowedNetworks: ['127.0.0.0/8'], extraCa, resolve: async () => ['127.0.0.1'] });
     const url = `https://receiver.test:${port}/`;
@@ -19,19 +19,19 @@ describe('TLS of a webhook attempt', () => {
 
   describe('records as tls_error a certificate', () => {
     const cases: readonly (readonly [string, () => Promise<Certificate>, string])[] = [
-      ['that has expired', () => authority().issue(['receiver.test'], { expired: true }), 'CERT_HAS_EXPIRED'],
+      ['that is expired', () => authority().issue(['receiver.test'], { expired: true }), 'CERT_HAS_EXPIRED'],
       ['that is self-signed', () => selfSigned('receiver.test'), 'DEPTH_ZERO_SELF_SIGNED_CERT'],
       ['for another name', () => authority().issue(['another.test']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
       [
-        'for the names below the receiver’s',
+        'for the subdomains of the receiver',
         () => authority().issue(['*.receiver.test']),
         'ERR_TLS_CERT_ALTNAME_INVALID',
       ],
       ['for the receiver’s address only', () => authority().issue(['127.0.0.1']), 'ERR_TLS_CERT_ALTNAME_INVALID'],
       [
-        'of an untrusted authority with a trusted name',
+        'of an untrusted authority with the name of a trusted one',
         async () => (await makeAuthority()).issue(['receiver.test']),
-        // The stranger bears the name of the authority that is trusted, but not its key.
+        // The untrusted authority has the name of the trusted authority, but another key.
         'CERT_SIGNATURE_FAILURE',
       ],
     ];
@@ -53,13 +53,13 @@ describe('TLS of a webhook attempt', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('that proves the name when the url has the address', async () => {
+    it('for the host name, if the URL contains the address', async () => {
       const receiver = await receiverThat(noContent, await authority().issue(['receiver.test']));
       const answer = await resultOf(receiver.port, { url: `https://127.0.0.1:${receiver.port}/` });
       expect(answer).to.deep.equal({ outcome: 'tls_error', errorCode: 'ERR_TLS_CERT_ALTNAME_INVALID' });
     });
 
-    it('of a local authority without its configuration', async () => {
+    it('of a local authority that is not configured', async () => {
       const receiver = await receiverThat(noContent);
       expect(await postTrusting(undefined, receiver.port)).to.deep.equal({
         outcome: 'tls_error',
@@ -69,7 +69,7 @@ describe('TLS of a webhook attempt', () => {
     });
   });
 
-  describe('version', () => {
+  describe('the TLS version', () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       it(`${version} is accepted`, async () => {
         const receiver = await receiverThat(noContent, undefined, { minVersion: version, maxVersion: version });
@@ -91,7 +91,7 @@ describe('TLS of a webhook attempt', () => {
   });
 
   describe('HTTP/1.1 by ALPN', () => {
-    it('is chosen by a receiver of HTTP/2 and HTTP/1.1, and used without ALPN', async () => {
+    it('is chosen from HTTP/2 and HTTP/1.1, and used without ALPN', async () => {
       const chosen: unknown[] = [];
       const respond: Respond = (socket, request, number) => {
         chosen.push(socket.alpnProtocol);
@@ -104,7 +104,7 @@ describe('TLS of a webhook attempt', () => {
       expect(chosen).to.deep.equal(['http/1.1', false]);
     });
 
-    it('is required: a receiver of HTTP/2 alone is a tls_error', async () => {
+    it('is required, so that a receiver with only HTTP/2 is a tls_error', async () => {
       const receiver = await receiverThat(noContent, undefined, { ALPNProtocols: ['h2'] });
       expect(await resultOf(receiver.port)).to.deep.equal({
         outcome: 'tls_error',
@@ -118,7 +118,7 @@ describe('TLS of a webhook attempt', () => {
       { what: 'and closes', end: true },
       { what: 'and waits', end: false },
     ]) {
-      it(`a receiver that speaks another protocol ${what}`, async () => {
+      it(`a receiver that uses another protocol ${what}`, async () => {
         for (const greeting of ['HTTP/1.1 400 Bad Request\r\n\r\n', 'SSH-2.0-OpenSSH_9.6\r\n', '\0'.repeat(100)]) {
           const plain = tracked(
             await startTcpReceiver((socket) => {

@@ -12,7 +12,7 @@ const [secret] = attempt.secrets;
 describe('one webhook attempt', () => {
   const { receiverThat, post, postTo } = usePosting();
 
-  describe('request', () => {
+  describe('the request', () => {
     it('is a POST of the raw body with the headers of DEL-11 to DEL-13', async () => {
       const receiver = await receiverThat(noContent);
       await post(receiver.port, { url: `https://receiver.test:${receiver.port}/hook/%C3%A9?token=1&b=@` });
@@ -41,14 +41,16 @@ describe('one webhook attempt', () => {
       expect(receiver.serverNames).to.deep.equal(['receiver.test']);
     });
 
-    it('verifies with the receivers’ library by either secret during a rotation', async () => {
+    it('is verified by the receivers’ library with either secret during a rotation', async () => {
       const receiver = await receiverThat(noContent);
       const previous = newSecret();
       await post(receiver.port, { secrets: [secret, previous] });
       const [request] = receiver.requests;
-      for (const known of [secret, previous]) {
-        const verified = new Webhook(known).verify(request?.body ?? '', request?.headers ?? {});
-        expect(verified, known === secret ? 'current secret' : 'previous secret').to.deep.equal(JSON.parse(body));
+      for (const receiverSecret of [secret, previous]) {
+        const verified = new Webhook(receiverSecret).verify(request?.body ?? '', request?.headers ?? {});
+        expect(verified, receiverSecret === secret ? 'current secret' : 'previous secret').to.deep.equal(
+          JSON.parse(body),
+        );
       }
     });
 
@@ -58,14 +60,14 @@ describe('one webhook attempt', () => {
       expect(receiver.requests[0]?.headers['webhook-timestamp']).to.equal('1900000000');
     });
 
-    it('goes to an address with its own certificate, without a server name', async () => {
+    it('is sent to an IP address with its own certificate, without a server name', async () => {
       const receiver = await receiverThat(noContent);
       const answer = await post(receiver.port, { url: `https://127.0.0.1:${receiver.port}/` });
       expect(answer.outcome).to.equal('succeeded');
       expect(receiver.serverNames).to.deep.equal([false]);
     });
 
-    it('goes to a name with a trailing dot as to the name without', async () => {
+    it('treats a host name with a trailing dot like the name without the dot', async () => {
       const receiver = await receiverThat(noContent);
       const answer = await post(receiver.port, { url: `https://receiver.test.:${receiver.port}/` });
       expect(answer.outcome).to.equal('succeeded');
@@ -73,21 +75,21 @@ describe('one webhook attempt', () => {
     });
   });
 
-  describe('status: any 2xx succeeds, anything else fails', () => {
+  describe('the status of the answer', () => {
     for (const status of [200, 201, 202, 204, 226, 299]) {
-      it(`${status} is succeeded`, async () => {
+      it(`${status} is recorded as succeeded`, async () => {
         const receiver = await receiverThat((socket) =>
           socket.write(`HTTP/1.1 ${status} Fine\r\ncontent-length: 0\r\n\r\n`),
         );
-        const begun = performance.now();
+        const startedAt = performance.now();
         const { durationMs, ...result } = await post(receiver.port);
         expect(result).to.deep.equal({ outcome: 'succeeded', responseStatus: status });
-        expect(durationMs).to.be.within(0, Math.ceil(performance.now() - begun));
+        expect(durationMs).to.be.within(0, Math.ceil(performance.now() - startedAt));
       });
     }
 
     for (const status of [300, 304, 400, 401, 404, 409, 410, 418, 429, 500, 502, 503, 599, 600, 999]) {
-      it(`${status} is http_error`, async () => {
+      it(`${status} is recorded as http_error`, async () => {
         const answer = await postTo(`HTTP/1.1 ${status} No\r\ncontent-length: 4\r\n\r\nbody`);
         expect(answer).to.deep.equal({
           outcome: 'http_error',
@@ -98,7 +100,7 @@ describe('one webhook attempt', () => {
     }
 
     for (const status of [301, 302, 303, 307, 308]) {
-      it(`${status} is http_error, and the redirect is not followed`, async () => {
+      it(`${status} is recorded as http_error, and the redirect is not followed`, async () => {
         const target = await receiverThat(noContent);
         const location = `location: https://127.0.0.1:${target.port}/\r\ncontent-length: 0`;
         const answer = await postTo(`HTTP/1.1 ${status} Moved\r\n${location}\r\n\r\n`);
@@ -160,15 +162,15 @@ describe('one webhook attempt', () => {
     }
   });
 
-  describe('errors', () => {
+  describe('errors of an attempt', () => {
     async function thrown(promise: Promise<unknown>): Promise<unknown> {
       return promise.then(
-        (value) => expect.fail(`threw nothing, but gave ${JSON.stringify(value)}`),
+        (value) => expect.fail(`threw nothing, but returned ${JSON.stringify(value)}`),
         (error: unknown) => error,
       );
     }
 
-    it('are thrown for a damaged secret, no secret and an invalid url', async () => {
+    it('are thrown for a damaged secret, no secret and an invalid URL', async () => {
       expect(await thrown(post(1, { secrets: ['whsec_short'] }))).to.be.instanceOf(TypeError);
       expect(await thrown(post(1, { secrets: [] }))).to.be.instanceOf(TypeError);
       expect(await thrown(post(1, { url: 'no url' }))).to.be.instanceOf(TypeError);
@@ -180,7 +182,7 @@ describe('one webhook attempt', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    /** What the network of this machine cannot be made to do: a request that ends with a given code. */
+    /** Makes a request that ends with this code, which the network of a test cannot produce. */
     const postThatEndsWith = (code: string): Promise<AttemptAnswer> => {
       const controller = { aborted: false, paused: false, reason: null, abort() {}, pause() {}, resume() {} };
       const dispatch = (_options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean => {
@@ -190,7 +192,7 @@ describe('one webhook attempt', () => {
       return postWebhook({ dispatch }, { ...attempt, url: 'https://receiver.test/' });
     };
 
-    it('are thrown when this process has no sockets left', async () => {
+    it('are thrown if this process has no sockets left', async () => {
       expect(await thrown(postThatEndsWith('EMFILE'))).to.include({ code: 'EMFILE' });
     });
 
@@ -199,7 +201,7 @@ describe('one webhook attempt', () => {
       expect((await postThatEndsWith('ENETUNREACH')).outcome).to.equal('connection_error');
     });
 
-    it('are thrown at once with the caller’s reason when it aborts before or during the attempt', async () => {
+    it('are thrown immediately with the caller’s reason if it aborts before or during the attempt', async () => {
       const closed = Promise.withResolvers<void>();
       const stop = new AbortController();
       const reason = Object.assign(new Error('shutting down'), { code: 'ECONNRESET' });
@@ -215,7 +217,7 @@ describe('one webhook attempt', () => {
       await closed.promise;
     });
 
-    it('are not thrown when the caller aborts after the status has arrived', async () => {
+    it('are not thrown if the caller aborts after the status has arrived', async () => {
       const stop = new AbortController();
       const receiver = await receiverThat((socket) => {
         socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf');

@@ -20,25 +20,25 @@ import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/driv
 import { databaseOf } from '../../../toolkit/fakes/databases.ts';
 import { depsOn, testDeps } from '../../../toolkit/stack/database.ts';
 
-/** What a run is woken for: nothing, or by whom. A wake that both ask for is raised. */
+/** Whether the delivery's run has no wake, a wake, or a wake that a second request raised. */
 type Woken = 'nobody' | 'once' | 'raised';
 
-interface Left {
+interface Result {
   status: string;
   cancelReason?: string;
   requested?: string;
-  /** Its student was removed: what quotes them is gone. */
+  /** The student was removed, so the body and the excerpt are deleted. */
   isPurged?: true;
   woken: Woken;
 }
 
-/** What a delivery is left like by the record of its direct attempt and by an act, whichever commits first. */
+/** The states of a delivery after the record of its direct attempt and an act, by the order of their commits. */
 interface Race {
   act: 'removal' | 'pause' | 'disable' | 'deletion' | 'rotation' | 'resend';
-  /** The record of a success need not wait for the act: it passes over the endpoint's row. */
+  /** The record of a success need not wait for the act, because it does not lock the endpoint's row. */
   passes?: true;
-  success: Left | { recordFirst: Left; actFirst: Left };
-  failure: Left | { recordFirst: Left; actFirst: Left };
+  success: Result | { recordFirst: Result; actFirst: Result };
+  failure: Result | { recordFirst: Result; actFirst: Result };
 }
 
 const ended = { status: 'canceled', cancelReason: 'student_removed' };
@@ -98,7 +98,7 @@ const races: readonly Race[] = [
   },
 ];
 
-describe('races of a direct attempt (HOOK-18)', () => {
+describe('concurrent changes during a direct attempt (HOOK-18)', () => {
   let deps: VaultDeps;
   let delivery: TestWebhookDelivery;
   let claim: Claim;
@@ -129,7 +129,7 @@ describe('races of a direct attempt (HOOK-18)', () => {
     const wakes = (await wakesOf(delivery.clubId)).filter(({ subjectId }) => subjectId === delivery.id);
     return wakes.length === 0 ? 'nobody' : wakes.some(({ raised }) => raised) ? 'raised' : 'once';
   };
-  /** `second` begins while what `first` did is not committed. @param passes it is over before the commit */
+  /** Starts `second` while the transaction of `first` is not committed. @param passes whether `second` ends before that commit */
   const inOrder = async (first: (db: Database) => Promise<unknown>, second: () => Promise<unknown>, passes = false) => {
     let other: Promise<unknown> | undefined;
     await withOpenTransaction(
@@ -142,8 +142,8 @@ describe('races of a direct attempt (HOOK-18)', () => {
     );
     await other;
   };
-  const expectLeft = async (
-    { status, cancelReason, requested, isPurged, woken: wanted }: Left,
+  const expectResult = async (
+    { status, cancelReason, requested, isPurged, woken: expectedWakes }: Result,
     outcome: 'succeeded' | 'http_error',
   ) => {
     expect(await deliveryRow(delivery.id)).to.include({
@@ -160,7 +160,7 @@ describe('races of a direct attempt (HOOK-18)', () => {
     const attempts = (await attemptRows(delivery.id)).map((one) => [one.number, one.outcome, one.responseExcerpt]);
     const excerpt = isPurged ? null : 'Stella';
     expect(attempts).to.deep.equal([[1, outcome, excerpt]]);
-    expect(await woken()).to.equal(wanted);
+    expect(await woken()).to.equal(expectedWakes);
     expect(await handOverLost(deps.db, now)).to.equal(0);
   };
 
@@ -172,31 +172,31 @@ describe('races of a direct attempt (HOOK-18)', () => {
       { what: 'success', outcome: 'succeeded', record: succeeds, leaves: success },
       { what: 'failure', outcome: 'http_error', record: fails, leaves: failure },
     ] as const) {
-      const said = (db = deps.db) =>
+      const recordAnswer = (db = deps.db) =>
         record(db, { outcome, responseStatus: 200, durationMs: 1, responseExcerpt: 'Stella' });
       if (!leaves) continue;
 
-      it(`${what} and ${act}: the act is uncommitted first`, async () => {
-        await inOrder(acts[act], () => said(), outcome === 'succeeded' && passes === true);
-        await expectLeft(leaves.actFirst, outcome);
+      it(`${what} and ${act} give the expected state if the act is uncommitted first`, async () => {
+        await inOrder(acts[act], () => recordAnswer(), outcome === 'succeeded' && passes === true);
+        await expectResult(leaves.actFirst, outcome);
       });
 
-      it(`${what} and ${act}: the record is uncommitted first`, async () => {
-        await inOrder(said, () => acts[act]());
-        await expectLeft(leaves.recordFirst, outcome);
+      it(`${what} and ${act} give the expected state if the record is uncommitted first`, async () => {
+        await inOrder(recordAnswer, () => acts[act]());
+        await expectResult(leaves.recordFirst, outcome);
       });
     }
   }
 
-  describe('and what comes after', () => {
-    it('a pause: the run parks what failed', async () => {
+  describe('after both commits', () => {
+    it('the run parks a failed delivery of a paused endpoint', async () => {
       await inOrder(acts.pause, () => fails());
       const due = (await deliveryRow(delivery.id)).nextAttemptAt.getTime();
       expect(await stepOf(delivery, accepted, due)).to.deep.include({ posted: 0 });
       expect((await deliveryRow(delivery.id)).parkedAt).not.to.equal(null);
     });
 
-    it('a rotation: attempt 2 is signed with both secrets', async () => {
+    it('attempt 2 is signed with both secrets after a rotation', async () => {
       await inOrder(acts.rotation, () => fails());
       const due = (await deliveryRow(delivery.id)).nextAttemptAt.getTime();
       const next = await claimed(delivery, due);
@@ -208,7 +208,7 @@ describe('races of a direct attempt (HOOK-18)', () => {
       { what: 'success', record: succeeds },
       { what: 'failure', record: fails },
     ] as const) {
-      it(`a resend of what ended with a ${what}: it is posted once more`, async () => {
+      it(`a resend after a ${what} posts once more`, async () => {
         await inOrder(acts.resend, () => record());
         expect(await stepOf(delivery, accepted, now.getTime())).to.deep.equal({
           step: { done: true, outcome: 'succeeded' },
@@ -222,14 +222,14 @@ describe('races of a direct attempt (HOOK-18)', () => {
     }
   });
 
-  describe('of a lost claim', () => {
+  describe('with a lost claim', () => {
     beforeEach(() => endLease(delivery.id));
 
     for (const { what, record, status } of [
       { what: 'success', record: succeeds, status: 'succeeded' },
       { what: 'failure', record: fails, status: 'pending' },
     ] as const) {
-      it(`a late ${what} waits for the relay that hands it over, and is recorded: one wake`, async () => {
+      it(`a late ${what} waits for the relay that hands it over, and is recorded with one wake`, async () => {
         await inOrder(
           (db) => handOverLost(db, now),
           () => record(),
@@ -238,7 +238,7 @@ describe('races of a direct attempt (HOOK-18)', () => {
         expect(await woken()).to.equal(status === 'pending' ? 'raised' : 'once');
       });
 
-      it(`a late ${what} waits for the run that claims it, and changes nothing`, async () => {
+      it(`a late ${what} waits for the claim of the run, and changes nothing`, async () => {
         await inOrder(
           (db) => claimAttempt(db.source, delivery.id, now.getTime()),
           () => record(),
@@ -250,7 +250,7 @@ describe('races of a direct attempt (HOOK-18)', () => {
       });
     }
 
-    it('a relay passes over a record that is not committed, and finds nothing later', async () => {
+    it('a relay skips a delivery with an uncommitted record, and later finds nothing', async () => {
       await inOrder(
         (db) => succeeds(db),
         async () => expect(await handOverLost(deps.db, now)).to.equal(0),
@@ -262,7 +262,7 @@ describe('races of a direct attempt (HOOK-18)', () => {
     });
   });
 
-  it('a claim that is given back and a removal: no attempt is left, and no second wake', async () => {
+  it('a returned claim leaves no attempt and no second wake after a removal', async () => {
     const giveBack = (db = deps.db) => returnClaim(db, { id: delivery.id, claim, claimedAt: performance.now() }, now);
     await inOrder(acts.removal, () => giveBack());
     expect(await deliveryRow(delivery.id)).to.include({ ...ended, direct: false, leaseUntil: null });

@@ -22,7 +22,7 @@ import { fakePermits } from '../../../toolkit/fakes/attempt-permits.ts';
 import { databaseOf, unreliable } from '../../../toolkit/fakes/databases.ts';
 import { useStoppedClock } from '../../../toolkit/fakes/timers.ts';
 
-describe('races of an attempt’s record', () => {
+describe('concurrent changes during an attempt’s record', () => {
   let deps: VaultDeps;
   let delivery: TestWebhookDelivery;
   beforeEach(async () => {
@@ -37,7 +37,7 @@ describe('races of an attempt’s record', () => {
 
   describe('a 2xx and an uncommitted disable', () => {
     for (const endpoint of ['healthy', 'failing'] as const) {
-      it(`waits for the disable, then makes the canceled delivery succeeded (${endpoint} endpoint)`, async () => {
+      it(`waits for the disable, and then makes the canceled delivery succeeded (${endpoint} endpoint)`, async () => {
         if (endpoint === 'failing') {
           await alter('webhook_endpoints', delivery.endpoint.id, {
             consecutive_failures: 1,
@@ -63,7 +63,7 @@ describe('races of an attempt’s record', () => {
     }
   });
 
-  it('a 2xx that meets an uncommitted student removal leaves the delivery canceled, without excerpt', async () => {
+  it('a 2xx during an uncommitted student removal leaves the delivery canceled, without an excerpt', async () => {
     const claim = await claimed(delivery);
     let record: Promise<boolean> | undefined;
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
@@ -79,8 +79,8 @@ describe('races of an attempt’s record', () => {
     expect((await attemptRows(delivery.id))[0]).to.include({ outcome: 'succeeded', responseExcerpt: null });
   });
 
-  describe('a failure that comes after the lease, of a delivery that another worker has parked', () => {
-    const parkedDuringItsAttempt = async () => {
+  describe('a failure after the lease, when another worker has parked the delivery', () => {
+    const recordWhileParked = async () => {
       const claim = await claimed(delivery);
       await endLease(delivery.id);
       await alter('webhook_endpoints', delivery.endpoint.id, { status: 'paused' });
@@ -90,20 +90,20 @@ describe('races of an attempt’s record', () => {
       return deliveryRow(delivery.id);
     };
 
-    it('ends it: it waits for no gate any more', async () => {
+    it('fails the delivery and removes it from the gate', async () => {
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
-      expect(await parkedDuringItsAttempt()).to.include({ status: 'failed', attemptCount: 8, parkedAt: null });
+      expect(await recordWhileParked()).to.include({ status: 'failed', attemptCount: 8, parkedAt: null });
     });
 
-    it('leaves it to the gate, where a further attempt is due', async () => {
-      const row = await parkedDuringItsAttempt();
+    it('leaves the delivery parked if a further attempt is due', async () => {
+      const row = await recordWhileParked();
       expect(row).to.include({ status: 'pending', attemptCount: 1 });
       expect(row.parkedAt).not.to.equal(null);
     });
   });
 
   describe('a resend and the eighth failure', () => {
-    beforeEach('seven attempts have failed', () =>
+    beforeEach('let seven attempts fail', () =>
       alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 }),
     );
     const expectOneMore = async () => {
@@ -117,7 +117,7 @@ describe('races of an attempt’s record', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', schedulePosition: 8 });
     };
 
-    it('fail the delivery, then attempt it once by hand (resend uncommitted first)', async () => {
+    it('fail the delivery, and then make one manual attempt (resend uncommitted first)', async () => {
       const claim = await claimed(delivery);
       let record: Promise<unknown> | undefined;
       await withOpenTransaction(
@@ -131,32 +131,32 @@ describe('races of an attempt’s record', () => {
       await expectOneMore();
     });
 
-    it('fail the delivery, then attempt it once by hand (failure uncommitted first)', async () => {
+    it('fail the delivery, and then make one manual attempt (failure uncommitted first)', async () => {
       const claim = await claimed(delivery);
-      let asking: ReturnType<typeof resend> | undefined;
+      let request: ReturnType<typeof resend> | undefined;
       await withOpenTransaction(
         (tx) => recordFailure({ ...deps, random, db: databaseOf(tx) }, delivery.id, claim, refused, new Date()),
         async () => {
-          asking = resend();
+          request = resend();
           await untilWaitingForLocks(1);
         },
       );
-      expect(await asking).to.include({ status: 'failed', attempt_count: 8 });
+      expect(await request).to.include({ status: 'failed', attempt_count: 8 });
       await expectOneMore();
     });
 
     it('do not end the workflow before the manual attempt (resend during the eighth attempt)', async () => {
-      const platformAsking = await answering(async () => {
+      const depsWithResend = await answering(async () => {
         await resend();
         return refused;
       });
-      expect(await attemptDelivery(platformAsking, delivery.id, Date.now())).to.include({ done: false });
+      expect(await attemptDelivery(depsWithResend, delivery.id, Date.now())).to.include({ done: false });
       await expectOneMore();
     });
   });
 
   describe('a resend and a success', () => {
-    it('make one further attempt when requested while the successful one is in flight', async () => {
+    it('make one further attempt if the resend is requested during the successful attempt', async () => {
       const claim = await claimed(delivery);
       await resend();
       expect(await createSuccessWriter(deps.db)(delivery.id, claim, accepted, new Date())).to.equal(true);
@@ -168,7 +168,7 @@ describe('races of an attempt’s record', () => {
       ]);
     });
 
-    it('make one further attempt when the uncommitted request meets the success', async () => {
+    it('make one further attempt if the resend is uncommitted at the success', async () => {
       const claim = await claimed(delivery);
       let record: Promise<boolean> | undefined;
       await withOpenTransaction(
@@ -183,7 +183,7 @@ describe('races of an attempt’s record', () => {
     });
   });
 
-  it('a resend during an attempt that fails is due at once, not at the next scheduled time', async () => {
+  it('a resend during a failed attempt is due immediately, not at the next scheduled time', async () => {
     const now = Date.now();
     const claim = await claimed(delivery, now);
     await resend();
@@ -194,15 +194,15 @@ describe('races of an attempt’s record', () => {
   });
 
   describe('a lost claim', () => {
-    it('charges the endpoint nothing while another attempt is being recorded', async () => {
-      const lost = await claimed(delivery);
+    it('does not count against the endpoint while another attempt is being recorded', async () => {
+      const lostClaim = await claimed(delivery);
       await endLease(delivery.id);
-      const living = await claimed(delivery);
+      const current = await claimed(delivery);
       let late: Promise<unknown> | undefined;
       await withOpenTransaction(
-        (tx) => recordFailure({ ...deps, random, db: databaseOf(tx) }, delivery.id, living, refused, new Date()),
+        (tx) => recordFailure({ ...deps, random, db: databaseOf(tx) }, delivery.id, current, refused, new Date()),
         async () => {
-          late = recordFailure({ ...deps, random }, delivery.id, lost, refused, new Date());
+          late = recordFailure({ ...deps, random }, delivery.id, lostClaim, refused, new Date());
           await untilWaitingForLocks(1);
         },
       );
@@ -212,8 +212,8 @@ describe('races of an attempt’s record', () => {
     });
   });
 
-  describe('an answer while Postgres is away for a moment', () => {
-    /** One step, after whose POST Postgres fails like this. @param fails gets the number of the call, from 1 */
+  describe('an answer while Postgres is unavailable for a moment', () => {
+    /** Makes one step. Postgres fails like this after the POST. @param fails receives the number of the call, from 1 */
     const stepThrough = async (answer: AttemptAnswer, fails: (call: number) => 'before' | 'after' | undefined) => {
       let posted = 0;
       let calls = 0;
@@ -242,7 +242,7 @@ describe('races of an attempt’s record', () => {
       expect(await endpointRow(delivery.endpoint.id)).to.include({ consecutiveFailures: 1 });
     });
 
-    it('is tried again after 100 ms, then after 400 ms', async () => {
+    it('is recorded again after 100 ms, and then after 400 ms', async () => {
       const tries: number[] = [];
       await stepThrough(accepted, (call) => {
         tries.push(performance.now());
@@ -250,17 +250,17 @@ describe('races of an attempt’s record', () => {
       });
       const waits = tries.slice(1).map((at, index) => at - (tries[index] ?? 0));
       expect(waits).to.have.length(2);
-      expect(waits[0]).to.be.at.least(99); // a timer may end in the millisecond before
+      expect(waits[0]).to.be.at.least(99); // a timer may end in the previous millisecond
       expect(waits[1]).to.be.at.least(399);
     });
 
-    it('is counted once as a success when the connection is lost after the commit', async () => {
+    it('is counted once as a success if the connection is lost after the commit', async () => {
       const { step, posted } = await stepThrough(accepted, thenLost);
       expect({ step, posted }).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
       expect(await deliveryRow(delivery.id)).to.include({ attemptCount: 1, schedulePosition: 1 });
     });
 
-    it('is counted once as a failure when the connection is lost after the commit', async () => {
+    it('is counted once as a failure if the connection is lost after the commit', async () => {
       const { step, posted } = await stepThrough(refused, thenLost);
       expect(posted).to.equal(1);
       expect(step).to.include({ done: false, waitingFor: 'attempt', attempt: 2 });
@@ -269,9 +269,9 @@ describe('races of an attempt’s record', () => {
     });
   });
 
-  describe('an attempt that takes its time', () => {
+  describe('a slow attempt', () => {
     const pass = useStoppedClock();
-    /** One step whose request takes so long. @param beforeRecord asked before each statement after the answer */
+    /** Makes one step whose request takes this long. @param beforeRecord called before each statement after the answer */
     const stepTaking = async (
       tookMs: number,
       answer: AttemptAnswer,
@@ -289,18 +289,18 @@ describe('races of an attempt’s record', () => {
     };
     const outcomesOnly = async () => (await outcomes()).map(({ outcome }) => outcome);
 
-    it('has ended its delivery when the answer came', async () => {
-      const begun = Date.now();
+    it('ends its delivery at the time of the answer', async () => {
+      const startedAt = Date.now();
       await stepTaking(1_500, accepted);
-      expect((await deliveryRow(delivery.id)).completedAt?.getTime()).to.equal(begun + 1_500);
+      expect((await deliveryRow(delivery.id)).completedAt?.getTime()).to.equal(startedAt + 1_500);
     });
 
-    it('is followed by the next one so much later, too', async () => {
+    it('delays the next attempt by its own duration', async () => {
       const at = Date.now() + 1_500 + 5_000;
       expect(await stepTaking(1_500, refused)).to.deep.equal({ done: false, waitingFor: 'attempt', attempt: 2, at });
     });
 
-    it('cancels its delivery as expired where it fails when the 30 days are over', async () => {
+    it('cancels its delivery as expired if it fails after the 30 days', async () => {
       const post = async () => {
         pass(1);
         return refused;
@@ -313,26 +313,26 @@ describe('races of an attempt’s record', () => {
       expect(await deliveryRow(delivery.id)).to.include({ cancelReason: 'expired', attemptCount: 1 });
     });
 
-    it('is followed at once by the resend that was asked for meanwhile', async () => {
-      const begun = Date.now();
+    it('is followed immediately by a resend from the meantime', async () => {
+      const startedAt = Date.now();
       const step = await stepTaking(1_500, refused, undefined, { failpoint: async () => void (await resend()) });
-      expect(step).to.include({ done: false, waitingFor: 'attempt', at: begun + 1_500 });
+      expect(step).to.include({ done: false, waitingFor: 'attempt', at: startedAt + 1_500 });
     });
 
-    it('takes one statement to record a success, whose duration bounds the attempts at once (ENG-18)', async () => {
-      const told: number[] = [];
+    it('records a success with one statement, whose duration limits concurrent attempts (ENG-18)', async () => {
+      const reportedMs: number[] = [];
       let statements = 0;
       const takes40ms = () => {
         statements++;
         pass(40);
         return undefined;
       };
-      const permits = { ...fakePermits, reportRecord: (tookMs: number) => told.push(tookMs) };
+      const permits = { ...fakePermits, reportRecord: (tookMs: number) => reportedMs.push(tookMs) };
       expect(await stepTaking(1_500, accepted, takes40ms, { permits })).to.deep.equal({
         done: true,
         outcome: 'succeeded',
       });
-      expect({ statements, told }).to.deep.equal({ statements: 1, told: [40] });
+      expect({ statements, reportedMs }).to.deep.equal({ statements: 1, reportedMs: [40] });
     });
 
     for (const { tookMs, recorded } of [
@@ -342,11 +342,11 @@ describe('races of an attempt’s record', () => {
       it(`${recorded ? 'is' : 'is not'} recorded again after ${tookMs} ms of its lease of 25 s`, async () => {
         let tries = 0;
         const step = stepTaking(tookMs, accepted, () => (++tries === 1 ? 'before' : undefined));
-        const said = await step.then(
+        const outcome = await step.then(
           ({ done }) => done,
           (error: Error) => error.message,
         );
-        expect(said).to.equal(recorded ? true : 'Connection terminated unexpectedly');
+        expect(outcome).to.equal(recorded ? true : 'Connection terminated unexpectedly');
         expect(tries).to.equal(recorded ? 2 : 1);
         expect(await outcomesOnly()).to.deep.equal([recorded ? 'succeeded' : null]);
       });

@@ -13,8 +13,8 @@ import { endLease } from '../../../toolkit/drive/deliveries.ts';
 import { untilWaitingForLocks, withOpenTransaction } from '../../../toolkit/drive/races.ts';
 import { testDeps } from '../../../toolkit/stack/database.ts';
 
-/** The statement waits for no lock, so a trigger of this file holds it between what it reads and what it locks. */
-describe('a delivery that changes while the common statement of successes is under way (HOOK-19)', () => {
+/** The statement waits for no lock, so a trigger of this file stops it between its reads and its locks. */
+describe('a delivery that changes during the common statement of successes (HOOK-19)', () => {
   let deps: VaultDeps;
   let delivery: TestWebhookDelivery;
   let claim: Claim;
@@ -33,7 +33,7 @@ describe('a delivery that changes while the common statement of successes is und
     ({ delivery, claim } = await claimedDirectly(await buildSubscription('https://receiver.test/hook'), now.getTime()));
   });
 
-  /** @returns what the writer says of the success, after `act` */
+  /** @returns the result of the record, after `act` during the statement */
   const recordedAround = async (act: () => Promise<unknown>): Promise<boolean | undefined> => {
     let recorded: Promise<boolean> | undefined;
     await withOpenTransaction(
@@ -48,7 +48,7 @@ describe('a delivery that changes while the common statement of successes is und
   };
   const outcomes = async () => (await attemptRows(delivery.id)).map(({ fence, outcome }) => ({ fence, outcome }));
 
-  it('is recorded by the statement where nothing changes', async () => {
+  it('is recorded by the statement if nothing changes', async () => {
     const wakes = await wakesBy(delivery.clubId, async () =>
       expect(await recordedAround(async () => {})).to.equal(true),
     );
@@ -56,10 +56,10 @@ describe('a delivery that changes while the common statement of successes is und
     expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', direct: false, attemptCount: 1 });
   });
 
-  it('goes alone where a resend is asked for: its run is woken', async () => {
+  it('is recorded alone after a resend request, and wakes its run', async () => {
     const wakes = await wakesBy(delivery.clubId, async () => {
-      const asked = () => alter('webhook_deliveries', delivery.id, { requested: 'manual' });
-      expect(await recordedAround(asked)).to.equal(true);
+      const requestResend = () => alter('webhook_deliveries', delivery.id, { requested: 'manual' });
+      expect(await recordedAround(requestResend)).to.equal(true);
     });
     expect(wakes).to.deep.equal([deliveryRun(delivery)]);
     expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: 'manual', direct: false });
@@ -80,7 +80,7 @@ describe('a delivery that changes while the common statement of successes is und
     ]);
   });
 
-  it('is left as it is where its claim is given back', async () => {
+  it('is left unchanged if its claim is returned', async () => {
     const givesBack = () => returnClaim(deps.db, { id: delivery.id, claim, claimedAt: performance.now() }, now);
     expect(await recordedAround(givesBack)).to.equal(false);
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', attemptCount: 0, leaseUntil: null });

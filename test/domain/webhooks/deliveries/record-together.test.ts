@@ -47,7 +47,7 @@ interface InFlight {
   claim: Claim;
 }
 
-describe('successes of a process (HOOK-19)', () => {
+describe('recorded successes of a process (HOOK-19)', () => {
   let deps: VaultDeps;
   let subscription: Subscription;
   let now: number;
@@ -66,9 +66,9 @@ describe('successes of a process (HOOK-19)', () => {
     return { delivery, claim: await claimed(delivery, now) };
   };
   const several = async (count: number, to = subscription) => {
-    const made: InFlight[] = [];
-    while (made.length < count) made.push(await inFlight(to));
-    return made;
+    const attempts: InFlight[] = [];
+    while (attempts.length < count) attempts.push(await inFlight(to));
+    return attempts;
   };
   const succeeds = ({ delivery, claim }: InFlight, answer = accepted, at = now) =>
     record(delivery.id, claim, answer, new Date(at));
@@ -82,7 +82,7 @@ describe('successes of a process (HOOK-19)', () => {
   });
   const lastSuccess = async ({ endpoint } = subscription) => (await endpointRow(endpoint.id)).lastSuccessAt?.getTime();
 
-  describe('together', () => {
+  describe('several at the same time', () => {
     const answers: readonly AttemptAnswer[] = [
       { outcome: 'succeeded', responseStatus: 200, durationMs: 7 },
       { outcome: 'succeeded', responseStatus: 204, durationMs: 0, responseExcerpt: '' },
@@ -91,47 +91,47 @@ describe('successes of a process (HOOK-19)', () => {
       { outcome: 'succeeded', responseStatus: 201, durationMs: 3, responseExcerpt: 'zwei\nZeilen, "quoted" – ✓' },
     ];
 
-    it('write each delivery and attempt as its own answer says, over several clubs, in one statement', async () => {
+    it('write each delivery and attempt with its own answer, for several clubs, in one statement', async () => {
       const elsewhere = await buildSubscription(url);
       const all = [...(await several(3)), ...(await several(2, elsewhere))];
       const before = await Promise.all(all.map(everythingOf));
-      const said = await Promise.all(all.map((one, place) => succeeds(one, answers[place], now + place)));
-      expect(said).to.deep.equal([true, true, true, true, true]);
+      const results = await Promise.all(all.map((one, index) => succeeds(one, answers[index], now + index)));
+      expect(results).to.deep.equal([true, true, true, true, true]);
       expect(sizes).to.deep.equal([5]);
-      for (const [place, one] of all.entries()) {
+      for (const [index, one] of all.entries()) {
         const { delivery, attempts } = await everythingOf(one);
-        const ended = { status: 'succeeded', completedAt: new Date(now + place), leaseUntil: null };
+        const ended = { status: 'succeeded', completedAt: new Date(now + index), leaseUntil: null };
         expect(delivery).to.deep.equal(
-          changed(before[place]?.delivery, { ...ended, attemptCount: 1, schedulePosition: 1 }),
+          changed(before[index]?.delivery, { ...ended, attemptCount: 1, schedulePosition: 1 }),
         );
-        const told = { responseExcerpt: null, retryAfterSeconds: null, ...answers[place] };
-        expect(attempts).to.deep.equal([changed(before[place]?.attempts[0], told)]);
+        const recordedAnswer = { responseExcerpt: null, retryAfterSeconds: null, ...answers[index] };
+        expect(attempts).to.deep.equal([changed(before[index]?.attempts[0], recordedAnswer)]);
       }
     });
 
-    it('leave others alone that are in flight to the same endpoint', async () => {
+    it('do not change other attempts in flight to the same endpoint', async () => {
       const [one, other] = [await inFlight(), await inFlight()];
       const { delivery, attempts } = await everythingOf(other);
       await succeeds(one);
       expect(await everythingOf(other)).to.deep.include({ delivery, attempts });
     });
 
-    it('take along in the next statement what comes while one is under way', async () => {
+    it('include in the next statement the answers that arrive during a statement', async () => {
       const gate = Promise.withResolvers<undefined>();
       record = createSuccessWriter(
         unreliable(deps.db, () => gate.promise),
         (size) => sizes.push(size),
       );
       const [first, ...others] = await several(4);
-      const begun = first && succeeds(first);
+      const firstRecord = first && succeeds(first);
       await new Promise((resolve) => setTimeout(resolve, 5));
       const after = others.map((one) => succeeds(one));
       gate.resolve(undefined);
-      expect(await Promise.all([begun, ...after])).to.deep.equal([true, true, true, true]);
+      expect(await Promise.all([firstRecord, ...after])).to.deep.equal([true, true, true, true]);
       expect(sizes).to.deep.equal([1, 3]);
     });
 
-    it('end a direct attempt without a run: not marked any more, and no wake', async () => {
+    it('end a direct attempt without a run: no mark and no wake', async () => {
       const direct = await claimedDirectly(subscription, now);
       expect(await wakesBy(subscription.clubId, () => succeeds(direct))).to.deep.equal([]);
       expect(sizes).to.deep.equal([1]);
@@ -146,7 +146,7 @@ describe('successes of a process (HOOK-19)', () => {
     });
   });
 
-  it('go over another connection once the one of an earlier statement has stood still for a second', async () => {
+  it('use another connection after a statement has hung for a second', async () => {
     const [stuck, later] = [await inFlight(), await inFlight()];
     const line = await startPostgresLine();
     const config = { ...readConfig().database, url: new Secret(line.url) };
@@ -156,13 +156,13 @@ describe('successes of a process (HOOK-19)', () => {
       expect(await succeeds(await inFlight())).to.equal(true);
       line.freezeOpen();
       await withTimersStopped(async (advance) => {
-        const held = succeeds(stuck).catch(({ message }: Error) => message);
-        await new Promise(setImmediate); // it is on its way
+        const hanging = succeeds(stuck).catch(({ message }: Error) => message);
+        await new Promise(setImmediate); // the statement has been sent
         const recorded = succeeds(later);
         await advance(recordHoldsMs);
         expect(await recorded).to.equal(true);
         line.stop();
-        expect(await held).to.equal('Connection terminated unexpectedly');
+        expect(await hanging).to.equal('Connection terminated unexpectedly');
       });
       expect(await statusOf(later)).to.equal('succeeded');
     } finally {
@@ -171,10 +171,10 @@ describe('successes of a process (HOOK-19)', () => {
     }
   });
 
-  describe('of deliveries that have ended meanwhile', () => {
+  describe('of deliveries that have ended in the meantime', () => {
     const answer: AttemptAnswer = { ...accepted, responseExcerpt: 'Stella Student was told' };
 
-    it('stay canceled, without excerpt, where the student was removed; another keeps its excerpt', async () => {
+    it('stay canceled without an excerpt if the student was removed, and others keep their excerpt', async () => {
       const other = await inFlight();
       const elsewhere = await buildSubscription(url);
       const removed = await inFlight(elsewhere);
@@ -196,7 +196,7 @@ describe('successes of a process (HOOK-19)', () => {
       ]);
     });
 
-    it('become succeeded where the endpoint was disabled', async () => {
+    it('become succeeded if the endpoint was disabled', async () => {
       const one = await inFlight();
       await disableEndpoint(deps, subscription.clubId, subscription.endpoint.id, new Date(now - 1));
       expect(await statusOf(one)).to.equal('canceled');
@@ -208,8 +208,8 @@ describe('successes of a process (HOOK-19)', () => {
     });
   });
 
-  describe('tell the endpoint of the last one', () => {
-    it('at most each 5 s, and never an earlier one', async () => {
+  describe('in last_success_at of the endpoint', () => {
+    it('are written at most every 5 s, and never with an earlier time', async () => {
       const times = [];
       for (const at of [now, now + 5_000, now + 5_001, now + 2_000]) {
         await succeeds(await inFlight(), accepted, at);
@@ -218,7 +218,7 @@ describe('successes of a process (HOOK-19)', () => {
       expect(times).to.deep.equal([now, now, now + 5_001, now + 5_001]);
     });
 
-    it('of several in one statement the latest, each endpoint of its own', async () => {
+    it('are written with the latest time of each endpoint in a common statement', async () => {
       const elsewhere = await buildSubscription(url);
       const all = [...(await several(3)), await inFlight(elsewhere)];
       const later = [1, 3, 2, 4];
@@ -227,7 +227,7 @@ describe('successes of a process (HOOK-19)', () => {
       expect([await lastSuccess(), await lastSuccess(elsewhere)]).to.deep.equal([now + 3, now + 4]);
     });
 
-    it('not while somebody holds its row: the deliveries are recorded without waiting', async () => {
+    it('are not written while another transaction holds the endpoint, and the deliveries do not wait', async () => {
       const one = await inFlight();
       await withOpenTransaction(
         (tx) => tx.run(sql`SELECT 1 FROM webhook_endpoints WHERE id = ${subscription.endpoint.id} FOR UPDATE`),
@@ -242,14 +242,14 @@ describe('successes of a process (HOOK-19)', () => {
     });
   });
 
-  describe('go alone', () => {
+  describe('recorded alone', () => {
     const failing = { consecutive_failures: 1, failing_since: new Date(0) };
     for (const { what, state, calls } of [
       { what: 'has failed', state: failing, calls: false },
       { what: 'is throttled', state: { ...failing, consecutive_failures: 5, breaker_step: 1 }, calls: true },
       { what: 'is throttled though no failure is counted', state: { breaker_step: 1 }, calls: true },
     ]) {
-      it(`at an endpoint that ${what}: its breaker is reset, and others go together`, async () => {
+      it(`reset the breaker of an endpoint that ${what}, while others are recorded together`, async () => {
         const elsewhere = await buildSubscription(url);
         const [one, other] = [await inFlight(), await inFlight(elsewhere)];
         await alter('webhook_endpoints', subscription.endpoint.id, state);
@@ -268,7 +268,7 @@ describe('successes of a process (HOOK-19)', () => {
       });
     }
 
-    it('where somebody holds the delivery: it waits, and holds up no other', async () => {
+    it('wait for a transaction that holds the delivery, without delaying others', async () => {
       const [one, other] = [await inFlight(), await inFlight()];
       let waiting: Promise<boolean> | undefined;
       await withOpenTransaction(
@@ -285,21 +285,21 @@ describe('successes of a process (HOOK-19)', () => {
       expect(await deliveryRow(one.delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, leaseUntil: null });
     });
 
-    it('where a resend was asked for: it is still made, by the run that was woken for it', async () => {
+    it('leave a requested resend to the run that was woken for it', async () => {
       const one = await inFlight();
       await resend(one);
       expect(await wakesBy(subscription.clubId, () => succeeds(one))).to.deep.equal([]);
       expect(await deliveryRow(one.delivery.id)).to.include({ status: 'succeeded', requested: 'manual' });
     });
 
-    describe('where a resend of a direct delivery was asked for', () => {
+    describe('with a requested resend of a direct delivery', () => {
       let direct: InFlight;
       beforeEach(async () => {
         direct = await claimedDirectly(subscription, now);
         await resend(direct);
       });
 
-      it('and wake its run', async () => {
+      it('wake its run', async () => {
         expect(await wakesBy(subscription.clubId, () => succeeds(direct))).to.deep.equal([
           deliveryRun(direct.delivery),
         ]);
@@ -320,7 +320,7 @@ describe('successes of a process (HOOK-19)', () => {
         });
       });
 
-      it('in the transaction of the record: what is not recorded wakes nobody', async () => {
+      it('wake the run only in the transaction of the record', async () => {
         const before = await everythingOf(direct);
         const cutOff = watching(deps.db, () => Promise.reject(new Error('cut off')));
         record = createSuccessWriter(cutOff);
@@ -333,7 +333,7 @@ describe('successes of a process (HOOK-19)', () => {
       });
     });
 
-    it('where a recovery of a direct delivery was asked for: it has what it wanted, and no run is woken', async () => {
+    it('satisfy a requested recovery of a direct delivery without waking a run', async () => {
       const direct = await claimedDirectly(subscription, now);
       const of = [deps, subscription.clubId, subscription.endpoint.id] as const;
       await disableEndpoint(...of, new Date(now));
@@ -343,7 +343,7 @@ describe('successes of a process (HOOK-19)', () => {
       expect(await deliveryRow(direct.delivery.id)).to.include({ status: 'succeeded', requested: null, direct: false });
     });
 
-    it('where they were asked for by hand: such an attempt is in no common statement', async () => {
+    it('include the success of a manual attempt, which is in no common statement', async () => {
       const one = await inFlight();
       await endLease(one.delivery.id);
       await resend(one);
@@ -356,41 +356,41 @@ describe('successes of a process (HOOK-19)', () => {
   });
 
   describe('of a lost claim', () => {
-    const expectNothing = async (lost: InFlight) => {
-      const before = await everythingOf(lost);
+    const expectNothing = async (stale: InFlight) => {
+      const before = await everythingOf(stale);
       const elsewhere = await inFlight(await buildSubscription(url));
-      expect(await Promise.all([succeeds(lost, accepted, now + minute), succeeds(elsewhere)])).to.deep.equal([
+      expect(await Promise.all([succeeds(stale, accepted, now + minute), succeeds(elsewhere)])).to.deep.equal([
         false,
         true,
       ]);
       expect(sizes).to.deep.equal([2]);
-      expect(await everythingOf(lost)).to.deep.equal(before);
+      expect(await everythingOf(stale)).to.deep.equal(before);
     };
 
-    it('change nothing where another attempt has been claimed since', async () => {
-      const lost = await inFlight();
-      await endLease(lost.delivery.id);
-      await claimed(lost.delivery, now);
-      await expectNothing(lost);
+    it('change nothing if another attempt has been claimed since', async () => {
+      const stale = await inFlight();
+      await endLease(stale.delivery.id);
+      await claimed(stale.delivery, now);
+      await expectNothing(stale);
     });
 
-    it('change nothing where the claim was given back', async () => {
-      const lost = await inFlight();
-      await alter('webhook_deliveries', lost.delivery.id, { lease_until: null });
-      await expectNothing(lost);
+    it('change nothing if the claim was returned', async () => {
+      const stale = await inFlight();
+      await alter('webhook_deliveries', stale.delivery.id, { lease_until: null });
+      await expectNothing(stale);
     });
 
-    it('change nothing beside the record of the living one in the same statement', async () => {
-      const lost = await inFlight();
-      await endLease(lost.delivery.id);
-      const living = { ...lost, claim: await claimed(lost.delivery, now) };
+    it('change nothing together with the record of the current claim in one statement', async () => {
+      const stale = await inFlight();
+      await endLease(stale.delivery.id);
+      const current = { ...stale, claim: await claimed(stale.delivery, now) };
       const answers = await Promise.all([
-        succeeds(lost, { ...accepted, durationMs: 5 }),
-        succeeds(living, { ...accepted, durationMs: 6 }),
+        succeeds(stale, { ...accepted, durationMs: 5 }),
+        succeeds(current, { ...accepted, durationMs: 6 }),
       ]);
       expect(answers).to.deep.equal([false, true]);
-      expect(await deliveryRow(lost.delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, fence: 2 });
-      const attempts = (await attemptRows(lost.delivery.id)).map(({ outcome, durationMs }) => ({
+      expect(await deliveryRow(stale.delivery.id)).to.include({ status: 'succeeded', attemptCount: 1, fence: 2 });
+      const attempts = (await attemptRows(stale.delivery.id)).map(({ outcome, durationMs }) => ({
         outcome,
         durationMs,
       }));
@@ -400,24 +400,24 @@ describe('successes of a process (HOOK-19)', () => {
       ]);
     });
 
-    it('change nothing where the endpoint was deleted, and the delivery with it', async () => {
-      const lost = await inFlight();
+    it('change nothing if the endpoint and the delivery were deleted', async () => {
+      const stale = await inFlight();
       await eraseEndpoint(deps.db.manager, subscription.endpoint.id);
-      expect(await succeeds(lost)).to.equal(false);
-      expect(await deps.db.rows(sql`SELECT 1 FROM webhook_deliveries WHERE id = ${lost.delivery.id}`)).to.have.length(
+      expect(await succeeds(stale)).to.equal(false);
+      expect(await deps.db.rows(sql`SELECT 1 FROM webhook_deliveries WHERE id = ${stale.delivery.id}`)).to.have.length(
         0,
       );
     });
   });
 
-  it('keep one plan for all values, which reads no partition from end to end, and none out of bounds', async () => {
-    const plannedAnew: number[] = [];
+  it('use one generic plan, which scans no partition completely and skips partitions out of range', async () => {
+    const customPlans: number[] = [];
     const steps: string[] = [];
     const db = watching(deps.db, async (tx) => {
       const plans = await tx.one<{ count: number }>(
         sql`SELECT custom_plans::int AS count FROM pg_prepared_statements WHERE name = 'record_succeeded'`,
       );
-      plannedAnew.push(plans?.count ?? NaN);
+      customPlans.push(plans?.count ?? NaN);
       const explained = await tx.manager.query<{ 'QUERY PLAN': string }[]>(
         `EXPLAIN EXECUTE record_succeeded ('{}', '{}', '{}', '{}', '{}', '{}', '{}', 5, '{}', '${newId()}', '${newId()}', now(), now())`,
       );
@@ -425,7 +425,7 @@ describe('successes of a process (HOOK-19)', () => {
     });
     record = createSuccessWriter(db);
     for (const one of await several(2)) expect(await succeeds(one)).to.equal(true);
-    expect(plannedAnew).to.deep.equal([0, 0]);
+    expect(customPlans).to.deep.equal([0, 0]);
     expect(steps.filter((step) => /Seq Scan on webhook|Hash Join|Merge Join/.test(step))).to.deep.equal([]);
     expect(steps.filter((step) => step.includes('Subplans Removed'))).to.have.length.above(0);
   });
@@ -440,15 +440,15 @@ describe('successes of a process (HOOK-19)', () => {
       },
       { what: 'its row', state: { attempt_count: 32_767 }, answer: accepted, sqlState: '22003' },
     ]) {
-      it(`for ${what}: that one alone fails and stays in flight, all others are recorded in halves`, async () => {
+      it(`fail alone because of ${what}, and the others are recorded in halves`, async () => {
         const all = await several(5);
-        const [, , atFault] = all;
-        if (!atFault) throw new Error('There are five.');
-        await alter('webhook_deliveries', atFault.delivery.id, state);
-        const before = await everythingOf(atFault);
+        const [, , refusedOne] = all;
+        if (!refusedOne) throw new Error('The array has fewer than five entries.');
+        await alter('webhook_deliveries', refusedOne.delivery.id, state);
+        const before = await everythingOf(refusedOne);
         const ends = await Promise.all(
           all.map((one) =>
-            succeeds(one, one === atFault ? answer : accepted).catch((error: unknown) => sqlStateOf(error)),
+            succeeds(one, one === refusedOne ? answer : accepted).catch((error: unknown) => sqlStateOf(error)),
           ),
         );
         expect(ends).to.deep.equal([true, true, sqlState, true, true]);
@@ -461,49 +461,49 @@ describe('successes of a process (HOOK-19)', () => {
           'succeeded',
         ]);
         const { delivery, attempts } = before;
-        expect(await everythingOf(atFault)).to.deep.include({ delivery, attempts });
+        expect(await everythingOf(refusedOne)).to.deep.include({ delivery, attempts });
       });
     }
 
-    it('each for itself, where several are at fault', async () => {
+    it('fail one by one if several are refused', async () => {
       const all = await several(4);
       const bad = { ...accepted, responseExcerpt: '\u0000' };
-      const ends = await Promise.allSettled(all.map((one, place) => succeeds(one, place % 3 === 0 ? bad : accepted)));
+      const ends = await Promise.allSettled(all.map((one, index) => succeeds(one, index % 3 === 0 ? bad : accepted)));
       expect(ends.map(({ status }) => status)).to.deep.equal(['rejected', 'fulfilled', 'fulfilled', 'rejected']);
       expect(sizes).to.deep.equal([1, 1]);
     });
   });
 
-  describe('while Postgres is away', () => {
+  describe('while Postgres is unavailable', () => {
     const ends = (all: readonly InFlight[]) =>
       Promise.all(all.map((one) => succeeds(one).catch((error: Error) => error.message)));
-    const lost = 'Connection terminated unexpectedly';
+    const connectionLost = 'Connection terminated unexpectedly';
 
-    it('fail for each caller after one try, and are recorded when they are given again', async () => {
+    it('fail for each caller after one try, and are recorded when they are repeated', async () => {
       const all = await several(3);
       let calls = 0;
       record = createSuccessWriter(
         unreliable(deps.db, () => (++calls === 1 ? 'before' : undefined)),
         (size) => sizes.push(size),
       );
-      expect(await ends(all)).to.deep.equal([lost, lost, lost]);
+      expect(await ends(all)).to.deep.equal([connectionLost, connectionLost, connectionLost]);
       expect(calls).to.equal(1);
       expect(await ends(all)).to.deep.equal([true, true, true]);
       expect(sizes).to.deep.equal([3]);
     });
 
-    it('are counted once where the connection is lost after the commit', async () => {
+    it('are counted once if the connection is lost after the commit', async () => {
       const all = await several(2);
       let calls = 0;
       record = createSuccessWriter(unreliable(deps.db, () => (++calls === 1 ? 'after' : undefined)));
-      expect(await ends(all)).to.deep.equal([lost, lost]);
+      expect(await ends(all)).to.deep.equal([connectionLost, connectionLost]);
       expect(await ends(all)).to.deep.equal([false, false]);
       for (const { delivery } of all)
         expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', attemptCount: 1 });
     });
   });
 
-  describe('together and alone', () => {
+  describe('recorded together or alone', () => {
     const seed = 36;
     const cases = fc.sample(
       fc.record({
@@ -547,8 +547,8 @@ describe('successes of a process (HOOK-19)', () => {
       return one;
     };
 
-    /** What a record leaves, without ids, and without what only a record alone writes each time. */
-    const leftOf = async (one: InFlight) => {
+    /** Returns the state after a record, without ids, and without the columns that only a single record writes each time. */
+    const stateAfterRecord = async (one: InFlight) => {
       const { delivery, attempts, endpoint } = await everythingOf(one);
       const ids = { id: null, clubId: null, endpointId: null, eventId: null, studentId: null, deliveryId: null };
       return {
@@ -559,19 +559,19 @@ describe('successes of a process (HOOK-19)', () => {
       };
     };
 
-    it(`leave the same in 30 generated cases (seed ${seed})`, async () => {
+    it(`have the same effects in 30 generated cases (seed ${seed})`, async () => {
       const twins = [];
       for (const one of cases) twins.push({ one, together: await build(one), alone: await build(one) });
-      // One that was asked for beside the schedule goes alone, whatever else is true of it.
-      const byHand = ({ claim, ...one }: InFlight) => ({ ...one, claim: { ...claim, trigger: 'manual' as const } });
-      const saidAlone: boolean[] = [];
-      for (const { alone, one } of twins) saidAlone.push(await succeeds(byHand(alone), one.answer));
+      // A manual attempt is always recorded alone.
+      const asManual = ({ claim, ...one }: InFlight) => ({ ...one, claim: { ...claim, trigger: 'manual' as const } });
+      const resultsAlone: boolean[] = [];
+      for (const { alone, one } of twins) resultsAlone.push(await succeeds(asManual(alone), one.answer));
       expect(sizes).to.deep.equal([]);
-      const saidTogether = await Promise.all(twins.map(({ together, one }) => succeeds(together, one.answer)));
+      const resultsTogether = await Promise.all(twins.map(({ together, one }) => succeeds(together, one.answer)));
       expect(sizes).to.deep.equal([30]);
-      await eachCase(twins.entries(), async ([place, { together, alone }]) => {
-        expect(saidTogether[place]).to.equal(saidAlone[place]);
-        expect(await leftOf(together)).to.deep.equal(await leftOf(alone));
+      await eachCase(twins.entries(), async ([index, { together, alone }]) => {
+        expect(resultsTogether[index]).to.equal(resultsAlone[index]);
+        expect(await stateAfterRecord(together)).to.deep.equal(await stateAfterRecord(alone));
       });
     });
   });

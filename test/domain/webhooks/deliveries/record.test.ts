@@ -23,8 +23,8 @@ import { testDeps } from '../../../toolkit/stack/database.ts';
 
 const minute = 60_000;
 
-/** Beside races-record.test.ts: what a record changes, and what it leaves as it is. */
-describe('record of a webhook attempt', () => {
+/** Complements races-record.test.ts: the rows that a record changes, and the rows that it keeps. */
+describe('the record of a webhook attempt', () => {
   let deps: VaultDeps;
   let subscription: Subscription;
   let delivery: TestWebhookDelivery;
@@ -58,10 +58,10 @@ describe('record of a webhook attempt', () => {
 
   for (const { what, before, record, outcome } of [
     { what: 'a success', before: {}, record: succeeds, outcome: 'succeeded' },
-    { what: 'a success at a failing endpoint', before: isFailing, record: succeeds, outcome: 'succeeded' },
+    { what: 'a success at an endpoint with failures', before: isFailing, record: succeeds, outcome: 'succeeded' },
     { what: 'a failure', before: {}, record: fails, outcome: 'http_error' },
   ] as const) {
-    it(`${what} says how its own attempt ended, and nothing of those in flight to the same endpoint`, async () => {
+    it(`${what} ends only its own attempt, and no other attempt in flight to the endpoint`, async () => {
       if (Object.keys(before).length > 0) await alterEndpoint(before);
       const other = await due();
       await claimed(other, now);
@@ -71,7 +71,7 @@ describe('record of a webhook attempt', () => {
     });
   }
 
-  it('a success is told of its own endpoint alone', async () => {
+  it('a success updates only its own endpoint', async () => {
     const elsewhere = await buildSubscription('https://elsewhere.test/hook');
     await succeeds(await claimed(delivery, now));
     expect((await endpointRow(endpointId())).lastSuccessAt?.getTime()).to.equal(now);
@@ -82,9 +82,9 @@ describe('record of a webhook attempt', () => {
     { outcome: 'succeeded', record: succeeds },
     { outcome: 'http_error', record: fails },
   ] as const) {
-    it(`keeps no excerpt of an answer to student.removed, which may quote the person (${outcome})`, async () => {
-      const made = await fanOut(deps.db, factAbout(subscription, 'student.removed', new Date(now)), new Date(now));
-      const removal = made.map(({ id }) => ({ ...delivery, id }));
+    it(`stores no excerpt of an answer to student.removed, which may quote the person (${outcome})`, async () => {
+      const created = await fanOut(deps.db, factAbout(subscription, 'student.removed', new Date(now)), new Date(now));
+      const removal = created.map(({ id }) => ({ ...delivery, id }));
       expect(removal).to.have.length(1);
       for (const one of removal) {
         const claim = await claimed(one, now);
@@ -94,15 +94,15 @@ describe('record of a webhook attempt', () => {
     });
   }
 
-  describe('a late success at a healthy endpoint, whose claim is lost', () => {
-    let lost: Claim;
-    let living: Claim;
-    beforeEach('another attempt has begun', async () => {
-      lost = await claimed(delivery, now);
+  describe('a late success of a lost claim at a healthy endpoint', () => {
+    let lostClaim: Claim;
+    let current: Claim;
+    beforeEach('begin another attempt', async () => {
+      lostClaim = await claimed(delivery, now);
       await endLease(delivery.id);
-      living = await claimed(delivery, now);
+      current = await claimed(delivery, now);
     });
-    /** Everything that a success can change. */
+    /** All rows that a success can change. */
     const everything = async () => ({
       delivery: await deliveryRow(delivery.id),
       attempts: await attemptRows(delivery.id),
@@ -111,30 +111,30 @@ describe('record of a webhook attempt', () => {
 
     it('changes nothing while the other attempt is in flight', async () => {
       const before = await everything();
-      expect(await succeeds(lost)).to.equal(false);
+      expect(await succeeds(lostClaim)).to.equal(false);
       expect(await everything()).to.deep.equal(before);
     });
 
-    it('changes nothing after the other attempt, though one of another delivery is in flight', async () => {
-      await succeeds(living);
+    it('changes nothing after the other attempt, while another delivery is in flight', async () => {
+      await succeeds(current);
       await claimed(await due(), now);
       const before = await everything();
       now += minute;
-      expect(await succeeds(lost)).to.equal(false);
+      expect(await succeeds(lostClaim)).to.equal(false);
       expect(await everything()).to.deep.equal(before);
     });
   });
 
-  describe('what was asked for during the attempt', () => {
-    /** Another worker finds the lease over and the endpoint paused. */
-    const isParked = async () => {
+  describe('a request during the attempt', () => {
+    /** Lets another worker find an ended lease and a paused endpoint, which parks the delivery. */
+    const parkDelivery = async () => {
       await endLease(delivery.id);
       await alterEndpoint({ status: 'paused' });
       expect(await stepOf(delivery, accepted, now)).to.deep.include({ posted: 0 });
       expect((await deliveryRow(delivery.id)).parkedAt?.getTime()).to.equal(now);
     };
 
-    it('a recovery: a success is all it wanted', async () => {
+    it('for a recovery is satisfied by a success', async () => {
       await hasFailed();
       await resend();
       const claim = await claimed(delivery, now);
@@ -143,7 +143,7 @@ describe('record of a webhook attempt', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'succeeded', requested: null, parkedAt: null });
     });
 
-    it('a recovery, of a delivery that was canceled in its eighth attempt: it outlives the failure', async () => {
+    it('for a recovery of a canceled delivery stays after the failure of its eighth attempt', async () => {
       await alter('webhook_deliveries', delivery.id, { attempt_count: 7, schedule_position: 7 });
       const claim = await claimed(delivery, now);
       await disableEndpoint(deps, subscription.clubId, endpointId(), new Date(now));
@@ -158,22 +158,22 @@ describe('record of a webhook attempt', () => {
       });
     });
 
-    it('a resend that has parked: it stays with the gate after a success', async () => {
+    it('for a resend that is parked stays at the gate after a success', async () => {
       const claim = await claimed(delivery, now);
       await resend();
-      await isParked();
+      await parkDelivery();
       expect(await succeeds(claim)).to.equal(true);
       const row = await deliveryRow(delivery.id);
       expect(row).to.include({ status: 'succeeded', requested: 'manual' });
       expect(row.parkedAt?.getTime()).to.equal(now);
     });
 
-    it('a resend that has parked: it stays with the gate after the failure of the one before', async () => {
+    it('for a resend that is parked stays at the gate after the failure of an earlier resend', async () => {
       await hasFailed();
       await resend();
       const claim = await claimed(delivery, now);
       await resend();
-      await isParked();
+      await parkDelivery();
       await fails(claim);
       const row = await deliveryRow(delivery.id);
       expect(row).to.include({ status: 'failed', requested: 'manual' });
@@ -181,7 +181,7 @@ describe('record of a webhook attempt', () => {
     });
   });
 
-  it('a failure of a resend leaves its delivery as it was, its due time too', async () => {
+  it('a failed resend changes neither the status nor the due time of its delivery', async () => {
     await hasFailed();
     await alter('webhook_deliveries', delivery.id, { attempt_count: 3, schedule_position: 3 });
     await resend();
@@ -196,7 +196,7 @@ describe('record of a webhook attempt', () => {
     });
   });
 
-  it('a failure counts for nothing at an endpoint that was disabled meanwhile', async () => {
+  it('a failure does not count against an endpoint that was disabled in the meantime', async () => {
     const claim = await claimed(delivery, now);
     await disableEndpoint(deps, subscription.clubId, endpointId(), new Date(now));
     await fails(claim);
@@ -204,12 +204,12 @@ describe('record of a webhook attempt', () => {
     expect((await deliveryRow(delivery.id)).attemptCount).to.equal(1);
   });
 
-  describe('and the gate of its endpoint (HOOK-5)', () => {
+  describe('the gate of the endpoint after a record (HOOK-5)', () => {
     const looksAt = () => new Date(now + 7 * minute);
     const hold = () => new Date(now + 9 * minute);
-    /** Its gate is releasing what has parked. */
+    /** Lets the gate release parked deliveries. */
     const releasing = () => alterEndpoint({ gate_looks_at: looksAt(), release_page: 4 });
-    /** Throttled since an arming; its gate probes with the delivery that it has admitted. */
+    /** Throttles the endpoint, whose gate has admitted this delivery as a probe. */
     const probing = async (admitted: { id: string }) =>
       alterEndpoint({
         ...isFailing,
@@ -221,7 +221,7 @@ describe('record of a webhook attempt', () => {
         release_page: 4,
         admitted_delivery_id: admitted.id,
       });
-    /** Runs it. @returns whether the gate was called, and what the endpoint's row tells the gate */
+    /** Runs the record. @returns whether the gate was woken, and the gate's columns of the endpoint */
     const gateAfter = async (record: () => Promise<unknown>) => {
       const wakes = await wakesBy(subscription.clubId, record);
       const { admittedDeliveryId: admitted, gateLooksAt, releasePage } = await endpointRow(endpointId());
@@ -229,13 +229,13 @@ describe('record of a webhook attempt', () => {
     };
     const untouched = () => ({ called: false, admitted: null, looksAt: looksAt(), releasePage: 4 });
 
-    it('goes on as it was after a failure that arms nothing', async () => {
+    it('stays unchanged after a failure that does not arm the breaker', async () => {
       await releasing();
       const claim = await claimed(delivery, now);
       expect(await gateAfter(() => fails(claim))).to.deep.equal(untouched());
     });
 
-    it('goes on as it was after a success that ends the failures of an endpoint that is not throttled', async () => {
+    it('stays unchanged after a success at an endpoint that is not throttled', async () => {
       await releasing();
       await alterEndpoint(isFailing);
       const claim = await claimed(delivery, now);
@@ -243,7 +243,7 @@ describe('record of a webhook attempt', () => {
       expect(await endpointRow(endpointId())).to.include({ consecutiveFailures: 0, failingSince: null });
     });
 
-    it('is called by the failure that arms the breaker, and releases after its wait, from a page of one', async () => {
+    it('is woken by the failure that arms the breaker, and later releases again from a page of one', async () => {
       await releasing();
       await alterEndpoint({ ...isFailing, consecutive_failures: 4 });
       const claim = await claimed(delivery, now);
@@ -255,14 +255,14 @@ describe('record of a webhook attempt', () => {
       });
     });
 
-    it('keeps what it has admitted when an attempt fails that was claimed before the arming', async () => {
+    it('keeps the admitted delivery if an attempt fails that was claimed before the arming', async () => {
       const claim = await claimed(delivery, now);
       const admitted = await due();
       await probing(admitted);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), admitted: admitted.id });
     });
 
-    it('admits nobody any more when what it has admitted fails: the breaker is armed again', async () => {
+    it('admits no delivery after the failure of the admitted one, which arms the breaker again', async () => {
       await probing(delivery);
       const claim = await claimed(delivery, now);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({
@@ -273,13 +273,13 @@ describe('record of a webhook attempt', () => {
       });
     });
 
-    it('is called to admit another delivery if an attempt from before the arming of the breaker fails', async () => {
+    it('is woken to admit another delivery if an attempt from before the arming fails', async () => {
       const claim = await claimed(delivery, now);
       await probing(delivery);
       expect(await gateAfter(() => fails(claim))).to.deep.equal({ ...untouched(), called: true });
     });
 
-    it('takes back what it has admitted when a resend fails: the new wait is for everybody', async () => {
+    it('withdraws the admission when a resend fails, because the new hold is for all', async () => {
       await probing(await due());
       await resend();
       const claim = await claimed(delivery, now);
@@ -291,7 +291,7 @@ describe('record of a webhook attempt', () => {
       });
     });
 
-    it('opens at once by the success of any attempt', async () => {
+    it('opens immediately after the success of any attempt', async () => {
       const claim = await claimed(delivery, now);
       await probing(await due());
       expect(await gateAfter(() => succeeds(claim))).to.deep.equal({
@@ -306,7 +306,7 @@ describe('record of a webhook attempt', () => {
       { outcome: 'success', record: succeeds },
       { outcome: 'failure', record: fails },
     ] as const) {
-      it(`is called by the ${outcome} of a recovery, to let the next one go`, async () => {
+      it(`is woken by the ${outcome} of a recovery, to release the next one`, async () => {
         await hasFailed();
         await recover();
         await tendGate(deps, endpointId(), now);

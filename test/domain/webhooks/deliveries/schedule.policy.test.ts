@@ -7,15 +7,15 @@ import {
 } from '../../../../domain/webhooks/deliveries/schedule.policy.ts';
 
 const hour = 3_600_000;
-/** Waits after attempt 1 to 7 (DEL-3). */
+/** The waits after attempts 1 to 7 (DEL-3). */
 const waits = [5_000, 300_000, 1_800_000, 2 * hour, 5 * hour, 10 * hour, 10 * hour];
 
 const jitters = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const attempts = fc.integer({ min: 1, max: 7 });
 
-describe('8 attempts and the waits between them (DEL-3)', () => {
+describe('eight attempts and the waits between them (DEL-3)', () => {
   for (const [index, wait] of waits.entries()) {
-    it(`waits ${wait / 1_000} s after attempt ${index + 1}, plus or minus 10 % of jitter`, () => {
+    it(`waits ${wait / 1_000} s after attempt ${index + 1}, plus or minus 10 % jitter`, () => {
       expect(waitAfterAttempt(index + 1, { jitter: 0 })).to.equal(Math.round(wait * 0.9));
       expect(waitAfterAttempt(index + 1, { jitter: 0.5 })).to.equal(wait);
       expect(waitAfterAttempt(index + 1, { jitter: 1 - Number.EPSILON })).to.equal(Math.round(wait * 1.1));
@@ -54,22 +54,22 @@ describe('8 attempts and the waits between them (DEL-3)', () => {
   });
 });
 
-describe('Retry-After lengthens the wait and never shortens it (DEL-2)', () => {
-  it('lengthens a shorter wait', () => {
+describe('a wait with Retry-After (DEL-2)', () => {
+  it('is lengthened if it is shorter', () => {
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 60 })).to.equal(60_000);
   });
 
-  it('leaves a longer wait', () => {
+  it('stays if it is longer', () => {
     expect(waitAfterAttempt(4, { jitter: 0, retryAfterSeconds: 60 })).to.equal(2 * hour * 0.9);
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 0 })).to.equal(4_500);
   });
 
-  it('counts up to 10 hours', () => {
+  it('is lengthened to at most 10 hours', () => {
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 36_000 })).to.equal(10 * hour);
     expect(waitAfterAttempt(1, { jitter: 0, retryAfterSeconds: 36_001 })).to.equal(10 * hour);
   });
 
-  it('waits the longer of both, at most 11 hours, for any value', () => {
+  it('is the longer of both values, at most 11 hours, for any header', () => {
     fc.assert(
       fc.property(attempts, jitters, fc.nat({ max: 200_000 }), (attempt, jitter, retryAfterSeconds) => {
         const plain = waitAfterAttempt(attempt, { jitter }) ?? Number.NaN;
@@ -81,7 +81,7 @@ describe('Retry-After lengthens the wait and never shortens it (DEL-2)', () => {
   });
 });
 
-describe('value of Retry-After (DEL-2)', () => {
+describe('the value of Retry-After (DEL-2)', () => {
   const now = Date.UTC(2030, 10, 6, 8, 49, 0);
   const cases: readonly (readonly [number, string | undefined, number | undefined])[] = [
     [429, '120', 120],
@@ -99,7 +99,7 @@ describe('value of Retry-After (DEL-2)', () => {
     [429, '0x10', undefined],
     [429, 'soon', undefined],
     [429, '120, 240', undefined],
-    // the three spellings of an HTTP date
+    // the three formats of an HTTP date
     [429, 'Wed, 06 Nov 2030 08:49:37 GMT', 37],
     [429, 'Wednesday, 06-Nov-30 08:49:37 GMT', 37],
     [429, 'Wed Nov  6 08:49:37 2030', 37],
@@ -122,7 +122,7 @@ describe('value of Retry-After (DEL-2)', () => {
     [429, 'Wed, 06 Nov 2030 08:49:61 GMT', undefined],
     [429, 'Wed, 06 Nov 2030 08:49:60 GMT', 60],
     [429, 'Wed, 06 Foo 2030 08:49:37 GMT', undefined],
-    // two digits of a year: at most 50 years ahead
+    // a year of two digits is at most 50 years ahead
     [429, 'Sunday, 06-Nov-80 08:49:37 GMT', 36_000],
     [429, 'Sunday, 06-Nov-81 08:49:37 GMT', undefined],
     // other statuses
@@ -138,12 +138,12 @@ describe('value of Retry-After (DEL-2)', () => {
     });
   }
 
-  it('as a date is counted from the clock, rounded up to a second', () => {
+  it('counts a date from the clock, rounded up to a second', () => {
     expect(honouredRetryAfter(429, 'Wed, 06 Nov 2030 08:49:37 GMT', now + 1)).to.equal(37);
     expect(honouredRetryAfter(429, 'Wed, 06 Nov 2030 08:49:37 GMT', now + 1_000)).to.equal(36);
   });
 
-  it('is ignored or a whole number from 0 to 10 hours for any text', () => {
+  it('is ignored, or a whole number from 0 to 10 hours, for any text', () => {
     fc.assert(
       fc.property(fc.constantFrom(429, 503), fc.string(), (status, header) => {
         const seconds = honouredRetryAfter(status, header, now) ?? 0;

@@ -9,8 +9,8 @@ const body = JSON.stringify({ id: eventId, type: 'student.created', data: { name
 const verify = (secret: string, headers: object, payload: string | Buffer = body) =>
   new Webhook(secret).verify(payload, { ...headers });
 
-describe('webhook secret', () => {
-  it('is whsec_ and 32 random bytes in padded standard base64', () => {
+describe('a webhook secret', () => {
+  it('consists of whsec_ and 32 random bytes in padded standard base64', () => {
     const secret = newSecret();
     expect(secret).to.match(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).to.have.length(32);
@@ -18,14 +18,14 @@ describe('webhook secret', () => {
   });
 });
 
-describe('webhook signature (AUTH-9, SIG-1, SIG-2)', () => {
-  it('verifies with the library that receivers use', () => {
+describe('a webhook signature (AUTH-9, SIG-1, SIG-2)', () => {
+  it('is verified by the library that receivers use', () => {
     const secret = newSecret();
     const headers = signatureHeaders({ eventId, body, secrets: [secret], at: Date.now() });
     expect(verify(secret, headers)).to.deep.equal(JSON.parse(body));
   });
 
-  it('signs the raw bytes, the same for a body given as bytes and as text', () => {
+  it('signs the raw bytes, with the same result for text and bytes', () => {
     const secret = newSecret();
     const at = new Date();
     const asBytes = signatureHeaders({ eventId, body: Buffer.from(body), secrets: [secret], at });
@@ -48,7 +48,7 @@ describe('webhook signature (AUTH-9, SIG-1, SIG-2)', () => {
     );
   });
 
-  it('holds the new and the old signature during a rotation, and either secret verifies (SIG-4)', () => {
+  it('contains the new and the old signature during a rotation, and either secret verifies it (SIG-4)', () => {
     const [fresh, previous] = [newSecret(), newSecret()];
     const at = Date.now();
     const headers = signatureHeaders({ eventId, body, secrets: [fresh, previous], at });
@@ -69,7 +69,7 @@ describe('webhook signature (AUTH-9, SIG-1, SIG-2)', () => {
     expect(() => verify(secret, { ...headers, 'webhook-timestamp': later })).to.throw(WebhookVerificationError);
   });
 
-  it('verifies for any secret and any body', () => {
+  it('is verified for any secret and any body', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), fc.jsonValue(), fc.uuid(), (key, value, id) => {
         const secret = `whsec_${Buffer.from(key).toString('base64')}`;
@@ -80,7 +80,7 @@ describe('webhook signature (AUTH-9, SIG-1, SIG-2)', () => {
     );
   });
 
-  it('throws without a secret and for a damaged one', () => {
+  it('throws an error without a secret and for a damaged secret', () => {
     const damaged = [
       [],
       [''],

@@ -19,7 +19,7 @@ const types = ['student.created', 'student.updated'] as const;
 const statuses = ['pending', 'succeeded', 'failed', 'canceled'] as const;
 type Status = (typeof statuses)[number];
 const hour = 3_600_000;
-/** Around the borders of hours and days, and some days apart. */
+/** Times around the limits of hours and days, and some days apart. */
 const instants = [
   0,
   1,
@@ -37,7 +37,7 @@ const instants = [
 const plainly = (selected: DeliverySelection) =>
   sql`(SELECT count(*)::int FROM (${selection(sql`id`, selected)}) AS found)`;
 
-/** The totals of all these selections by tallies, and by counting. */
+/** The totals of these selections by tallies, and by counting rows. */
 async function compare(selections: readonly DeliverySelection[]): Promise<{ tallied: number[]; counted: number[] }[]> {
   const byTallies = list(selections.map(counting));
   const byCounting = list(selections.map(plainly));
@@ -73,7 +73,7 @@ interface NewEvent {
   status: Status;
 }
 
-/** An event with a delivery to each endpoint, by one statement, as the fan-out makes them. */
+/** Inserts an event with a delivery to each endpoint in one statement, like the fan-out. */
 async function insert(tx: EntityManager, clubId: Id, endpointIds: readonly Id[], event: NewEvent): Promise<Id> {
   const id = newId();
   const createdAt = new Date(event.createdAt);
@@ -96,7 +96,7 @@ interface History {
   endpoints: Id[];
 }
 interface Step {
-  /** For the report of a counterexample. */
+  /** Named in the report of a counterexample. */
   what: string;
   happen: (tx: EntityManager, history: History) => Promise<unknown>;
 }
@@ -117,9 +117,9 @@ const rollBacks = newEvents.map((event) =>
     tx
       .transaction(async (inner) => {
         await insert(inner, clubId, endpoints, event);
-        throw new Error('changed its mind');
+        throw new Error('rolled back');
       })
-      .catch((error: Error) => expect(error.message).to.equal('changed its mind')),
+      .catch((error: Error) => expect(error.message).to.equal('rolled back')),
   ),
 );
 const changes = fc
@@ -164,7 +164,7 @@ const steps = fc.oneof(
 
 describe('delivery tallies', () => {
   let clubId: Id;
-  before('a club', async () => {
+  before('create a club', async () => {
     ({ id: clubId } = await buildClub());
   });
   const endpoint = async () => (await buildEndpoint(clubId, 'https://hooks.example.com')).id;
@@ -179,7 +179,7 @@ describe('delivery tallies', () => {
     while ((await rollUpTallies(db, 1_000)) > 0);
   };
 
-  it('equal a plain count for each filter after any history', async () => {
+  it('equal a count of rows for each filter after any history', async () => {
     const { manager } = await testDatabase();
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 25 }), async (sequence) => {
@@ -195,7 +195,7 @@ describe('delivery tallies', () => {
     );
   });
 
-  it('count committed changes only, without making two writers of one endpoint wait', async () => {
+  it('count only committed changes, and do not block two writers of one endpoint', async () => {
     const source = await testDatabase();
     const endpointId = await endpoint();
     const everything = { endpointId, since: -Infinity, until: Infinity };
@@ -223,7 +223,7 @@ describe('delivery tallies', () => {
     expect(await tallied({ ...everything, status: 'failed' })).to.equal(1);
   });
 
-  it('count nothing twice when rollups run at once', async () => {
+  it('count nothing twice when rollups run concurrently', async () => {
     const { db } = await testDeps();
     const endpointId = await endpoint();
     const event: NewEvent = { type: 'student.updated', createdAt: instants[5] ?? 0, status: 'succeeded' };
@@ -234,7 +234,7 @@ describe('delivery tallies', () => {
     expect(await tallied({ endpointId, since: -Infinity, until: Infinity })).to.equal(20);
   });
 
-  it('note no change for updates that keep the status', async () => {
+  it('record no change for updates that keep the status', async () => {
     const source = await testDatabase();
     const endpointId = await endpoint();
     await insert(source.manager, clubId, [endpointId], { type: 'student.created', createdAt: 0, status: 'pending' });
@@ -246,25 +246,25 @@ describe('delivery tallies', () => {
     expect(await rowsOf('webhook_tally_changes', endpointId)).to.deep.equal([]);
   });
 
-  it('after a rollup have nothing of a deleted endpoint, and one row a day and hour of others', async () => {
+  it('have no rows of a deleted endpoint after a rollup, and one row per day and hour of others', async () => {
     const source = await testDatabase();
-    const [gone, stands] = [await endpoint(), await endpoint()];
+    const [deleted, remaining] = [await endpoint(), await endpoint()];
     for (const createdAt of instants.slice(0, 3)) {
       const event: NewEvent = { type: 'student.created', createdAt, status: 'pending' };
-      const id = await insert(source.manager, clubId, [gone, stands], event);
+      const id = await insert(source.manager, clubId, [deleted, remaining], event);
       await source.query(`UPDATE webhook_deliveries SET status = 'succeeded' WHERE event_id = $1`, [id]);
     }
-    await eraseEndpoint(source.manager, gone);
+    await eraseEndpoint(source.manager, deleted);
     await rollUpAll();
     for (const table of ['webhook_tallies', 'webhook_tally_changes'] as const) {
-      expect(await rowsOf(table, gone), table).to.deep.equal([]);
+      expect(await rowsOf(table, deleted), table).to.deep.equal([]);
     }
-    expect(await rowsOf('webhook_tally_changes', stands)).to.deep.equal([]);
+    expect(await rowsOf('webhook_tally_changes', remaining)).to.deep.equal([]);
     const common = { event_type: 'student.created', pending: 0, succeeded: 3, failed: 0, canceled: 0 };
     const startsAt = new Date(instants[0] ?? 0);
-    expect(await rowsOf('webhook_tallies', stands)).to.have.deep.members([
-      { endpoint_id: stands, span: 'day', starts_at: startsAt, ...common },
-      { endpoint_id: stands, span: 'hour', starts_at: startsAt, ...common },
+    expect(await rowsOf('webhook_tallies', remaining)).to.have.deep.members([
+      { endpoint_id: remaining, span: 'day', starts_at: startsAt, ...common },
+      { endpoint_id: remaining, span: 'hour', starts_at: startsAt, ...common },
     ]);
   });
 });

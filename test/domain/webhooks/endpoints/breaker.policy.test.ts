@@ -27,8 +27,8 @@ const closed: Breaker = {
   throttleMailedAt: null,
 };
 
-/** The breaker after so many failures in a row, each claimed after the one before was recorded, a second apart. */
-function failing(times: number): Breaker {
+/** The breaker after this many failures in a row, one second apart. Each attempt is claimed after the record of the one before. */
+function afterFailures(times: number): Breaker {
   let breaker = closed;
   for (let second = 0; second < times; second++) {
     breaker = afterFailure(breaker, breaker.breakerEpoch, new Date(now.getTime() + second * 1_000)).breaker;
@@ -36,7 +36,7 @@ function failing(times: number): Breaker {
   return breaker;
 }
 
-/** A failure claimed now or some epochs ago, or an accepted delivery, some time after what went before. */
+/** A failure that was claimed now or some epochs ago, or a success, some time after the event before. */
 const happenings = fc.array(
   fc.record({
     succeeds: fc.boolean().chain((heads) => (heads ? fc.boolean() : fc.constant(false))),
@@ -46,7 +46,7 @@ const happenings = fc.array(
   { maxLength: 60 },
 );
 
-/** Runs through them, showing each step to `look`. */
+/** Applies the events to the breaker and passes each step to `look`. */
 function runThrough(
   all: readonly { succeeds: boolean; epochsAgo: number; afterMs: number }[],
   look: (step: { before: Breaker; after: Breaker; at: Date; succeeded: boolean; current: boolean }) => void,
@@ -62,15 +62,15 @@ function runThrough(
   }
 }
 
-describe('circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
+describe('the circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
   it('does not throttle after four consecutive failures', () => {
-    expect(failing(4)).to.deep.equal({ ...closed, consecutiveFailures: 4, failingSince: now });
-    expect(isThrottled(failing(4))).to.equal(false);
+    expect(afterFailures(4)).to.deep.equal({ ...closed, consecutiveFailures: 4, failingSince: now });
+    expect(isThrottled(afterFailures(4))).to.equal(false);
   });
 
   it('throttles after 5 consecutive failures, with a first hold of 1 minute', () => {
     const fifth = new Date(now.getTime() + 4_000);
-    expect(failing(5)).to.deep.equal({
+    expect(afterFailures(5)).to.deep.equal({
       consecutiveFailures: 5,
       failingSince: now,
       holdUntil: new Date(fifth.getTime() + minute),
@@ -79,7 +79,7 @@ describe('circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
       breakerStep: 1,
       breakerEpoch: 1,
     });
-    expect(isThrottled(failing(5))).to.equal(true);
+    expect(isThrottled(afterFailures(5))).to.equal(true);
   });
 
   it('doubles the hold up to 1 hour for any number of armings', () => {
@@ -89,7 +89,7 @@ describe('circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
     expect(holdAfterArming(Number.MAX_SAFE_INTEGER)).to.equal(hour);
   });
 
-  it('has the numbers of STATE-3 and STATE-5', () => {
+  it('has the values of STATE-3 and STATE-5', () => {
     expect(breakerRules).to.deep.equal({
       failuresToArm: 5,
       firstHoldMs: minute,
@@ -102,13 +102,13 @@ describe('circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
   it('arms again with each failed probe: holds of 1, 2, 4 … 60 minutes', () => {
     const holds = [5, 6, 7, 8, 9, 10, 11, 12].map((failures) => {
       const recordedAt = now.getTime() + (failures - 1) * 1_000;
-      return ((failing(failures).holdUntil?.getTime() ?? 0) - recordedAt) / minute;
+      return ((afterFailures(failures).holdUntil?.getTime() ?? 0) - recordedAt) / minute;
     });
     expect(holds).to.deep.equal([1, 2, 4, 8, 16, 32, 60, 60]);
   });
 
   it('doubles the hold once for forty failures that were in flight together', () => {
-    const throttled = failing(5);
+    const throttled = afterFailures(5);
     let breaker = throttled;
     const armings = [];
     for (let failure = 0; failure < 40; failure++) {
@@ -121,9 +121,9 @@ describe('circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
     expect(breaker).to.include({ breakerStep: 2, consecutiveFailures: 45 });
   });
 
-  it('is reset by any 2xx, after which five failures arm it with 1 minute again', () => {
-    const reset = resetBreaker(failing(9));
-    expect(reset).to.deep.equal({ ...closed, breakerEpoch: failing(9).breakerEpoch + 1 });
+  it('is reset by any 2xx, and five further failures arm it with 1 minute again', () => {
+    const reset = resetBreaker(afterFailures(9));
+    expect(reset).to.deep.equal({ ...closed, breakerEpoch: afterFailures(9).breakerEpoch + 1 });
     let breaker = reset;
     for (let failure = 1; failure <= 5; failure++) breaker = afterFailure(breaker, breaker.breakerEpoch, now).breaker;
     expect(breaker).to.include({ breakerStep: 1, consecutiveFailures: 5 });
@@ -131,7 +131,7 @@ describe('circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
   });
 
   describe('after any sequence of failures and successes', () => {
-    it('counts the failures since the last 2xx, and failing_since is the first of them', () => {
+    it('counts the failures since the last 2xx, and keeps the time of the first as failing_since', () => {
       fc.assert(
         fc.property(happenings, (all) => {
           let [count, first]: [number, Date | null] = [0, null];
@@ -183,7 +183,7 @@ describe('circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
       );
     });
 
-    it('raises the epoch with each arming and each reset, and with nothing else', () => {
+    it('increases the epoch with each arming and each reset, and only then', () => {
       fc.assert(
         fc.property(happenings, (all) =>
           runThrough(all, ({ before, after, succeeded }) => {
@@ -196,17 +196,17 @@ describe('circuit breaker (STATE-3, STATE-4, HOOK-7)', () => {
   });
 });
 
-describe('deadline of a failing endpoint (STATE-5, DEC-35)', () => {
+describe('the deadline of a failed endpoint (STATE-5, DEC-35)', () => {
   it('is 5 days after its first failure since the last accepted delivery', () => {
     expect(failingDeadline({ failingSince: now, enabledAt: null })).to.deep.equal(new Date(now.getTime() + 5 * day));
   });
 
-  it('does not exist for an endpoint that does not fail', () => {
+  it('does not exist for an endpoint without failures', () => {
     expect(failingDeadline({ failingSince: null, enabledAt: null })).to.equal(undefined);
     expect(failingDeadline({ failingSince: null, enabledAt: now })).to.equal(undefined);
   });
 
-  it('is 5 days after the later of its first failure and its last enabling', () => {
+  it('is 5 days after its first failure or its last enabling, whichever is later', () => {
     fc.assert(
       fc.property(fc.integer({ min: -20 * day, max: 20 * day }), (offset) => {
         const enabledAt = new Date(now.getTime() + offset);
@@ -217,7 +217,7 @@ describe('deadline of a failing endpoint (STATE-5, DEC-35)', () => {
   });
 });
 
-describe('an answer that says that the endpoint gets too much (HOOK-21)', () => {
+describe('the hold after an answer of an overloaded endpoint (HOOK-21)', () => {
   const seconds = 1_000;
   const holds = [
     [429, undefined, 5 * seconds, 5 * seconds],
@@ -231,7 +231,7 @@ describe('an answer that says that the endpoint gets too much (HOOK-21)', () => 
     [undefined, undefined, 5 * seconds, undefined],
   ] as const;
   for (const [status, retryAfterSeconds, waitMs, hold] of holds)
-    it(`holds for ${hold ?? 'no'} ms after ${status ?? 'no answer'}, Retry-After ${retryAfterSeconds ?? 'absent'}, wait ${waitMs ?? 'none'}`, () =>
+    it(`is ${hold ?? 'no'} ms after ${status ?? 'no answer'}, Retry-After ${retryAfterSeconds ?? 'absent'}, wait ${waitMs ?? 'none'}`, () =>
       expect(
         overloadHold({
           ...(status !== undefined && { responseStatus: status }),
@@ -240,7 +240,7 @@ describe('an answer that says that the endpoint gets too much (HOOK-21)', () => 
         }),
       ).to.equal(hold));
 
-  it('arms at the first failure, and doubles the usual wait from the second', () => {
+  it('starts at the first failure, and doubles the usual hold from the second', () => {
     const first = afterFailure(closed, 0, now, 5 * seconds);
     expect(first.armed).to.equal(true);
     expect(first.breaker).to.include({ consecutiveFailures: 1, breakerStep: 1, breakerEpoch: 1 });
@@ -251,16 +251,16 @@ describe('an answer that says that the endpoint gets too much (HOOK-21)', () => 
     expect(third.holdUntil).to.deep.equal(new Date(now.getTime() + hour));
   });
 
-  it('does not arm twice for attempts that were in flight together', () => {
+  it('starts only once for attempts that were in flight together', () => {
     const { breaker } = afterFailure(closed, 0, now, 5 * seconds);
     expect(afterFailure(breaker, 0, now, 5 * seconds)).to.deep.include({ armed: false });
   });
 });
 
-describe('mail about a throttled endpoint', () => {
+describe('the mail about a throttled endpoint', () => {
   const after = (ms: number) => new Date(now.getTime() + ms);
 
-  it('is due an hour after the first arming, once, and again after the next one', () => {
+  it('is due once, an hour after the first arming, and again after the next throttling', () => {
     const throttled = afterFailure(closed, 0, now, minute).breaker;
     expect(throttled.throttledSince).to.deep.equal(now);
     expect(mailIsDue(throttled, after(hour - 1))).to.equal(false);

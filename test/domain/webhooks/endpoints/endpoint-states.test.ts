@@ -1,4 +1,4 @@
-/** How an endpoint's state affects its deliveries (STATE-1 to STATE-7). */
+/** The effects of an endpoint's state on its deliveries (STATE-1 to STATE-7). */
 import { expect } from 'chai';
 import type { Receiver } from '../../../../dev/clients/receiver.ts';
 import { attemptDelivery } from '../../../../domain/webhooks/attempts/attempt.ts';
@@ -21,7 +21,7 @@ const second = 1_000;
 const minute = 60 * second;
 const day = 1_440 * minute;
 
-describe('effect of an endpoint’s state on its deliveries', () => {
+describe('the effect of an endpoint’s state on its deliveries', () => {
   const delivering = useDeliveries();
   let receiver: Receiver;
   let subscription: Subscription;
@@ -41,7 +41,7 @@ describe('effect of an endpoint’s state on its deliveries', () => {
   const statusOf = async ({ id }: TestWebhookDelivery) => (await deliveryRow(id)).status;
 
   describe('paused', () => {
-    it('parks due deliveries at any time, and sends and attempts nothing', async () => {
+    it('parks due deliveries at any time, without a request or an attempt', async () => {
       const delivery = await due();
       await pause();
       const created = now;
@@ -54,13 +54,13 @@ describe('effect of an endpoint’s state on its deliveries', () => {
       expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', attemptCount: 0 });
     });
 
-    it('sends parked deliveries through the gate once enabled within 30 days', async () => {
+    it('sends parked deliveries through the gate if it is enabled within 30 days', async () => {
       const deliveries = [await due(), await due()];
       await pause();
       for (const delivery of deliveries) await attempt(delivery);
       now += 29 * day;
       expect(await wakesBy(subscription.clubId, enable)).to.deep.equal([gateRun(subscription.endpoint)]);
-      for (let turn = 0; turn < deliveries.length; turn++) {
+      for (let round = 0; round < deliveries.length; round++) {
         await tend();
         for (const delivery of deliveries) await attempt(delivery);
         now += 2 * second;
@@ -70,7 +70,7 @@ describe('effect of an endpoint’s state on its deliveries', () => {
       expect(await tend()).to.deep.equal({ done: true, outcome: 'open' });
     });
 
-    it('cancels each delivery as expired after 30 days, even if enabled later', async () => {
+    it('cancels each delivery as expired after 30 days, even if it is enabled later', async () => {
       const delivery = await due();
       await pause();
       await attempt(delivery);
@@ -83,7 +83,7 @@ describe('effect of an endpoint’s state on its deliveries', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('makes an earlier resend wait, and sends it at once when enabled', async () => {
+    it('parks an earlier resend, and sends it immediately when enabled', async () => {
       const delivery = await due();
       await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: new Date(now) });
       const deps = await testDeps();
@@ -99,7 +99,7 @@ describe('effect of an endpoint’s state on its deliveries', () => {
       await pause();
       for (const delivery of deliveries) await attempt(delivery);
       await enable();
-      await tend(); // releases the first
+      await tend(); // releases the first delivery
       await pause();
       for (const delivery of deliveries) await attempt(delivery);
       now += 2 * second;
@@ -107,7 +107,7 @@ describe('effect of an endpoint’s state on its deliveries', () => {
       expect(receiver.requests).to.have.length(0);
     });
 
-    it('stays throttled when enabled: one delivery at a time after the hold', async () => {
+    it('stays throttled when enabled, and admits one delivery after the hold', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 5,
         failing_since: new Date(now),
@@ -134,7 +134,7 @@ describe('effect of an endpoint’s state on its deliveries', () => {
       expect(await endpointRow(subscription.endpoint.id)).to.include({ gateLooksAt: null });
     });
 
-    it('resets the breaker when enabled, so that the next delivery goes at once', async () => {
+    it('resets the breaker when enabled, so that the next delivery is sent immediately', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, {
         consecutive_failures: 9,
         failing_since: new Date(now),
@@ -147,7 +147,7 @@ describe('effect of an endpoint’s state on its deliveries', () => {
       expect(await attempt(await due())).to.deep.equal({ done: true, outcome: 'succeeded' });
     });
 
-    it('ignores a failure in flight from before disable and enable: nothing is armed', async () => {
+    it('ignores a failed attempt from before the disable, and does not arm the breaker', async () => {
       const failing = await delivering().receiver(() => ({ status: 500 }));
       subscription = await buildSubscription(failing.url);
       await alter('webhook_endpoints', subscription.endpoint.id, {

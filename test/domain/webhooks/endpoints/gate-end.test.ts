@@ -15,8 +15,8 @@ import {
 import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
 import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
-/** The gate ends only in a transaction that holds the endpoint's row and sees nothing parked (HOOK-6). */
-describe('a delivery that parks while its endpoint’s gate ends', () => {
+/** The gate ends only in a transaction that holds the endpoint's row and finds no parked delivery (HOOK-6). */
+describe('a delivery that is parked while its endpoint’s gate ends', () => {
   const delivering = useDeliveries();
 
   const duePaused = async (): Promise<TestWebhookDelivery> => {
@@ -36,14 +36,14 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
   const enable = async ({ clubId, endpoint }: TestWebhookDelivery) =>
     enableEndpoint(await testDeps(), clubId, endpoint.id, new Date());
 
-  it('is released when it parks before the endpoint opens', async () => {
+  it('is released if it is parked before the endpoint is enabled', async () => {
     const delivery = await duePaused();
     const deps = await testDeps();
     let parking: Promise<unknown> | undefined;
     let opening: Promise<unknown> | undefined;
     let gate: Promise<unknown> | undefined;
     await withOpenTransaction(
-      // Somebody holds the delivery, so that its park stops half way: the endpoint was read, nothing is written.
+      // Another transaction holds the delivery, so that parking stops after the read of the endpoint and before the write.
       (tx: Transaction) => tx.manager.query(`SELECT 1 FROM webhook_deliveries WHERE id = $1 FOR UPDATE`, [delivery.id]),
       async () => {
         parking = readState(deps.db, delivery.id, Date.now());
@@ -57,13 +57,13 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     expect(await parking).to.include({ waitingFor: 'endpoint' });
     await opening;
     await gate;
-    // Whichever of the two came first at the endpoint: the gate that was called once more releases it.
+    // In either order, the gate was woken once more and now releases the delivery.
     expect(await tendGate(deps, delivery.endpoint.id, Date.now())).to.deep.equal({ done: true, outcome: 'open' });
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
     expect(await wakesOf(delivery.id), 'woken').to.equal(1);
   });
 
-  it('does not park when the endpoint opens and the gate ends first, and is attempted at once', async () => {
+  it('is attempted immediately instead, if the endpoint is enabled and the gate ends first', async () => {
     const delivery = await duePaused();
     const deps = await testDeps();
     let parking: Promise<unknown> | undefined;
@@ -74,7 +74,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
         await untilWaitingForLocks(1); // … and waits before it parks
       },
     );
-    expect(await parking, 'it may be claimed').to.equal(undefined);
+    expect(await parking, 'no reason against a claim').to.equal(undefined);
     expect(await deliveryRow(delivery.id)).to.include({ parkedAt: null });
     expect(await attemptDelivery(delivering().deps(), delivery.id, Date.now())).to.deep.equal({
       done: true,
@@ -82,7 +82,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     });
   });
 
-  it('is not lost when a pause meets the end of the gate: the pause waits for the gate', async () => {
+  it('is not lost when a pause meets the end of the gate, because the pause waits for the gate', async () => {
     const delivery = await duePaused();
     await enable(delivery);
     const { clubId, endpoint } = delivery;
@@ -93,7 +93,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
         const query = async (statement: string, parameters: unknown[]) => {
           const rows: unknown = await tx.manager.query(statement, parameters);
           if (pausing === undefined) {
-            // Right after its first statement, before it has written anything.
+            // After its first statement, before it has written anything.
             pausing = pauseEndpoint(deps, clubId, endpoint.id, new Date());
             await untilWaitingForLocks(1);
           }
@@ -107,13 +107,13 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
     );
     await pausing;
     expect(await readState(deps.db, delivery.id, Date.now())).to.include({ waitingFor: 'endpoint' });
-    expect(await wakesOf(endpoint.id), 'the gate is called after its end').to.equal(1);
+    expect(await wakesOf(endpoint.id), 'the gate is woken again after its end').to.equal(1);
     await enable(delivery);
     await tendGate(deps, endpoint.id, Date.now());
     expect(await deliveryRow(delivery.id)).to.include({ status: 'pending', parkedAt: null });
   });
 
-  /** What enableEndpoint and the last step of the gate do, in the one transaction that is held open. */
+  /** Runs enableEndpoint and the last step of the gate in this open transaction. */
   async function openAndEndTheGate(tx: Transaction, { clubId, endpoint }: TestWebhookDelivery): Promise<void> {
     const within = { db: nestedIn(tx.manager), vault: (await testDeps()).vault };
     await enableEndpoint(within, clubId, endpoint.id, new Date());
@@ -121,7 +121,7 @@ describe('a delivery that parks while its endpoint’s gate ends', () => {
   }
 });
 
-/** A database whose transactions are parts of one that is already open. */
+/** A database whose transactions run inside an open transaction. */
 function nestedIn(manager: EntityManager): Database {
   const source = { manager, transaction: (work: (inner: object) => Promise<unknown>) => work(manager) };
   return new Database(source as unknown as DataSource, { notify() {} });

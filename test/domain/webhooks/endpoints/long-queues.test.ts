@@ -15,7 +15,7 @@ import { expect } from 'chai';
 const minute = 60_000;
 const url = 'https://93.184.216.34/hooks';
 
-/** Copies of a delivery, each of an event of its own. */
+/** Builds this number of deliveries, each for another event. */
 async function multiply(subscription: Subscription, count: number): Promise<void> {
   const { id } = await buildWebhookDelivery(subscription);
   await (
@@ -48,7 +48,7 @@ describe('an endpoint with a long queue', function () {
   let subscription: Subscription;
   const ids = () => [subscription.clubId, subscription.endpoint.id] as const;
   const tend = async (now = Date.now()) => tendGate(await testDeps(), subscription.endpoint.id, now);
-  beforeEach('2,500 pending', async () => {
+  beforeEach('build 2,500 pending deliveries', async () => {
     subscription = await buildSubscription(url);
     await multiply(subscription, 2_500);
   });
@@ -58,14 +58,14 @@ describe('an endpoint with a long queue', function () {
     const woken = await wakesBy(subscription.clubId, () => disableEndpoint(deps, ...ids(), new Date()));
     expect(woken).to.include(gateRun(subscription.endpoint)).and.to.have.length(2_001);
     expect(await statuses(subscription.endpoint.id)).to.deep.equal({ canceled: 2_000, pending: 500 });
-    expect((await endpointRow(subscription.endpoint.id)).gateLooksAt, 'the sweeper knows').not.to.equal(null);
+    expect((await endpointRow(subscription.endpoint.id)).gateLooksAt, 'the sweeper finds the gate').not.to.equal(null);
 
     expect(await tend()).to.deep.equal({ done: true, outcome: 'disabled' });
     expect(await statuses(subscription.endpoint.id)).to.deep.equal({ canceled: 2_500 });
     expect((await endpointRow(subscription.endpoint.id)).gateLooksAt).to.equal(null);
   });
 
-  it('is canceled as bulk, and released as bulk but for the first delivery, which decides for all (ENG-15)', async () => {
+  it('is canceled and released with bulk priority, except the first released delivery (ENG-15)', async () => {
     const deps = await testDeps();
     const wakesAfter = async (act: () => Promise<unknown>) => {
       await wakesBy(subscription.clubId, act);
@@ -78,12 +78,12 @@ describe('an endpoint with a long queue', function () {
     const now = Date.now();
     expect(await wakesAfter(() => tend(now))).to.deep.equal([1]);
     await alter('webhook_endpoints', subscription.endpoint.id, { release_page: 2 });
-    expect(await wakesAfter(() => tend(now + 1_000))).to.deep.equal([2, 2, 2]); // of a page of four, one is under way
+    expect(await wakesAfter(() => tend(now + 1_000))).to.deep.equal([2, 2, 2]); // one delivery of the page of four is already in progress
     const canceled = await wakesAfter(() => disableEndpoint(deps, ...ids(), new Date()));
     expect(canceled).to.deep.equal(Array.from({ length: 2_000 }, () => 2));
   });
 
-  it('answers endpoint_not_enabled when enabled before its queue is canceled', async () => {
+  it('refuses to be enabled with endpoint_not_enabled before its queue is canceled', async () => {
     const deps = await testDeps();
     await disableEndpoint(deps, ...ids(), new Date());
     const refused = await enableEndpoint(deps, ...ids(), new Date()).catch((error: unknown) => error);
@@ -95,7 +95,7 @@ describe('an endpoint with a long queue', function () {
     });
   });
 
-  it('that fails for too long is disabled, and its gate cancels all in several steps', async () => {
+  it('is disabled after five days of failures, and its gate cancels all deliveries in several steps', async () => {
     const failingSince = new Date(Date.now() - 6 * 24 * 60 * minute);
     await multiply(subscription, 2_000);
     await alter('webhook_endpoints', subscription.endpoint.id, {
@@ -121,7 +121,7 @@ describe('an endpoint with a long queue', function () {
   });
 });
 
-describe('change of the breaker', () => {
+describe('a change of the breaker', () => {
   const delivering = useDeliveries();
   const failing = { consecutive_failures: 4, failing_since: new Date() };
   const due = async (respond: () => { status: number }) => {
@@ -137,7 +137,7 @@ describe('change of the breaker', () => {
     expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 1, releasePage: 0 });
   });
 
-  it('makes the gate due now when a success opens it, so that the sweeper finds a lost gate', () =>
+  it('makes the gate due immediately after a success, so that the sweeper finds a lost gate', () =>
     withClockStopped(async (now) => {
       const delivery = await due(() => ({ status: 200 }));
       const holdUntil = new Date(now + 60 * minute);
@@ -149,15 +149,15 @@ describe('change of the breaker', () => {
       expect(row.gateLooksAt?.getTime()).to.equal(now);
     }));
 
-  it('resets a throttled endpoint without recorded failures, as older versions left it', async () => {
+  it('resets a throttled endpoint without recorded failures, a state of older versions', async () => {
     const delivery = await due(() => ({ status: 200 }));
-    const left = { consecutive_failures: 0, breaker_step: 3, admitted_delivery_id: delivery.id };
-    await alter('webhook_endpoints', delivery.endpoint.id, left);
+    const oldState = { consecutive_failures: 0, breaker_step: 3, admitted_delivery_id: delivery.id };
+    await alter('webhook_endpoints', delivery.endpoint.id, oldState);
     await step(delivery.id);
     expect(await endpointRow(delivery.endpoint.id)).to.include({ breakerStep: 0, admittedDeliveryId: null });
   });
 
-  it('keeps the step at 16 and the hold at one hour for endless failures', () =>
+  it('keeps the step at 16 and the hold at one hour after endless failures', () =>
     withClockStopped(async (now) => {
       const delivery = await due(() => ({ status: 500 }));
       await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, breaker_step: 16 });
@@ -168,7 +168,7 @@ describe('change of the breaker', () => {
       expect(row.holdUntil?.getTime()).to.equal(now + 60 * minute);
     }));
 
-  it('releases an interrupted, parked recovery at once when the endpoint is enabled', async () => {
+  it('releases an interrupted, parked recovery immediately when the endpoint is enabled', async () => {
     const delivery = await due(() => ({ status: 200 }));
     const deps = await testDeps();
     await alter('webhook_endpoints', delivery.endpoint.id, { ...failing, status: 'paused', breaker_step: 3 });
@@ -178,10 +178,10 @@ describe('change of the breaker', () => {
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 
-  it('ends a purged delivery with a request, as older versions left it', async () => {
+  it('ends a purged delivery with a request, a state of older versions', async () => {
     const delivery = await due(() => ({ status: 200 }));
-    const left = { status: 'succeeded', payload_purged_at: new Date(), requested: 'manual' };
-    await alter('webhook_deliveries', delivery.id, left);
+    const oldState = { status: 'succeeded', payload_purged_at: new Date(), requested: 'manual' };
+    await alter('webhook_deliveries', delivery.id, oldState);
     expect(await step(delivery.id)).to.deep.equal({ done: true, outcome: 'succeeded' });
   });
 

@@ -1,4 +1,4 @@
-/** Canceling an endpoint's queue, and attempts in flight meanwhile (HOOK-9). */
+/** The cancellation of an endpoint's queue, and attempts that are in flight during it (HOOK-9). */
 import { expect } from 'chai';
 import type { Answer } from '../../../../dev/clients/receiver.ts';
 import { removeStudent } from '../../../../domain/students/students.ts';
@@ -23,10 +23,10 @@ import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
 const second = 1_000;
 
-describe('cancellation of an endpoint’s queue', () => {
+describe('the cancellation of an endpoint’s queue', () => {
   const delivering = useDeliveries();
 
-  /** An attempt that is in flight until `answer` is called. */
+  /** An attempt that is in flight until `finish` is called. */
   const inFlight = async () => {
     const answer = Promise.withResolvers<Answer>();
     const receiver = await delivering().receiver(() => answer.promise);
@@ -45,15 +45,15 @@ describe('cancellation of an endpoint’s queue', () => {
       change(await testDeps(), clubId, endpoint.id, new Date());
   const [disable, enable] = [on(disableEndpoint), on(enableEndpoint)];
 
-  it('cancels pending and requested deliveries only, and wakes each changed one', async () => {
+  it('cancels only pending and requested deliveries, and wakes each changed one', async () => {
     const { db } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const rows = {
       pending: {},
       parked: { parked_at: new Date() },
-      'asked for': { requested: 'manual' },
+      requested: { requested: 'manual' },
       'interrupted, to be repeated': { in_flight: 'manual' },
-      'failed, its resend asked for': { status: 'failed', requested: 'manual' },
+      'failed, its resend requested': { status: 'failed', requested: 'manual' },
       'failed, its resend interrupted': { status: 'failed', in_flight: 'manual' },
       succeeded: { status: 'succeeded' },
       failed: { status: 'failed' },
@@ -80,9 +80,9 @@ describe('cancellation of an endpoint’s queue', () => {
     expect(after).to.deep.equal({
       pending: 'canceled',
       parked: 'canceled',
-      'asked for': 'canceled',
+      requested: 'canceled',
       'interrupted, to be repeated': 'canceled',
-      'failed, its resend asked for': 'failed',
+      'failed, its resend requested': 'failed',
       'failed, its resend interrupted': 'failed',
       succeeded: 'succeeded',
       failed: 'failed',
@@ -115,7 +115,7 @@ describe('cancellation of an endpoint’s queue', () => {
     const { db } = await testDeps();
     const subscription = await buildSubscription('https://93.184.216.34/hook');
     const fact = factAbout(subscription, 'student.updated');
-    let told: ReturnType<typeof fanOut> | undefined;
+    let deliveries: ReturnType<typeof fanOut> | undefined;
     await withOpenTransaction(
       async (tx) => {
         await tx.manager.query(`UPDATE webhook_endpoints SET status = 'disabled' WHERE id = $1`, [
@@ -124,11 +124,11 @@ describe('cancellation of an endpoint’s queue', () => {
         await cancelSome(tx, subscription.endpoint.id, new Date());
       },
       async () => {
-        told = fanOut(db, fact, new Date());
+        deliveries = fanOut(db, fact, new Date());
         await untilWaitingForLocks(1);
       },
     );
-    expect(await told).to.deep.equal([]);
+    expect(await deliveries).to.deep.equal([]);
   });
 
   describe('an attempt in flight', () => {
@@ -141,7 +141,7 @@ describe('cancellation of an endpoint’s queue', () => {
       expect((await attemptRows(delivery.id)).map(({ outcome }) => outcome)).to.deep.equal(['succeeded']);
     });
 
-    it('leaves the delivery canceled and the endpoint unchanged with its failure', async () => {
+    it('leaves the delivery canceled and the endpoint unchanged after its failure', async () => {
       const { delivery, finish } = await inFlight();
       await disable(delivery);
       const before = await endpointRow(delivery.endpoint.id);
@@ -152,14 +152,14 @@ describe('cancellation of an endpoint’s queue', () => {
     });
 
     for (const status of [200, 500])
-      it(`leaves a delivery canceled by a student’s removal canceled, with a ${status}`, async () => {
+      it(`leaves a delivery canceled after a student’s removal and a ${status}`, async () => {
         const { delivery, finish } = await inFlight();
         await removeStudent(await testDeps(), delivery.clubId, delivery.studentId, new Date());
         expect(await finish(status)).to.deep.equal({ done: true, outcome: 'canceled' });
         expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', cancelReason: 'student_removed' });
       });
 
-    it('counts its 2xx when the endpoint was disabled and enabled meanwhile', async () => {
+    it('makes its delivery succeeded with a 2xx if the endpoint was disabled and enabled in the meantime', async () => {
       const { delivery, finish } = await inFlight();
       await disable(delivery);
       await enable(delivery);
@@ -167,7 +167,7 @@ describe('cancellation of an endpoint’s queue', () => {
       expect((await deliveryRow(delivery.id)).status).to.equal('succeeded');
     });
 
-    it('is recorded when its endpoint was deleted meanwhile', async () => {
+    it('is recorded if its endpoint was deleted in the meantime', async () => {
       const { delivery, finish } = await inFlight();
       await deleteEndpoint(await testDeps(), delivery.clubId, delivery.endpoint.id, new Date());
       expect(await finish(500)).to.deep.equal({ done: true, outcome: 'canceled' });

@@ -22,7 +22,7 @@ import { databaseOf } from '../../../toolkit/fakes/databases.ts';
 
 const minute = 60_000;
 
-describe('races at an endpoint’s gate', () => {
+describe('concurrent changes at an endpoint’s gate', () => {
   let deps: VaultDeps;
   let subscription: Subscription;
   beforeEach(async () => {
@@ -31,7 +31,7 @@ describe('races at an endpoint’s gate', () => {
   });
   const deliveries = (count: number): Promise<TestWebhookDelivery[]> =>
     Promise.all(Array.from({ length: count }, () => buildWebhookDelivery(subscription)));
-  /** Throttled since its first arming, whose wait ends then. */
+  /** Throttles the endpoint with a first hold until this time. */
   const throttle = (holdUntil: number) =>
     alter('webhook_endpoints', subscription.endpoint.id, {
       consecutive_failures: 5,
@@ -40,12 +40,12 @@ describe('races at an endpoint’s gate', () => {
       breaker_step: 1,
       breaker_epoch: 1,
     });
-  const parked = async (list: readonly TestWebhookDelivery[]) =>
+  const countParked = async (list: readonly TestWebhookDelivery[]) =>
     (await Promise.all(list.map(({ id }) => deliveryRow(id)))).filter(({ parkedAt }) => parkedAt !== null).length;
   const random = () => 0.5;
 
   describe('parking and release', () => {
-    it('sends a delivery at once that parks while the endpoint opens and its gate ends', async () => {
+    it('sends a delivery immediately if the endpoint opens and its gate ends while it is parked', async () => {
       const [probe, other] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
       const now = Date.now();
       await throttle(now + minute);
@@ -66,7 +66,7 @@ describe('races at an endpoint’s gate', () => {
       expect(await step).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
     });
 
-    it('makes an ending gate wait for a delivery that parks, and release it', async () => {
+    it('makes an ending gate wait for a delivery that is being parked, and release it', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
@@ -74,7 +74,7 @@ describe('races at an endpoint’s gate', () => {
       await withOpenTransaction(
         async (tx) => {
           await readState(databaseOf(tx), delivery.id, now);
-          // Set enabled behind everybody's back, so that the gate has nothing but the parked delivery to stay for.
+          // The status is changed directly, so that only the parked delivery keeps the gate open.
           await tx.manager.query(`UPDATE webhook_endpoints SET status = 'enabled' WHERE id = $1`, [
             subscription.endpoint.id,
           ]);
@@ -85,17 +85,17 @@ describe('races at an endpoint’s gate', () => {
         },
       );
       await gate;
-      expect(await parked([delivery])).to.equal(0);
+      expect(await countParked([delivery])).to.equal(0);
       expect((await stepOf(delivery)).posted).to.equal(1);
     });
   });
 
-  it('admit one delivery when two steps of the gate run at once', async () => {
+  it('two concurrent steps of the gate admit one delivery', async () => {
     const list = await deliveries(3);
     const now = Date.now();
     await throttle(now + minute);
     for (const { id } of list) await stepOf({ id });
-    expect(await parked(list)).to.equal(3);
+    expect(await countParked(list)).to.equal(3);
     let second: ReturnType<typeof tendGate> | undefined;
     await withOpenTransaction(
       (tx) => tendGate({ ...deps, db: databaseOf(tx) }, subscription.endpoint.id, now + minute),
@@ -105,10 +105,10 @@ describe('races at an endpoint’s gate', () => {
       },
     );
     expect(await second).to.include({ doing: 'probing' });
-    expect(await parked(list)).to.equal(2);
+    expect(await countParked(list)).to.equal(2);
   });
 
-  it('admit no other delivery while the admitted one is in flight', async () => {
+  it('the gate admits one delivery at a time, until its attempt has ended', async () => {
     const list = await deliveries(3);
     const now = Date.now();
     await throttle(now);
@@ -117,15 +117,15 @@ describe('races at an endpoint’s gate', () => {
     const { admittedDeliveryId } = await endpointRow(subscription.endpoint.id);
     await claimed({ id: admittedDeliveryId ?? '' });
     for (const later of [0, 1_000, 30_000]) await tendGate(deps, subscription.endpoint.id, now + later);
-    expect(await parked(list)).to.equal(2);
+    expect(await countParked(list)).to.equal(2);
     expect(await endpointRow(subscription.endpoint.id)).to.include({ admittedDeliveryId });
   });
 
-  it(`release at most ${gateRules.recoveriesAtATime} recoveries, even when earlier attempts fail meanwhile`, async () => {
+  it(`the gate releases ${gateRules.recoveriesAtATime} recoveries, even after failures of earlier attempts`, async () => {
     const list = await deliveries(8);
     const now = Date.now();
-    // Eight attempts, four of them the last of the schedule, are in flight when the endpoint is disabled, enabled, and
-    // everything is recovered.
+    // Eight attempts are in flight when the endpoint is disabled and enabled and all deliveries are recovered. Four of them are the last
+    // of the schedule.
     for (const { id } of list.slice(0, 4)) await alter('webhook_deliveries', id, { schedule_position: 7 });
     const claims = await Promise.all(list.map(async ({ id }) => ({ id, claim: await claimed({ id }) })));
     for (const { id } of list) {
@@ -136,14 +136,14 @@ describe('races at an endpoint’s gate', () => {
       recovered: 8,
     });
     await tendGate(deps, endpoint.id, now);
-    expect(await parked(list)).to.equal(4);
+    expect(await countParked(list)).to.equal(4);
     for (const { id, claim } of claims) {
       await recordFailure({ ...deps, random }, id, claim, refused, new Date(now));
     }
     await alter('webhook_endpoints', endpoint.id, { breaker_step: 0, hold_until: null, consecutive_failures: 0 });
     await tendGate(deps, endpoint.id, now + 1_000);
-    expect(await parked(list)).to.equal(4);
-    // Each has its one attempt still before it, and none has become `failed` by the attempt from before.
+    expect(await countParked(list)).to.equal(4);
+    // Each delivery still has its recovery attempt. No delivery has become `failed` by its earlier attempt.
     for (const { id } of list) {
       const row = await deliveryRow(id);
       expect(row, id).to.include({ status: 'pending', requested: 'recovery', attemptCount: 1 });
@@ -152,7 +152,7 @@ describe('races at an endpoint’s gate', () => {
   });
 
   describe('student removal and release', () => {
-    it('makes a release skip, without waiting, what an uncommitted removal cancels', async () => {
+    it('makes a release skip deliveries that an uncommitted removal cancels, without waiting', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const others = { ...subscription, studentId: (await buildStudent(subscription.clubId)).id };
       const other = await buildWebhookDelivery(others);
@@ -164,14 +164,14 @@ describe('races at an endpoint’s gate', () => {
         (tx) => removeStudent(depsOn(databaseOf(tx)), subscription.clubId, subscription.studentId, new Date(now)),
         async () => {
           await tendGate(deps, subscription.endpoint.id, now);
-          expect(await parked([other])).to.equal(0);
+          expect(await countParked([other])).to.equal(0);
         },
       );
       expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', parkedAt: null });
       expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'canceled' }, posted: 0 });
     });
 
-    it('makes a removal wait for an uncommitted release, and cancel what it released', async () => {
+    it('makes a removal wait for an uncommitted release, and cancel the released delivery', async () => {
       const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
       const now = Date.now();
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'paused' });
@@ -192,7 +192,7 @@ describe('races at an endpoint’s gate', () => {
   });
 
   describe('claim and arming', () => {
-    it('admits an attempt that was claimed before the arming, and its failure does not arm again', async () => {
+    it('allows an attempt that was claimed before the arming, whose failure does not arm again', async () => {
       const [fifth, other, third] = (await deliveries(3)) as [
         TestWebhookDelivery,
         TestWebhookDelivery,
@@ -216,13 +216,13 @@ describe('races at an endpoint’s gate', () => {
       const armed = await endpointRow(subscription.endpoint.id);
       expect(armed).to.include({ breakerStep: 1, consecutiveFailures: 6 });
       expect(armed.holdUntil?.getTime()).to.equal(now + minute);
-      // One that comes after it waits for the gate.
+      // A later delivery waits for the gate.
       expect(await stepOf(third)).to.deep.include({ posted: 0 });
-      expect(await parked([third])).to.equal(1);
+      expect(await countParked([third])).to.equal(1);
     });
   });
 
-  it('admit no other delivery while one in flight had its student removed', async () => {
+  it('the gate admits no other delivery while the removed student’s attempt is in flight', async () => {
     const [admitted] = (await deliveries(1)) as [TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);
@@ -235,13 +235,13 @@ describe('races at an endpoint’s gate', () => {
     await removeStudent(deps, subscription.clubId, subscription.studentId, new Date(now));
 
     expect(await tendGate(deps, subscription.endpoint.id, now)).to.include({ doing: 'probing' });
-    expect(await parked([next])).to.equal(1);
+    expect(await countParked([next])).to.equal(1);
     await createSuccessWriter(deps.db)(admitted.id, claim, accepted, new Date(now));
     await tendGate(deps, subscription.endpoint.id, now);
-    expect(await parked([next])).to.equal(0);
+    expect(await countParked([next])).to.equal(0);
   });
 
-  it('hold the admitted delivery again when a manual attempt fails before it begins', async () => {
+  it('the gate holds the admitted delivery again if a manual attempt fails before its attempt', async () => {
     const [admitted, byHand] = (await deliveries(2)) as [TestWebhookDelivery, TestWebhookDelivery];
     const now = Date.now();
     await throttle(now);
@@ -252,13 +252,13 @@ describe('races at an endpoint’s gate', () => {
     await recordFailure({ ...deps, random }, byHand.id, await claimed(byHand), refused, new Date(now));
 
     expect(await stepOf(admitted)).to.deep.include({ posted: 0 });
-    const held = await tendGate(deps, subscription.endpoint.id, now + 2 * minute - 1);
-    expect(held).to.include({ doing: 'holding', at: now + 2 * minute, parked: 1 });
+    const step = await tendGate(deps, subscription.endpoint.id, now + 2 * minute - 1);
+    expect(step).to.include({ doing: 'holding', at: now + 2 * minute, parked: 1 });
     await tendGate(deps, subscription.endpoint.id, now + 2 * minute);
     expect((await stepOf(admitted, accepted, now + 2 * minute)).posted).to.equal(1);
   });
 
-  it('double the hold once for forty failures in flight', async () => {
+  it('forty failures in flight double the hold once', async () => {
     const list = await deliveries(40);
     const now = Date.now();
     await throttle(now);
@@ -272,14 +272,14 @@ describe('races at an endpoint’s gate', () => {
     expect(row.holdUntil?.getTime()).to.equal(now + 2 * minute);
   });
 
-  it('let a resend skip the breaker after an interrupted scheduled attempt (DEL-5)', async () => {
+  it('a resend skips the breaker after an interrupted scheduled attempt (DEL-5)', async () => {
     const [delivery] = (await deliveries(1)) as [TestWebhookDelivery];
     const now = Date.now();
     await claimed(delivery);
     await alter('webhook_deliveries', delivery.id, { lease_until: new Date(now - minute) });
     await throttle(now + minute);
     await stepOf(delivery);
-    expect(await parked([delivery])).to.equal(1);
+    expect(await countParked([delivery])).to.equal(1);
     await resendDelivery(deps, subscription.clubId, subscription.endpoint.id, delivery.id, new Date(now));
     expect(await stepOf(delivery)).to.deep.equal({ step: { done: true, outcome: 'succeeded' }, posted: 1 });
     expect(await endpointRow(subscription.endpoint.id)).to.include({ consecutiveFailures: 0, breakerStep: 0 });

@@ -22,7 +22,7 @@ import { alter } from '../../../toolkit/drive/alter.ts';
 import { withOpenTransaction, untilWaitingForLocks } from '../../../toolkit/drive/races.ts';
 import { countingTransactions, databaseOf } from '../../../toolkit/fakes/databases.ts';
 
-describe('races over an endpoint’s queue', () => {
+describe('concurrent changes of an endpoint’s queue', () => {
   let deps: VaultDeps;
   let subscription: Subscription;
   beforeEach(async () => {
@@ -33,22 +33,22 @@ describe('races over an endpoint’s queue', () => {
   const within = (db: VaultDeps['db']): VaultDeps => ({ ...deps, db });
   const of = ({ clubId, endpoint }: Subscription) => [clubId, endpoint.id] as const;
   const codeOf = (error: unknown) => (error instanceof DomainError ? error.code : error);
-  /** Waits for a lock while `open` is uncommitted. */
+  /** Starts `begin` while the transaction of `open` is uncommitted, and expects it to wait for a lock. */
   const meanwhile = async <T>(open: (inside: VaultDeps) => Promise<unknown>, begin: () => Promise<T>): Promise<T> => {
-    let begun: Promise<T> | undefined;
+    let waiting: Promise<T> | undefined;
     await withOpenTransaction(
       (tx) => open(within(databaseOf(tx))),
       async () => {
-        begun = begin();
-        begun.catch(() => {});
+        waiting = begin();
+        waiting.catch(() => {});
         await untilWaitingForLocks(1);
       },
     );
-    if (!begun) throw new Error('It has not begun.');
-    return begun;
+    if (!waiting) throw new Error('The second transaction has not begun.');
+    return waiting;
   };
 
-  it('a recovery skips a delivery whose uncommitted 2xx makes it succeeded', async () => {
+  it('a recovery skips a delivery that an uncommitted 2xx makes succeeded', async () => {
     const delivery = await buildWebhookDelivery(subscription, now);
     await alter('webhook_deliveries', delivery.id, { status: 'canceled', completed_at: now });
     const since = new Date(now.getTime() - 60_000);
@@ -72,20 +72,20 @@ describe('races over an endpoint’s queue', () => {
     expect(await deliveryRow(delivery.id)).to.include({ status: 'canceled', requested: null, parkedAt: null });
   });
 
-  describe('fan-out and change of the endpoint', () => {
+  describe('a fan-out during a change of the endpoint', () => {
     const tell = (fact: ReturnType<typeof factAbout>, { db } = deps) => fanOut(db, fact, now);
 
-    it('creates nothing when it meets an uncommitted disable', async () => {
+    it('creates nothing during an uncommitted disable', async () => {
       const fact = factAbout(subscription, 'student.updated');
-      const made = await meanwhile(
+      const deliveries = await meanwhile(
         (inside) => disableEndpoint(inside, ...of(subscription), now),
         () => tell(fact),
       );
-      expect(made).to.deep.equal([]);
+      expect(deliveries).to.deep.equal([]);
       expect(await deliveryOf(fact.id, subscription.endpoint.id)).to.equal(null);
     });
 
-    it('makes a disable wait for an uncommitted fan-out, and cancel what it created', async () => {
+    it('makes a disable wait until its commit, and cancel the created deliveries', async () => {
       const fact = factAbout(subscription, 'student.updated');
       await meanwhile(
         (inside) => tell(fact, inside),
@@ -95,26 +95,26 @@ describe('races over an endpoint’s queue', () => {
       expect(delivery).to.include({ status: 'canceled', cancelReason: null });
     });
 
-    it('creates parked deliveries when it meets an uncommitted pause', async () => {
+    it('creates parked deliveries during an uncommitted pause', async () => {
       const fact = factAbout(subscription, 'student.updated');
-      const [made] = await meanwhile(
+      const [delivery] = await meanwhile(
         (inside) => pauseEndpoint(inside, ...of(subscription), now),
         () => tell(fact),
       );
-      expect((await stepOf({ id: made?.id ?? '' })).posted).to.equal(0);
+      expect((await stepOf({ id: delivery?.id ?? '' })).posted).to.equal(0);
       await enableEndpoint(deps, ...of(subscription), now);
       await tendGate(deps, subscription.endpoint.id, Date.now());
-      expect((await stepOf({ id: made?.id ?? '' })).posted).to.equal(1);
+      expect((await stepOf({ id: delivery?.id ?? '' })).posted).to.equal(1);
     });
   });
 
-  describe('manual request and disable', () => {
-    const asking: Record<string, (delivery: TestWebhookDelivery, inside: VaultDeps) => Promise<unknown>> = {
+  describe('a manual request and a disable', () => {
+    const requests: Record<string, (delivery: TestWebhookDelivery, inside: VaultDeps) => Promise<unknown>> = {
       recovery: (delivery, inside) => recoverDeliveries(inside, ...of(delivery), new Date(now.getTime() - 60_000), now),
       resend: (delivery, inside) => resendDelivery(inside, ...of(delivery), delivery.id, now),
       test: (delivery, inside) => sendTest(inside, ...of(delivery), now),
     };
-    for (const [name, ask] of Object.entries(asking)) {
+    for (const [name, ask] of Object.entries(requests)) {
       it(`makes a ${name} wait for an uncommitted disable, and rejects it`, async () => {
         const delivery = await buildWebhookDelivery(subscription);
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
@@ -126,7 +126,7 @@ describe('races over an endpoint’s queue', () => {
         expect(await deliveryRow(delivery.id)).to.include({ status: 'failed', requested: null, parkedAt: null });
       });
 
-      it(`makes a disable wait for an uncommitted ${name}, and leaves nothing of it`, async () => {
+      it(`makes a disable wait for an uncommitted ${name}, and cancel it completely`, async () => {
         const delivery = await buildWebhookDelivery(subscription);
         await alter('webhook_deliveries', delivery.id, { status: 'failed', completed_at: now });
         await meanwhile(
@@ -145,7 +145,7 @@ describe('races over an endpoint’s queue', () => {
     }
   });
 
-  it('a claim that meets an uncommitted disable is not granted', async () => {
+  it('a claim during an uncommitted disable fails', async () => {
     const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
       (inside) => disableEndpoint(inside, ...of(subscription), now),
@@ -154,7 +154,7 @@ describe('races over an endpoint’s queue', () => {
     expect(claim).to.equal(undefined);
   });
 
-  it('a claim that meets an uncommitted removal is not granted', async () => {
+  it('a claim during an uncommitted removal fails', async () => {
     const delivery = await buildWebhookDelivery(subscription);
     const claim = await meanwhile(
       ({ db }) => removeStudent(depsOn(db), delivery.clubId, delivery.studentId, now),
@@ -163,19 +163,19 @@ describe('races over an endpoint’s queue', () => {
     expect(claim).to.equal(undefined);
   });
 
-  describe('lock order of deliveries by id', () => {
-    for (const held of ['requested', 'pending'] as const) {
-      it(`needs no retry of a removal beside a disable, when a third holds the ${held} delivery`, async () => {
-        const asked = await buildWebhookDelivery(subscription);
+  describe('the lock order of deliveries by id', () => {
+    for (const lockedDelivery of ['requested', 'pending'] as const) {
+      it(`avoids a retry of a removal beside a disable while a third transaction holds the ${lockedDelivery} delivery`, async () => {
+        const requested = await buildWebhookDelivery(subscription);
         const pending = await buildWebhookDelivery(subscription);
-        expect(asked.id < pending.id).to.equal(true);
-        await alter('webhook_deliveries', asked.id, { status: 'failed', requested: 'manual', completed_at: now });
+        expect(requested.id < pending.id).to.equal(true);
+        await alter('webhook_deliveries', requested.id, { status: 'failed', requested: 'manual', completed_at: now });
         const db = countingTransactions(deps.db);
         const both: Promise<unknown>[] = [];
         await withOpenTransaction(
           (tx) =>
             tx.manager.query(`SELECT FROM webhook_deliveries WHERE id = $1 FOR NO KEY UPDATE`, [
-              held === 'pending' ? pending.id : asked.id,
+              lockedDelivery === 'pending' ? pending.id : requested.id,
             ]),
           async () => {
             both.push(disableEndpoint(within(db), ...of(subscription), now));
@@ -189,7 +189,7 @@ describe('races over an endpoint’s queue', () => {
       });
     }
 
-    it('lets no error escape with removals, gates, disables, recoveries and failures at once', async function () {
+    it('leaks no error from concurrent removals, gates, disables, recoveries and failures', async function () {
       this.timeout(60_000);
       const subscriptions = await Promise.all(
         Array.from({ length: 4 }, () => buildSubscription('https://receiver.test/hook')),

@@ -10,7 +10,7 @@ import { useDeliveries } from '../../../toolkit/stack/receivers.ts';
 
 const hour = 3_600_000;
 
-describe('secret rotation (SIG-4)', () => {
+describe('the rotation of a secret (SIG-4)', () => {
   const delivering = useDeliveries();
   let subscription: Subscription;
   let now: Date;
@@ -23,11 +23,11 @@ describe('secret rotation (SIG-4)', () => {
     const { clubId, endpoint } = subscription;
     return (await rotateSecret(await testDeps(), clubId, endpoint.id, { expirePrevious }, at)).secret;
   };
-  /** What an attempt that is claimed then is signed with, newest first. */
+  /** The secrets that sign an attempt with a claim at this time, newest first. */
   const signedWith = async (at: number): Promise<string[]> => {
     const delivery = await buildWebhookDelivery(subscription, now);
     const claim = await claimAttempt(await testDatabase(), delivery.id, at);
-    if (!claim) throw new Error('Nothing was due.');
+    if (!claim) throw new Error('No delivery was due.');
     return openAll([claim.secret, ...(claim.previousSecret ? [claim.previousSecret] : [])], subscription.endpoint.id);
   };
   const openAll = async (sealed: Buffer[], endpointId: Id) => {
@@ -68,7 +68,7 @@ describe('secret rotation (SIG-4)', () => {
     expect(await signedWith(now.getTime() + 24 * hour)).to.deep.equal([secret]);
   });
 
-  it('rejects another rotation for exactly 24 hours, as rotation_in_progress', async () => {
+  it('rejects another rotation for exactly 24 hours, with rotation_in_progress', async () => {
     await rotate();
     const at = (ms: number) => new Date(now.getTime() + ms);
     expect(await codeOf(rotate(at(24 * hour - 1)))).to.equal('rotation_in_progress');
@@ -82,7 +82,7 @@ describe('secret rotation (SIG-4)', () => {
     expect(await signedWith(now.getTime())).to.deep.equal([secret, old]);
   });
 
-  it('with expire_previous drops the oldest secret at once and keeps the last for 24 hours', async () => {
+  it('deletes the oldest secret immediately with expire_previous, and keeps the last for 24 hours', async () => {
     const first = await rotate();
     const later = new Date(now.getTime() + hour);
     const second = await rotate(later, true);

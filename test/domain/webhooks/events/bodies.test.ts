@@ -30,14 +30,14 @@ const factOf = (type: EventType) => ({
   occurredAt: new Date('2026-03-02T09:15:00.456Z'),
 });
 
-describe('body of an event', () => {
+describe('the body of an event', () => {
   const bodyOf = async (fact: FactToTell, of = student): Promise<unknown> => {
     const { manager } = await testDatabase();
     return JSON.parse(await assembleBody(new Queries(manager), fact, of, new Date()));
   };
 
   for (const type of ['student.created', 'student.updated'] as const) {
-    it(`${type}: holds the envelope and the student in its current state`, async () => {
+    it(`of type ${type} contains the envelope and the student’s current state`, async () => {
       const fact = factOf(type);
       expect(await bodyOf(fact)).to.deep.equal({
         id: fact.id,
@@ -57,7 +57,7 @@ describe('body of an event', () => {
     });
   }
 
-  it('student.removed: holds only the student’s id', async () => {
+  it('of type student.removed contains only the student’s id', async () => {
     const fact = factOf('student.removed');
     expect(await bodyOf(fact)).to.deep.equal({
       id: fact.id,
@@ -85,15 +85,15 @@ describe('body of an event', () => {
 
   it('is not assembled for a fact whose record is missing', async () => {
     const error: unknown = await bodyOf(factOf('access.granted')).catch((reason: unknown) => reason);
-    expect(error).to.have.property('message', 'The record of a fact access.granted is gone');
+    expect(error).to.have.property('message', 'The record of a access.granted fact does not exist');
   });
 });
 
-describe('bodies of several facts', () => {
+describe('the bodies of several facts', () => {
   const now = new Date();
 
   /** One fact of each type about the records of a new club and its student. */
-  const tellEachType = async (name: string): Promise<FactAndStudent[]> => {
+  const factsOfEachType = async (name: string): Promise<FactAndStudent[]> => {
     const { id: clubId, student: learner, records } = await buildFurnishedClub();
     const source = await testDatabase();
     const about = [learner.id, clubId];
@@ -133,48 +133,48 @@ describe('bodies of several facts', () => {
       student: { ...student, id: learner.id, name },
     }));
   };
-  let ofOneClub: FactAndStudent[];
-  let ofOther: FactAndStudent[];
+  let factsOfClub: FactAndStudent[];
+  let factsOfOther: FactAndStudent[];
   before(async () => {
-    ofOneClub = await tellEachType('Ada');
-    ofOther = await tellEachType('Bea');
+    factsOfClub = await factsOfEachType('Ada');
+    factsOfOther = await factsOfEachType('Bea');
   });
 
-  it('of all types and of two clubs are the same as of each fact alone, in the order of the facts', async () => {
+  it('of all types and of two clubs equal the bodies of single facts, in the order of the facts', async () => {
     const { db } = await testDeps();
-    const told = [...ofOneClub, ...ofOther.toReversed(), ...ofOneClub.slice(0, 4)];
-    const bodies = await assembleBodies(db, told, now);
+    const facts = [...factsOfClub, ...factsOfOther.toReversed(), ...factsOfClub.slice(0, 4)];
+    const bodies = await assembleBodies(db, facts, now);
     const alone: string[] = [];
-    for (const { fact, student: of } of told) alone.push(await assembleBody(db, fact, of, now));
+    for (const { fact, student: of } of facts) alone.push(await assembleBody(db, fact, of, now));
     expect(bodies).to.deep.equal(alone);
-    for (const [place, { fact, student: of }] of told.entries()) {
-      const body = JSON.parse(bodies[place] ?? '');
+    for (const [index, { fact, student: of }] of facts.entries()) {
+      const body = JSON.parse(bodies[index] ?? '');
       expect(eventFaults(fact.type, body), fact.type).to.deep.equal([]);
       expect(body).to.nested.include({ id: fact.id, club_id: fact.clubId, 'data.student.id': of.id });
     }
   });
 
-  it('are none of no facts', async () => {
+  it('are an empty list without facts', async () => {
     const { db } = await testDeps();
     expect(await assembleBodies(db, [], now)).to.deep.equal([]);
   });
 
-  const expectGone = async (stray: FactAndStudent) => {
+  const expectMissing = async (stray: FactAndStudent) => {
     const { db } = await testDeps();
-    const error: unknown = await assembleBodies(db, [...ofOneClub, stray], now).catch((reason: unknown) => reason);
-    expect(error).to.have.property('message', `The record of a fact ${stray.fact.type} is gone`);
+    const error: unknown = await assembleBodies(db, [...factsOfClub, stray], now).catch((reason: unknown) => reason);
+    expect(error).to.have.property('message', `The record of a ${stray.fact.type} fact does not exist`);
   };
 
-  it('are not assembled when one fact has the record of another club', async () => {
-    const clubId = ofOther[0]?.fact.clubId ?? '';
-    const withRecord = ofOneClub.filter(({ fact }) => fact.subjectId !== null);
+  it('are not assembled if one fact has a record of another club', async () => {
+    const clubId = factsOfOther[0]?.fact.clubId ?? '';
+    const withRecord = factsOfClub.filter(({ fact }) => fact.subjectId !== null);
     expect(withRecord).to.have.length(eventTypes.length - 3);
-    await eachCase(withRecord, (one) => expectGone({ ...one, fact: { ...one.fact, clubId } }));
+    await eachCase(withRecord, (one) => expectMissing({ ...one, fact: { ...one.fact, clubId } }));
   });
 
-  it('are not assembled when one fact has the sale or the completion of another student', async () => {
-    const ofStudent = ofOneClub.filter(({ fact }) => /^(purchase|subscription|lesson|course)/.test(fact.type));
-    expect(ofStudent).to.have.length(6);
-    await eachCase(ofStudent, (one) => expectGone({ ...one, fact: { ...one.fact, studentId: newId() } }));
+  it('are not assembled if one fact has a sale or a completion of another student', async () => {
+    const factsOfStudent = factsOfClub.filter(({ fact }) => /^(purchase|subscription|lesson|course)/.test(fact.type));
+    expect(factsOfStudent).to.have.length(6);
+    await eachCase(factsOfStudent, (one) => expectMissing({ ...one, fact: { ...one.fact, studentId: newId() } }));
   });
 });

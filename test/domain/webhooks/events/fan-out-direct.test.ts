@@ -24,7 +24,7 @@ import { depsOn, testDeps } from '../../../toolkit/stack/database.ts';
 const url = 'https://receiver.test/hook';
 const leaseMs = 25_000;
 
-describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
+describe('the fan-out to a lane of direct attempts (HOOK-18)', () => {
   let db: Database;
   let subscription: Subscription;
   let now: Date;
@@ -34,8 +34,8 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
     subscription = await buildSubscription(url);
   });
 
-  /** A fact that waits for the relay. */
-  const recorded = async (
+  /** Records a fact for the relay. */
+  const recordFor = async (
     { clubId, studentId }: Subscription,
     type: EventType = 'student.updated',
     priority: Priority = 1,
@@ -45,12 +45,13 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
     const id = await db.transaction((tx) => recordFact(tx, { ...fact, ...(subjectId && { subjectId }) }));
     return { ...fact, id, subjectId: subjectId ?? null, details: null };
   };
-  /** Which of the facts wait for the relay still. */
+  /** Returns for each fact whether it still waits for the relay. */
   const waiting = (facts: readonly ClaimedFact[]) =>
     Promise.all(facts.map(async ({ id }) => (await db.one(sql`SELECT 1 FROM facts WHERE id = ${id}`)) !== undefined));
   const deliveriesOf = ({ id }: { id: Id }) =>
     db.manager.find(WebhookDelivery, { where: { eventId: id }, order: { id: 'ASC' } });
-  const tell = (facts: readonly ClaimedFact[], options: FanOutOptions, on = db) => fanOutFacts(on, facts, now, options);
+  const fanOutNow = (facts: readonly ClaimedFact[], options: FanOutOptions, on = db) =>
+    fanOutFacts(on, facts, now, options);
   const removeTheStudent = ({ clubId, studentId } = subscription) =>
     removeStudent(depsOn(db), clubId, studentId, new Date());
   const at =
@@ -61,9 +62,9 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
   describe('the claim', () => {
     it('is written with the delivery: fence 1, a lease of 25 s, and the row of attempt 1', async () => {
       const lane = fakeLane();
-      const fact = await recorded(subscription);
-      const begun = Date.now();
-      await tell([fact], { lane });
+      const fact = await recordFor(subscription);
+      const startedAt = Date.now();
+      await fanOutNow([fact], { lane });
       const [row, ...others] = await deliveriesOf(fact);
       expect(others).to.deep.equal([]);
       expect(row).to.deep.include({
@@ -79,7 +80,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
         createdAt: now,
         completedAt: null,
       });
-      expect(row?.leaseUntil?.getTime()).to.be.within(begun + leaseMs - 1, Date.now() + leaseMs + 1);
+      expect(row?.leaseUntil?.getTime()).to.be.within(startedAt + leaseMs - 1, Date.now() + leaseMs + 1);
       expect(await attemptRows(row?.id ?? '')).to.deep.equal([
         {
           deliveryId: row?.id,
@@ -99,14 +100,14 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
     });
 
     for (const secrets of ['one secret', 'a rotated secret', 'a rotated secret that has expired'] as const) {
-      it(`is that of the step, field by field and row by row (${secrets})`, async () => {
+      it(`equals the claim of the step in all fields and rows (${secrets})`, async () => {
         const { clubId, endpoint } = subscription;
         if (secrets !== 'one secret')
           await rotateSecret(await testDeps(), clubId, endpoint.id, { expirePrevious: false }, now);
         if (secrets.endsWith('expired'))
           await alter('webhook_endpoints', endpoint.id, { previous_secret_expires_at: new Date(now.getTime() - 1) });
         await alter('webhook_endpoints', endpoint.id, { breaker_epoch: 3 });
-        const fact = await recorded(subscription);
+        const fact = await recordFor(subscription);
         const rows = async () => {
           const found = await deliveriesOf(fact);
           const ids = { id: null, leaseUntil: null, direct: null };
@@ -117,7 +118,7 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
           };
         };
         const lane = fakeLane();
-        await tell([fact], { lane });
+        await fanOutNow([fact], { lane });
         const claimsHere = lane.begun.map(({ claim }) => claim);
         const rowsHere = await rows();
 
@@ -126,9 +127,9 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
         await db.run(sql`DELETE FROM webhook_deliveries WHERE event_id = ${fact.id}`);
         await db.run(sql`DELETE FROM webhook_events WHERE id = ${fact.id}`);
         await db.run(sql`DELETE FROM webhook_bodies WHERE event_id = ${fact.id}`);
-        await tell([fact], {});
-        const made = await deliveriesOf(fact);
-        const claimsOfRuns = await Promise.all(made.map((one) => claimed(one, now.getTime())));
+        await fanOutNow([fact], {});
+        const deliveries = await deliveriesOf(fact);
+        const claimsOfRuns = await Promise.all(deliveries.map((one) => claimed(one, now.getTime())));
         expect(claimsHere).to.deep.equal(
           claimsOfRuns.map((claim) => ({ ...claim, direct: true, priority: fact.priority })),
         );
@@ -137,10 +138,10 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       });
     }
 
-    it('is not made for a delivery without a slot', async () => {
+    it('is not made for a delivery without a permit', async () => {
       const lane = fakeLane(() => false);
-      const fact = await recorded(subscription);
-      const [runs] = await tell([fact], { lane });
+      const fact = await recordFor(subscription);
+      const [runs] = await fanOutNow([fact], { lane });
       const [row] = await deliveriesOf(fact);
       expect(startsOf(runs).map(({ subjectId }) => subjectId)).to.deep.equal([row?.id]);
       expect(row).to.include({ direct: false, fence: 0, leaseUntil: null });
@@ -149,56 +150,56 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(lane.begun).to.deep.equal([]);
     });
 
-    it('says when it was made, by the clock that never goes back', async () => {
+    it('contains its time by the monotonic clock', async () => {
       const lane = fakeLane();
       const earliest = performance.now();
-      await tell([await recorded(subscription), await recorded(subscription)], { lane });
+      await fanOutNow([await recordFor(subscription), await recordFor(subscription)], { lane });
       expect(lane.begun).to.have.length(2);
       for (const { claimedAt } of lane.begun) expect(claimedAt).to.be.within(earliest, performance.now());
     });
   });
 
   describe('a fact', () => {
-    it('is gone, by the same transaction, where all its deliveries go directly', async () => {
+    it('is deleted in the same transaction if all its deliveries are attempted directly', async () => {
       const endpoints = [subscription.endpoint, await buildEndpoint(subscription.clubId, url)];
       const lane = fakeLane();
-      const fact = await recorded(subscription);
-      const left: unknown[] = [];
+      const fact = await recordFor(subscription);
+      const factAtCommit: unknown[] = [];
       const looking = watching(db, async (tx) =>
-        left.push(await tx.one(sql`SELECT 1 FROM facts WHERE id = ${fact.id}`)),
+        factAtCommit.push(await tx.one(sql`SELECT 1 FROM facts WHERE id = ${fact.id}`)),
       );
-      expect((await tell([fact], { lane }, looking)).map(inShort)).to.deep.equal(['removed']);
-      expect(left).to.deep.equal([undefined]);
+      expect((await fanOutNow([fact], { lane }, looking)).map(inShort)).to.deep.equal(['removed']);
+      expect(factAtCommit).to.deep.equal([undefined]);
       expect(await waiting([fact])).to.deep.equal([false]);
       expect(lane.begun.map(({ claim }) => claim.endpointId).toSorted()).to.deep.equal(
         endpoints.map(({ id }) => id).toSorted(),
       );
     });
 
-    describe('one of whose two deliveries goes directly', () => {
+    describe('with one direct delivery of two', () => {
       let other: { id: Id };
       let fact: ClaimedFact;
-      let first: Awaited<ReturnType<typeof tell>>;
+      let first: Awaited<ReturnType<typeof fanOutNow>>;
       beforeEach(async () => {
         other = await buildEndpoint(subscription.clubId, url);
-        fact = await recorded(subscription);
-        first = await tell([fact], { lane: fakeLane(at(subscription.endpoint)) });
+        fact = await recordFor(subscription);
+        first = await fanOutNow([fact], { lane: fakeLane(at(subscription.endpoint)) });
       });
 
-      it('stays for the run of the other', async () => {
-        const ofOther = (await deliveriesOf(fact)).find(({ endpointId }) => endpointId === other.id);
+      it('stays for the run of the other delivery', async () => {
+        const otherDelivery = (await deliveriesOf(fact)).find(({ endpointId }) => endpointId === other.id);
         expect(first.map(startsOf)).to.deep.equal([
           [
             {
               workflowType: 'webhookDelivery',
-              subjectId: ofOther?.id,
+              subjectId: otherDelivery?.id,
               clubId: fact.clubId,
               attributes: { ClubId: fact.clubId, EndpointId: other.id, EventType: 'student.updated' },
               localAttemptAt: other.id,
             },
           ],
         ]);
-        expect(ofOther).to.include({ direct: false, fence: 0 });
+        expect(otherDelivery).to.include({ direct: false, fence: 0 });
         expect(await waiting([fact])).to.deep.equal([true]);
       });
 
@@ -206,9 +207,9 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
         { what: 'with the lane', lane: fakeLane() },
         { what: 'without the lane', lane: undefined },
       ]) {
-        it(`passes over the direct one when it is fanned out again (${what})`, async () => {
+        it(`skips the direct delivery when it is fanned out again (${what})`, async () => {
           const before = await deliveriesOf(fact);
-          expect(await tell([fact], lane ? { lane } : {})).to.deep.equal(first);
+          expect(await fanOutNow([fact], lane ? { lane } : {})).to.deep.equal(first);
           expect(await deliveriesOf(fact)).to.deep.equal(before);
           expect(lane?.begun ?? []).to.deep.equal([]);
           expect([...(lane?.permits ?? [])]).to.deep.equal([]);
@@ -216,11 +217,11 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
         });
       }
 
-      it('gives the direct one a run, too, once it was handed over', async () => {
+      it('also starts a run for the direct delivery after its hand-over', async () => {
         const direct = (await deliveriesOf(fact)).filter((one) => one.direct);
         for (const { id } of direct) await endLease(id);
         await handOverLost(db, now);
-        const [runs] = await tell([fact], { lane: fakeLane() });
+        const [runs] = await fanOutNow([fact], { lane: fakeLane() });
         expect(startsOf(runs).map(({ attributes }) => attributes.EndpointId)).to.have.members([
           other.id,
           subscription.endpoint.id,
@@ -228,43 +229,43 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       });
     });
 
-    it('stays where another consumer needs it: nothing is to be started', async () => {
-      const facts = [await recorded(subscription), await recorded(subscription)];
+    it('stays if another consumer needs it, without a run', async () => {
+      const facts = [await recordFor(subscription), await recordFor(subscription)];
       const [keptId] = facts.map(({ id }) => id);
       const lane = fakeLane();
-      expect((await tell(facts, { lane, neededByOthers: new Set(keptId ? [keptId] : []) })).map(inShort)).to.deep.equal(
-        [0, 'removed'],
-      );
+      expect(
+        (await fanOutNow(facts, { lane, neededByOthers: new Set(keptId ? [keptId] : []) })).map(inShort),
+      ).to.deep.equal([0, 'removed']);
       expect(await waiting(facts)).to.deep.equal([true, false]);
       expect(lane.begun).to.have.length(2);
       expect(
-        (await tell(facts.slice(0, 1), { lane, neededByOthers: new Set() })).map(inShort),
-        'fanned out again',
+        (await fanOutNow(facts.slice(0, 1), { lane, neededByOthers: new Set() })).map(inShort),
+        'the second fan-out',
       ).to.deep.equal(['removed']);
       expect(lane.begun).to.have.length(2);
     });
 
-    it('that nobody asked for is gone with a lane, and stays for the relay without one', async () => {
-      const facts = [await recorded(subscription, 'access.granted'), await recorded(subscription, 'access.granted')];
-      expect((await tell(facts.slice(0, 1), {})).map(inShort)).to.deep.equal([0]);
+    it('without a subscribed endpoint is deleted with a lane, and stays for the relay without one', async () => {
+      const facts = [await recordFor(subscription, 'access.granted'), await recordFor(subscription, 'access.granted')];
+      expect((await fanOutNow(facts.slice(0, 1), {})).map(inShort)).to.deep.equal([0]);
       expect(await waiting(facts)).to.deep.equal([true, true]);
-      expect((await tell(facts.slice(0, 1), { lane: fakeLane() })).map(inShort)).to.deep.equal(['removed']);
+      expect((await fanOutNow(facts.slice(0, 1), { lane: fakeLane() })).map(inShort)).to.deep.equal(['removed']);
       expect(await waiting(facts)).to.deep.equal([false, true]);
     });
 
-    it('of several is told for itself: gone, left to runs, not asked for, or its student held', async () => {
-      const [runs, unasked, held] = [
+    it('among several has its own result: deleted, left to runs, not subscribed, or locked', async () => {
+      const [runs, unsubscribed, locked] = [
         await buildSubscription(url),
         await buildSubscription(url, ['student.created']),
         await buildSubscription(url),
       ];
       const facts: ClaimedFact[] = [];
-      for (const about of [subscription, runs, unasked, held, subscription]) facts.push(await recorded(about));
-      const lane = fakeLane(at(subscription.endpoint, held.endpoint));
+      for (const about of [subscription, runs, unsubscribed, locked, subscription]) facts.push(await recordFor(about));
+      const lane = fakeLane(at(subscription.endpoint, locked.endpoint));
       await withOpenTransaction(
-        (tx) => tx.run(sql`SELECT 1 FROM students WHERE id = ${held.studentId} FOR UPDATE`),
+        (tx) => tx.run(sql`SELECT 1 FROM students WHERE id = ${locked.studentId} FOR UPDATE`),
         async () => {
-          const answers = await tell(facts, { lane });
+          const answers = await fanOutNow(facts, { lane });
           expect(answers.map(inShort)).to.deep.equal(['removed', 1, 0, 'blocked', 'removed']);
         },
       );
@@ -273,18 +274,18 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect([...lane.permits]).to.deep.equal(lane.begun.map(({ id }) => id));
     });
 
-    it('each of more than there are slots takes one, or a run', async () => {
+    it('of more than there are permits uses a permit or a run', async () => {
       const facts: ClaimedFact[] = [];
-      for (let count = 0; count < 5; count++) facts.push(await recorded(subscription));
+      for (let count = 0; count < 5; count++) facts.push(await recordFor(subscription));
       let slots = 2;
       const lane = fakeLane(() => slots-- > 0);
-      const answers = await tell(facts, { lane });
+      const answers = await fanOutNow(facts, { lane });
       expect(answers.map(inShort)).to.deep.equal(['removed', 'removed', 1, 1, 1]);
       expect(await waiting(facts)).to.deep.equal([false, false, true, true, true]);
     });
   });
 
-  describe('the lane is not offered', () => {
+  describe('the lane without an offer', () => {
     const failing = { consecutive_failures: 1, failing_since: new Date(0) };
     for (const { what, state, healthy } of [
       { what: 'fails', state: failing, healthy: false },
@@ -292,12 +293,15 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       { what: 'is throttled though no failure is counted', state: { breaker_step: 1 }, healthy: true },
       { what: 'is paused', state: { status: 'paused' }, healthy: true },
     ]) {
-      it(`an endpoint that ${what}: its delivery waits for a run (one fact, and several)`, async () => {
+      it(`for an endpoint that ${what}: its deliveries wait for a run (one fact, and several)`, async () => {
         await alter('webhook_endpoints', subscription.endpoint.id, state);
         const lane = fakeLane();
         const facts: ClaimedFact[] = [];
-        for (let count = 0; count < 3; count++) facts.push(await recorded(subscription));
-        const answers = [...(await tell(facts.slice(0, 1), { lane })), ...(await tell(facts.slice(1), { lane }))];
+        for (let count = 0; count < 3; count++) facts.push(await recordFor(subscription));
+        const answers = [
+          ...(await fanOutNow(facts.slice(0, 1), { lane })),
+          ...(await fanOutNow(facts.slice(1), { lane })),
+        ];
         expect(answers.map((runs) => startsOf(runs).map(({ localAttemptAt }) => localAttemptAt))).to.deep.equal(
           facts.map(() => [healthy ? subscription.endpoint.id : undefined]),
         );
@@ -310,20 +314,20 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       });
     }
 
-    it('a disabled endpoint: there is no delivery', async () => {
+    it('for a disabled endpoint, which gets no delivery', async () => {
       await alter('webhook_endpoints', subscription.endpoint.id, { status: 'disabled' });
       const lane = fakeLane();
-      const fact = await recorded(subscription);
-      expect((await tell([fact], { lane })).map(inShort)).to.deep.equal(['removed']);
+      const fact = await recordFor(subscription);
+      expect((await fanOutNow([fact], { lane })).map(inShort)).to.deep.equal(['removed']);
       expect(lane.offered).to.deep.equal([]);
       expect(await deliveriesOf(fact)).to.deep.equal([]);
     });
 
-    it('a removed student: the delivery is canceled and nothing is claimed; the removal itself goes', async () => {
-      const facts = [await recorded(subscription), await recorded(subscription, 'student.removed')];
+    it('for a removed student, except the student.removed event', async () => {
+      const facts = [await recordFor(subscription), await recordFor(subscription, 'student.removed')];
       await removeTheStudent();
       const lane = fakeLane();
-      expect((await tell(facts, { lane })).map(inShort)).to.deep.equal(['removed', 'removed']);
+      expect((await fanOutNow(facts, { lane })).map(inShort)).to.deep.equal(['removed', 'removed']);
       const rows = (await Promise.all(facts.map(deliveriesOf))).flat();
       const [canceled, removal] = rows;
       expect(rows).to.have.length(2);
@@ -341,11 +345,11 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
     });
   });
 
-  describe('slots', () => {
-    /** Its body cannot be read. */
-    const unreadable = () => recorded(subscription, 'lesson.completed', 1, newId());
-    const failureOf = async (telling: Promise<unknown>) =>
-      telling.then(
+  describe('permits of the lane', () => {
+    /** A fact whose body cannot be read. */
+    const unreadable = () => recordFor(subscription, 'lesson.completed', 1, newId());
+    const failureOf = async (fanningOut: Promise<unknown>) =>
+      fanningOut.then(
         () => 'none',
         (error: Error) => error.message,
       );
@@ -354,12 +358,12 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(lane.begun).to.deep.equal([]);
     };
 
-    it('are given back where the transaction is rolled back, and nothing is begun or left', async () => {
-      const facts = [await recorded(subscription), await recorded(subscription)];
+    it('are released if the transaction is rolled back, and nothing is begun or left', async () => {
+      const facts = [await recordFor(subscription), await recordFor(subscription)];
       const lane = fakeLane();
       const cutOff = watching(db, () => Promise.reject(new Error('cut off')));
       for (const some of [facts, facts.slice(0, 1)]) {
-        expect(await failureOf(tell(some, { lane }, cutOff))).to.equal('cut off');
+        expect(await failureOf(fanOutNow(some, { lane }, cutOff))).to.equal('cut off');
         expectUnused(lane);
       }
       expect(lane.offered).to.have.length(3);
@@ -367,30 +371,30 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await waiting(facts)).to.deep.equal([true, true]);
     });
 
-    it('are not taken for a body that cannot be read: given alone, its fact puts off only itself', async () => {
+    it('are not acquired for an unreadable body, and only its own fact is postponed', async () => {
       subscription = await buildSubscription(url, ['student.updated', 'lesson.completed']);
-      const facts = [await recorded(subscription), await unreadable()];
+      const facts = [await recordFor(subscription), await unreadable()];
       const lane = fakeLane();
-      expect(await failureOf(tell(facts, { lane }))).not.to.equal('none');
+      expect(await failureOf(fanOutNow(facts, { lane }))).not.to.equal('none');
       expectUnused(lane);
       expect(await waiting(facts)).to.deep.equal([true, true]);
-      expect((await tell(facts.slice(0, 1), { lane })).map(inShort)).to.deep.equal(['removed']);
-      expect(await failureOf(tell(facts.slice(1), { lane }))).not.to.equal('none');
+      expect((await fanOutNow(facts.slice(0, 1), { lane })).map(inShort)).to.deep.equal(['removed']);
+      expect(await failureOf(fanOutNow(facts.slice(1), { lane }))).not.to.equal('none');
       expect(await waiting(facts)).to.deep.equal([false, true]);
       expect(lane.begun.map(({ claim }) => claim.eventId)).to.deep.equal([facts[0]?.id]);
       expect([...lane.permits]).to.deep.equal(lane.begun.map(({ id }) => id));
     });
 
-    it('are those of the last try, where Postgres ends the transaction and it is tried again', async () => {
+    it('are the permits of the last try if Postgres ends the transaction and it is repeated', async () => {
       for (const count of [1, 2]) {
         const facts: ClaimedFact[] = [];
-        while (facts.length < count) facts.push(await recorded(subscription));
+        while (facts.length < count) facts.push(await recordFor(subscription));
         let tries = 0;
         const twice = watching(db, async () => {
           if (++tries === 1) throw new StaleRead();
         });
         const lane = fakeLane();
-        expect((await tell(facts, { lane }, twice)).map(inShort)).to.deep.equal(facts.map(() => 'removed'));
+        expect((await fanOutNow(facts, { lane }, twice)).map(inShort)).to.deep.equal(facts.map(() => 'removed'));
         const ids = (await Promise.all(facts.map(deliveriesOf))).flat().map(({ id }) => id);
         expect(lane.offered).to.have.length(2 * count);
         expect([...lane.permits]).to.have.members(ids);
@@ -398,11 +402,11 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       }
     });
 
-    it('are given back where the connection is lost after the commit: a relay hands the deliveries over', async () => {
-      const fact = await recorded(subscription);
+    it('are released if the connection is lost after the commit, and a relay hands the deliveries over', async () => {
+      const fact = await recordFor(subscription);
       const lane = fakeLane();
       const losing = unreliable(db, () => 'after');
-      expect(await failureOf(tell([fact], { lane }, losing))).to.equal('Connection terminated unexpectedly');
+      expect(await failureOf(fanOutNow([fact], { lane }, losing))).to.equal('Connection terminated unexpectedly');
       expectUnused(lane);
       const [row] = await deliveriesOf(fact);
       expect(row).to.include({ direct: true, fence: 1 });
@@ -412,12 +416,12 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect((await deliveryRow(row?.id ?? '')).direct).to.equal(false);
     });
 
-    it('are given back where the deliveries exist already, and nothing is begun', async () => {
-      const fact = await recorded(subscription);
-      await tell([fact], {});
+    it('are released if the deliveries exist already, and nothing is begun', async () => {
+      const fact = await recordFor(subscription);
+      await fanOutNow([fact], {});
       const [row] = await deliveriesOf(fact);
       const lane = fakeLane();
-      const [runs] = await tell([fact], { lane });
+      const [runs] = await fanOutNow([fact], { lane });
       expect(startsOf(runs).map(({ subjectId }) => subjectId)).to.deep.equal([row?.id]);
       expect(lane.offered).to.have.length(1);
       expectUnused(lane);
@@ -425,9 +429,9 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect(await attemptRows(row?.id ?? '')).to.deep.equal([]);
     });
 
-    it('are given back for an endpoint that asks when an event is told again: it gets the first body', async () => {
-      const fact = await recorded(subscription);
-      await tell([fact], {});
+    it('are released for an endpoint that subscribes before a second fan-out, and gets the first body', async () => {
+      const fact = await recordFor(subscription);
+      await fanOutNow([fact], {});
       const [first] = await deliveriesOf(fact);
       const { body } = await eventRow(fact.id);
       await db.run(sql`UPDATE students SET name = 'Another' WHERE id = ${subscription.studentId}`);
@@ -445,57 +449,57 @@ describe('fan-out to a lane of direct attempts (HOOK-18)', () => {
       expect((await claimed({ id }, later.getTime())).body).to.equal(body);
     });
 
-    it('of four relays that tell one fact at once: one makes the attempt, none keeps another slot', async () => {
-      const fact = await recorded(subscription);
+    it('are held by one of four relays that handle one fact concurrently', async () => {
+      const fact = await recordFor(subscription);
       const lanes = [1, 2, 3, 4].map(() => fakeLane());
-      const answers = await Promise.all(lanes.map((lane) => tell([fact], { lane })));
+      const answers = await Promise.all(lanes.map((lane) => fanOutNow([fact], { lane })));
       expect(answers.map((results) => results.map(inShort))).to.deep.equal(lanes.map(() => ['removed']));
       const [row] = await deliveriesOf(fact);
-      expect(lanes.flatMap(({ begun }) => begun.map(({ id }) => id))).to.deep.equal([row?.id]);
+      expect(lanes.flatMap((lane) => lane.begun.map(({ id }) => id))).to.deep.equal([row?.id]);
       expect(lanes.flatMap(({ permits }) => [...permits])).to.deep.equal([row?.id]);
     });
   });
 
   describe('attempts', () => {
-    it('begin after the commit: not before, and with rows that others see', async () => {
-      const facts = [await recorded(subscription), await recorded(subscription)];
+    it('begin after the commit, when other connections see the rows', async () => {
+      const facts = [await recordFor(subscription), await recordFor(subscription)];
       const lane = fakeLane();
-      const seen: Promise<WebhookDelivery>[] = [];
+      const rowsAtBegin: Promise<WebhookDelivery>[] = [];
       const beforeCommit: unknown[][] = [];
       const looking = watching(db, async () => beforeCommit.push([...lane.begun]));
-      await tell(
+      await fanOutNow(
         facts,
         {
           lane: {
             ...lane,
             begin(claims) {
               lane.begin(claims);
-              seen.push(...claims.map(({ id }) => deliveryRow(id)));
+              rowsAtBegin.push(...claims.map(({ id }) => deliveryRow(id)));
             },
           },
         },
         looking,
       );
       expect(beforeCommit).to.deep.equal([[]]);
-      expect((await Promise.all(seen)).map(({ direct, fence }) => ({ direct, fence }))).to.deep.equal([
+      expect((await Promise.all(rowsAtBegin)).map(({ direct, fence }) => ({ direct, fence }))).to.deep.equal([
         { direct: true, fence: 1 },
         { direct: true, fence: 1 },
       ]);
     });
 
-    it('wait for the lane before the transaction, where something is asked for', async () => {
+    it('wait for the lane before the transaction, if an endpoint is subscribed', async () => {
       const order: string[] = [];
       const lane = fakeLane(() => {
         order.push('take');
         return true;
       });
       const waitingLane = { ...lane, ready: async () => void order.push('ready') };
-      const unasked = await recorded(subscription, 'access.granted', bulk);
-      expect((await tell([unasked], { lane: waitingLane })).map(inShort)).to.deep.equal([0]);
+      const unsubscribed = await recordFor(subscription, 'access.granted', bulk);
+      expect((await fanOutNow([unsubscribed], { lane: waitingLane })).map(inShort)).to.deep.equal([0]);
       expect(order).to.deep.equal([]);
-      expect(await waiting([unasked])).to.deep.equal([true]);
+      expect(await waiting([unsubscribed])).to.deep.equal([true]);
       const looking = watching(db, async () => order.push('commit'));
-      await tell([await recorded(subscription)], { lane: waitingLane }, looking);
+      await fanOutNow([await recordFor(subscription)], { lane: waitingLane }, looking);
       expect(order).to.deep.equal(['ready', 'take', 'commit']);
     });
   });

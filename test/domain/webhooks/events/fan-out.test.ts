@@ -22,7 +22,7 @@ import { countingStatements } from '../../../toolkit/fakes/databases.ts';
 
 const url = 'https://hooks.example.com/club';
 
-describe('fan-out of a fact', () => {
+describe('the fan-out of a fact', () => {
   let db: Database;
   before(async () => {
     ({ db } = await testDeps());
@@ -33,7 +33,7 @@ describe('fan-out of a fact', () => {
   const eventsOf = (eventId: string) =>
     db.source.query<unknown[]>(`SELECT 1 FROM webhook_events WHERE id = $1`, [eventId]);
 
-  describe('recipients', () => {
+  describe('the recipients', () => {
     it('are the club’s endpoints that subscribe to the type and are not disabled (DEL-10)', async () => {
       const { id: clubId } = await buildClub();
       const student = await buildStudent(clubId);
@@ -50,7 +50,7 @@ describe('fan-out of a fact', () => {
 
       const fact = factAbout({ clubId, studentId: student.id }, 'student.updated', new Date(1_750_000_000_000));
       const now = new Date(1_750_000_005_000);
-      const made = await fanOut(db, fact, now);
+      const deliveries = await fanOut(db, fact, now);
 
       const rows = await deliveriesOf(fact.id);
       expect(rows.map(({ endpointId }) => endpointId)).to.deep.equal([enabled, paused].toSorted());
@@ -71,21 +71,21 @@ describe('fan-out of a fact', () => {
         });
       }
       const idOf = (endpointId: string) => rows.find((row) => row.endpointId === endpointId)?.id;
-      expect(made).to.have.deep.members([
+      expect(deliveries).to.have.deep.members([
         { id: idOf(enabled), endpointId: enabled, healthy: true },
         { id: idOf(paused), endpointId: paused, healthy: true },
       ]);
     });
 
-    it('start a run each, found by club, endpoint and type; a healthy endpoint counts a local attempt', async () => {
+    it('start one run each, with search attributes; a healthy endpoint gets a local attempt', async () => {
       const { clubId, studentId, endpoint } = await buildSubscription(url);
       const facts = [1, 2].map(() => ({
         ...factAbout({ clubId, studentId }, 'student.updated'),
         priority: 1 as const,
       }));
-      const caused = (await fanOutFacts(db, facts, new Date())).flatMap(startsOf);
+      const runs = (await fanOutFacts(db, facts, new Date())).flatMap(startsOf);
       const ids = (await Promise.all(facts.map(({ id }) => deliveriesOf(id)))).flat().map(({ id }) => id);
-      expect(caused).to.deep.equal(
+      expect(runs).to.deep.equal(
         ids.map((subjectId) => ({
           workflowType: 'webhookDelivery',
           subjectId,
@@ -96,19 +96,19 @@ describe('fan-out of a fact', () => {
       );
     });
 
-    it('are found without a lock for bulk: what nobody asked for waits for no student', async () => {
+    it('are found without a lock for bulk, so that facts without recipients wait for no student', async () => {
       const { clubId, studentId, endpoint } = await buildSubscription(url, ['student.created']);
       const bulkFact = (type: EventType) => ({
         ...factAbout({ clubId, studentId }, type),
         priority: bulk as Priority,
       });
-      const unasked = [bulkFact('student.updated'), bulkFact('access.granted')];
+      const unsubscribed = [bulkFact('student.updated'), bulkFact('access.granted')];
       await withOpenTransaction(
         (tx) => tx.run(sql`SELECT 1 FROM students WHERE id = ${studentId} FOR UPDATE`),
-        async () => void expect((await fanOutFacts(db, unasked, new Date())).map(inShort)).to.deep.equal([0, 0]),
+        async () => void expect((await fanOutFacts(db, unsubscribed, new Date())).map(inShort)).to.deep.equal([0, 0]),
       );
-      const caused = await fanOutFacts(db, [...unasked, bulkFact('student.created')], new Date());
-      expect(caused.flatMap(startsOf).map(({ attributes }) => attributes)).to.deep.equal([
+      const results = await fanOutFacts(db, [...unsubscribed, bulkFact('student.created')], new Date());
+      expect(results.flatMap(startsOf).map(({ attributes }) => attributes)).to.deep.equal([
         { ClubId: clubId, EndpointId: endpoint.id, EventType: 'student.created' },
       ]);
     });
@@ -120,7 +120,7 @@ describe('fan-out of a fact', () => {
         priority,
       });
 
-      it('are committed together: a body that cannot be read leaves nothing of any', async () => {
+      it('are committed together, so that an unreadable body leaves nothing of any fact', async () => {
         const subscription = await buildSubscription(url, ['student.updated', 'lesson.completed']);
         const good = updateOf(subscription);
         const bad = { ...factAbout(subscription, 'lesson.completed'), priority, subjectId: newId() };
@@ -130,7 +130,7 @@ describe('fan-out of a fact', () => {
         expect((await fanOutFacts(db, [good], new Date())).map(inShort)).to.deep.equal([1]);
       });
 
-      it('go each to the endpoints of its own club and type, in the order of the facts', async () => {
+      it('are the endpoints of each fact’s club and type, in the order of the facts', async () => {
         const [one, other] = [await buildSubscription(url), await buildSubscription(url, ['student.created'])];
         const facts = [
           updateOf(one),
@@ -138,8 +138,8 @@ describe('fan-out of a fact', () => {
           { ...factAbout(other, 'student.created'), priority },
           updateOf(one),
         ];
-        const caused = await fanOutFacts(db, facts, new Date());
-        expect(caused.map((runs) => startsOf(runs).map(({ attributes }) => attributes.EndpointId))).to.deep.equal([
+        const results = await fanOutFacts(db, facts, new Date());
+        expect(results.map((runs) => startsOf(runs).map(({ attributes }) => attributes.EndpointId))).to.deep.equal([
           [one.endpoint.id],
           [],
           [other.endpoint.id],
@@ -150,7 +150,7 @@ describe('fan-out of a fact', () => {
         ]);
       });
 
-      it('are read in as many statements for 20 facts of two types as for two facts', async () => {
+      it('are read with as many statements for 20 facts of two types as for two facts', async () => {
         const subscription = await buildSubscription(url, ['student.tagged', 'student.level_reached']);
         const { clubId } = subscription;
         const tag = await createTag({ db }, clubId, { name: 'vip' }, new Date());
@@ -162,8 +162,8 @@ describe('fan-out of a fact', () => {
             return { ...factAbout(subscription, type), priority, subjectId };
           });
           const counting = countingStatements(db);
-          const caused = await fanOutFacts(counting, facts, new Date());
-          expect(caused.map(inShort)).to.deep.equal(facts.map(() => 1));
+          const results = await fanOutFacts(counting, facts, new Date());
+          expect(results.map(inShort)).to.deep.equal(facts.map(() => 1));
           return counting.statements();
         };
         expect(await statementsFor(20))
@@ -171,11 +171,11 @@ describe('fan-out of a fact', () => {
           .and.to.be.at.least(2);
       });
 
-      it('pass over a student whom somebody holds, and send the others at once', async () => {
-        const [held, free] = [await buildSubscription(url), await buildSubscription(url)];
-        const facts = [updateOf(held), updateOf(free)];
+      it('skip a fact whose student is locked, and handle the others immediately', async () => {
+        const [locked, free] = [await buildSubscription(url), await buildSubscription(url)];
+        const facts = [updateOf(locked), updateOf(free)];
         await withOpenTransaction(
-          (tx) => tx.run(sql`SELECT 1 FROM students WHERE id = ${held.studentId} FOR UPDATE`),
+          (tx) => tx.run(sql`SELECT 1 FROM students WHERE id = ${locked.studentId} FOR UPDATE`),
           async () => {
             expect((await fanOutFacts(db, facts, new Date())).map(inShort)).to.deep.equal(['blocked', 1]);
           },
@@ -183,11 +183,11 @@ describe('fan-out of a fact', () => {
         expect((await fanOutFacts(db, facts, new Date())).map(inShort)).to.deep.equal([1, 1]);
       });
 
-      it('wait 100 ms for an endpoint at most, and then leave nothing', async () => {
-        const [held, free] = [await buildSubscription(url), await buildSubscription(url)];
-        const facts = [updateOf(held), updateOf(free)];
+      it('wait for a locked endpoint for at most 100 ms, and then leave nothing', async () => {
+        const [locked, free] = [await buildSubscription(url), await buildSubscription(url)];
+        const facts = [updateOf(locked), updateOf(free)];
         await withOpenTransaction(
-          (tx) => tx.run(sql`SELECT 1 FROM webhook_endpoints WHERE id = ${held.endpoint.id} FOR UPDATE`),
+          (tx) => tx.run(sql`SELECT 1 FROM webhook_endpoints WHERE id = ${locked.endpoint.id} FOR UPDATE`),
           async () => {
             const failed = await fanOutFacts(db, facts, new Date()).catch((error: unknown) => error);
             expect(sqlStateOf(failed)).to.equal('55P03');
@@ -197,7 +197,7 @@ describe('fan-out of a fact', () => {
         expect(await deliveriesOf(facts[0]?.id ?? '')).to.deep.equal([]);
       });
 
-      it('are the same when they are fanned out again, also beside new ones and removed students', async () => {
+      it('are the same after a second fan-out, with new facts and removed students', async () => {
         const [one, other] = [await buildSubscription(url), await buildSubscription(url)];
         const facts = [updateOf(one), updateOf(other)];
         const first = await fanOutFacts(db, facts, new Date());
@@ -232,30 +232,30 @@ describe('fan-out of a fact', () => {
     it('that failed last are marked as not healthy', async () => {
       const subscription = await buildSubscription(url);
       await alter('webhook_endpoints', subscription.endpoint.id, { consecutive_failures: 1 });
-      const [made] = await fanOut(db, factAbout(subscription, 'student.updated'), new Date());
-      expect(made?.healthy).to.equal(false);
+      const [delivery] = await fanOut(db, factAbout(subscription, 'student.updated'), new Date());
+      expect(delivery?.healthy).to.equal(false);
     });
 
     it('exclude an endpoint that is being disabled, because the fan-out waits for that change', async () => {
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.updated');
-      let made: unknown;
+      let deliveries: unknown;
       await withOpenTransaction(
         (tx) =>
           tx.manager.query(`UPDATE webhook_endpoints SET status = 'disabled' WHERE id = $1`, [
             subscription.endpoint.id,
           ]),
         async () => {
-          made = fanOut(db, fact, new Date());
+          deliveries = fanOut(db, fact, new Date());
           await untilWaitingForLocks(1);
         },
       );
-      expect(await made).to.deep.equal([]);
+      expect(await deliveries).to.deep.equal([]);
       expect(await deliveriesOf(fact.id)).to.deep.equal([]);
     });
   });
 
-  describe('body', () => {
+  describe('the body', () => {
     it('shows the resource at the time of the fan-out, not of the fact (DEL-15)', async () => {
       const deps = await testDeps();
       const subscription = await buildSubscription(url);
@@ -287,7 +287,7 @@ describe('fan-out of a fact', () => {
     }
   });
 
-  describe('repeated after the death of a relay', () => {
+  describe('after the death of a relay', () => {
     it('changes nothing and returns the same deliveries', async () => {
       const deps = await testDeps();
       const subscription = await buildSubscription(url);
@@ -301,14 +301,14 @@ describe('fan-out of a fact', () => {
       expect({ deliveries: await deliveriesOf(fact.id), event: await eventRow(fact.id) }).to.deep.equal(before);
     });
 
-    it('gives an endpoint that asks only now a delivery of the time of the first', async () => {
+    it('gives a newly subscribed endpoint a delivery with the creation time of the first', async () => {
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.updated');
       const first = new Date();
       const [before] = await fanOut(db, fact, first);
       const later = await buildEndpoint(subscription.clubId, url);
-      const made = await fanOut(db, fact, new Date(first.getTime() + 40 * 86_400_000));
-      expect(made.map(({ endpointId }) => endpointId)).to.have.members([before?.endpointId, later.id]);
+      const deliveries = await fanOut(db, fact, new Date(first.getTime() + 40 * 86_400_000));
+      expect(deliveries.map(({ endpointId }) => endpointId)).to.have.members([before?.endpointId, later.id]);
       expect((await deliveriesOf(fact.id)).map(({ createdAt }) => createdAt)).to.deep.equal([first, first]);
     });
 
@@ -316,12 +316,12 @@ describe('fan-out of a fact', () => {
       const subscription = await buildSubscription(url);
       await buildEndpoint(subscription.clubId, url);
       const fact = factAbout(subscription, 'student.updated');
-      const [done, waiting] = await fanOut(db, fact, new Date());
-      await alter('webhook_deliveries', done?.id ?? '', { status: 'succeeded' });
+      const [ended, waiting] = await fanOut(db, fact, new Date());
+      await alter('webhook_deliveries', ended?.id ?? '', { status: 'succeeded' });
       expect(await fanOut(db, fact, new Date())).to.deep.equal([waiting]);
     });
 
-    it('by eight relays at once writes one event and one delivery for each endpoint (ENG-8)', async () => {
+    it('by eight concurrent relays writes one event and one delivery for each endpoint (ENG-8)', async () => {
       const subscription = await buildSubscription(url);
       await buildEndpoint(subscription.clubId, url);
       const fact = factAbout(subscription, 'student.updated');
@@ -329,13 +329,15 @@ describe('fan-out of a fact', () => {
       const ids = (await deliveriesOf(fact.id)).map(({ id }) => id);
       expect(ids).to.have.length(2);
       const expected = ids.toSorted();
-      expect(answers.map((made) => made.map(({ id }) => id).toSorted())).to.deep.equal(answers.map(() => expected));
+      expect(answers.map((deliveries) => deliveries.map(({ id }) => id).toSorted())).to.deep.equal(
+        answers.map(() => expected),
+      );
     });
   });
 
   describe('after the removal of a student (DEL-9)', () => {
     const remove = ({ clubId, studentId }: Subscription) => removeStudent(depsOn(db), clubId, studentId, new Date());
-    /** The one delivery of the event is canceled and purged, so that nothing about the student is left to send. */
+    /** Expects that the one delivery of the event is canceled and purged, so that it sends nothing about the student. */
     const expectNothingToSend = async (eventId: string) => {
       const [row, ...others] = await deliveriesOf(eventId);
       expect(others).to.deep.equal([]);
@@ -370,49 +372,49 @@ describe('fan-out of a fact', () => {
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.updated');
       let removing: Promise<void> | undefined;
-      let made: Promise<unknown> | undefined;
-      // The removal ends sessions after it has locked and emptied the student: there it is held up.
+      let deliveries: Promise<unknown> | undefined;
+      // The removal ends sessions after it has locked and emptied the student. The test blocks it at the sessions.
       await withOpenTransaction(
         (tx) =>
           tx.manager.query(`SELECT 1 FROM student_sessions WHERE student_id = $1 FOR UPDATE`, [subscription.studentId]),
         async () => {
           removing = remove(subscription);
           await untilWaitingForLocks(1);
-          made = fanOut(db, fact, new Date());
+          deliveries = fanOut(db, fact, new Date());
           await untilWaitingForLocks(2);
         },
       );
       await removing;
-      expect(await made).to.deep.equal([]);
+      expect(await deliveries).to.deep.equal([]);
       await expectNothingToSend(fact.id);
     });
 
-    it('makes a removal wait for an uncommitted fan-out, and cancels what that created', async () => {
+    it('makes a removal wait for its commit, and cancel the created deliveries', async () => {
       const subscription = await buildSubscription(url);
       const fact = factAbout(subscription, 'student.updated');
       let removing: Promise<void> | undefined;
-      let made: Promise<readonly { id: string }[]> | undefined;
-      // The fan-out locks the endpoints after the student: there it is held up.
+      let deliveries: Promise<readonly { id: string }[]> | undefined;
+      // The fan-out locks the endpoints after the student. The test blocks it at the endpoint.
       await withOpenTransaction(
         (tx) =>
           tx.manager.query(`SELECT 1 FROM webhook_endpoints WHERE id = $1 FOR UPDATE`, [subscription.endpoint.id]),
         async () => {
-          made = fanOut(db, fact, new Date());
+          deliveries = fanOut(db, fact, new Date());
           await untilWaitingForLocks(1);
           removing = remove(subscription);
           await untilWaitingForLocks(2);
         },
       );
-      const [delivery] = (await made) ?? [];
+      const [delivery] = (await deliveries) ?? [];
       await removing;
       await expectNothingToSend(fact.id);
       const wakes = await db.source.query<unknown[]>(`SELECT 1 FROM wakes WHERE workflow_id = $1`, [
         `webhook-delivery/${delivery?.id}`,
       ]);
-      expect(wakes, 'its workflow, if it was started, is told to look again').to.have.length(1);
+      expect(wakes, 'the wake of its workflow').to.have.length(1);
     });
 
-    it('leaves no body and no pending delivery when both run at once, thirty times', async () => {
+    it('leaves no body and no pending delivery in thirty concurrent runs of both', async () => {
       await Promise.all(
         Array.from({ length: 30 }, async (_, round) => {
           const subscription = await buildSubscription(url);

@@ -21,7 +21,7 @@ const startsAt = new Date('2026-03-02T09:15:00.000Z');
 const endsAt = new Date('2026-09-02T00:00:00.000Z');
 const now = new Date('2026-03-03T00:00:00.000Z');
 
-describe('bodies of access events', () => {
+describe('the bodies of access events', () => {
   let clubId: Id;
   let delivery: TestAccessDelivery;
   beforeEach(async () => {
@@ -29,7 +29,7 @@ describe('bodies of access events', () => {
     delivery = await buildAccessDelivery(clubId);
   });
 
-  /** `data` of the event, which must be as the contract says. */
+  /** Returns `data` of the event, and checks it against the contract. */
   const dataOf = async (
     type: EventType,
     enrollment: { id: Id; studentId: Id },
@@ -44,7 +44,7 @@ describe('bodies of access events', () => {
     expect(eventFaults(type, body)).to.deep.equal([]);
     return body.data;
   };
-  const told = (studentId: Id) => ({
+  const expectedData = (studentId: Id) => ({
     delivery: {
       id: delivery.id,
       name: delivery.name,
@@ -66,10 +66,10 @@ describe('bodies of access events', () => {
     'access.shortened',
     'access.moved',
   ] as const)
-    it(`of ${type} hold the enrollment, its delivery and the student in their current state`, async () => {
+    it(`of ${type} contain the enrollment, its delivery and the student in their current state`, async () => {
       const cohort = await buildCohort(clubId, delivery.courseId);
-      const given = { deliveryId: delivery.id, cohortId: cohort.id, startsAt, endsAt, source: 'invite' as const };
-      const enrollment = await buildEnrollment(clubId, given);
+      const attributes = { deliveryId: delivery.id, cohortId: cohort.id, startsAt, endsAt, source: 'invite' as const };
+      const enrollment = await buildEnrollment(clubId, attributes);
       expect(await dataOf(type, enrollment)).to.deep.equal({
         enrollment: {
           id: enrollment.id,
@@ -80,20 +80,20 @@ describe('bodies of access events', () => {
           ends_at: endsAt.toISOString(),
         },
         has_access: true,
-        ...told(enrollment.studentId),
+        ...expectedData(enrollment.studentId),
       });
     });
 
   for (const reason of ['refund', 'cancellation', 'revocation', 'removal'] as const)
-    it(`of access.revoked for a ${reason} hold the revoked status, its time and reason`, async () => {
+    it(`of access.revoked for a ${reason} contain the revoked status, its time and reason`, async () => {
       const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, revoked: reason });
       const data = await dataOf('access.revoked', enrollment);
-      expect(data).to.deep.include(told(enrollment.studentId));
+      expect(data).to.deep.include(expectedData(enrollment.studentId));
       expect(data).to.have.nested.include({ 'enrollment.status': 'revoked', 'enrollment.revoked_reason': reason });
       expect(data).to.have.nested.property('enrollment.revoked_at');
     });
 
-  it('say whether the student has access, by this enrollment or by another of the delivery (EVT-21)', async () => {
+  it('show whether the student has access, by this enrollment or another of the delivery (EVT-21)', async () => {
     const hour = 3_600_000;
     const revoked = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, revoked: 'refund' });
     const { studentId } = revoked;
@@ -110,7 +110,7 @@ describe('bodies of access events', () => {
     (await hasAccess()).that.equals(true);
   });
 
-  it('of access.extended and access.shortened hold the previous end only if there was one', async () => {
+  it('of access.extended and access.shortened contain the previous end only if one exists', async () => {
     const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt, endsAt });
     const previousEndsAt = '2026-06-02T00:00:00.000Z';
     for (const type of ['access.extended', 'access.shortened'] as const) {
@@ -119,7 +119,7 @@ describe('bodies of access events', () => {
     }
   });
 
-  it('of access.moved hold the previous cohort only if there was one', async () => {
+  it('of access.moved contain the previous cohort only if one exists', async () => {
     const enrollment = await buildEnrollment(clubId, { deliveryId: delivery.id, startsAt });
     const previousCohortId = newId();
     expect(await dataOf('access.moved', enrollment, { previousCohortId })).to.include({

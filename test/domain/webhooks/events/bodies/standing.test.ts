@@ -17,7 +17,7 @@ const student: SubjectStudent = {
   createdAt: new Date('2026-02-20T08:00:00.123Z'),
   removed: false,
 };
-const studentTold = {
+const expectedStudent = {
   id: student.id,
   name: 'Zoë 学生',
   email: 'zoe@example.com',
@@ -25,7 +25,7 @@ const studentTold = {
   created_at: '2026-02-20T08:00:00.123Z',
 };
 
-describe('bodies of student.tagged, student.untagged and student.level_reached', () => {
+describe('the bodies of student.tagged, student.untagged and student.level_reached', () => {
   const dataOf = async (clubId: Id, type: EventType, subjectId: Id): Promise<unknown> => {
     const { db } = await testDeps();
     const fact = { id: newId(), clubId, type, studentId: student.id, subjectId, details: null, occurredAt: new Date() };
@@ -36,21 +36,24 @@ describe('bodies of student.tagged, student.untagged and student.level_reached',
     return body.data;
   };
 
-  it('hold the tag with its current name, even after its deletion', async () => {
+  it('contain the tag with its current name, even after its deletion', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id } = await createTag({ db }, clubId, { name: 'vip' }, new Date());
     for (const type of ['student.tagged', 'student.untagged'] as const)
-      expect(await dataOf(clubId, type, id), type).to.deep.equal({ tag: { id, name: 'vip' }, student: studentTold });
+      expect(await dataOf(clubId, type, id), type).to.deep.equal({
+        tag: { id, name: 'vip' },
+        student: expectedStudent,
+      });
     await updateTag({ db }, clubId, id, { name: 'Very important' });
     await deleteTag({ db }, clubId, id, new Date());
     expect(await dataOf(clubId, 'student.untagged', id)).to.deep.equal({
       tag: { id, name: 'Very important' },
-      student: studentTold,
+      student: expectedStudent,
     });
   });
 
-  it('hold the level in its current state, even after its deletion', async () => {
+  it('contain the level in its current state, even after its deletion', async () => {
     const { db } = await testDeps();
     const { id: clubId } = await buildClub();
     const { id } = await createLevel({ db }, clubId, { name: 'Bosun', points: 500 }, new Date());
@@ -58,14 +61,14 @@ describe('bodies of student.tagged, student.untagged and student.level_reached',
     await deleteLevel({ db }, clubId, id, new Date());
     expect(await dataOf(clubId, 'student.level_reached', id)).to.deep.equal({
       level: { id, name: 'Bosun', points: 600 },
-      student: studentTold,
+      student: expectedStudent,
     });
   });
 
-  it('are not assembled from another club’s records', async () => {
+  it('are not assembled from records of another club', async () => {
     const { db } = await testDeps();
     const { id } = await createTag({ db }, (await buildClub()).id, { name: 'vip' }, new Date());
     const error: unknown = await dataOf(newId(), 'student.tagged', id).catch((reason: unknown) => reason);
-    expect(error).to.have.property('message', 'The record of a fact student.tagged is gone');
+    expect(error).to.have.property('message', 'The record of a student.tagged fact does not exist');
   });
 });

@@ -1,7 +1,10 @@
 /**
- * `npm run bench -- campaigns [throughput | large | freeze | deliveries | pause | events]`: mails a second compared with a bare pooled
- * nodemailer loop, freezing, operation 6 at two sizes, how soon a pause works, how a campaign delays the club's sign-in codes, and events
- * of mail providers a second.
+ * `npm run bench -- campaigns [throughput | large | freeze | deliveries | pause | events]`:
+ * - `throughput`, `large`: mails a second, compared with a bare pooled nodemailer loop.
+ * - `freeze`: freezing the recipients.
+ * - `deliveries`: operation 6 at two sizes.
+ * - `pause`: the time until a pause takes effect, and the delay of the club's sign-in codes beside a campaign.
+ * - `events`: events of mail providers a second.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
@@ -103,7 +106,7 @@ async function oneCampaign(scene: Scene, recipients: number): Promise<Sent> {
   await untilEnded(scene, campaignId, limitMs);
   clearInterval(watching);
   const state = await scene.state();
-  if (state.taken !== recipients) throw new Error(`${state.taken} mails arrived of ${recipients}.`);
+  if (state.mailCount !== recipients) throw new Error(`${state.mailCount} mails arrived of ${recipients}.`);
   return { rate: rateOf(state), memoryMb, events: await eventsOf(scene, campaignId) };
 }
 
@@ -122,14 +125,14 @@ async function bareRate(scene: Scene, message: HandedMessage, count: number): Pr
   return rateOf(await scene.state());
 }
 
-/** @returns a message like those that a campaign hands over */
+/** @returns a message like the messages that a campaign hands over */
 async function messageOf(scene: Scene): Promise<HandedMessage> {
   const clubId = await clubWithoutRate(scene.db);
   await haveStudents(scene.db.source, clubId, 1);
   const campaignId = await draft({ db: scene.db, clubId });
   let message: HandedMessage | undefined;
-  const deps = sendingTo(scene.db, scene.vault, (given) => {
-    message = given;
+  const deps = sendingTo(scene.db, scene.vault, (handedMessage) => {
+    message = handedMessage;
   });
   // The campaign is never due, so that no worker runs it.
   await scene.db.source.query(`UPDATE campaigns SET status = 'scheduled', scheduled_at = now() WHERE id = $1`, [
@@ -253,17 +256,17 @@ async function measurePause(scene: Scene): Promise<void> {
   await scene.forget();
   const campaignId = await draft(scene);
   await begin(scene, campaignId);
-  await waitUntil('mails flow', async () => (await scene.state()).taken > 500, { timeoutMs: 60_000 });
+  await waitUntil('mails flow', async () => (await scene.state()).mailCount > 500, { timeoutMs: 60_000 });
   const beside = await askForCodes(asking);
   report('p95 ms of a code’s mail beside a campaign', { value: quantile(beside, 0.95), alone: quantile(alone, 0.95) });
   report('p50 ms of a code’s mail beside a campaign', { value: quantile(beside, 0.5), alone: quantile(alone, 0.5) });
   await pauseCampaign({ db }, clubId, campaignId, new Date());
   const pausedAt = Date.now();
   await sleep(6_000);
-  const { lastAt, taken } = await scene.state();
-  if (taken >= large) throw new Error('The campaign had ended before it was paused.');
+  const { lastAt, mailCount } = await scene.state();
+  if (mailCount >= large) throw new Error('The campaign had ended before it was paused.');
   report('a pause holds after ms', { value: Math.max(0, lastAt - pausedAt) });
   const canceling = performance.now();
   await cancelCampaign({ db }, clubId, campaignId, new Date());
-  report(`canceling ${large - taken} mails, ms`, { value: performance.now() - canceling });
+  report(`canceling ${large - mailCount} mails, ms`, { value: performance.now() - canceling });
 }

@@ -11,7 +11,7 @@ import { steadily, times } from './webhooks/pace.ts';
 
 export interface Mailbox {
   smtpUrl: string;
-  /** By recipient: the arrival of a mail, by `performance.now()`. */
+  /** The arrival of the mail of each recipient, in `performance.now()`. */
   arrivals: ReadonlyMap<string, number>;
 }
 

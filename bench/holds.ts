@@ -46,7 +46,7 @@ export async function benchHolds(): Promise<void> {
     for (const failed of await multiplyRows(await testDatabase(), world.clubs.own.clubId)) progress(failed);
     const reads = everyOperation.filter(({ method }) => method === 'get');
     for (const operation of reads) await measureReads(ground, world, operation, longest);
-    progress('the same where nothing was taken away, with the longest texts');
+    progress('full pages of a club from which nothing was removed, with the longest texts');
     const whole = await buildWorld(ground);
     for (const fill of [lengthenTexts, multiplyRows])
       for (const failed of await fill(await testDatabase(), whole.clubs.own.clubId)) progress(failed);
@@ -127,7 +127,7 @@ async function once(world: World, step: RequestStep): Promise<void> {
 }
 
 function shortest(measured: readonly Measured[]): Measured | undefined {
-  return measured.toSorted((left, right) => left.holdMs - right.holdMs)[0];
+  return measured.toSorted((one, other) => one.holdMs - other.holdMs)[0];
 }
 
 /** Records the longest block and the largest answer of each operation. */

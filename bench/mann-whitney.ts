@@ -1,15 +1,15 @@
 /** The Mann-Whitney test: whether two samples of times differ. */
 
 /**
- * @returns `share`: the share of pairs in which `left` is larger, 0.5 if there is no difference; `p`: the probability that chance gives a
+ * @returns `share`: the share of pairs in which `one` is larger, 0.5 if there is no difference; `p`: the probability that chance gives a
  * share at least this far from 0.5 (two-sided, by the normal approximation)
  */
-export function mannWhitney(left: readonly number[], right: readonly number[]): { share: number; p: number } {
-  const ranked = [...left.map((ms) => ({ ms, isLeft: true })), ...right.map((ms) => ({ ms, isLeft: false }))].toSorted(
+export function mannWhitney(one: readonly number[], other: readonly number[]): { share: number; p: number } {
+  const ranked = [...one.map((ms) => ({ ms, isOfOne: true })), ...other.map((ms) => ({ ms, isOfOne: false }))].toSorted(
     (a, b) => a.ms - b.ms,
   );
-  const ranks = ranked.reduce((sum, { isLeft }, index) => sum + (isLeft ? index + 1 : 0), 0);
-  const [n, m] = [left.length, right.length];
+  const ranks = ranked.reduce((sum, { isOfOne }, index) => sum + (isOfOne ? index + 1 : 0), 0);
+  const [n, m] = [one.length, other.length];
   const u = ranks - (n * (n + 1)) / 2;
   const z = (u - (n * m) / 2) / Math.sqrt((n * m * (n + m + 1)) / 12);
   return { share: u / (n * m), p: 2 * (1 - normal(Math.abs(z))) };

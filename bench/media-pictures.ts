@@ -34,7 +34,7 @@ async function makePicturesOf(image: Buffer): Promise<void> {
   await makeMailPicture(image);
 }
 
-/** By the name of the measurement. */
+/** The subject of each measurement. */
 const subjects: Readonly<Record<'images' | 'pages', () => Promise<Subject>>> = {
   async images() {
     const bytes = await camera();
@@ -77,7 +77,7 @@ export async function benchPictures(what: keyof typeof subjects): Promise<void> 
   });
 }
 
-/** A picture with detail, like those of phones. */
+/** A picture with detail, like the pictures of phones. */
 async function camera(): Promise<Buffer> {
   const [width, height] = [3_000, 2_000];
   const noise = { type: 'gaussian', mean: 128, sigma: 30 } as const;
@@ -96,19 +96,19 @@ async function measure(base: string, source: DataSource, { announced, bytes }: S
   await waitUntil(
     'the last file',
     async () => {
-      const [row] = await source.query<{ made: number }[]>(
-        `SELECT count(DISTINCT media_id)::int AS made FROM media_renditions JOIN media ON media.id = media_id
+      const [row] = await source.query<{ ready: number }[]>(
+        `SELECT count(DISTINCT media_id)::int AS ready FROM media_renditions JOIN media ON media.id = media_id
           WHERE club_id = $1 AND status = 'ready'`,
         [club.id],
       );
-      return row?.made === filesARound;
+      return row?.ready === filesARound;
     },
     { timeoutMs: 120_000 },
   );
   return (filesARound * 1_000) / (performance.now() - startedAt);
 }
 
-/** As many in parallel as a worker processes. */
+/** Works on as many files in parallel as a worker. */
 async function bareLoop({ work }: Subject): Promise<number> {
   const startedAt = performance.now();
   let remaining = filesARound;

@@ -107,7 +107,7 @@ async function queueOf(db: Database): Promise<number[]> {
     const startedAt = performance.now();
     await processOldFiles(db, new Date());
     const claim = await claimFile(db, id, Date.now());
-    if (!claim) throw new Error('A file that is due was not claimed.');
+    if (!claim) throw new Error('Found no claim of a due file.');
     await releaseFile(db, claim);
     if (nth >= warmUps) took.push(performance.now() - startedAt);
   }

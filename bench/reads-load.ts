@@ -67,7 +67,7 @@ export async function loadClub(db: Database, databaseUrl: string, club: Club, re
     for (const table of tables) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER ALL`);
     for (const index of indexes) await client.query(index);
     while ((await rollUpListTallies(db, chunk)) > 0);
-    // As autovacuum leaves the tables.
+    // Autovacuum leaves the tables in the same state.
     await client.query(`VACUUM ANALYZE ${[...tables, 'list_tallies', 'list_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
   } finally {

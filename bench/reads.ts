@@ -31,8 +31,8 @@ const certificates =
 const someone = (records: number) => nthStudent(Math.floor(records / 3));
 
 /**
- * The search texts: a name of one student, a name that some hundreds of a million share, a name of one in 14, a text that every record
- * has, and a text without a trigram.
+ * The search texts. The first is the name of one student. Some hundreds of a million students have the second, one student in 14 has the
+ * third, and every record has the fourth. The last has no trigram.
  */
 const searches = {
   'of one': 'quetzal',

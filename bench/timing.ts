@@ -111,7 +111,7 @@ function afterMailsOfAnHour(path: string, prepare: CallOf): CallOf {
   };
 }
 
-/** A wrong code, after a request for one that is not timed. */
+/** Sends a wrong code. The request for a code before it is not timed. */
 const exchange: CallOf = async (port, { clubId, email, known }) => {
   const request = await post(port, '/v1/auth/code', { club_id: clubId, email });
   const { data } = (await request.json()) as { data: { code_id: Id } };

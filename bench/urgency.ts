@@ -48,7 +48,7 @@ interface Scene {
   api: string;
   students: readonly BenchStudent[];
   clubId: Id;
-  /** By recipient: the arrival of the mail, by `performance.now()`. */
+  /** The arrival of the mail of each recipient, in `performance.now()`. */
   arrivals: ReadonlyMap<string, number>;
 }
 

@@ -1,4 +1,4 @@
-/** Compares the answers that clients received with those that the model server sent. */
+/** Compares the answers that clients received with the answers that the model server sent. */
 import { quantile } from '../support.ts';
 import type { StreamedAnswer } from './asking.ts';
 import type { Sent } from './model-server.ts';
@@ -6,12 +6,12 @@ import type { Sent } from './model-server.ts';
 export interface Figures {
   /** From the question to the first piece of its answer, in milliseconds. */
   readonly firsts: readonly number[];
-  /** The part of it until the model server sent that piece; the rest is the way back. */
+  /** The part of this time until the model server sent the piece. The rest is the way back. */
   readonly reached: readonly number[];
   /** The delay of each delta from the model server to the client, in milliseconds. */
   readonly lags: readonly number[];
   /** Deltas that the model server sent and that a client did not get in order. */
-  readonly lost: number;
+  readonly lostDeltas: number;
 }
 
 /** @throws Error if a question never reached the model server */
@@ -19,25 +19,25 @@ export function compare(received: readonly StreamedAnswer[], serverRecords: read
   const byQuestion = new Map(serverRecords.map((one) => [questionIn(one), one]));
   const figures = received.map((one) => {
     const answer = byQuestion.get(one.question);
-    if (!answer) throw new Error('A question did not come to the model server.');
+    if (!answer) throw new Error('A question did not reach the model server.');
     return compareOne(one, answer);
   });
   return {
     firsts: figures.map(({ first }) => first),
     reached: figures.map(({ reached }) => reached),
     lags: figures.flatMap(({ lags }) => lags),
-    lost: figures.reduce((sum, { lost: lostDeltas }) => sum + lostDeltas, 0),
+    lostDeltas: figures.reduce((sum, { lostDeltas }) => sum + lostDeltas, 0),
   };
 }
 
 function compareOne({ askedAt, text, arrivals }: StreamedAnswer, serverRecords: Sent) {
   const lags: number[] = [];
   let lostDeltas = 0;
-  let place = 0;
+  let position = 0;
   serverRecords.deltaEnds.forEach((end, index) => {
     const start = serverRecords.deltaEnds[index - 1] ?? 0;
-    while ((arrivals[place]?.end ?? Infinity) < end) place += 1;
-    const arrival = arrivals[place];
+    while ((arrivals[position]?.end ?? Infinity) < end) position += 1;
+    const arrival = arrivals[position];
     if (arrival === undefined || text.slice(start, end) !== serverRecords.text.slice(start, end)) lostDeltas += 1;
     else lags.push(arrival.at - (serverRecords.deltasAt[index] ?? Number.NaN));
   });
@@ -45,7 +45,7 @@ function compareOne({ askedAt, text, arrivals }: StreamedAnswer, serverRecords: 
     first: (arrivals[0]?.at ?? Number.NaN) - askedAt,
     reached: (serverRecords.deltasAt[0] ?? Number.NaN) - askedAt,
     lags,
-    lost: lostDeltas,
+    lostDeltas,
   };
 }
 

@@ -26,5 +26,5 @@ export async function measureLatency(scene: Scene, request: Anthropic.MessageStr
   report('first delta ms', beside(ours.firsts, bare.firsts));
   report('of it, until the model says it, ms', beside(ours.reached, bare.reached));
   report('delta lag ms', beside(ours.lags, bare.lags));
-  report('deltas lost', { value: ours.lost, of: questions * recite.deltas });
+  report('deltas lost', { value: ours.lostDeltas, of: questions * recite.deltas });
 }

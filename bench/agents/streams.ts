@@ -61,7 +61,7 @@ async function measureCount(scene: Scene, request: Anthropic.MessageStreamParams
     `${name}: CPU ms/s`,
     valuesOf(costs, ({ cpu }) => cpu),
   );
-  report(`${name}: deltas lost`, { value: ours.lost, of: count * recite.deltas });
+  report(`${name}: deltas lost`, { value: ours.lostDeltas, of: count * recite.deltas });
   await untilIdle(processes.worker);
 }
 

@@ -31,7 +31,7 @@ export interface Scene {
   state: () => Promise<SinkState>;
   forget: () => Promise<unknown>;
   clubId: Id;
-  /** By recipient: the arrival of a transactional mail, by `performance.now()`. */
+  /** The arrival of the transactional mail of each recipient, in `performance.now()`. */
   codes: ReadonlyMap<string, number>;
 }
 
@@ -86,7 +86,7 @@ export async function haveStudents(source: DataSource, clubId: Id, count: number
   const atOnce = 20_000;
   for (let remaining = count; remaining > 0; remaining -= atOnce)
     await source.query(
-      // With keys, as the product writes them; otherwise the worker would add them during the measurement.
+      // The rows have keys, as the product writes them. Otherwise the worker would add the keys during the measurement.
       `INSERT INTO students (id, club_id, name, email, email_key, verified_at, created_at)
        SELECT id, $1, 'Maria Silva', id || '@example.com', sha256(id::text::bytea), now(), now() FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, $2::int)) AS one`,
       [clubId, Math.min(remaining, atOnce)],
@@ -124,4 +124,5 @@ export async function untilEnded({ db, clubId }: Scene, campaignId: Id, timeoutM
 }
 
 /** @returns the accepted mails a second, from the first to the last */
-export const rateOf = ({ taken, firstAt, lastAt }: SinkState): number => ((taken - 1) / (lastAt - firstAt)) * 1_000;
+export const rateOf = ({ mailCount, firstAt, lastAt }: SinkState): number =>
+  ((mailCount - 1) / (lastAt - firstAt)) * 1_000;

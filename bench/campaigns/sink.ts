@@ -9,12 +9,12 @@ import { host } from '../../dev/stack/ports.ts';
 
 /** Times are Unix milliseconds. */
 export interface SinkState {
-  taken: number;
+  mailCount: number;
   firstAt: number;
   lastAt: number;
 }
 
-let state: SinkState = { taken: 0, firstAt: 0, lastAt: 0 };
+let state: SinkState = { mailCount: 0, firstAt: 0, lastAt: 0 };
 
 const smtp = new SMTPServer({
   authOptional: true,
@@ -24,7 +24,7 @@ const smtp = new SMTPServer({
     stream.resume();
     stream.on('end', () => {
       const now = Date.now();
-      state = { taken: state.taken + 1, firstAt: state.firstAt || now, lastAt: now };
+      state = { mailCount: state.mailCount + 1, firstAt: state.firstAt || now, lastAt: now };
       callback();
     });
   },
@@ -33,6 +33,6 @@ smtp.on('error', () => undefined); // a sender disconnects
 smtp.listen(Number(process.env['SINK_SMTP_PORT']), host);
 
 createServer((request, response) => {
-  if (request.method === 'DELETE') state = { taken: 0, firstAt: 0, lastAt: 0 };
+  if (request.method === 'DELETE') state = { mailCount: 0, firstAt: 0, lastAt: 0 };
   response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(state));
 }).listen(Number(process.env['SINK_PORT']), host);

@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- community bookings`: free slots of many mentors, booked through the API (MENT-6). It compares them with bare inserts
- * of the same rows into the same table with the same constraints and indexes, one insert for each transaction and equally many in
- * parallel. It also compares them with a bare route that makes the same insert. Neither side meets a conflict, so only successful
- * bookings are measured.
+ * `npm run bench -- community bookings` books free slots of many mentors through the API (MENT-6). It compares the bookings with bare
+ * inserts of the same rows into the same table, with the same constraints and indexes. Each insert has its own transaction, and the same
+ * number runs in parallel. It also compares the bookings with a bare route that makes the same insert. No side meets a conflict, so only
+ * successful bookings are measured.
  */
 import autocannon from 'autocannon';
 import pg from 'pg';

@@ -41,8 +41,8 @@ async function oneDigest({ db, state, forget }: Scene, students: number): Promis
   const isEnded = async () => (await digestOf({ db }, clubId)).endedAt !== null;
   await waitUntil('the digest ends', isEnded, { timeoutMs: limitMs, everyMs: 50 });
   const took = performance.now() - started;
-  const { taken } = await state();
-  if (taken !== students) throw new Error(`The mail server has taken ${taken} mails of ${students}.`);
+  const { mailCount } = await state();
+  if (mailCount !== students) throw new Error(`The mail server got ${mailCount} of ${students} mails.`);
   return took;
 }
 

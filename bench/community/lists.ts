@@ -185,7 +185,7 @@ async function load(_db: Database, url: string, records: number): Promise<Club> 
        UNION ALL SELECT club_id, 'reports_open', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_reports WHERE settled_at IS NULL GROUP BY 1
        UNION ALL SELECT club_id, 'moderations', '00000000-0000-0000-0000-000000000000', false, count(*) FROM community_moderations GROUP BY 1`,
     );
-    // As autovacuum leaves the tables.
+    // Autovacuum leaves the tables in the same state.
     await run(`VACUUM ANALYZE ${tables.join(', ')}`);
     await run(`CHECKPOINT`);
   } finally {

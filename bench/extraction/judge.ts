@@ -12,7 +12,7 @@ export type Reading =
     }
   | { result: 'unreadable'; code: string };
 
-/** How many are right, of how many. */
+/** The number of right items, and the number of all items. */
 export interface Share {
   right: number;
   of: number;

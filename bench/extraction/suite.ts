@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- extraction [kind …]`: how well the files of the gold set are read. It prints a line for each kind and one for all,
- * then each fault, by file. The shares are those of `Judgement`, over all words, numbers and cells of the files.
+ * `npm run bench -- extraction [kind …]` measures how well the product reads the files of the gold set. It prints a line for each kind and one for all,
+ * then each fault, by file. `Judgement` defines the shares. They cover all words, numbers and cells of the files.
  */
 import { extract } from '../../domain/knowledge/extraction/extraction.ts';
 import type { Source } from '../../domain/knowledge/extraction/extraction-thread.ts';

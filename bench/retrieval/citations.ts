@@ -16,7 +16,7 @@ import type { RetrievalSet } from './set.ts';
 
 const model = 'claude-sonnet-5-5';
 
-/** With the product's own search, prompt, client and citations; the model is the configured one. */
+/** Uses the product's own search, prompt, client and citations, and the configured model. */
 export async function measureCitations(
   source: DataSource,
   clubs: Record<CorpusLanguage, BenchClub>,

@@ -2,7 +2,7 @@
  * `npm run bench -- retrieval`:
  * - `quality`: whether the page that answers a question is among the first eight passages, compared with Postgres's own
  * `websearch_to_tsquery` over the same passages.
- * - `scripts`: the same in six languages of other scripts.
+ * - `scripts`: the same measurement in six languages of other scripts.
  * - `citations`: whether the citations of answers are on their page.
  * - `size`: the cost of a search with 5,000 and 50,000 passages of a club, without and with a million passages of other clubs.
  * - `removal`: the cost of removing a file of 20,000 passages.
@@ -27,7 +27,7 @@ import { chooseSet, type RetrievalSet } from './set.ts';
 
 export const retrievalMeasurements = ['quality', 'scripts', 'citations', 'size', 'removal'];
 
-/** How many passages count. */
+/** The number of passages that count. */
 const mostPassages = 8;
 /** The number of times that each question is asked to time it. */
 const repetitions = 5;
@@ -204,8 +204,8 @@ async function measureRemoval(source: DataSource, clubs: Clubs): Promise<void> {
     async failpoint() {},
   };
   const watcher = { beat() {}, stop: new AbortController().signal };
-  const { done } = await indexSource(deps, file?.id ?? '', Date.now(), watcher);
-  if (!done) throw new Error('The source is not removed.');
+  const indexed = await indexSource(deps, file?.id ?? '', Date.now(), watcher);
+  if (!indexed.done) throw new Error('The source is not removed.');
   report(`removal of a source of ${passages} passages, ms`, {
     value: answered - startedAt,
     'until its rows are gone': performance.now() - startedAt,

@@ -64,7 +64,7 @@ const leaseKnown = prepared(
    RETURNING facts.id, facts.club_id, type, student_id, subject_id, details, occurred_at, priority`,
 );
 
-/** Each claim removes facts, so that the queue is that of a working relay. */
+/** Each claim removes facts, so that the queue is like the queue of a working relay. */
 async function measure(source: DataSource, words: string): Promise<void> {
   const turn = turnFromAnywhere();
   const measured: Round[] = [];

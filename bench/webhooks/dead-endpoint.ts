@@ -6,7 +6,7 @@ import { commitFact, type BenchClub, type Scene } from './scene.ts';
 
 /** An attempt is made immediately; this is enough for a slow machine. */
 const attemptLimitMs = 20_000;
-/** By then the breaker must be open: it takes five failures. */
+/** After so many facts the breaker must be open. Five failures open it. */
 const maxFacts = 20;
 
 /** Commits facts one after another until the failed attempts have opened the breaker. */

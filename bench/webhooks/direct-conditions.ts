@@ -11,7 +11,7 @@ import { commitTogether, deliverBacklog, limitFor, withCost, type BenchClub, typ
 const warmUpShare = 1 / 4;
 /** One of this many messages is refused at its first attempt. */
 const refusedOneIn = [100, 10] as const;
-/** How many seconds a transaction pins old rows before the measurement. Fewer for a quick run. */
+/** The number of seconds for which a transaction pins old rows before the measurement. A quick run sets fewer. */
 const snapshotSeconds = Number(process.env['DIRECT_SNAPSHOT_SECONDS'] ?? 60);
 const history = { short: 10_000, long: Number(process.env['DIRECT_HISTORY'] ?? 5_000_000) };
 
@@ -122,7 +122,7 @@ export async function measureBesideSnapshot(scene: Scene): Promise<void> {
 export async function measureWithHistory(scene: Scene): Promise<void> {
   const { db, databaseUrl, worker, addClubs } = scene;
   const [owner] = await addClubs(['https://history.invalid/']);
-  if (!owner) throw new Error('A club has the history.');
+  if (!owner) throw new Error('Got no club for the history.');
   const perSecond = async (deliveries: number) => {
     await untilIdle(worker.pid);
     const started = performance.now();

@@ -34,7 +34,7 @@ const studentOf = (n: string) => `('01900003-0000-7000-8000-' || lpad(to_hex(${n
  * @returns the ids of the pending deliveries
  */
 export async function loadHistory(db: Database, databaseUrl: string, history: History): Promise<Id[]> {
-  // Its own connection: those of the product end long statements and long silences.
+  // Uses its own connection, because the product's connections end long statements and long silences.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
@@ -49,7 +49,7 @@ export async function loadHistory(db: Database, databaseUrl: string, history: Hi
     }
     for (const index of indexes) await client.query(index);
     while ((await rollUpTallies(db, chunk)) > 0);
-    // As autovacuum leaves the tables.
+    // Autovacuum leaves the tables in the same state.
     await client.query(`VACUUM ANALYZE ${[...tables, 'webhook_tallies', 'webhook_tally_changes'].join(', ')}`);
     await client.query(`CHECKPOINT`); // the load's pending writes must not count for later measurements
     const { rows } = await client.query<{ id: Id }>(

@@ -68,7 +68,7 @@ async function cpuOf({ pid, withChildren = false }: Watched): Promise<number> {
 /** User and system time since its start (proc_pid_stat(5), fields 14 and 15; 16 and 17 for its ended children). */
 async function cpuMs(pid: number, { endedChildren = false } = {}): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The second field, the name, may contain spaces: fields are counted after its bracket, where the third begins.
+  // The second field, the name, may contain spaces. So the count begins with the third field, after the bracket of the name.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const ticks = fields.slice(11, endedChildren ? 15 : 13).reduce((sum, field) => sum + Number(field), 0);
   return (ticks * 1_000) / ticksASecond;

@@ -24,7 +24,7 @@ export interface BenchClub {
 
 export interface Listener {
   url: string;
-  /** By event: its first arrival, by `performance.now()`. */
+  /** The first arrival of each event, in `performance.now()`. */
   arrivals: ReadonlyMap<Id, number>;
 }
 
@@ -48,7 +48,7 @@ export interface Scene {
 
 /**
  * Runs `measure` on a fresh stack with a worker of the caller's lane. Postgres waits for the disk, as in production.
- * @param env of the worker, from that of the stack
+ * @param env makes the environment of the worker from the environment of the stack
  */
 export async function onWebhookScene(
   measure: (scene: Scene) => Promise<void>,

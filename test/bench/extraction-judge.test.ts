@@ -76,8 +76,8 @@ describe('judging what was read by its gold', () => {
     expect(judge(gold, readingOf('A cube has has 10³ litres')).words).to.deep.equal({ right: 5, of: 6 });
   });
 
-  it('reads headings where their path changes', () => {
-    const told = goldOf({
+  it('reads headings when their path changes', () => {
+    const goldText = goldOf({
       text: [{ text: 'A' }, { text: 'B' }, { text: 'one two' }, { text: 'C' }, { text: 'three' }],
     });
     const passages = [
@@ -85,14 +85,14 @@ describe('judging what was read by its gold', () => {
       { headings: ['A', 'B'], text: 'two' },
       { headings: ['A', 'C'], text: 'three' },
     ];
-    const { words, order } = judge(told, { result: 'read', passages, warnings: [] });
+    const { words, order } = judge(goldText, { result: 'read', passages, warnings: [] });
     expect([words, order]).to.deep.equal([
       { right: 6, of: 6 },
       { right: 6, of: 6 },
     ]);
   });
 
-  it('counts words in another place as right, and their order as wrong', () => {
+  it('counts words at another position as right, and their order as wrong', () => {
     const { words, order, faults } = judge(
       goldOf({ text: [{ text: 'one two three four' }] }),
       readingOf('four one two three'),
@@ -104,12 +104,12 @@ describe('judging what was read by its gold', () => {
     expect(faults).to.deep.equal(['order: four']);
   });
 
-  it('lets blocks without a place stand anywhere', () => {
+  it('accepts blocks without a fixed position anywhere', () => {
     const free = goldOf({ text: [{ text: 'note here', anywhere: true }, { text: 'one two' }] });
     expect(judge(free, readingOf('one note here two'))).to.deep.include({ order: { right: 2, of: 2 }, faults: [] });
   });
 
-  it('asks of a number that its words stand side by side', () => {
+  it('accepts a number only if its words are next to each other', () => {
     const numbered = goldOf({ text: [{ text: '4.2 m and 5' }], numbers: ['4.2 m', '5'] });
     expect(judge(numbered, readingOf('4.2 and 5 m')).numbers).to.deep.equal({ right: 1, of: 2 });
   });
@@ -123,7 +123,7 @@ describe('judging what was read by its gold', () => {
     });
     const cases: { what: string; passages: string[]; right: number }[] = [
       {
-        what: 'accepts an empty cell that keeps its place',
+        what: 'accepts an empty cell in its column',
         passages: ['Knot | Strength | Minutes\nBowline | | 60'],
         right: 2,
       },
@@ -142,7 +142,11 @@ describe('judging what was read by its gold', () => {
         passages: ['Knot: Bowline | Strength: | Minutes: 60'],
         right: 2,
       },
-      { what: 'does not know an empty cell that is nowhere said', passages: ['Knot: Bowline | Minutes: 60'], right: 1 },
+      {
+        what: 'counts an empty cell as wrong that no passage contains',
+        passages: ['Knot: Bowline | Minutes: 60'],
+        right: 1,
+      },
       {
         what: 'accepts rows with bars at both ends',
         passages: ['| Knot | Strength | Minutes |\n| Bowline | | 60 |'],
@@ -153,9 +157,9 @@ describe('judging what was read by its gold', () => {
       it(what, () => expect(judge(table, readingOf(...passages)).cells).to.deep.equal({ right, of: 2 }));
   });
 
-  it('does not count headers that are said again, nor hidden words', () => {
-    const told = goldOf({ text: [{ text: 'Knot | Use' }], repeatable: ['Knot', 'Use'], hidden: ['Draft only'] });
-    expect(judge(told, readingOf('Knot | Use\nKnot | Use\nDraft'))).to.deep.include({
+  it('does not count repeated headers or hidden words', () => {
+    const goldText = goldOf({ text: [{ text: 'Knot | Use' }], repeatable: ['Knot', 'Use'], hidden: ['Draft only'] });
+    expect(judge(goldText, readingOf('Knot | Use\nKnot | Use\nDraft'))).to.deep.include({
       words: { right: 2, of: 2 },
       faults: [],
     });

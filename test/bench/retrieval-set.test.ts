@@ -56,7 +56,7 @@ describe('the corpus of the school', () => {
     }
   });
 
-  it('finds all 11 Portuguese pages among 3 passages, where plain search finds 2', async function () {
+  it('finds all 11 Portuguese pages among 3 passages, although plain search finds only 2', async function () {
     this.timeout(30_000);
     const source = await testDatabase();
     const part = school.documents.filter(({ language }) => language === 'pt');

@@ -1,11 +1,11 @@
 /** The proofs that `npm run prove` runs: one row for each. */
 
 interface Proof {
-  /** The file that runs it, from the project's directory. */
+  /** The file of the proof, relative to the project directory. */
   script: string;
-  /** The names that it takes; empty if it takes none. */
+  /** The names of its parts; empty if the proof has no parts. */
   parts: readonly string[];
-  /** About how long one run takes on two cores. */
+  /** About the duration of one run on two cores. */
   takes: string;
   shows: string;
 }

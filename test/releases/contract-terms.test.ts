@@ -8,8 +8,8 @@ interface Changes {
   bodyType?: string;
   body?: object;
   responses?: object;
-  sent?: object;
-  received?: object;
+  sentSchema?: object;
+  receivedSchema?: object;
   /** Added to the names of the two schemas. */
   suffix?: string;
   further?: object;
@@ -59,18 +59,18 @@ function document(changes: Changes = {}): object {
     paths: { [path]: { post: operation }, ...changes.further },
     components: {
       schemas: {
-        [`Sent${suffix}`]: changes.sent ?? sentThing,
-        [`Received${suffix}`]: changes.received ?? receivedThing,
+        [`Sent${suffix}`]: changes.sentSchema ?? sentThing,
+        [`Received${suffix}`]: changes.receivedSchema ?? receivedThing,
       },
       responses: { Thing: { content: { 'application/json': { schema: schema('Received') } } } },
     },
   };
 }
 
-const sent = (change: object) =>
-  document({ sent: { ...sentThing, properties: { ...sentThing.properties, ...change } } });
-const received = (change: object) =>
-  document({ received: { ...receivedThing, properties: { ...receivedThing.properties, ...change } } });
+const withSent = (change: object) =>
+  document({ sentSchema: { ...sentThing, properties: { ...sentThing.properties, ...change } } });
+const withReceived = (change: object) =>
+  document({ receivedSchema: { ...receivedThing, properties: { ...receivedThing.properties, ...change } } });
 const withoutState = Object.fromEntries(Object.entries(receivedThing.properties).filter(([name]) => name !== 'state'));
 const newOperation = {
   parameters: [{ ...idInPath, name: 'other' }],
@@ -80,20 +80,20 @@ const newOperation = {
 describe('terms of a contract that a later one breaks', () => {
   const additions: [what: string, later: object][] = [
     ['no change', document()],
-    ['a new property in an answer', received({ more: { type: 'string' } })],
-    ['a new optional property with a bound', sent({ more: { type: 'string', maxLength: 5, pattern: '^x' } })],
-    ['a new accepted value', sent({ kind: { enum: ['a', 'b', 'c'] } })],
-    ['a longer accepted text', sent({ title: { ...sentTitle, maxLength: 20 } })],
-    ['a shorter accepted text', sent({ title: { ...sentTitle, minLength: 0 } })],
-    ['a dropped bound', sent({ title: { type: 'string' } })],
-    ['a property that is no longer required', document({ sent: { ...sentThing, required: [] } })],
+    ['a new property in an answer', withReceived({ more: { type: 'string' } })],
+    ['a new optional property with a bound', withSent({ more: { type: 'string', maxLength: 5, pattern: '^x' } })],
+    ['a new accepted value', withSent({ kind: { enum: ['a', 'b', 'c'] } })],
+    ['a longer accepted text', withSent({ title: { ...sentTitle, maxLength: 20 } })],
+    ['a shorter accepted text', withSent({ title: { ...sentTitle, minLength: 0 } })],
+    ['a dropped bound', withSent({ title: { type: 'string' } })],
+    ['a property that is no longer required', document({ sentSchema: { ...sentThing, required: [] } })],
     ['a new operation with demands of its own', document({ further: { '/others/{other}': { post: newOperation } } })],
     ['a new method of a path', document({ further: { '/others': { get: {} } } })],
     ['a new optional parameter with a bound', document({ parameters: [idInPath, pageInQuery, limitInQuery] })],
     ['other names of the same schemas', document({ suffix: '-2' })],
     [
       'a new value of an extensible list',
-      received({ state: { type: 'string', 'x-extensible-enum': ['open', 'new', 'ended'] } }),
+      withReceived({ state: { type: 'string', 'x-extensible-enum': ['open', 'new', 'ended'] } }),
     ],
     ['a new error code', document({ operation: { 'x-error-codes': ['gone', 'forbidden', 'late'] } })],
     ['a new role', document({ operation: { 'x-roles': ['owner', 'admin', 'editor'] } })],
@@ -102,10 +102,10 @@ describe('terms of a contract that a later one breaks', () => {
     ['an operation without authentication', document({ operation: { security: [] } })],
     ['a larger body', document({ body: { 'x-max-bytes': 2000 } })],
     ['a new status', document({ responses: { 200: { $ref: '#/components/responses/Thing' }, 404: {} } })],
-    ['a new variant of what is sent', sent({ how: { oneOf: [{ type: 'null' }, byMail, byPost] } })],
+    ['a new variant of a sent property', withSent({ how: { oneOf: [{ type: 'null' }, byMail, byPost] } })],
     [
       'a schema that moved into allOf',
-      sent({ title: { allOf: [{ type: 'string' }, { maxLength: 10, minLength: 1 }] } }),
+      withSent({ title: { allOf: [{ type: 'string' }, { maxLength: 10, minLength: 1 }] } }),
     ],
   ];
   for (const [what, later] of additions)
@@ -116,34 +116,37 @@ describe('terms of a contract that a later one breaks', () => {
     ['no longer: post /things/{id} 200', document({ responses: { 201: { $ref: '#/components/responses/Thing' } } })],
     ['no longer: post /things/{id} query page', document({ parameters: [idInPath] })],
     ['no longer: post /things/{id} body application/json', document({ bodyType: 'text/csv' })],
-    ['no longer: schemas/Received/id type "string"', received({ id: { type: 'integer' } })],
-    ['no longer: schemas/Received/at type "string"', received({ at: { type: ['string', 'null'] } })],
-    ['no longer: schemas/Received/parts/items type "integer"', received({ parts: { items: { type: 'number' } } })],
+    ['no longer: schemas/Received/id type "string"', withReceived({ id: { type: 'integer' } })],
+    ['no longer: schemas/Received/at type "string"', withReceived({ at: { type: ['string', 'null'] } })],
+    ['no longer: schemas/Received/parts/items type "integer"', withReceived({ parts: { items: { type: 'number' } } })],
     [
       'no longer: schemas/Received/state knows "open"',
-      received({ state: { type: 'string', 'x-extensible-enum': ['ended'] } }),
+      withReceived({ state: { type: 'string', 'x-extensible-enum': ['ended'] } }),
     ],
-    ['no longer: schemas/Received/size is one of [1,2]', received({ size: { enum: [1, 2, 3] } })],
-    ['no longer: schemas/Received/at format "date-time"', received({ at: { type: 'string' } })],
-    ['no longer: schemas/Received/id is always there', document({ received: { ...receivedThing, required: [] } })],
-    ['no longer: schemas/Received/state', document({ received: { ...receivedThing, properties: withoutState } })],
-    ['no longer: schemas/Sent/kind accepts "b"', sent({ kind: { enum: ['a'] } })],
-    ['asked now: schemas/Sent/title maxLength 9', sent({ title: { ...sentTitle, maxLength: 9 } })],
-    ['asked now: schemas/Sent/title minLength 2', sent({ title: { ...sentTitle, minLength: 2 } })],
-    ['asked now: schemas/Sent/title pattern ^x', sent({ title: { ...sentTitle, pattern: '^x' } })],
-    ['asked now: schemas/Sent/title format email', sent({ title: { ...sentTitle, format: 'email' } })],
-    ['asked now: schemas/Sent/how/oneOf/1/street maxLength 5', sent({ how: { oneOf: [byMail, byShortPost] } })],
+    ['no longer: schemas/Received/size is one of [1,2]', withReceived({ size: { enum: [1, 2, 3] } })],
+    ['no longer: schemas/Received/at format "date-time"', withReceived({ at: { type: 'string' } })],
+    [
+      'no longer: schemas/Received/id is always there',
+      document({ receivedSchema: { ...receivedThing, required: [] } }),
+    ],
+    ['no longer: schemas/Received/state', document({ receivedSchema: { ...receivedThing, properties: withoutState } })],
+    ['no longer: schemas/Sent/kind accepts "b"', withSent({ kind: { enum: ['a'] } })],
+    ['asked now: schemas/Sent/title maxLength 9', withSent({ title: { ...sentTitle, maxLength: 9 } })],
+    ['asked now: schemas/Sent/title minLength 2', withSent({ title: { ...sentTitle, minLength: 2 } })],
+    ['asked now: schemas/Sent/title pattern ^x', withSent({ title: { ...sentTitle, pattern: '^x' } })],
+    ['asked now: schemas/Sent/title format email', withSent({ title: { ...sentTitle, format: 'email' } })],
+    ['asked now: schemas/Sent/how/oneOf/1/street maxLength 5', withSent({ how: { oneOf: [byMail, byShortPost] } })],
     [
       'asked now: schemas/Sent additionalProperties false',
-      document({ sent: { ...sentThing, additionalProperties: false } }),
+      document({ sentSchema: { ...sentThing, additionalProperties: false } }),
     ],
     [
       'asked now: schemas/Sent/kind is always there true',
-      document({ sent: { ...sentThing, required: ['title', 'kind'] } }),
+      document({ sentSchema: { ...sentThing, required: ['title', 'kind'] } }),
     ],
     [
       'asked now: schemas/Sent/more is always there true',
-      document({ sent: { ...sentThing, required: ['title', 'more'] } }),
+      document({ sentSchema: { ...sentThing, required: ['title', 'more'] } }),
     ],
     [
       'asked now: post /things/{id} query page is always there true',
@@ -177,6 +180,6 @@ describe('terms of a contract that a later one breaks', () => {
 
   it('end for schemas that name themselves', () => {
     const tree = { type: 'object', properties: { parts: { items: { $ref: '#/components/schemas/Sent' } } } };
-    expect(brokenTerms(document({ sent: tree }), document({ sent: tree }))).to.deep.equal([]);
+    expect(brokenTerms(document({ sentSchema: tree }), document({ sentSchema: tree }))).to.deep.equal([]);
   });
 });

@@ -52,12 +52,12 @@ export function useOpenRuns(): (release: Release) => Promise<Ends> {
       await bucket.store(key, Buffer.from(base64, 'base64'), of === 'private' ? privateBucket : publicBucket);
     answering.model().rule(() => ({ answer: ['A reef knot.'] }));
     const post = () => Promise.resolve(accepted);
-    const given = {
+    const scene = {
       delivering: { deps: (changes = {}) => delivering().deps({ post, ...changes }) },
       injected: nothingInjected(),
     };
     const alone = { carryingAfterEach: <T extends object>(activities: T) => activities };
-    const byQueue = await activitiesOf(given, alone, await answering.deps());
+    const byQueue = await activitiesOf(scene, alone, await answering.deps());
     mock.timers.enable({ apis: ['Date'], now: from.getTime() });
     try {
       return await letAllEnd(from, Object.assign({}, ...Object.values(byQueue)) as Activities);

@@ -22,7 +22,8 @@ import { ask, differences } from './reads.ts';
 
 const noticeBound = 'any stranger may post a notice: 1 MiB cost too much time of the thread (SALE-4)';
 
-const mailDirection = 'e-mails have the language and direction of their club, and text begins where it begins (ADR 59)';
+const mailDirection =
+  'e-mails have the language and direction of their club, and text begins on the side where the language begins (ADR 59)';
 /** Intended changes of today's code in rows and answers of older releases, with the reason: `table.column`, `operation /place` or a line about the contract. */
 const intended: Readonly<Record<string, string>> = {
   'asked now: post /webhooks/billing body application/json x-max-bytes 262144': noticeBound,

@@ -43,7 +43,7 @@ const nameOf = (title: string) =>
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '');
 
-/** Of the translated handbook, the paragraphs that are still English are left out. */
+/** @returns a chapter, without the paragraphs of the translated handbook that are still English */
 function chapterOf(html: string, first: string, language: CorpusLanguage): Text {
   const { title, blocks } = readChapter(first, (file) => readFileSync(path.join(html, file), 'utf8'));
   if (language === 'en') return { title, blocks };

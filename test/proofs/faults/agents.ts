@@ -1,7 +1,7 @@
 /**
- * `npm run prove -- faults agents`: students ask without a pause while the worker, the API, Temporal and Postgres are killed and started
- * again in turn, and the model refuses, breaks off and falls silent. No question may be lost, none answered or charged twice,
- * no text may have a gap or a repeat.
+ * `npm run prove -- faults agents`: students ask questions without a pause. Meanwhile the proof kills and restarts the worker,
+ * the API, Temporal and Postgres, one after another. The model also refuses requests, breaks off answers and hangs. Each question must have an answer, which
+ * is charged once and has neither gaps nor repeats.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
@@ -15,20 +15,20 @@ import { between } from './ranges.ts';
 import { killInTurn } from './turns.ts';
 import { onGround, victims, type Ground, type Victim } from './victims.ts';
 
-/** Each asks one question after another; a student may ask 20 a minute. */
+/** Each student asks one question after another. The limit is 20 questions a minute. */
 const students = 24;
 const rounds = 3;
-/** How long things go well before a kill, and how long what was killed stays dead. */
+/** The time without a fault before each kill, and the time between a kill and the restart. */
 const aliveForMs = { least: 2_500, most: 6_000 };
 const deadForMs = { least: 0, most: 5_000 };
-/** How long the last answers may take: two minutes for one that cannot begin, and as long until the sweeper looks. */
+/** The limit for the last answers: an answer that cannot begin waits two minutes, and the sweeper needs two more. */
 const deadlineMs = 6 * 60_000;
-/** An answer of some four seconds, so that most kills meet one in the middle. */
+/** An answer takes about four seconds, so that most kills interrupt one. */
 const words = Array.from({ length: 80 }, (_, index) => `word${index} `);
 const delayMs = 50;
 const pauseMs = { least: 0, most: 2_000 };
 
-/** Of a hundred requests: what goes wrong at the model's end, beside what is killed. */
+/** The faults of the model itself. `upTo` is a cumulative share in percent of all requests. */
 const troubles: readonly { upTo: number; script: () => Script }[] = [
   { upTo: 4, script: () => ({ refuse: 529 }) },
   { upTo: 7, script: () => ({ refuse: 429, retryAfterS: 2 }) },
@@ -40,7 +40,7 @@ const troubles: readonly { upTo: number; script: () => Script }[] = [
   { upTo: 20, script: () => ({ stopReason: 'refusal' }) },
 ];
 
-/** @returns the exit code: 0 when nothing was lost, torn or miscounted */
+/** @returns the exit code: 0 if no question was lost, torn or miscounted */
 export async function agentFaults(interrupted: Promise<unknown>): Promise<number> {
   const model = await startFakeModel();
   model.rule(() => ({ answer: words, delayMs, ...trouble() }));
@@ -52,7 +52,7 @@ export async function agentFaults(interrupted: Promise<unknown>): Promise<number
   }
 }
 
-/** What goes wrong with the next answer, if anything. */
+/** Draws the fault of the next answer: most answers have none. */
 export function trouble(): Script {
   const draw = Math.random() * 100;
   return troubles.find(({ upTo }) => draw < upTo)?.script() ?? {};
@@ -61,7 +61,7 @@ export function trouble(): Script {
 async function askWhileKilling(ground: Ground, model: FakeModel): Promise<number> {
   const source = await createDataSource(readConfig(ground.env).database, 'club-faults').initialize();
   const classroom = await buildClass(source, students);
-  const seen: Seen[] = [];
+  const seenQuestions: Seen[] = [];
   const over = new AbortController();
   let asking = true;
   const begin = elapsedSeconds();
@@ -69,12 +69,12 @@ async function askWhileKilling(ground: Ground, model: FakeModel): Promise<number
   const all = Promise.all(
     classroom.tokens.map(async (token) => {
       while (asking) {
-        seen.push(await askOnce(placeOf(classroom, ground), token, 'Which knot?', over.signal));
+        seenQuestions.push(await askOnce(placeOf(classroom, ground), token, 'Which knot?', over.signal));
         await sleep(between(pauseMs));
       }
     }),
   );
-  all.catch(() => undefined); // told below
+  all.catch(() => undefined); // the await below throws the error
   const kills = await killInTurn({
     victims,
     rounds,
@@ -82,18 +82,18 @@ async function askWhileKilling(ground: Ground, model: FakeModel): Promise<number
     beforeKill: () => sleep(between(aliveForMs)),
     kill: ground.kill,
     startAgain: ground.startAgain,
-    standing: () => `${seen.length} questions answered, ${model.requests.length} calls`,
+    standing: () => `${seenQuestions.length} questions answered, ${model.requests.length} calls`,
   });
   asking = false;
-  progress('everything is up again; waiting for the last answers');
+  progress('all processes run again; waiting for the last answers');
   const timer = setTimeout(() => over.abort(), deadlineMs);
   await all;
   clearTimeout(timer);
 
-  const result = await tallyAnswers(source, seen, model.requests);
+  const result = await tallyAnswers(source, seenQuestions, model.requests);
   await source.destroy();
-  report(ground, seen, kills, result, elapsedSeconds() - begin);
-  return result.lost.length + result.torn.length + result.miscounted.length === 0 ? 0 : 1;
+  report(ground, seenQuestions, kills, result, elapsedSeconds() - begin);
+  return result.lostAnswers.length + result.torn.length + result.miscounted.length === 0 ? 0 : 1;
 }
 
 const placeOf = ({ clubId, publicId }: Classroom, { urls }: Ground) => ({ clubId, publicId, apiUrl: urls.API });
@@ -102,20 +102,22 @@ function report(
   ground: Ground,
   seen: readonly Seen[],
   kills: readonly Victim[],
-  { byStatus, lost, torn, miscounted, begunAgain, calls }: AnswerTally,
+  { byStatus, lostAnswers, torn, miscounted, begunAgain, calls }: AnswerTally,
   seconds: number,
 ): void {
   const print = (line: string) => process.stdout.write(`${line}\n`);
-  const sum = (of: (one: Seen) => number) => seen.reduce((total, one) => total + of(one), 0);
+  const sum = (countOf: (one: Seen) => number) => seen.reduce((total, one) => total + countOf(one), 0);
   print(
     `${kills.length} kills in ${seconds.toFixed(0)} s; processes that ended by themselves: ${ground.endedByItself}`,
   );
   print(`sent ${sum(({ sent }) => sent)} times, reattached ${sum(({ reattached }) => reattached)} times`);
   const ends = Object.entries(byStatus).map(([status, count]) => `${status} ${count}`);
   print(`ended ${ends.join(', ')}`);
-  print(`${calls} calls of the model; begun again for ${begunAgain} questions, whose first event was not recorded`);
-  for (const line of lost) print(`lost: ${line}`);
+  print(`${calls} calls of the model; ${begunAgain} questions began again, because their first event was not recorded`);
+  for (const line of lostAnswers) print(`lost: ${line}`);
   for (const line of torn) print(`torn: ${line}`);
   for (const line of miscounted) print(`miscounted: ${line}`);
-  print(`questions ${seen.length}, lost ${lost.length}, torn ${torn.length}, charged wrongly ${miscounted.length}`);
+  print(
+    `questions ${seen.length}, lost ${lostAnswers.length}, torn ${torn.length}, charged wrongly ${miscounted.length}`,
+  );
 }

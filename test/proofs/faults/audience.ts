@@ -1,4 +1,4 @@
-/** Who is told what: clubs with an owner, endpoints, and a student for each fact, so that a fact is known by its student. */
+/** The clubs of a proof: each has an owner, endpoints, and one student for each fact, so that the student identifies the fact. */
 import { Transaction } from '../../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
@@ -10,21 +10,21 @@ import { newSecret } from '../../../domain/webhooks/endpoints/secrets.ts';
 export interface Subject {
   clubId: Id;
   studentId: Id;
-  /** Of a session of the club's owner. */
+  /** A sign-in token of the owner. */
   ownerToken: string;
-  /** The club's endpoints: each must accept the fact. */
+  /** The endpoints of the club: each must accept the fact. */
   endpoints: readonly Id[];
 }
 
 const clubs = 10;
-/** Every third club has two endpoints: a fact must not stop half-way either. */
+/** Every third club has two endpoints, so that a kill can fall between the two deliveries of a fact. */
 const usualEndpoints = (club: number): number => (club % 3 === 0 ? 2 : 1);
-/** Neighbours in the list are of one club. */
+/** This many consecutive subjects belong to the same club. */
 const neighbours = 4;
 
 /**
- * @param urlOf an endpoint's url by its id
- * @param endpointsOf how many endpoints the club of this number has
+ * @param urlOf returns the URL for the id of an endpoint
+ * @param endpointsOf returns the number of endpoints for the number of a club
  * @returns the subject of each fact, spread over the clubs
  */
 export async function buildAudience(
@@ -34,11 +34,11 @@ export async function buildAudience(
   urlOf: (endpointId: Id) => string,
   endpointsOf = usualEndpoints,
 ): Promise<Subject[]> {
-  const built = await Promise.all(
+  const builtClubs = await Promise.all(
     Array.from({ length: clubs }, (_, club) => buildClub(source, vault, club, urlOf, endpointsOf(club))),
   );
   const subjects = Array.from({ length: facts }, (_, index) => ({
-    ...(built[Math.floor(index / neighbours) % clubs] as Omit<Subject, 'studentId'>),
+    ...(builtClubs[Math.floor(index / neighbours) % clubs] as Omit<Subject, 'studentId'>),
     studentId: newId(),
   }));
   await source.query(

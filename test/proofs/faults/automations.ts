@@ -1,7 +1,7 @@
 /**
- * `npm run prove -- faults automations`: 2,000 students go through twelve steps of an automation, while the worker, the API, Temporal,
- * Postgres and the mail server are killed and started again in turn, and Temporal forgets a third of its runs each time. Each
- * effect must be there once, and nobody may get a mail twice.
+ * `npm run prove -- faults automations`: 2,000 students pass twelve steps of an automation. Meanwhile the proof kills and restarts the
+ * worker, the API, Temporal, Postgres and the mail server, one after another. At each kill Temporal also loses a third of its runs. Each effect must exist
+ * once, and no student may get a mail twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
@@ -27,20 +27,20 @@ import { killInTurn } from './turns.ts';
 const people = 2_000;
 const steps = 12 * people;
 const rounds = 3;
-/** How many steps are taken before a kill, or how long it waits for them, and how long what was killed stays dead. */
+/** The number of steps before a kill, the limit of the wait for them, and the time between a kill and the restart. */
 const stepsBetweenKills = { least: 600, most: 2_000 };
 const flowingWithinMs = 60_000;
 const deadForMs = { least: 0, most: 3_000 };
-/** So many enter a second that somebody does until the last third of the kills. */
+/** The pause between two students who enter. Students enter until the last third of the kills. */
 const entersEveryMs = 120;
-/** One tag in so many is put on through the API, so that killing the API matters; more than one a second the club may not. */
+/** Every tenth tag goes through the API, so that killing the API matters. The API allows a club only about one such change a second. */
 const apiEvery = 10;
-/** Every second student gets the tag that ends a wait, some time into that wait. */
+/** Every second student gets the tag that ends the wait, some time after the wait began. */
 const looksForWaitingEveryMs = 1_000;
 const mailsPerMinute = 6_000;
-/** The owner holds everybody so often, once all have entered, and for so long. */
+/** After all students have entered, the owner pauses the automation this often, for this long. */
 const [pauses, pausedForMs, pauseEveryMs] = [2, 3_000, 15_000];
-/** How long nothing may happen before the last run has ended: the wait of a mail, the sweeper's three minutes, and its round once more. */
+/** The limit without progress before the last run ends: a waiting mail, three minutes for the sweeper, and one more try. */
 const silentForMs = 8 * 60_000;
 const lookEveryMs = 1_000;
 const looksALine = 10;
@@ -53,11 +53,11 @@ interface Scene extends MailGround {
   call: OwnerCall;
   engine: Forgetful;
   rescues: Rescues;
-  /** Steps that were left, as they were counted last. */
+  /** The number of completed steps at the last count. */
   stepsDone: number;
 }
 
-/** @returns the exit code: 0 when everybody has come through, each effect is there once, and no more mails are unknown than kills explain */
+/** @returns the exit code: 0 if all runs finished, each effect exists once, and the kills explain all unknown mails */
 export function automationFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, walkWhileKilling, {
     AUTOMATION_WAIT_SPEED: String(waitSpeed),
@@ -87,12 +87,12 @@ async function walkWhileKilling(place: MailGround): Promise<number> {
     stepsDone: 0,
   };
   const beganAt = elapsedSeconds();
-  let goesOn = true;
+  let isRunning = true;
   const entered = everybodyEnters(scene);
   const beside = Promise.all([
     entered,
-    keepCounting(scene, () => goesOn),
-    tagWhoWaits(scene, () => goesOn),
+    keepCounting(scene, () => isRunning),
+    tagWhoWaits(scene, () => isRunning),
     entered.then(() => pauseAndResume(scene)),
   ]);
   const kills = await killInTurn({
@@ -104,10 +104,10 @@ async function walkWhileKilling(place: MailGround): Promise<number> {
     startAgain: place.startAgain,
     standing: () => standing(scene),
   });
-  progress('everything is up again; waiting for the last runs');
+  progress('all processes run again; waiting for the last runs');
   await entered;
   await untilAllHaveEnded(scene);
-  goesOn = false;
+  isRunning = false;
   await Promise.race([beside, sleep(2 * looksForWaitingEveryMs)]);
   scene.rescues.stop();
   await scene.rescues.beforeKill();
@@ -116,10 +116,10 @@ async function walkWhileKilling(place: MailGround): Promise<number> {
   report(scene, kills, tally, elapsedSeconds() - beganAt);
   const { runs, finished, twice, missing, mails } = tally;
   const isRight = runs === people && finished === people && twice.length + missing.length + mails.untrue.length === 0;
-  return isRight && mails.mailedTwice === 0 && mails.unknown.length <= kills.length * smtpConnections ? 0 : 1;
+  return isRight && mails.mailedTwice === 0 && mails.unknownMails.length <= kills.length * smtpConnections ? 0 : 1;
 }
 
-/** One after the other gets the tag that starts a run. */
+/** Gives the students the tag that starts a run, one student after another. */
 async function everybodyEnters(scene: Scene): Promise<void> {
   const { club, tags } = scene;
   await Promise.all(
@@ -128,14 +128,14 @@ async function everybodyEnters(scene: Scene): Promise<void> {
       await putOn(scene, studentId, tags.start, place);
     }),
   );
-  progress('everybody has entered');
+  progress('all students have entered');
 }
 
-/** Putting it on again is no change, so it is tried until it is known to be there. */
+/** Tries until the tag is known to be there. A repeated try changes nothing. */
 async function putOn({ db, club, call }: Scene, studentId: Id, tagId: Id, place: number): Promise<void> {
   if (place % apiEvery === 0) {
     const { status } = await call('PUT', `/students/${studentId}/tags/${tagId}`);
-    if (status !== 204) throw new Error(`A tag was not put on: ${status}`);
+    if (status !== 204) throw new Error(`Adding a tag returned ${status}`);
     return;
   }
   await untilDone(() => tagStudent({ db }, { clubId: club.clubId, studentId, tagId }, new Date()));
@@ -152,11 +152,11 @@ async function keepCounting(scene: Scene, goesOn: () => boolean): Promise<void> 
   }
 }
 
-/** Every second student who waits for the tag gets it, as the fact that they wait for. */
+/** Gives every second waiting student the tag that ends the wait. */
 async function tagWhoWaits(scene: Scene, goesOn: () => boolean): Promise<void> {
   const { db, club, tags } = scene;
   const places = new Map(club.studentIds.map((id, place) => [id, place]));
-  const done = new Set<Id>();
+  const taggedStudents = new Set<Id>();
   while (goesOn()) {
     await sleep(looksForWaitingEveryMs);
     const waiting = await untilDone(() =>
@@ -164,13 +164,15 @@ async function tagWhoWaits(scene: Scene, goesOn: () => boolean): Promise<void> {
         `SELECT student_id AS id FROM automation_runs WHERE cursor = 'wait' AND waiting AND status = 'active'`,
       ),
     );
-    const keen = waiting.filter(({ id }) => (places.get(id) ?? 0) % 2 === 0 && !done.has(id));
-    for (const { id } of keen) done.add(id);
-    await Promise.all(keen.map(({ id }, place) => putOn(scene, id, tags.keen, place)));
+    const keen = waiting.filter(({ id }) => (places.get(id) ?? 0) % 2 === 0 && !taggedStudents.has(id));
+    for (const { id } of keen) taggedStudents.add(id);
+    await Promise.all(keen.map(({ id }, place) => putOn(scene, id, tags.keenTag, place)));
   }
 }
 
-/** Nobody enters during a pause, so everybody has before. They are held at their step, and the gate lets them go. */
+/**
+ * Waits until all students have entered, because no run may begin during a pause. Resuming starts the gate, which releases the paused runs.
+ */
 async function pauseAndResume({ db, call, automationId }: Scene): Promise<void> {
   const entered = () => db.source.query<{ count: number }[]>(`SELECT count(*)::int AS count FROM automation_runs`);
   while (((await untilDone(entered))[0]?.count ?? 0) < people) await sleep(lookEveryMs);
@@ -178,7 +180,7 @@ async function pauseAndResume({ db, call, automationId }: Scene): Promise<void> 
     await call('POST', `/workflows/${automationId}/pause`);
     await sleep(pausedForMs);
     await call('POST', `/workflows/${automationId}/resume`);
-    progress('everybody was held, and is let go');
+    progress('the runs were paused and resumed');
     await sleep(pauseEveryMs);
   }
 }
@@ -186,31 +188,31 @@ async function pauseAndResume({ db, call, automationId }: Scene): Promise<void> 
 async function killAndForget({ kill, rescues, engine }: Scene, victim: VictimWithMail): Promise<void> {
   if (victim === 'worker') await rescues.beforeKill();
   await kill(victim);
-  // The runs that were at work just now are among those that it forgets.
+  // Temporal also forgets runs that were active at the kill.
   if (victim !== 'Temporal') progress(`Temporal forgets ${await engine.forgetThird()} runs`);
 }
 
-/** Or until it has waited long enough: then the next is killed all the same. */
+/** Returns after enough steps or at the time limit, so that the next kill happens in any case. */
 async function untilFlowing(scene: Scene): Promise<void> {
   const enough = Math.min(steps, scene.stepsDone + between(stepsBetweenKills));
   const deadline = performance.now() + flowingWithinMs;
   while (scene.stepsDone < enough && performance.now() < deadline) await sleep(250);
 }
 
-/** Waits of a mail beyond a minute are cut short: the run is about kills, the schedule has tests of its own. */
+/** Shortens waits of mails to a minute at most: this proof is about kills, and other tests cover the schedule. */
 async function untilAllHaveEnded(scene: Scene): Promise<void> {
   const { db, rescues } = scene;
   let last = { steps: -1, at: performance.now() };
   for (let looks = 0; performance.now() < last.at + silentForMs; looks++) {
     if (scene.stepsDone !== last.steps) last = { steps: scene.stepsDone, at: performance.now() };
-    const [left] = await untilDone(() =>
+    const [remaining] = await untilDone(() =>
       db.source.query<{ facts: number; runs: number }[]>(
         `SELECT (SELECT count(*)::int FROM facts) AS facts, (SELECT count(*)::int FROM automation_runs WHERE status = 'active') AS runs`,
       ),
     );
-    if (left && left.facts + left.runs === 0) return;
+    if (remaining && remaining.facts + remaining.runs === 0) return;
     if (looks % looksALine === 0)
-      progress(`${standing(scene)}; ${left?.runs} runs under way, ${rescues.total} rescued so far`);
+      progress(`${standing(scene)}; ${remaining?.runs} runs under way, ${rescues.total} rescued so far`);
     await db.source.query(
       `WITH far AS (UPDATE mails SET next_attempt_at = now() WHERE status = 'pending' AND next_attempt_at > now() + interval '1 minute' RETURNING run_id)
        UPDATE automation_runs SET looks_at = now() - interval '2 minutes' FROM far WHERE id = far.run_id AND status = 'active'`,
@@ -234,7 +236,7 @@ function report(
   );
   print(`${engine.forgotten} runs forgotten, ${rescues.total} rescued; ${pauses} pauses`);
   print(
-    `mails sent ${mails.sent.length}, refused ${mails.refused.length}; of the unknown, ${mails.unknownArrived} arrived; ` +
+    `mails sent ${mails.sentMails.length}, refused ${mails.refusedMails.length}; of the unknown, ${mails.unknownArrived} arrived; ` +
       `at most ${kills.length * smtpConnections} may be unknown`,
   );
   for (const line of mails.untrue.slice(0, 20)) print(`untrue: ${line}`);
@@ -242,6 +244,6 @@ function report(
   for (const line of missing.slice(0, 20)) print(`missing: ${line}`);
   print(
     `runs ${runs}, finished ${finished}, effects twice ${twice.length}, effects missing ${missing.length}, ` +
-      `mailed twice ${mails.mailedTwice}, mails unknown ${mails.unknown.length} (each marked)`,
+      `mailed twice ${mails.mailedTwice}, mails unknown ${mails.unknownMails.length} (each marked)`,
   );
 }

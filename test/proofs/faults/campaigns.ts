@@ -1,7 +1,7 @@
 /**
- * `npm run prove -- faults campaigns`: 20,000 mails of one campaign, while the worker, the API, Temporal, Postgres and the mail server are
- * killed and started again in turn, students leave, are removed, and the campaign is paused and resumed. Each row must say what the
- * mail server received, and nobody may receive two.
+ * `npm run prove -- faults campaigns` sends 20,000 mails of one campaign. The proof kills and restarts the worker, the API, Temporal,
+ * Postgres and the mail server, one after another. Meanwhile students unsubscribe, students are removed, and the owner pauses and resumes the
+ * campaign. Each row must agree with the mail server, and no student may receive two mails.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
@@ -13,7 +13,7 @@ import { createVault, type Vault } from '../../../platform/infra/keys/vault.ts';
 import { caller, type OwnerCall } from './mail/caller.ts';
 import { leaveByLink } from './mail/leaving.ts';
 import { onMailGround, victimsWithMail, type MailGround, type VictimWithMail } from './mail/place.ts';
-import { countedBy, holdMails, mailColumns, moreThanOnce, receivedIn, type MailRow } from './mail/received.ts';
+import { countedBy, checkMails, mailColumns, moreThanOnce, receivedIn, type MailRow } from './mail/received.ts';
 import { buildRecipients, type Recipients } from './mail/recipients.ts';
 import { elapsedSeconds, progress } from './progress.ts';
 import { between } from './ranges.ts';
@@ -21,16 +21,16 @@ import { killInTurn } from './turns.ts';
 
 const recipients = 20_000;
 const rounds = 6;
-/** 100 a second, a rate of many providers: the mails last for all the kills. */
+/** 100 a second, a usual limit of providers, so that the sending outlasts all kills. */
 const mailsPerMinute = 6_000;
-/** How many mails go out before a kill, or how long it waits for them, and how long what was killed stays dead. */
+/** The number of mails before a kill, and the time between a kill and the restart. */
 const mailsBetweenKills = { least: 100, most: 1_100 };
 const deadForMs = { least: 0, most: 3_000 };
-/** A worker's mails flow again once Temporal misses its heartbeats, after 10 s; a mail server rests for 15 s. */
+/** The limit of the wait for mails: Temporal reschedules the activities of a dead worker after 10 s, and a mail server rests for 15 s. */
 const flowingWithinMs = 45_000;
-/** Pauses of those who leave, are removed, and of who pauses. */
+/** The pauses between two students who unsubscribe, between two removals, and between two pauses by the owner. */
 const [leavesEveryMs, removedEveryMs, pausedEveryMs] = [400, 900, 7_000];
-/** Leases of the last kill end after 90 s, an attempt's wait of a minute, and its round once more. */
+/** Leases of the last kill end after 90 s. A failed attempt waits up to a minute, and may fail once more. */
 const deadlineMs = 8 * 60_000;
 const lookEveryMs = 1_000;
 
@@ -41,7 +41,7 @@ interface Scene extends MailGround {
   campaignId: Id;
 }
 
-/** @returns the exit code: 0 when every row is true, nobody has two, and no more are unknown than kills explain */
+/** @returns the exit code: 0 if every row is true, no student has two mails, and the kills explain all unknown mails */
 export function campaignFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, mailWhileKilling);
 }
@@ -60,7 +60,7 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
   const campaignId = await newCampaign(call);
   const scene: Scene = { ...place, source, vault: createVault(config.masterKey), club, campaignId };
   await call('POST', `/campaigns/${campaignId}/schedule`, {});
-  // Whoever is removed before the freeze is no recipient.
+  // A student who is removed before the recipients are fixed is no recipient.
   while ((await call('GET', `/campaigns/${campaignId}`)).data.status !== 'sending') await sleep(100);
 
   const beganAt = elapsedSeconds();
@@ -75,26 +75,26 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
     standing: () => `${receivedIn(log).length} mails received`,
   });
   killing = false;
-  const done = await beside;
-  progress('everything is up again; waiting for the last mails');
+  const peopleCounts = await beside;
+  progress('all processes run again; waiting for the last mails');
   await untilSent(scene, call);
   const tally = await tallyMails(scene);
   await source.destroy();
-  report(scene, kills, done, tally, elapsedSeconds() - beganAt);
-  const { sent, skipped, refused, unknown } = tally;
+  report(scene, kills, peopleCounts, tally, elapsedSeconds() - beganAt);
+  const { sentMails: sent, skippedMails: skipped, refusedMails: refused, unknownMails: unknown } = tally;
   const counted = sent.length + skipped.length + refused.length + unknown.length;
   const isRight =
     tally.recipients === recipients && counted === recipients && tally.mailedTwice === 0 && tally.untrue.length === 0;
   return isRight && unknown.length <= kills.length * campaignConnections ? 0 : 1;
 }
 
-/** Nobody has two, neither of one mail nor of the campaign. */
+/** Counts duplicates both by mail and by address. */
 async function tallyMails({ source, campaignId, log }: Scene) {
   const rows = await source.query<MailRow[]>(`SELECT ${mailColumns} FROM mails WHERE campaign_id = $1`, [campaignId]);
   const received = receivedIn(log);
-  const held = holdMails(rows, received);
+  const checkedMails = checkMails(rows, received);
   const addressedTwice = moreThanOnce(countedBy(received, ({ to }) => to));
-  return { ...held, recipients: rows.length, mailedTwice: Math.max(held.mailedTwice, addressedTwice) };
+  return { ...checkedMails, recipients: rows.length, mailedTwice: Math.max(checkedMails.mailedTwice, addressedTwice) };
 }
 
 async function newCampaign(call: OwnerCall): Promise<Id> {
@@ -107,29 +107,29 @@ async function newCampaign(call: OwnerCall): Promise<Id> {
     name: 'Regatta',
     content: { subject: 'Regatta', blocks },
   });
-  if (status !== 201) throw new Error(`A campaign was not made: ${status}`);
+  if (status !== 201) throw new Error(`Creating a campaign returned ${status}`);
   return data.id;
 }
 
-/** What people do meanwhile. */
-interface Done {
-  left: number;
+/** The actions of people during the kills. */
+interface PeopleCounts {
+  unsubscribes: number;
   removed: number;
   pauses: number;
 }
 
-/** Students leave by the link of their mail and are removed, some before their mail and some after; the owner pauses and resumes. */
-async function meanwhile(scene: Scene, call: OwnerCall, goesOn: () => boolean): Promise<Done> {
+/** Some students unsubscribe or are removed before their mail, others after it. The owner pauses and resumes the campaign. */
+async function meanwhile(scene: Scene, call: OwnerCall, goesOn: () => boolean): Promise<PeopleCounts> {
   const { vault, club, campaignId, ground } = scene;
-  const done: Done = { left: 0, removed: 0, pauses: 0 };
-  const anybody = () => club.studentIds[Math.floor(Math.random() * club.studentIds.length)] ?? '';
-  const each = async (everyMs: number, act: () => Promise<boolean>, name: keyof Done) => {
+  const counts: PeopleCounts = { unsubscribes: 0, removed: 0, pauses: 0 };
+  const anyStudent = () => club.studentIds[Math.floor(Math.random() * club.studentIds.length)] ?? '';
+  const each = async (everyMs: number, act: () => Promise<boolean>, name: keyof PeopleCounts) => {
     while (goesOn()) {
       await sleep(everyMs);
-      if (await act()) done[name] += 1;
+      if (await act()) counts[name] += 1;
     }
   };
-  const leaves = () => leaveByLink(ground, vault, club.clubId, { kind: 'campaigns', studentId: anybody() });
+  const leaves = () => leaveByLink(ground, vault, club.clubId, { kind: 'campaigns', studentId: anyStudent() });
   const pauses = async () => {
     const { status } = await call('POST', `/campaigns/${campaignId}/pause`);
     await sleep(500);
@@ -137,14 +137,14 @@ async function meanwhile(scene: Scene, call: OwnerCall, goesOn: () => boolean): 
     return status === 200;
   };
   await Promise.all([
-    each(leavesEveryMs, leaves, 'left'),
-    each(removedEveryMs, async () => (await call('DELETE', `/students/${anybody()}`)).status === 204, 'removed'),
+    each(leavesEveryMs, leaves, 'unsubscribes'),
+    each(removedEveryMs, async () => (await call('DELETE', `/students/${anyStudent()}`)).status === 204, 'removed'),
     each(pausedEveryMs, pauses, 'pauses'),
   ]);
-  return done;
+  return counts;
 }
 
-/** Or until it has waited long enough: then the next is killed all the same. */
+/** Returns after enough mails or at the time limit, so that the next kill happens in any case. */
 async function untilFlowing({ log }: Scene): Promise<void> {
   const before = receivedIn(log).length;
   const enough = before + between(mailsBetweenKills);
@@ -152,7 +152,7 @@ async function untilFlowing({ log }: Scene): Promise<void> {
   while (receivedIn(log).length < enough && performance.now() < deadline) await sleep(250);
 }
 
-/** Waits of an attempt beyond a minute are cut short: the run is about kills, the schedule has tests of its own. */
+/** Shortens waits of attempts to a minute at most: this proof is about kills, and other tests cover the schedule. */
 async function untilSent({ source, campaignId, log }: Scene, call: OwnerCall): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   for (let looks = 1; performance.now() < deadline; looks++) {
@@ -173,7 +173,7 @@ async function untilSent({ source, campaignId, log }: Scene, call: OwnerCall): P
 function report(
   { ground }: Scene,
   kills: readonly VictimWithMail[],
-  done: Done,
+  counts: PeopleCounts,
   tally: Awaited<ReturnType<typeof tallyMails>>,
   seconds: number,
 ): void {
@@ -181,13 +181,13 @@ function report(
   print(
     `${kills.length} kills in ${seconds.toFixed(0)} s; processes that ended by themselves: ${ground.endedByItself}`,
   );
-  print(`meanwhile ${done.left} students left, ${done.removed} were removed, ${done.pauses} pauses`);
+  print(`meanwhile ${counts.unsubscribes} students left, ${counts.removed} were removed, ${counts.pauses} pauses`);
   print(
     `of the unknown, ${tally.unknownArrived} arrived; at most ${kills.length * campaignConnections} may be unknown`,
   );
   for (const line of tally.untrue.slice(0, 20)) print(`untrue: ${line}`);
   print(
-    `recipients ${tally.recipients}, mailed once ${tally.sent.length}, skipped ${tally.skipped.length}, refused ${tally.refused.length}, ` +
-      `unknown ${tally.unknown.length} (each marked failed), mailed twice ${tally.mailedTwice}, rows untrue ${tally.untrue.length}`,
+    `recipients ${tally.recipients}, mailed once ${tally.sentMails.length}, skipped ${tally.skippedMails.length}, refused ${tally.refusedMails.length}, ` +
+      `unknown ${tally.unknownMails.length} (each marked failed), mailed twice ${tally.mailedTwice}, rows untrue ${tally.untrue.length}`,
   );
 }

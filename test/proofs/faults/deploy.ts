@@ -1,7 +1,7 @@
 /**
- * `npm run prove -- faults deploy`: two builds take over from each other, forth and back, under facts, questions and reads, behind a proxy
- * that follows `/readyz`. `migrate` and `promote` are killed once each time. One build makes first attempts by runs, the other directly.
- * A share of the facts comes before, to tell how much longer deliveries take meanwhile. `--facts N` makes a shorter run.
+ * `npm run prove -- faults deploy`: two builds replace each other several times under facts, questions and reads, behind a proxy that
+ * follows `/readyz`. The proof kills `migrate` and `promote` once in each deploy. One build makes first attempts in workflows, the other
+ * directly. A share of the facts commits before the first deploy, for a comparison of delivery times. `--facts N` makes a shorter run.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -38,25 +38,25 @@ import { tallyDeliveries, untilTold } from './tally.ts';
 
 const deploys = 6;
 const usualFacts = 2_000;
-/** How long a deploy takes on two cores, about: so long its share of the facts comes. */
+/** About the duration of a deploy on two cores. The facts of a deploy are spread over this time. */
 const deployMs = 28_000;
-/** What an old build may still begin after it was superseded, and how much longer it is watched. */
+/** An old build may begin steps for this long after the promotion of the next build. The proof watches it for longer. */
 const handedOverMs = 5_000;
 const watchedMs = 2_000;
-/** How far into a command it is killed: some have ended by then, or have not begun. */
+/** The time between the start of a command and its kill: some commands end earlier, others have not begun to work. */
 const killedAfterMs = { least: 300, most: 4_000 };
 const readyWithinMs = 180_000;
-/** How long the old processes may take to end: answers end within seconds here. */
+/** The limit for the end of the old processes. Answers take only seconds here. */
 const endsWithinMs = 120_000;
-/** How long the last delivery may take: a refused one waits for half a minute. */
+/** The limit for the last delivery. A refused delivery waits for half a minute. */
 const deadlineMs = 5 * 60_000;
 const students = 6;
-/** Answers of four to ten seconds, so that each deploy meets some. */
+/** Answers take four to ten seconds, so that each deploy interrupts some. */
 const words = { least: 80, most: 200 };
 const wordMs = 50;
 const pauseMs = { least: 0, most: 1_000 };
 
-/** API and worker of a build. */
+/** The API and the worker of one build. */
 interface Fleet {
   readonly build: InstalledBuild;
   readonly api: Child;
@@ -64,22 +64,22 @@ interface Fleet {
   readonly apiUrl: string;
 }
 
-/** A step that a build has begun, as the receiver or the model saw it. */
-interface Begun {
+/** A step that a build began, as the receiver or the model saw it. */
+interface BegunStep {
   readonly build: BuildName;
   /** Unix milliseconds. */
   readonly at: number;
 }
 
 interface Deployment {
-  /** What was superseded. */
+  /** The build that was replaced. */
   readonly old: BuildName;
-  /** Unix milliseconds: when `promote` had ended, and when the next one began. */
+  /** Unix milliseconds: the end of this `promote`, and the beginning of the next one. */
   readonly promotedAt: number;
   nextAt: number;
 }
 
-/** @returns the exit code: 0 when nothing was lost, refused or cut, and no old build has begun anything later on */
+/** @returns the exit code: 0 if nothing was lost, refused or cut, and no old build began a step too late */
 export async function deployFaults(interrupted: Promise<unknown>, args: readonly string[]): Promise<number> {
   const facts = factsIn(args);
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-deploys-'));
@@ -92,9 +92,9 @@ export async function deployFaults(interrupted: Promise<unknown>, args: readonly
   }
 }
 
-/** @throws Problem for anything but `--facts` and a number */
+/** @throws Problem when an argument is not `--facts` with a number */
 function factsIn(args: readonly string[]): number {
-  const usage = `There is: npm run prove -- faults deploy, and npm run prove -- faults deploy --facts 300 (a whole number, from ${deploys + 1}).`;
+  const usage = `Usage: npm run prove -- faults deploy [--facts N], where N is a whole number from ${deploys + 1}, for example 300.`;
   let facts: number;
   try {
     facts = Number(parseArgs({ args: [...args], options: { facts: { type: 'string' } } }).values.facts ?? usualFacts);
@@ -121,20 +121,20 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
     () => stack.stop(),
   );
 
-  const begun: Begun[] = [];
+  const begunSteps: BegunStep[] = [];
   const models = { port: await startFakeModel(), starboard: await startFakeModel() };
   for (const name of buildNames) {
     stops.push(() => models[name].stop());
     models[name].rule(() => {
-      begun.push({ build: name, at: Date.now() });
+      begunSteps.push({ build: name, at: Date.now() });
       const answer = Array.from({ length: Math.round(between(words)) }, (_, index) => `word${index} `);
       return { answer, delayMs: wordMs };
     });
   }
   const receipts = await startCounting(await stack.authority.issue(['127.0.0.1']), ({ 'user-agent': agent = '' }) => {
     const build = buildNames.find((name) => agent.startsWith(`${name}-webhooks/`));
-    if (build === undefined) throw new Error(`An attempt is of no build: ${agent}`);
-    begun.push({ build, at: Date.now() });
+    if (build === undefined) throw new Error(`An attempt names no known build: ${agent}`);
+    begunSteps.push({ build, at: Date.now() });
   });
   stops.push(receipts.stop);
   const proxy = await startProxy();
@@ -146,7 +146,7 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
     API_CLOSES_AFTER_MS: '2000',
     ANTHROPIC_API_KEY: 'unused',
   };
-  /** The name in `User-Agent` and the model tell which build has begun a step. */
+  /** The name in `User-Agent` and the model of its own show which build began a step. */
   const envOf = (name: BuildName) => ({
     ...env,
     SERVICE_NAME: name,
@@ -156,7 +156,7 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
   const ground: Ground = { builds, envOf, proxy, stops };
 
   let [now, next]: BuildName[] = [...buildNames];
-  if (now === undefined || next === undefined) throw new Error('There are two builds.');
+  if (now === undefined || next === undefined) throw new Error('This proof needs two builds.');
   await toItsEnd(builds[now].run('migrate', envOf(now)));
   let fleet = await startFleet(ground, now);
   await toItsEnd(builds[now].run('promote', envOf(now)));
@@ -174,21 +174,21 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
   const author = factsAbout(subjects, { db, apiUrl: proxy.url, everyMs: deployMs / share });
   const asking = await startAsking(source, proxy);
   const reading = startReading(subjects, proxy);
-  const done: Deployment[] = [];
-  let told = 0;
+  const deployments: Deployment[] = [];
+  let reportedRefusals = 0;
 
   await author.commit(share);
   const firstDeployAt = new Date();
   for (let number = 1; number <= deploys; number++) {
-    const [taken] = await Promise.all([
-      deploy(ground, fleet, next, done.at(-1)),
+    const [takeover] = await Promise.all([
+      deploy(ground, fleet, next, deployments.at(-1)),
       author.commit(Math.min(share, facts - author.committed)),
     ]);
-    fleet = taken.fleet;
-    done.push(taken.deployment);
+    fleet = takeover.fleet;
+    deployments.push(takeover.deployment);
     [now, next] = [next, now];
-    for (const line of proxy.refused.slice(told)) progress(`refused: ${line}`);
-    told = proxy.refused.length;
+    for (const line of proxy.refused.slice(reportedRefusals)) progress(`refused: ${line}`);
+    reportedRefusals = proxy.refused.length;
     progress(
       `deploy ${number}: ${now} has taken over; facts ${author.committed} committed, ${receipts.events} received, ` +
         `${asking.seen.length} questions answered, ${proxy.answered} requests answered, ${proxy.refused.length} refused`,
@@ -198,26 +198,26 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
   await asking.stop();
   await untilTold(source, deadlineMs);
 
-  const { facts: committed, lost } = await tallyDeliveries(source, subjects, receipts);
+  const { facts: committed, lostFacts: lost } = await tallyDeliveries(source, subjects, receipts);
   const answers = await tallyAnswers(source, asking.seen, [...models.port.requests, ...models.starboard.requests]);
   const incomplete = asking.seen.filter(({ status }) => status !== 'complete');
-  const late = done.flatMap(({ old, promotedAt, nextAt }) =>
-    begun
+  const late = deployments.flatMap(({ old, promotedAt, nextAt }) =>
+    begunSteps
       .filter(({ build, at }) => build === old && at > promotedAt + handedOverMs && at < nextAt)
       .map(({ at }) => `${old} began a step ${((at - promotedAt) / 1_000).toFixed(1)} s after it was superseded`),
   );
   const print = (line: string) => process.stdout.write(`${line}\n`);
   const cut = [
-    ...answers.lost,
+    ...answers.lostAnswers,
     ...answers.torn,
     ...answers.miscounted,
     ...incomplete.map(({ questionId, status }) => `question ${questionId} ended ${status}`),
   ];
   for (const line of [...lost, ...cut, ...proxy.refused, ...late]) print(line);
-  const handedOver = done.map(({ old, promotedAt, nextAt }) =>
+  const handedOver = deployments.map(({ old, promotedAt, nextAt }) =>
     Math.max(
       0,
-      ...begun
+      ...begunSteps
         .filter(({ build, at }) => build === old && at > promotedAt && at < nextAt)
         .map(({ at }) => at - promotedAt),
     ),
@@ -226,19 +226,19 @@ async function run(directory: string, facts: number, stops: (() => Promise<unkno
     `the last step of each old build: ${handedOver.map((ms) => `${(ms / 1_000).toFixed(1)} s`).join(', ')} after promote`,
   );
   print(
-    `steps of ${buildNames.map((name) => `${name} ${begun.filter(({ build }) => build === name).length}`).join(', ')}; ` +
+    `steps of ${buildNames.map((name) => `${name} ${begunSteps.filter(({ build }) => build === name).length}`).join(', ')}; ` +
       `${asking.seen.length} questions, of which ${asking.seen.filter(({ reattached }) => reattached > 0).length} were followed at another process; ` +
       `${proxy.answered} requests`,
   );
   print(await delays(source, firstDeployAt));
   print(
-    `deploys ${done.length}, facts ${committed}, lost ${lost.length}, answers cut ${cut.length}, requests refused ${proxy.refused.length}, ` +
+    `deploys ${deployments.length}, facts ${committed}, lost ${lost.length}, answers cut ${cut.length}, requests refused ${proxy.refused.length}, ` +
       `steps begun by an old build 5 s after promote ${late.length}`,
   );
   return lost.length + cut.length + proxy.refused.length + late.length === 0 ? 0 : 1;
 }
 
-/** From a fact to the record of its delivery, of those that no receiver has refused. */
+/** Measures the time from a fact to its recorded delivery, without deliveries that a receiver refused. */
 async function delays(source: DataSource, firstDeployAt: Date): Promise<string> {
   const [row] = await source.query<{ before: number; during: number }[]>(
     `SELECT percentile_cont(0.95) WITHIN GROUP (ORDER BY took) FILTER (WHERE occurred_at < $1) AS before,
@@ -259,7 +259,7 @@ interface Ground {
   readonly stops: (() => Promise<unknown>)[];
 }
 
-/** As docs/how-to/upgrade.md says. */
+/** Follows the steps of docs/how-to/upgrade.md. */
 async function deploy(
   ground: Ground,
   before: Fleet,
@@ -303,7 +303,7 @@ async function startFleet({ builds, envOf, proxy, stops }: Ground, name: BuildNa
   return { build, api, worker, apiUrl };
 }
 
-/** Kills the command somewhere, and runs it again. */
+/** Kills the command after a random time, and runs it again to its end. */
 async function killedOnce(start: () => Child): Promise<void> {
   const first = start();
   await Promise.race([first.exited, sleep(between(killedAfterMs))]);
@@ -313,35 +313,39 @@ async function killedOnce(start: () => Child): Promise<void> {
   await toItsEnd(start());
 }
 
-/** Asks it to end. @throws Problem unless it does, by itself and in time */
+/**
+ * Sends SIGTERM.
+ * @throws Problem unless the process then exits with code 0 in time
+ * @throws Problem unless it does, by itself and in time
+ */
 async function endInOrder(child: Child): Promise<void> {
   if (child.pid === undefined) return;
   process.kill(child.pid, 'SIGTERM');
-  const askedAt = performance.now();
+  const signalledAt = performance.now();
   const firmly = setTimeout(() => void killed(child), endsWithinMs);
   const exit = await child.exited;
   clearTimeout(firmly);
   if (exit.code !== 0) throw new Problem(describeExit(child, exit));
-  progress(`${child.name} has ended after ${((performance.now() - askedAt) / 1_000).toFixed(1)} s`);
+  progress(`${child.name} has ended after ${((performance.now() - signalledAt) / 1_000).toFixed(1)} s`);
 }
 
-/** Students who ask one question after another. */
+/** Starts students who ask one question after another. */
 async function startAsking(source: Parameters<typeof buildClass>[0], proxy: Proxy) {
   const { clubId, publicId, tokens } = await buildClass(source, students);
-  const seen: Seen[] = [];
+  const seenQuestions: Seen[] = [];
   const over = new AbortController();
   let isAsking = true;
   const all = Promise.all(
     tokens.map(async (token) => {
       while (isAsking) {
-        seen.push(await askOnce({ clubId, publicId, apiUrl: proxy.url }, token, 'Which knot?', over.signal));
+        seenQuestions.push(await askOnce({ clubId, publicId, apiUrl: proxy.url }, token, 'Which knot?', over.signal));
         await sleep(between(pauseMs));
       }
     }),
   );
-  all.catch(() => undefined); // told below
+  all.catch(() => undefined); // `stop` throws the error
   return {
-    seen,
+    seen: seenQuestions,
     async stop() {
       isAsking = false;
       const timer = setTimeout(() => over.abort(), deadlineMs);

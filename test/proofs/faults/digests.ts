@@ -1,7 +1,7 @@
 /**
- * `npm run prove -- faults digests`: the daily mail of three clubs with 6,600 members, while the API, Postgres, the mail server, Temporal and
- * the worker, also at steps of a mail, are killed and started again in turn, and members leave by the link of their mail. Nobody may get
- * two, and everybody who stays must get one.
+ * `npm run prove -- faults digests` sends the daily mail of three clubs with 6,600 members. The proof kills and restarts the API, Postgres,
+ * the mail server, Temporal and the worker, also between the steps of a mail. Meanwhile members unsubscribe. No member
+ * may get two mails, and each member who stays must get one.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
@@ -27,21 +27,21 @@ import { killAtStep } from './steps.ts';
 import { killInTurn } from './turns.ts';
 
 const clubCount = 3;
-/** More than two pages of members. */
+/** This is more than two pages of members. */
 const membersOfClub = 2_200;
-/** The mails last for all the kills. */
+/** At this rate the sending outlasts all kills. */
 const mailsPerMinute = 750;
 const rounds = 2;
-/** How many mails go out before a kill, or how long it waits for them, and how long what was killed stays dead. */
+/** The number of mails before a kill, the limit of the wait for them, and the time between a kill and the restart. */
 const mailsBetweenKills = { least: 20, most: 200 };
 const flowingWithinMs = 30_000;
 const deadForMs = { least: 0, most: 3_000 };
-/** Steps of a mail that the worker is killed at. */
+/** Steps of a mail at which the proof kills the worker. */
 const failpoints = ['mail_claimed', 'mail_handed_over', 'mail_recorded'] as const;
 type Failpoint = (typeof failpoints)[number];
 const victims = [...victimsWithMail, ...failpoints] as const;
 const leavesEveryMs = 1_000;
-/** Leases of the last kill end after 90 s, an attempt's wait of a minute, and its round once more. */
+/** Leases of the last kill end after 90 s. A failed attempt waits up to a minute, and may fail once more. */
 const deadlineMs = 8 * 60_000;
 const lookEveryMs = 1_000;
 const looksALine = 10;
@@ -50,11 +50,11 @@ interface Scene extends MailGround {
   db: Database;
   vault: Vault;
   clubs: readonly Recipients[];
-  /** Who asked to leave the daily mail, whatever was answered. */
-  left: Set<Id>;
+  /** Members who asked to unsubscribe from the daily mail, whatever the API answered. */
+  unsubscribed: Set<Id>;
 }
 
-/** @returns the exit code: 0 when everybody has one mail at most, nobody lacks it, and no more are unknown than kills explain */
+/** @returns the exit code: 0 if each member has at most one mail, no member lacks a mail, and the kills explain all unknown mails */
 export function digestFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, mailWhileKilling, { WORKER_TASK_QUEUES: 'campaigns,upkeep', MAIL_WARM_UP: 'off' });
 }
@@ -68,9 +68,9 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
     createNotifier(source, () => {}),
   );
   const clubs = await buildReaders(db, { clubs: clubCount, members: membersOfClub, mailsPerMinute });
-  const scene: Scene = { ...place, db, vault: createVault(config.masterKey), clubs, left: new Set() };
+  const scene: Scene = { ...place, db, vault: createVault(config.masterKey), clubs, unsubscribed: new Set() };
   const beganAt = elapsedSeconds();
-  // The schedule comes within a quarter of an hour; whoever is first, each club has one digest of the date.
+  // The schedule would begin within a quarter of an hour. Two concurrent calls still make one digest for each club and date.
   await Promise.all([beginDigests(db, new Date()), beginDigests(db, new Date())]);
   let killing = true;
   const beside = membersLeave(scene, () => killing);
@@ -90,10 +90,10 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
   });
   killing = false;
   await beside;
-  progress('everything is up again; waiting for the last mails');
+  progress('all processes run again; waiting for the last mails');
   await untilEnded(scene);
   const rows = await source.query<DigestMailRow[]>(`SELECT ${mailColumns}, student_id AS "studentId" FROM mails`);
-  const tally = tallyDigests(readersOf(clubs), scene.left, rows, receivedIn(log));
+  const tally = tallyDigests(readersOf(clubs), scene.unsubscribed, rows, receivedIn(log));
   await source.destroy();
   print(
     `${kills.length} kills in ${(elapsedSeconds() - beganAt).toFixed(0)} s, ${missed} of them not at their step; processes that ended by themselves: ${ground.endedByItself}`,
@@ -101,11 +101,11 @@ async function mailWhileKilling(place: MailGround): Promise<number> {
   return report(scene, tally, kills.length * campaignConnections);
 }
 
-/** One after the other, some before their mail and some after it. */
-async function membersLeave({ ground, vault, clubs, left }: Scene, goesOn: () => boolean): Promise<void> {
-  for (let turn = 0; goesOn(); turn++) {
+/** Members unsubscribe one after another, some before their mail and some after it. */
+async function membersLeave({ ground, vault, clubs, unsubscribed: left }: Scene, goesOn: () => boolean): Promise<void> {
+  for (let leaves = 0; goesOn(); leaves++) {
     await sleep(leavesEveryMs);
-    const club = clubs[turn % clubs.length];
+    const club = clubs[leaves % clubs.length];
     const studentId = club?.studentIds[Math.floor(Math.random() * club.studentIds.length)];
     if (!club || studentId === undefined) continue;
     left.add(studentId);
@@ -113,14 +113,14 @@ async function membersLeave({ ground, vault, clubs, left }: Scene, goesOn: () =>
   }
 }
 
-/** Or until it has waited long enough: then the next is killed all the same. */
+/** Returns after enough mails or at the time limit, so that the next kill happens in any case. */
 async function untilFlowing(log: string): Promise<void> {
   const enough = receivedIn(log).length + between(mailsBetweenKills);
   const deadline = performance.now() + flowingWithinMs;
   while (receivedIn(log).length < enough && performance.now() < deadline) await sleep(250);
 }
 
-/** Waits of an attempt beyond 20 s are cut short: the run is about kills, the schedule has tests of its own. */
+/** Shortens waits of attempts to 20 s at most: this proof is about kills, and other tests cover the schedule. */
 async function untilEnded({ db, log }: Scene): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   for (let looks = 1; performance.now() < deadline; looks++) {
@@ -143,9 +143,20 @@ async function untilEnded({ db, log }: Scene): Promise<void> {
   progress('the time is over');
 }
 
-/** @param mayBeUnknown how many mails were under way at the kills, at most @returns the exit code */
-function report({ left, clubs }: Scene, { mails, twice, missing }: DigestTally, mayBeUnknown: number): number {
-  const { sent, skipped, refused, unknown, unknownArrived, untrue } = mails;
+/** @param mayBeUnknown the largest number of mails that the kills can have interrupted @returns the exit code */
+function report(
+  { unsubscribed: left, clubs }: Scene,
+  { mails, twice, missing }: DigestTally,
+  mayBeUnknown: number,
+): number {
+  const {
+    sentMails: sent,
+    skippedMails: skipped,
+    refusedMails: refused,
+    unknownMails: unknown,
+    unknownArrived,
+    untrue,
+  } = mails;
   for (const [name, lines] of Object.entries({ missing, untrue }))
     for (const line of lines.slice(0, 20)) print(`${name}: ${line}`);
   print(

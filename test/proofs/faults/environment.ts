@@ -1,4 +1,7 @@
-/** What a service is told that is to lose its servers: it reaches no mail server and no bucket, unless what follows names some. */
+/**
+ * The environment of a service whose servers the proof kills. The service reaches no mail server and no bucket, unless later variables name
+ * them.
+ */
 import os from 'node:os';
 import { allocatorSettings } from '../../../dev/stack/allocator.ts';
 

@@ -1,39 +1,39 @@
-/** Facts at a steady pace, whatever is dead just then: what could not be committed is repeated until it is. */
+/** Commits facts at a steady pace, also while processes are dead: a failed commit is repeated until it succeeds. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
 import { recordFact } from '../../../platform/engine/facts.ts';
 import type { Subject } from './audience.ts';
 
 export interface Author {
-  /** Facts whose commit is known. */
+  /** The facts whose commit is confirmed. */
   readonly committed: number;
-  /** Of these, the ones that the API has answered with a 2xx. */
+  /** The committed facts that the API answered with a 2xx. */
   readonly throughApi: number;
-  /** Calls and transactions that failed, and were made again. */
+  /** The calls and transactions that failed and were repeated. */
   readonly repeated: number;
-  /** Commits the next so many facts, and resolves once all of them are. */
+  /** Commits this many more facts, and resolves when all are committed. */
   commit(count: number): Promise<void>;
 }
 
-/** One fact in so many is a call of the real API, so that killing the API matters. */
+/** Every fourth fact is a call of the real API, so that killing the API matters. */
 const apiEvery = 4;
 const pauseMs = 500;
 const answerWithinMs = 10_000;
 
-/** @param everyMs between two facts */
+/** @param everyMs the pause between two facts */
 export function factsAbout(
   subjects: readonly Subject[],
   { db, apiUrl, everyMs }: { db: Database; apiUrl: string; everyMs: number },
 ): Author {
-  let begun = 0;
+  let nextFact = 0;
   let committed = 0;
   let throughApi = 0;
   let repeated = 0;
 
   async function commitNext(): Promise<void> {
-    const number = begun++;
+    const number = nextFact++;
     const subject = subjects[number];
-    if (subject === undefined) throw new Error('There are no more facts to commit.');
+    if (subject === undefined) throw new Error('All facts are already committed');
     if (number % apiEvery !== 0) await commitHere(subject);
     else {
       await callApi(subject, number);
@@ -42,7 +42,7 @@ export function factsAbout(
     committed++;
   }
 
-  /** The change of a name; the same call made again changes nothing, so that it raises one fact however often it is made. */
+  /** Changes a name. A repeated call changes nothing, so that all repetitions together record one fact. */
   async function callApi({ clubId, studentId, ownerToken }: Subject, number: number): Promise<void> {
     const url = `${apiUrl}/v1/clubs/${clubId}/students/${studentId}`;
     for (;;) {
@@ -56,10 +56,11 @@ export function factsAbout(
           await answer.arrayBuffer();
           return answer.status;
         },
-        () => undefined, // killed, before it or while it was answering: the change may be committed or not
+        () => undefined, // the API died before or during its answer, so the change may be committed
       );
       if (status !== undefined && status < 300) return;
-      if (status !== undefined && status < 500 && status !== 429) throw new Error(`The API answers ${status}.`);
+      if (status !== undefined && status < 500 && status !== 429)
+        throw new Error(`The API answered ${status} to a change of a name`);
       repeated++;
       await sleep(pauseMs);
     }
@@ -73,13 +74,13 @@ export function factsAbout(
         return;
       } catch {
         repeated++;
-        if (await stands(studentId)) return;
+        if (await isCommitted(studentId)) return;
       }
     }
   }
 
-  /** Whether a transaction whose answer was lost has committed: told by Postgres once it is up again. */
-  async function stands(studentId: string): Promise<boolean> {
+  /** Returns whether a transaction whose answer was lost has committed. Waits until Postgres runs again. */
+  async function isCommitted(studentId: string): Promise<boolean> {
     for (;;) {
       await sleep(pauseMs);
       try {
@@ -90,7 +91,7 @@ export function factsAbout(
         );
         return row?.stands ?? false;
       } catch {
-        // It is still away.
+        // Postgres is still down.
       }
     }
   }
@@ -106,11 +107,11 @@ export function factsAbout(
       return repeated;
     },
     async commit(count) {
-      const under = Array.from({ length: count }, async (_, index) => {
+      const commits = Array.from({ length: count }, async (_, index) => {
         await sleep(index * everyMs);
         await commitNext();
       });
-      await Promise.all(under);
+      await Promise.all(commits);
     },
   };
 }

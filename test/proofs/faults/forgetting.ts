@@ -1,16 +1,16 @@
-/** An engine that forgets: runs that are deleted while they are at work or wait. */
+/** Deletes workflow runs in Temporal while they work or wait, as if Temporal had lost them. */
 import { Client, Connection } from '@temporalio/client';
 import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 
 export interface Forgetful {
-  /** Runs that were deleted. */
+  /** The number of deleted runs. */
   readonly forgotten: number;
-  /** Deletes a third of the open runs, chosen at random. @returns how many */
+  /** Deletes a third of the open runs, chosen at random. @returns the number of deleted runs */
   forgetThird(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** @param types of the runs that it forgets */
+/** @param types the workflow types whose runs it deletes */
 export async function forgetfulEngine(
   { address, namespace }: { address: string; namespace: string },
   types: readonly WorkflowType[],
@@ -34,7 +34,7 @@ export async function forgetfulEngine(
             .deleteWorkflowExecution({ namespace, workflowExecution: { workflowId, runId } })
             .then(
               () => true,
-              () => false, // it has just ended
+              () => false, // the run ended just before
             ),
         ),
       );

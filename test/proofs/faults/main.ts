@@ -1,4 +1,7 @@
-/** `npm run prove -- faults webhooks | agents | campaigns | automations | media | mentorships | digests | deploy | restore`: kills what can be killed while there is work, and counts what is lost. */
+/**
+ * `npm run prove -- faults NAME`, with a name from `suites`, kills processes
+ * while they work, and counts the losses.
+ */
 import { interruption } from '../../../dev/interruption.ts';
 import { runScript } from '../../../dev/problem.ts';
 import { agentFaults } from './agents.ts';
@@ -11,7 +14,10 @@ import { mentorshipFaults } from './mentorships.ts';
 import { restoreFaults } from './restore.ts';
 import { webhookFaults } from './webhooks.ts';
 
-/** Each runs until it is over or interrupted; `args` is what stands behind its name. @returns the exit code */
+/**
+ * Each proof runs until its end or an interruption. `args` are the arguments after its name.
+ * @returns the exit code
+ */
 const suites: Readonly<Record<string, (interrupted: Promise<unknown>, args: readonly string[]) => Promise<number>>> = {
   webhooks: webhookFaults,
   agents: agentFaults,
@@ -25,9 +31,9 @@ const suites: Readonly<Record<string, (interrupted: Promise<unknown>, args: read
 };
 
 await runScript(async () => {
-  const [wanted = '', ...args] = process.argv.slice(2);
-  const suite = Object.entries(suites).find(([name]) => name === wanted)?.[1];
+  const [chosenName = '', ...args] = process.argv.slice(2);
+  const suite = Object.entries(suites).find(([name]) => name === chosenName)?.[1];
   if (suite) return suite(interruption(), args);
-  process.stderr.write(`Say what to try: npm run prove -- faults ${Object.keys(suites).join(' | ')}\n`);
+  process.stderr.write(`Name a proof: npm run prove -- faults ${Object.keys(suites).join(' | ')}\n`);
   return 2;
 });

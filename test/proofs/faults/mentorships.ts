@@ -1,8 +1,7 @@
 /**
- * `npm run prove -- faults mentorships`: students of five clubs race for 500 sessions with 250 mentors, move and cancel them, and some are
- * removed, while the API, also between any two statements of a booking, Postgres, the mail server, Temporal and the worker, also at steps
- * of its mails, are killed and started again in turn. Nobody may be booked twice, every reminder must come, and none of a time that was
- * left before it was due.
+ * `npm run prove -- faults mentorships`: students of five clubs race for 500 sessions with 250 mentors, and move and cancel them. Meanwhile
+ * the proof kills and restarts all processes: the API also between two statements of a booking, and the worker also at the steps of its
+ * mails. No session may overlap another, and each due reminder must arrive. No reminder may arrive for a time that the session left before.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
@@ -24,7 +23,7 @@ import {
   tallySessions,
   untold,
   type SessionTally,
-  type ToldOfSession,
+  type ToldSession,
 } from './mentorships/tally.ts';
 import { untilDone } from './patience.ts';
 import { elapsedSeconds, progress } from './progress.ts';
@@ -36,30 +35,30 @@ const clubCount = 5;
 const mentors = 250;
 const sessionsOfMentor = 2;
 const sessions = mentors * sessionsOfMentor;
-/** For each slot one student of each of the mentor's clubs asks who asks for no other; the others are greedy. */
+/** For each slot, each club of the mentor sends one student who asks for no other slot. The other callers ask for many slots. */
 const studentsOfClub = (2 * sessions) / clubCount;
 const rounds = 2;
-/** How long things go well before a kill, and how long what was killed stays dead. */
+/** The time without a fault before each kill, and the time between a kill and the restart. */
 const aliveForMs = { least: 1_000, most: 5_000 };
 const deadForMs = { least: 0, most: 3_000 };
-/** Steps of a mail, and of the relay, that the worker is killed at. */
+/** The steps of a mail and of the relay at which the proof kills the worker. */
 const failpoints = ['transactional_claimed', 'transactional_handed_over', 'wake_sent'] as const;
 type Failpoint = (typeof failpoints)[number];
-/** Of a booking after its first lock, before which the API is killed: one of them at a time, the last one after the commit. */
+/** The statements of a booking after its first lock, before which the proof kills the API. The last number is after the commit. */
 const statements = { least: 1, most: 10 };
 const apiAtStatement = 'API at a statement';
 const endedAtStatement = new URL('./mentorships/ended-at-statement.ts', import.meta.url);
 const victims = [...victimsWithMail.flatMap((victim) => [victim, apiAtStatement] as const), ...failpoints] as const;
-/** During the last kills nothing new begins: they meet reminders alone. */
+/** During this many last kills no new work begins, so that these kills only meet reminders. */
 const quietTurns = 3;
-/** Between the beginnings of two mentors. */
+/** The pause between the beginnings of two mentors. */
 const beginsEveryMs = 250;
-/** Reminders fall due at the next whole minute that is so far away: time to book, whatever is dead just then. */
+/** Reminders fall due at the next whole minute that is at least this far away, which leaves time for the bookings. */
 const bookedWithinMs = 40_000;
 const minuteMs = 60_000;
-/** Some are moved or canceled so long after the reminder was due. */
+/** Some sessions are moved or canceled up to this long after their reminder was due. */
 const afterDueMs = 20_000;
-/** A lease of a minute, an attempt's wait, the sweeper's two minutes, and its round once more. */
+/** The limit for the last reminders: a lease of a minute, a failed attempt, two minutes for the sweeper, and one more try. */
 const deadlineMs = 8 * minuteMs;
 const lookEveryMs = 1_000;
 const looksALine = 10;
@@ -67,25 +66,25 @@ const looksALine = 10;
 interface Scene extends MailGround {
   db: Database;
   booker: Booker;
-  /** What students were told last, by session. */
-  told: Map<Id, ToldOfSession>;
-  /** Students. */
+  /** The state that the last answer to a student said, by session. */
+  toldSessions: Map<Id, ToldSession>;
+  /** The number of removed students. */
   removed: number;
-  /** When the last reminder falls due, in Unix milliseconds. */
+  /** The time when the last reminder falls due, in Unix milliseconds. */
   lastDue: number;
 }
 
-/** A session, and who has it. */
-interface Won {
+/** A session, and the student who booked it. */
+interface WonSession {
   student: Student;
-  /** Asks for no other session. */
+  /** Whether the student asks for no other session. */
   isOwn: boolean;
   mentorship: OfferedMentorship;
   sessionId: Id;
   startsAt: Date;
 }
 
-/** @returns the exit code: 0 when there are 500 sessions, none beside another, and everything was told as it must be */
+/** @returns the exit code: 0 if 500 sessions exist, none overlap, and all mails are right */
 export function mentorshipFaults(interrupted: Promise<unknown>): Promise<number> {
   return onMailGround(interrupted, bookWhileKilling, { WORKER_TASK_QUEUES: 'mail,upkeep' });
 }
@@ -99,20 +98,27 @@ async function bookWhileKilling(place: MailGround): Promise<number> {
   );
   await noteTimes(source);
   const clubs = await buildClubs(source, clubCount, studentsOfClub);
-  const scene: Scene = { ...place, db, booker: createBooker(ground.urls.API), told: new Map(), removed: 0, lastDue: 0 };
+  const scene: Scene = {
+    ...place,
+    db,
+    booker: createBooker(ground.urls.API),
+    toldSessions: new Map(),
+    removed: 0,
+    lastDue: 0,
+  };
   const beganAt = elapsedSeconds();
   const work = begin((number) => mentor(scene, clubs, number));
-  work.done.catch(() => undefined); // told below
-  let [turn, missed] = [0, 0];
-  const turns = rounds * victims.length - quietTurns;
+  work.done.catch(() => undefined); // the await below throws the error
+  let [killNumber, missed] = [0, 0];
+  const killsWithWork = rounds * victims.length - quietTurns;
   const isFailpoint = (victim: string): victim is Failpoint => failpoints.some((name) => name === victim);
   const kills = await killInTurn({
     victims,
     rounds,
     deadForMs,
     async beforeKill() {
-      turn += 1;
-      work.allow(Math.min(mentors, Math.ceil((mentors * turn) / turns)));
+      killNumber += 1;
+      work.allow(Math.min(mentors, Math.ceil((mentors * killNumber) / killsWithWork)));
       await sleep(between(aliveForMs));
     },
     async kill(victim) {
@@ -126,12 +132,12 @@ async function bookWhileKilling(place: MailGround): Promise<number> {
       if (victim === apiAtStatement) return place.startAgain('API');
       return place.startAgain(isFailpoint(victim) ? 'worker' : (victim satisfies VictimWithMail));
     },
-    standing: () => `${scene.told.size} sessions booked, ${receivedIn(log).length} mails received`,
+    standing: () => `${scene.toldSessions.size} sessions booked, ${receivedIn(log).length} mails received`,
   });
-  progress('everything is up again; waiting for the last reminders');
+  progress('all processes run again; waiting for the last reminders');
   await work.done;
   const judgedAt = await untilTold(scene);
-  const tally = tallySessions(await readEvidence(source, log, [...scene.told.values()], judgedAt));
+  const tally = tallySessions(await readEvidence(source, log, [...scene.toldSessions.values()], judgedAt));
   await source.destroy();
   print(
     `${kills.length} kills in ${(elapsedSeconds() - beganAt).toFixed(0)} s, ${missed} of them not at their step; processes that ended by themselves: ${ground.endedByItself}`,
@@ -140,93 +146,105 @@ async function bookWhileKilling(place: MailGround): Promise<number> {
 }
 
 interface Work {
-  /** Rejects where a call was refused that must not be. */
+  /** Rejects when the API refuses a call that it must accept. */
   readonly done: Promise<unknown>;
-  /** So many mentors in all may begin: each kill meets its share. */
+  /** Sets the number of mentors that may have begun, so that the work lasts for all kills. */
   allow(count: number): void;
 }
 
 function begin(one: (number: number) => Promise<void>): Work {
-  let allowed = 0;
+  let allowedCount = 0;
   async function all(): Promise<void> {
-    const under: Promise<void>[] = [];
+    const begunMentors: Promise<void>[] = [];
     for (let number = 0; number < mentors; number++) {
-      while (number >= allowed) await sleep(50);
-      under.push(one(number));
+      while (number >= allowedCount) await sleep(50);
+      begunMentors.push(one(number));
       await sleep(beginsEveryMs);
     }
-    await Promise.all(under);
+    await Promise.all(begunMentors);
   }
   return {
     done: all(),
     allow(count) {
-      allowed = count;
+      allowedCount = count;
     },
   };
 }
 
-/** One mentor's story. Of every second one sessions are booked and left; of the others, they are booked for later and moved here. */
+/**
+ * Plays the sessions of one mentor. For every second mentor the sessions are booked and left. For the others they are booked for later, and
+ * then moved to the due time.
+ */
 async function mentor(scene: Scene, clubs: Awaited<ReturnType<typeof buildClubs>>, number: number): Promise<void> {
   const [one, other] = [clubs[number % clubCount], clubs[(number + 1) % clubCount]];
-  if (!one || !other) throw new Error('There is no such club.');
+  if (!one || !other) throw new Error('A club of this mentor does not exist');
   const dueAt = new Date(Math.ceil((Date.now() + bookedWithinMs) / minuteMs) * minuteMs);
   scene.lastDue = Math.max(scene.lastDue, dueAt.getTime() + minuteMs);
   const offers = await untilDone(() => offerHours(scene.db, [one.id, other.id], dueAt));
   const raceFor = (slot: (slots: Slots) => Date) => {
-    const callers = [one, other].flatMap(({ students, greedy }, place) => {
-      const mentorship = offers[place] as OfferedMentorship;
+    const callers = [one, other].flatMap(({ students, greedy }, position) => {
+      const mentorship = offers[position] as OfferedMentorship;
       const [own, another] = [students.pop(), greedy[Math.floor(Math.random() * greedy.length)]];
       return [own, another].flatMap((student, at) => (student ? [{ student, isOwn: at === 0, mentorship }] : []));
     });
     return race(scene, callers, slot);
   };
-  const isLeft = number % 2 === 0;
-  const won = isLeft
+  const isStaying = number % 2 === 0;
+  const wonSessions = isStaying
     ? await Promise.all([raceFor(({ hour }) => hour), raceFor(({ day }) => day)])
     : await Promise.all([raceFor(({ far }) => far[0]), raceFor(({ far }) => far[1])]);
-  const all = won.flat();
-  if (!isLeft) {
+  const all = wonSessions.flat();
+  if (!isStaying) {
     await Promise.all(all.map((session) => move(scene, session, ({ day }) => day)));
-    const behind = all.filter(({ startsAt, mentorship }) => startsAt.getTime() !== mentorship.slots.day.getTime());
-    await Promise.all(behind.map((session) => move(scene, session, ({ hour }) => hour)));
+    const notMoved = all.filter(({ startsAt, mentorship }) => startsAt.getTime() !== mentorship.slots.day.getTime());
+    await Promise.all(notMoved.map((session) => move(scene, session, ({ hour }) => hour)));
   }
   await Promise.all(
-    all.map((session, place) => change(scene, session, { turn: Math.floor(number / 2) + place, place, isLeft, dueAt })),
+    all.map((session, position) =>
+      change(scene, session, { turn: Math.floor(number / 2) + position, place: position, isLeft: isStaying, dueAt }),
+    ),
   );
 }
 
-/** All of them at once. @returns who has the slot: one of them, or more where something is wrong */
+/**
+ * All callers book at the same time.
+ * @returns the callers that got the slot: exactly one, unless something is wrong
+ */
 async function race(
   scene: Scene,
-  callers: readonly Pick<Won, 'student' | 'isOwn' | 'mentorship'>[],
+  callers: readonly Pick<WonSession, 'student' | 'isOwn' | 'mentorship'>[],
   slot: (slots: Slots) => Date,
-): Promise<Won[]> {
-  const asked = await Promise.all(
+): Promise<WonSession[]> {
+  const results = await Promise.all(
     callers.map(async ({ student, isOwn, mentorship }) => {
       const startsAt = slot(mentorship.slots);
       const answer = await scene.booker.book(student, mentorship, startsAt);
       return answer.kind === 'won' ? [{ student, isOwn, mentorship, sessionId: answer.sessionId, startsAt }] : [];
     }),
   );
-  const won = asked.flat();
-  for (const { sessionId, startsAt } of won) scene.told.set(sessionId, { sessionId, startsAt, isCanceled: false });
-  return won;
+  const wonSessions = results.flat();
+  for (const { sessionId, startsAt } of wonSessions)
+    scene.toldSessions.set(sessionId, { sessionId, startsAt, isCanceled: false });
+  return wonSessions;
 }
 
-/** Where somebody else has the slot, the session stays where it is. */
-async function move({ booker, told }: Scene, session: Won, slot: (slots: Slots) => Date): Promise<void> {
+/** If another session has the slot, this session keeps its time. */
+async function move({ booker, toldSessions }: Scene, session: WonSession, slot: (slots: Slots) => Date): Promise<void> {
   const { student, mentorship, sessionId } = session;
   const startsAt = slot(mentorship.slots);
   const answer = await booker.book(student, mentorship, startsAt, sessionId);
   if (answer.kind !== 'won') return;
   session.startsAt = startsAt;
-  told.set(sessionId, { sessionId, startsAt, isCanceled: false });
+  toldSessions.set(sessionId, { sessionId, startsAt, isCanceled: false });
 }
 
-/** A quarter is canceled, of another quarter the student is removed, and of those that were not moved yet a quarter is moved, most of them before they are reminded of. */
+/**
+ * Cancels a quarter of the sessions, and removes the student of another quarter. Moves a quarter of the sessions that were not moved yet.
+ * Most changes happen before the reminder.
+ */
 async function change(
   scene: Scene,
-  session: Won,
+  session: WonSession,
   { turn, place, isLeft, dueAt }: { turn: number; place: number; isLeft: boolean; dueAt: Date },
 ): Promise<void> {
   const kind = turn % 4;
@@ -236,22 +254,22 @@ async function change(
   const { student, mentorship, sessionId, startsAt } = session;
   if (kind === 3) scene.removed += 1;
   if (kind === 3 ? await scene.booker.remove(student) : await scene.booker.cancel(student, mentorship, sessionId))
-    scene.told.set(sessionId, { sessionId, startsAt, isCanceled: true });
+    scene.toldSessions.set(sessionId, { sessionId, startsAt, isCanceled: true });
 }
 
 /**
- * Waits of a mail beyond 20 s are cut short: the run is about kills, the schedule has tests of its own.
- * @returns a time by which everything that was due is told, or the time at which it gave up
+ * Shortens waits of mails to 20 s at most: this proof is about kills, and other tests cover the schedule.
+ * @returns a time by which all due mails are sent, or the time of giving up
  */
-async function untilTold({ db, lastDue, told, log }: Scene): Promise<Date> {
+async function untilTold({ db, lastDue, toldSessions, log }: Scene): Promise<Date> {
   const deadline = performance.now() + deadlineMs;
   for (let looks = 1; performance.now() < deadline; looks++) {
     const now = new Date();
-    const left = await untold(db.source);
-    if (now.getTime() > lastDue && left.mails + left.sessions === 0) return now;
+    const remaining = await untold(db.source);
+    if (now.getTime() > lastDue && remaining.mails + remaining.sessions === 0) return now;
     if (looks % looksALine === 0)
       progress(
-        `${told.size} sessions, ${receivedIn(log).length} mails received; left: ${left.mails} mails, ${left.sessions} sessions`,
+        `${toldSessions.size} sessions, ${receivedIn(log).length} mails received; left: ${remaining.mails} mails, ${remaining.sessions} sessions`,
       );
     await db.transaction(async (tx) => {
       const far = await tx.rows<{ id: Id; clubId: Id; priority: Priority }>(
@@ -267,9 +285,9 @@ async function untilTold({ db, lastDue, told, log }: Scene): Promise<Date> {
   return new Date();
 }
 
-/** @param mayRepeat how many mails may have arrived again: as many as were under way at the kills @returns the exit code */
+/** @param mayRepeat the largest number of mails that the kills can have repeated @returns the exit code */
 function report({ booker, removed }: Scene, tally: SessionTally, mayRepeat: number): number {
-  const { doubleBooked, remindersMissing, othersMissing, twice, vain, untrue, lost } = tally;
+  const { doubleBooked, remindersMissing, othersMissing, twice, vain, untrue, lostSessions: lost } = tally;
   print(
     `answers lost ${booker.lost}, of which ${booker.hadWorked} calls had worked; reminders due ${tally.reminders}, and ${tally.spared} of times that were left before; students removed ${removed}`,
   );

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const pauseMs = 500;
 
-/** Does it again until nothing fails: Postgres is dead for a while, again and again. @returns what it gave */
+/** Repeats `work` until it succeeds, because Postgres is down from time to time. @returns the result of `work` */
 export async function untilDone<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

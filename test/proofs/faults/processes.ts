@@ -1,35 +1,39 @@
-/** Processes of an installation that are ended, or that must end well, and a start that is tried again. */
+/** Ends processes of an installation, waits for good ends, and repeats a start. */
 import { describeExit, type Child } from '../../../dev/stack/children.ts';
 import { messageOf, Problem } from '../../../dev/problem.ts';
 import { progress } from './progress.ts';
 
-/** How often a start is tried. */
+/** The limit of start tries. */
 const startsAtMost = 3;
 
-/** On a machine that has too much to do, the Temporal server gives up its own start after a while. @throws what the last start throws */
+/**
+ * On an overloaded machine, the Temporal server gives up its own start after a while.
+ * @throws the error of the last start
+ * @throws what the last start throws
+ */
 export async function repeated(start: () => Promise<void>): Promise<void> {
-  for (let left = startsAtMost - 1; ; left--) {
+  for (let remainingStarts = startsAtMost - 1; ; remainingStarts--) {
     try {
       return await start();
     } catch (error) {
-      if (left === 0) throw error;
-      progress(`it did not start, and is started once more: ${messageOf(error).split('\n')[0]}`);
+      if (remainingStarts === 0) throw error;
+      progress(`the start failed and is repeated: ${messageOf(error).split('\n')[0]}`);
     }
   }
 }
 
-/** SIGKILL. Resolves once the process has ended. */
+/** Sends SIGKILL, and resolves when the process has ended. */
 export async function killed({ pid, exited }: Child): Promise<void> {
   if (pid === undefined) return;
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    return; // it has ended
+    return; // the process has ended
   }
   await exited;
 }
 
-/** @throws Problem with its last words unless it ends well */
+/** @throws Problem with its last output, unless the process exits with code 0 */
 export async function toItsEnd(child: Child): Promise<void> {
   const exit = await child.exited;
   if (exit.code !== 0) throw new Problem(describeExit(child, exit));

@@ -1,8 +1,8 @@
-/** What happens meanwhile goes to stderr, with the time since the beginning: stdout holds the result alone. */
+/** Writes progress to stderr, with the time since the start, so that stdout contains only the result. */
 
 const beganAt = performance.now();
 
-/** @returns seconds since this process began to look at the time */
+/** @returns the seconds since the start of this process */
 export function elapsedSeconds(): number {
   return (performance.now() - beganAt) / 1_000;
 }

@@ -1,10 +1,10 @@
-/** From the least to the most, both included. */
+/** A range of numbers. */
 interface Range {
   least: number;
   most: number;
 }
 
-/** @returns a number of the range, by chance */
+/** @returns a random number in the range */
 export function between({ least, most }: Range): number {
   return least + Math.random() * (most - least);
 }

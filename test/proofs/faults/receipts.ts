@@ -1,4 +1,4 @@
-/** The receiver: it refuses a few first attempts, so that there are timers to be lost, and counts what it has accepted. */
+/** A webhook receiver that refuses a few first attempts, so that deliveries wait on timers, and that counts the accepted requests. */
 import type { Certificate } from '../../../dev/stack/certificates.ts';
 import { startReceiver, type Answer } from '../../../dev/clients/receiver.ts';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -6,25 +6,25 @@ import { breakerRules } from '../../../domain/webhooks/endpoints/breaker.policy.
 
 export interface Receipts {
   urlOf(endpointId: Id): string;
-  /** Requests that were answered with a 2xx. */
+  /** The number of requests that were answered with a 2xx. */
   readonly accepted: number;
-  /** Of these, the ones that had been accepted before, by the same endpoint. */
+  /** The number of accepted requests that the same endpoint had accepted before. */
   readonly duplicates: number;
-  /** Requests that were not accepted. */
+  /** The number of refused requests. */
   readonly refused: number;
-  /** Events that at least one endpoint has accepted. */
+  /** The number of events that at least one endpoint accepted. */
   readonly events: number;
   has(endpointId: Id, eventId: Id): boolean;
-  /** When this endpoint has accepted it, in Unix milliseconds, oldest first. */
+  /** The times when this endpoint accepted the event, in Unix milliseconds, oldest first. */
   acceptedAt(endpointId: Id, eventId: Id): readonly number[];
-  /** From now on this endpoint refuses as many requests in a row as arm its circuit breaker, whichever they are. */
+  /** Makes this endpoint refuse its next requests, as many as its circuit breaker needs to open. */
   breakDown(endpointId: Id): void;
   stop(): Promise<void>;
 }
 
 /**
- * Of the first attempts, the shares that are refused. None of the later ones is: after a second failure the schedule waits
- * 5 minutes, which the run would have to wait too.
+ * The shares of first attempts that are refused. Later attempts are accepted, because the schedule waits 5 minutes after the second
+ * failure.
  */
 const refusals: readonly { share: number; answer: () => Answer }[] = [
   {
@@ -34,12 +34,12 @@ const refusals: readonly { share: number; answer: () => Answer }[] = [
   { share: 0.02, answer: () => 'drop' },
 ];
 
-/** @param onRequest gets the headers of each request, by name in lower case */
+/** @param onRequest is called with the headers of each request, by name in lower case */
 export async function startCounting(
   certificate: Certificate,
   onRequest: (headers: Readonly<Record<string, string>>) => void = () => {},
 ): Promise<Receipts> {
-  const seen = new Set<string>();
+  const seenKeys = new Set<string>();
   const accepted = new Map<string, number[]>();
   const events = new Set<string>();
   const broken = new Map<string, number>();
@@ -53,15 +53,15 @@ export async function startCounting(
       const endpointId = path.slice(1);
       const event = headers['webhook-id'] ?? '';
       const key = keyOf(endpointId, event);
-      const left = broken.get(endpointId) ?? 0;
-      if (left > 0) {
-        broken.set(endpointId, left - 1);
-        seen.add(key);
+      const remainingRefusals = broken.get(endpointId) ?? 0;
+      if (remainingRefusals > 0) {
+        broken.set(endpointId, remainingRefusals - 1);
+        seenKeys.add(key);
         refused++;
         return { status: 500 };
       }
-      const refusal = seen.has(key) ? undefined : refusalOf(Math.random());
-      seen.add(key);
+      const refusal = seenKeys.has(key) ? undefined : refusalOf(Math.random());
+      seenKeys.add(key);
       if (refusal) {
         refused++;
         return refusal.answer();
@@ -97,7 +97,7 @@ function keyOf(endpointId: string, eventId: string): string {
   return `${endpointId} ${eventId}`;
 }
 
-/** @param chance from 0 up to 1 */
+/** @param chance a number from 0 up to 1 */
 function refusalOf(chance: number) {
   let sum = 0;
   return refusals.find(({ share }) => chance < (sum += share));

@@ -1,9 +1,11 @@
-/** What the sweeper rescued, over all lives of the worker: its counter is read every second, and begins anew with each life. */
+/**
+ * Counts the rescues of the sweeper over all lives of the worker. Reads the counter every second, because it restarts at 0 with each life.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Rescues {
   readonly total: number;
-  /** Reads the counter for the last time in this life of the worker. */
+  /** Reads the counter a last time before the worker is killed. */
   beforeKill(): Promise<void>;
   stop(): void;
 }
@@ -11,7 +13,7 @@ export interface Rescues {
 const everyMs = 1_000;
 const sample = /^sweeper_rescued_total (\d+)$/m;
 
-/** @param workerUrl where the worker's /metrics stands */
+/** @param workerUrl the URL of the worker, which serves /metrics */
 export function countRescues(workerUrl: string): Rescues {
   let total = 0;
   let last = 0;
@@ -19,13 +21,13 @@ export function countRescues(workerUrl: string): Rescues {
   let stopped = false;
 
   async function look(): Promise<void> {
-    const asked = life;
+    const lifeAtRequest = life;
     const text = await fetch(`${workerUrl}/metrics`, { signal: AbortSignal.timeout(everyMs) }).then(
       (answer) => answer.text(),
-      () => '', // it is dead
+      () => '', // the worker is dead
     );
     const counted = sample.exec(text)?.[1];
-    if (counted === undefined || asked !== life) return;
+    if (counted === undefined || lifeAtRequest !== life) return;
     total += Math.max(0, Number(counted) - last);
     last = Number(counted);
   }

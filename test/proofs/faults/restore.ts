@@ -1,8 +1,8 @@
 /**
- * `npm run prove -- faults restore`: facts are committed while Postgres archives its log and is copied; a point in time; more facts; then
- * everything ends at once. Postgres is restored to the point (docs/how-to/back-up-and-restore.md) twice: with Temporal as it was,
- * which is then ahead of it, and with an empty Temporal. All of before the point must be delivered, and nothing may stay behind.
- * `--facts N` makes a shorter run.
+ * `npm run prove -- faults restore` commits facts while Postgres archives its log and is copied. It then notes a point in time, commits
+ * more facts, and kills everything. It restores Postgres to the point twice (docs/how-to/back-up-and-restore.md): with the old Temporal,
+ * which is ahead of Postgres, and with an empty Temporal. Each fact from before the point must be delivered, and no work may hang. `--facts
+ * N` makes a shorter run.
  */
 import { glob, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -35,16 +35,18 @@ import { rowsThatWait, runsWithoutRow } from './restore/stuck.ts';
 import { remainder, tallyDeliveries } from './tally.ts';
 
 const usualFacts = 1_000;
-/** So many more, of those before the point, come after it. */
+/** The facts after the point, as a share of the facts before it. */
 const shareAfter = 0.4;
-/** The base backup is made while the second half comes. */
+/** The base backup begins after this share of the facts. */
 const shareBeforeBackup = 0.5;
 const everyMs = 30;
-/** An endpoint breaks down so long before the point: its breaker is armed then, and deliveries are parked. */
+/** An endpoint breaks down this long before the point, so that its breaker is open at the point, and deliveries are parked. */
 const breaksDownBeforeMs = 6_000;
-/** What came after the point goes on for so long: deliveries end in Temporal and at receivers that Postgres will know nothing of. */
+/**
+ * Work continues for this long after the point: Temporal and the receivers finish deliveries that the restored Postgres does not contain.
+ */
 const goesOnMs = 5_000;
-/** The sweeper's three minutes, an attempt's wait of half a minute and a breaker's of one; the rest is for slow machines. */
+/** The sweeper needs three minutes, a failed attempt waits half a minute, and a breaker one. The rest is for slow machines. */
 const deadlineMs = 10 * 60_000;
 const lookEveryMs = 1_000;
 
@@ -55,19 +57,19 @@ type Environment = Readonly<Record<string, string>>;
 
 interface Scene {
   build: InstalledBuild;
-  /** Of the stack. */
+  /** The directory of the stack. */
   directory: string;
   stack: Stack;
   backup: Backup;
   env: Environment;
   receipts: Receipts;
-  /** Of facts before the point. */
+  /** The subjects of the facts before the point. */
   subjects: readonly Subject[];
   point: string;
   stops: (() => Promise<unknown>)[];
 }
 
-/** @returns the exit code: 0 when nothing of before the point was lost, and nothing is stuck */
+/** @returns the exit code: 0 if no fact from before the point was lost, and no work hangs */
 export async function restoreFaults(interrupted: Promise<unknown>, args: readonly string[]): Promise<number> {
   const facts = factsIn(args);
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-restores-'));
@@ -80,10 +82,10 @@ export async function restoreFaults(interrupted: Promise<unknown>, args: readonl
   }
 }
 
-/** @throws Problem for anything but `--facts` and a number */
+/** @throws Problem when an argument is not `--facts` with a number */
 function factsIn(args: readonly string[]): number {
   const usage =
-    'There is: npm run prove -- faults restore, and npm run prove -- faults restore --facts 300 (a whole number, from 100).';
+    'Usage: npm run prove -- faults restore [--facts N], where N is a whole number from 100, for example 300.';
   let facts: number;
   try {
     facts = Number(parseArgs({ args: [...args], options: { facts: { type: 'string' } } }).values.facts ?? usualFacts);
@@ -97,9 +99,9 @@ function factsIn(args: readonly string[]): number {
 async function run(directory: string, facts: number, stops: Scene['stops']): Promise<number> {
   const program = await pgBasebackup(path.join(directory, 'programs'));
   const { port: build } = await installBuilds(path.join(directory, 'builds'));
-  const place = path.join(directory, 'stack');
+  const stackDirectory = path.join(directory, 'stack');
   const stack = await startStack({
-    directory: place,
+    directory: stackDirectory,
     ports: 'free',
     durable: true,
     parts: ['temporal', 'postgres'],
@@ -107,10 +109,10 @@ async function run(directory: string, facts: number, stops: Scene['stops']): Pro
     onUnexpectedEnd: progress,
   });
   stops.push(
-    () => removeDataElsewhere(path.join(place, 'postgres')),
+    () => removeDataElsewhere(path.join(stackDirectory, 'postgres')),
     () => stack.stop(),
   );
-  const backup = await backUp(stack, path.join(place, 'postgres'), program);
+  const backup = await backUp(stack, path.join(stackDirectory, 'postgres'), program);
   const receipts = await startCounting(await stack.authority.issue(['127.0.0.1']));
   stops.push(receipts.stop);
   const env = {
@@ -120,20 +122,23 @@ async function run(directory: string, facts: number, stops: Scene['stops']): Pro
   };
 
   const { subjects, point } = await load({ build, stack, backup, env, receipts, stops }, facts);
-  const scene: Scene = { build, directory: place, stack, backup, env, receipts, subjects, point, stops };
+  const scene: Scene = { build, directory: stackDirectory, stack, backup, env, receipts, subjects, point, stops };
   let isWhole = true;
   for (const way of Object.keys(waysBack) as WayBack[]) {
-    const { lost, stuck } = await comeBack(scene, way);
-    for (const line of [...lost, ...stuck]) process.stdout.write(`${line}\n`);
+    const { lostFacts, stuck } = await comeBack(scene, way);
+    for (const line of [...lostFacts, ...stuck]) process.stdout.write(`${line}\n`);
     process.stdout.write(
-      `with ${waysBack[way]}:\nfacts before the point ${facts}, lost ${lost.length}, rows stuck ${stuck.length}\n`,
+      `with ${waysBack[way]}:\nfacts before the point ${facts}, lost ${lostFacts.length}, rows stuck ${stuck.length}\n`,
     );
-    isWhole &&= lost.length + stuck.length === 0;
+    isWhole &&= lostFacts.length + stuck.length === 0;
   }
   return isWhole ? 0 : 1;
 }
 
-/** Everything up to the end of everything. @returns what the facts of before the point are about */
+/**
+ * Runs everything until the kill.
+ * @returns the subjects of the facts before the point
+ */
 async function load(
   { build, stack, backup, env, receipts, stops }: Omit<Scene, 'directory' | 'subjects' | 'point'>,
   facts: number,
@@ -160,13 +165,15 @@ async function load(
     }),
   ]);
   const point = await backup.point();
-  const open = await remainder(source);
-  progress(`the point: ${point}; ${open.facts} facts and ${open.deliveries} deliveries are under way`);
+  const unfinished = await remainder(source);
+  progress(`the point: ${point}; ${unfinished.facts} facts and ${unfinished.deliveries} deliveries are under way`);
   await author.commit(after);
   await sleep(goesOnMs);
   await backup.archived();
-  const lost = await remainder(source);
-  progress(`${after} facts more are committed; ${lost.facts} facts and ${lost.deliveries} deliveries are under way`);
+  const unfinishedAtEnd = await remainder(source);
+  progress(
+    `${after} facts more are committed; ${unfinishedAtEnd.facts} facts and ${unfinishedAtEnd.deliveries} deliveries are under way`,
+  );
   await source.destroy();
   await service.kill();
   await stack.kill('temporal');
@@ -175,8 +182,8 @@ async function load(
   return { subjects: subjects.slice(0, facts), point };
 }
 
-/** As docs/how-to/back-up-and-restore.md says; at the end everything is killed again. */
-async function comeBack(scene: Scene, way: WayBack): Promise<{ lost: string[]; stuck: string[] }> {
+/** Follows docs/how-to/back-up-and-restore.md, and kills everything again at the end. */
+async function comeBack(scene: Scene, way: WayBack): Promise<{ lostFacts: string[]; stuck: string[] }> {
   const { build, directory, stack, backup, env, receipts, subjects, point, stops } = scene;
   await backup.restoreTo(point);
   progress(`Postgres is restored to the point, with ${waysBack[way]}`);
@@ -189,7 +196,7 @@ async function comeBack(scene: Scene, way: WayBack): Promise<{ lost: string[]; s
   const before = await remainder(source);
   const rowless = await runsWithoutRow(source, temporal);
   progress(
-    `${before.facts} facts and ${before.deliveries} deliveries are to go on; runs without a row: ${rowless.length}`,
+    `${before.facts} facts and ${before.deliveries} deliveries must continue; runs without a row: ${rowless.length}`,
   );
   const since = Date.now();
   const service = await startService(build, env, stops);
@@ -210,21 +217,21 @@ async function comeBack(scene: Scene, way: WayBack): Promise<{ lost: string[]; s
     if (looks % 20 === 0) progress(`${facts} facts, ${deliveries} deliveries, and ${stuck.length} lines that wait`);
     await sleep(lookEveryMs);
   }
-  progress(`all rests ${((Date.now() - since) / 1_000).toFixed(0)} s after the start`);
-  /** A delivery that is recorded was accepted before the point; any other must come again, whatever came between the two. */
+  progress(`all work ended ${((Date.now() - since) / 1_000).toFixed(0)} s after the start`);
+  /** A recorded delivery was accepted before the point. Every other delivery must come again after the restore. */
   const has: Receipts['has'] = (endpointId, eventId) =>
     receipts.acceptedAt(endpointId, eventId).some((at) => at <= Date.parse(isoOf(point)) || at >= since);
-  const { facts, lost } = await tallyDeliveries(source, subjects, { has });
+  const { facts, lostFacts } = await tallyDeliveries(source, subjects, { has });
   if (facts !== subjects.length)
-    lost.push(`Postgres knows ${facts} facts where ${subjects.length} were committed before the point`);
+    lostFacts.push(`Postgres has ${facts} facts, but ${subjects.length} were committed before the point`);
   await source.destroy();
   await service.kill();
   await stack.kill('temporal');
   await stack.kill('postgres');
-  return { lost, stuck };
+  return { lostFacts, stuck };
 }
 
-/** The runbook's own command: a run whose row is gone may wait for weeks else. */
+/** Runs the command of the runbook, because a run whose row is missing could wait for weeks. */
 async function letRunsLook(env: Environment): Promise<void> {
   const temporal = await locate(components.temporal, { report: progress });
   const query = ['--query', 'ExecutionStatus = "Running"', '--reason', 'Postgres was restored', '--yes'];

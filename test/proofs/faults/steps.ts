@@ -1,17 +1,20 @@
-/** A worker that ends at a step of its work, by a failpoint, and an API that ends at a statement. */
+/** Ends a worker at a failpoint in its work, or an API at a statement. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ground } from './victims.ts';
 
-/** One that never comes to the step is killed then. */
+/** After this time the victim is killed although it did not reach the step. */
 const withinMs = 90_000;
 
-/** Kills the worker, and its next life at the failpoint. @returns whether it came there in time */
+/**
+ * Kills the worker, restarts it, and waits until it ends at the failpoint.
+ * @returns whether it reached the failpoint in time
+ */
 export const killAtStep = (ground: Ground, failpoint: string): Promise<boolean> =>
   isInTime(ground, 'worker', ground.killWorkerAt(failpoint));
 
 /**
- * Kills the API, and its next life at a statement.
- * @param preload a file that ends the process by `END_AT_STATEMENT` @returns whether it came there in time
+ * Kills the API, restarts it, and waits until it ends at the statement.
+ * @param preload a file that ends the process by `END_AT_STATEMENT` @returns whether the API reached the statement in time
  */
 export const killAtStatement = (ground: Ground, preload: URL, statement: number): Promise<boolean> =>
   isInTime(

@@ -1,4 +1,4 @@
-/** The truth, read from Postgres and held against what the receiver has accepted. */
+/** Compares the deliveries in Postgres with the requests that the receiver accepted. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
@@ -6,7 +6,7 @@ import type { Subject } from './audience.ts';
 import { progress } from './progress.ts';
 import type { Receipts } from './receipts.ts';
 
-/** How many attempts were cut off before they were recorded. */
+/** Counts the attempts that were interrupted before they were recorded. */
 export async function interruptedAttempts(source: DataSource): Promise<number> {
   const [row] = await source.query<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM webhook_attempts WHERE outcome = 'interrupted'`,
@@ -14,13 +14,13 @@ export async function interruptedAttempts(source: DataSource): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** The endpoints that their circuit breaker holds back just now. */
+/** Returns the endpoints that their circuit breaker slows down now. */
 export async function throttledEndpoints(source: DataSource): Promise<Id[]> {
   const rows = await source.query<{ id: Id }[]>(`SELECT id FROM webhook_endpoints WHERE breaker_step > 0`);
   return rows.map(({ id }) => id);
 }
 
-/** What is still on its way. */
+/** The number of unfinished facts and deliveries. */
 interface Remainder {
   facts: number;
   deliveries: number;
@@ -34,7 +34,10 @@ export async function remainder(source: DataSource): Promise<Remainder> {
   return row ?? { facts: 0, deliveries: 0 };
 }
 
-/** Waits until nothing is on its way, or until the time is over: then the tally says what is. @param withinMs in milliseconds */
+/**
+ * Waits until all facts and deliveries are finished, or until the time limit; then the tally reports the rest.
+ * @param withinMs in milliseconds
+ */
 export async function untilTold(source: DataSource, withinMs: number): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (performance.now() < deadline) {
@@ -46,21 +49,21 @@ export async function untilTold(source: DataSource, withinMs: number): Promise<v
 }
 
 export interface DeliveryTally {
-  /** Committed, by what Postgres holds: told, still waiting, or known to the one who committed it and gone. */
+  /** The number of committed facts: facts that became events, facts that wait, and facts that are lost. */
   facts: number;
-  /** Accepted by every endpoint that asked for them. */
+  /** The number of events that all expected endpoints accepted. */
   received: number;
-  /** A line each: what is not accepted everywhere, or whose delivery is not `succeeded`. */
-  lost: string[];
+  /** A line for each fact that an endpoint did not accept, or whose delivery is not `succeeded`. */
+  lostFacts: string[];
 }
 
-interface Told {
+interface Event {
   studentId: Id;
   eventId: Id;
   deliveries: { id: Id; endpointId: Id; status: string; attempts: unknown }[];
 }
 
-/** @param subjects of facts whose commit is known, one each */
+/** @param subjects the subjects of the committed facts, one for each fact */
 export async function tallyDeliveries(
   source: DataSource,
   subjects: readonly Subject[],
@@ -69,7 +72,7 @@ export async function tallyDeliveries(
   const waiting = await source.query<{ id: Id; studentId: Id }[]>(
     `SELECT id, student_id AS "studentId" FROM facts WHERE id NOT IN (SELECT id FROM webhook_events)`,
   );
-  const told = await source.query<Told[]>(
+  const events = await source.query<Event[]>(
     `SELECT event.student_id AS "studentId", event.id AS "eventId",
             (SELECT coalesce(json_agg(json_build_object('id', delivery.id, 'endpointId', delivery.endpoint_id,
                                                         'status', delivery.status, 'attempts', tries.list)), '[]')
@@ -80,17 +83,17 @@ export async function tallyDeliveries(
               WHERE delivery.event_id = event.id) AS deliveries
        FROM webhook_events event`,
   );
-  const known = new Set([...told, ...waiting].map(({ studentId }) => studentId));
+  const known = new Set([...events, ...waiting].map(({ studentId }) => studentId));
   const endpointsOf = new Map(subjects.map(({ studentId, endpoints }) => [studentId, endpoints]));
-  const gone = subjects.filter(({ studentId }) => !known.has(studentId));
+  const lostSubjects = subjects.filter(({ studentId }) => !known.has(studentId));
 
-  const judged = told.map((event) => ({ event, ...judge(event, endpointsOf.get(event.studentId) ?? [], receipts) }));
+  const judged = events.map((event) => ({ event, ...judge(event, endpointsOf.get(event.studentId) ?? [], receipts) }));
   return {
-    facts: told.length + waiting.length + gone.length,
+    facts: events.length + waiting.length + lostSubjects.length,
     received: judged.filter(({ accepted }) => accepted).length,
-    lost: [
-      ...gone.map(({ studentId }) => `the fact about student ${studentId} was committed, and nothing is left of it`),
-      ...waiting.map(({ id }) => `fact ${id} was never told`),
+    lostFacts: [
+      ...lostSubjects.map(({ studentId }) => `the fact about student ${studentId} was committed and is lost`),
+      ...waiting.map(({ id }) => `fact ${id} never became an event`),
       ...judged
         .filter(({ accepted, succeeded }) => !accepted || !succeeded)
         .map(
@@ -101,7 +104,7 @@ export async function tallyDeliveries(
   };
 }
 
-function judge({ eventId, deliveries }: Told, endpoints: readonly Id[], receipts: Pick<Receipts, 'has'>) {
+function judge({ eventId, deliveries }: Event, endpoints: readonly Id[], receipts: Pick<Receipts, 'has'>) {
   return {
     accepted: endpoints.every((endpointId) => receipts.has(endpointId, eventId)),
     succeeded: endpoints.every((endpointId) =>

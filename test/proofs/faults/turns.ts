@@ -1,4 +1,4 @@
-/** Victims that are killed in turn, round after round, and started again after a while. */
+/** Kills the victims one after another, round after round, and restarts each after a while. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { progress } from './progress.ts';
 import { between } from './ranges.ts';
@@ -6,17 +6,17 @@ import { between } from './ranges.ts';
 interface Turns<Victim extends string> {
   victims: readonly Victim[];
   rounds: number;
-  /** How long what was killed stays dead, in milliseconds. */
+  /** The time between a kill and the restart, in milliseconds. */
   deadForMs: Parameters<typeof between>[0];
-  /** Resolves when the next one may be killed. */
+  /** Resolves when the next victim may be killed. */
   beforeKill: () => Promise<unknown>;
   kill: (victim: Victim) => Promise<unknown>;
   startAgain: (victim: Victim) => Promise<unknown>;
-  /** How far everything has come. */
+  /** Describes the progress of the proof. */
   standing: () => string;
 }
 
-/** @returns who was killed, in order */
+/** @returns the killed victims, in order */
 export async function killInTurn<Victim extends string>(turns: Turns<Victim>): Promise<Victim[]> {
   const { victims, rounds, deadForMs, beforeKill, kill, startAgain, standing } = turns;
   const kills: Victim[] = [];

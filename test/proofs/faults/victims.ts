@@ -1,4 +1,4 @@
-/** What is killed: the worker, the API, Temporal, Postgres and S3, each a process of its own, on a stack that is gone afterwards. */
+/** The processes that a proof kills: the worker, the API, Temporal, Postgres and S3, on a stack that is removed afterwards. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -20,37 +20,37 @@ export type Victim = (typeof victims)[number] | 'S3';
 
 export interface Ground {
   readonly stack: Stack;
-  /** A complete configuration; for processes of ours too. */
+  /** A complete configuration, also for other processes of the proof. */
   readonly env: Readonly<Record<string, string>>;
-  /** Where the worker and the API answer. */
+  /** The addresses of the worker and the API. */
   readonly urls: Readonly<Record<'worker' | 'API', string>>;
-  /** Process ids of their present lives; undefined while they are dead. */
+  /** The process ids; undefined while the process is dead. */
   readonly pids: Readonly<Record<'worker' | 'API', number | undefined>>;
-  /** How often one of our processes ended although nobody had killed it. It was started again, as a supervisor would. */
+  /** The number of times that a worker or an API ended without a kill. Each was restarted, as a supervisor would do. */
   readonly endedByItself: number;
-  /** SIGKILL. Resolves once the process has ended. */
+  /** Sends SIGKILL, and resolves when the process has ended. */
   kill(victim: Victim): Promise<void>;
-  /** Kills the worker, and has its next life end at a failpoint. Resolves once that has ended. */
+  /** Kills the worker, restarts it with a failpoint, and resolves when it has ended there. */
   killWorkerAt(failpoint: string): Promise<void>;
-  /** Kills the API, and has its next life end by these variables. Resolves once that has ended. */
+  /** Kills the API, restarts it with variables that end it, and resolves when it has ended. */
   killApiBy(variables: Readonly<Record<string, string>>): Promise<void>;
-  /** Changes variables of the configuration: for the worker and the API from their next lives on. */
+  /** Changes variables of the configuration. The worker and the API use them from their next start. */
   configure(variables: Readonly<Record<string, string>>): void;
-  /** Starts it again, with the same data and port. Resolves once it is ready. */
+  /** Starts a victim with its old data and port, and resolves when it is ready. */
   startAgain(victim: Victim): Promise<void>;
 }
 
 const readyWithinMs = 180_000;
-/** How long a process that ended by itself rests before it is started again. */
+/** The pause before the restart of a process that ended by itself. */
 const restMs = 1_000;
-/** Lines of its log that are shown then: enough for an error with its stack. */
-const wordsOfTheDead = 40;
+/** The number of log lines to print in that case: enough for an error with its stack. */
+const lastLogLines = 40;
 
 /**
- * Runs `work` with everything up, or until it is interrupted; then ends all of it and removes its data.
- * @param more variables of the configuration
- * @param parts of the stack: S3 for whoever stores files
- * @returns what `work` gave; undefined when it was interrupted
+ * Runs `work` on a running stack, until the end of `work` or an interruption. Then ends all processes and removes the data.
+ * @param more more variables of the configuration
+ * @param parts the parts of the stack; proofs with files also need S3
+ * @returns the result of `work`; undefined after an interruption
  */
 export async function onGround<T>(
   interrupted: Promise<unknown>,
@@ -60,7 +60,7 @@ export async function onGround<T>(
 ): Promise<T | undefined> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-faults-'));
   const ports = await quietPorts(Object.keys(fixedPorts) as PortName[]);
-  // With the ports of people, wherever they lie, come data that outlive the process: tests' own Postgres may lose commits.
+  // A stack with fixed ports stores its data durably. The Postgres of the unit tests may lose commits at a kill.
   const stack = await startStack({
     directory,
     ports: 'fixed',
@@ -72,7 +72,7 @@ export async function onGround<T>(
     ...bareEnvironment,
     ...portVariables(ports),
     FILES_URL: `http://${host}:${ports.files}`,
-    // Whoever wants mails listens here. Nothing is stored; a configuration names it nevertheless.
+    // A proof of mails runs its mail server here. In other proofs the address only completes the configuration.
     SMTP_URL: `smtp://${host}:${ports.smtp}`,
     ...stack.environment,
     ...more,
@@ -129,11 +129,11 @@ interface Program {
   logs: string;
 }
 
-/** One of our programs: killed and started again as told, and by itself when it ended unasked. */
+/** A program of ours that is killed and restarted by the proof, and restarted by itself after an unexpected end. */
 function keptUp({ name, script, url, env, logs }: Program) {
   let running: Child | undefined;
-  /** Ends at a failpoint. */
-  let told: Child | undefined;
+  /** The process that is expected to end by its variables. */
+  let expectedToEnd: Child | undefined;
   let lives = 0;
   let endedByItself = 0;
   let over = false;
@@ -150,10 +150,10 @@ function keptUp({ name, script, url, env, logs }: Program) {
     running = child;
     child.exited.then(
       async (exit) => {
-        if (running !== child || told === child || over) return;
+        if (running !== child || expectedToEnd === child || over) return;
         endedByItself++;
         progress(
-          `${name} ended by itself (${exit.signal ?? `exit code ${exit.code}`})\n${child.lastLines(wordsOfTheDead)}`,
+          `${name} ended by itself (${exit.signal ?? `exit code ${exit.code}`})\n${child.lastLines(lastLogLines)}`,
         );
         await sleep(restMs);
         if (running === child && !over) launch();
@@ -170,7 +170,7 @@ function keptUp({ name, script, url, env, logs }: Program) {
     try {
       process.kill(child.pid, 'SIGKILL');
     } catch {
-      return; // it has just ended by itself
+      return; // the process has just ended by itself
     }
     await child.exited;
   }
@@ -185,14 +185,14 @@ function keptUp({ name, script, url, env, logs }: Program) {
     kill,
     async killBy(variables: Readonly<Record<string, string>>) {
       await kill();
-      told = launch(variables);
-      await told.exited;
+      expectedToEnd = launch(variables);
+      await expectedToEnd.exited;
     },
     async start() {
       launch();
       await untilOk(`${url}/readyz`, { timeoutMs: readyWithinMs });
     },
-    /** For good. */
+    /** Ends the program for good. */
     async end() {
       over = true;
       await kill();

@@ -1,8 +1,8 @@
 /**
- * `npm run prove -- faults webhooks`: facts are committed at a steady pace while the worker, the API, Temporal and Postgres are
- * killed and started again in turn, and Temporal forgets a third of its open runs each time. Nothing may be lost, and a kill may
- * cost no more duplicates than a worker makes attempts at once. `WEBHOOK_FIRST_ATTEMPT` and `WEBHOOK_DIRECT_ATTEMPTS` are passed on
- * to the workers; `--rounds 1` makes a shorter run.
+ * `npm run prove -- faults webhooks` commits facts at a steady pace, while the proof kills and restarts the worker, the API, Temporal and
+ * Postgres. At each kill Temporal also loses a third of its open runs. No fact may be lost, and a kill may cause at most as many duplicates
+ * as a worker has concurrent attempts. The workers get `WEBHOOK_FIRST_ATTEMPT` and `WEBHOOK_DIRECT_ATTEMPTS` from the environment.
+ * `--rounds 1` makes a shorter run.
  */
 import { Database } from '../../../platform/infra/postgres/database.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,37 +25,40 @@ import { countRescues, type Rescues } from './rescues.ts';
 import { interruptedAttempts, remainder, throttledEndpoints, tallyDeliveries, type DeliveryTally } from './tally.ts';
 import { onGround, victims, type Ground, type Victim } from './victims.ts';
 
-/** In the usual number of rounds; with fewer, as many fewer. */
+/** The number of facts in the usual number of rounds. A shorter run has proportionally fewer. */
 const usualFacts = 2_000;
 const usualRounds = 3;
-/** The second kill comes as soon as what gathered during the first has begun to flow: then most is under way. */
+/** The second kill happens when the work that waited during the first kill begins to flow, because most work is under way then. */
 const killsInARow = 2;
-/** 12 a second, some 17 deliveries: a sixth of what the engine does, so that two cores have room for starting what was killed. */
+/** 12 facts a second make 17 deliveries. The engine can do six times as much, so two cores have room for restarts. */
 const everyMs = 85;
-/** Settings of the workers that whoever runs this may choose. */
+/** The settings of the workers that the environment may choose. */
 const passedOn = ['WEBHOOK_FIRST_ATTEMPT', 'WEBHOOK_DIRECT_ATTEMPTS'];
-/** Their death can cut attempts off between post and record: as many as a worker makes at once, as all receivers are of one host. */
+/** A kill of these victims can interrupt attempts between request and record: as many as a worker runs at the same time for one host. */
 const cuttingOff: readonly Victim[] = ['worker', 'Postgres'];
-/** How far into its share a victim is killed; how soon again, once it is of use; and how long it stays dead. */
+/** The delay of the first kill, the delay of the second kill after the recovery, and the time between a kill and the restart. */
 const killedAfterMs = { least: 1_000, most: 3_000 };
 const againAfterMs = { least: 0, most: 300 };
 const deadForMs = { least: 0, most: 2_000 };
 /**
- * How long the last delivery may take after the last kill: an attempt's wait of half a minute, the sweeper's three minutes,
- * and its round once more if it was killed itself; the rest is for slow machines.
+ * The limit for the last delivery after the last kill. A failed attempt waits half a minute, and the sweeper needs three minutes, or twice
+ * that if it was killed itself. The rest is for slow machines.
  */
 const deadlineMs = 10 * 60_000;
-/** Endpoints that break down at the beginning, and whose breaker then holds back what comes; later it would prolong the run. */
+/**
+ * The number of endpoints that break down at the beginning, so that their breakers hold deliveries back. Later breakdowns would prolong the
+ * run.
+ */
 const breakdowns = 2;
 const progressEveryMs = 5_000;
-/** How often it is looked whether all has ended; and every how many looks that is told. */
+/** The interval of the checks for the end, and the number of checks for each line of progress. */
 const [lookEveryMs, looksALine] = [500, 10];
-/** After which a recovery without any delivery counts as one that nobody saw. */
+/** After this time without a delivery, a recovery counts as unseen. */
 const flowingWithinMs = 30_000;
 
 interface Scene {
   ground: Ground;
-  /** Who makes first attempts. */
+  /** The way of first attempts: workflow or direct. */
   lane: string;
   rounds: number;
   facts: number;
@@ -67,15 +70,15 @@ interface Scene {
   rescues: Rescues;
 }
 
-/** How long a killed part was away. Seconds since the kill. */
+/** The times of a recovery, in seconds since the kill. */
 interface Recovery {
   victim: Victim;
   ready: number;
-  /** Until something came through it again: a delivery, or an answer of the API. */
+  /** The time until the first delivery or API answer after the restart. */
   flowing: number | undefined;
 }
 
-/** @returns the exit code: 0 when nothing was lost, and no more came twice than kills explain */
+/** @returns the exit code: 0 if no fact was lost, and the kills explain all duplicates */
 export async function webhookFaults(interrupted: Promise<unknown>, args: readonly string[]): Promise<number> {
   const rounds = roundsIn(args);
   const facts = Math.ceil((usualFacts * rounds) / usualRounds);
@@ -108,7 +111,7 @@ export async function webhookFaults(interrupted: Promise<unknown>, args: readonl
     const recoveries = await killInTurn(scene);
     const killedUntil = elapsedSeconds();
     clearInterval(reporting);
-    progress('everything is up again; waiting for the last deliveries');
+    progress('all processes run again; waiting for the last deliveries');
     await untilAllHaveEnded(scene);
     const endedAt = elapsedSeconds();
     rescues.stop();
@@ -124,16 +127,15 @@ export async function webhookFaults(interrupted: Promise<unknown>, args: readonl
       interrupted: cutOff,
       throttled: throttled.size,
     });
-    return result.lost.length === 0 && receipts.duplicates <= mostDuplicates ? 0 : 1;
+    return result.lostFacts.length === 0 && receipts.duplicates <= mostDuplicates ? 0 : 1;
   };
   const settings = Object.fromEntries(passedOn.map((name) => [name, process.env[name] ?? '']));
   return (await onGround(interrupted, work, settings)) ?? 130;
 }
 
-/** @throws Problem for anything but `--rounds` and a number */
+/** @throws Problem when an argument is not `--rounds` with a number */
 function roundsIn(args: readonly string[]): number {
-  const usage =
-    'There is: npm run prove -- faults webhooks, and npm run prove -- faults webhooks --rounds 1 (a whole number).';
+  const usage = 'Usage: npm run prove -- faults webhooks [--rounds N], where N is a whole number, for example 1.';
   let rounds: number;
   try {
     rounds = Number(
@@ -146,7 +148,7 @@ function roundsIn(args: readonly string[]): number {
   return rounds;
 }
 
-/** Several rounds of all victims. @returns how each came back, in order */
+/** Kills all victims in several rounds. @returns the recoveries, in order */
 async function killInTurn(scene: Scene): Promise<Recovery[]> {
   const recoveries: Recovery[] = [];
   const endpoints = new Set(scene.subjects.flatMap((subject) => subject.endpoints));
@@ -178,7 +180,7 @@ async function killOne(scene: Scene, victim: Victim, round: number): Promise<Rec
   const killedAt = elapsedSeconds();
   await ground.kill(victim);
   progress(`killed ${victim} (round ${round})`);
-  // The runs that were at work just now are among those that it forgets.
+  // Temporal also forgets runs that were active at the kill.
   if (victim !== 'Temporal') await forget(scene);
   await sleep(between(deadForMs));
   const before = passed(scene, victim);
@@ -195,7 +197,7 @@ async function forget({ engine }: Scene): Promise<void> {
   progress(`Temporal forgets ${await engine.forgetThird()} runs`);
 }
 
-/** How much has come through this part so far. */
+/** Returns the number of deliveries or API answers that this victim has handled so far. */
 function passed({ author, receipts }: Scene, victim: Victim): number {
   return victim === 'API' ? author.throughApi : receipts.accepted;
 }
@@ -214,16 +216,16 @@ async function untilFlowing(
   return elapsedSeconds() - killedAt;
 }
 
-/** Or until the time is over: then the tally says what has not. */
+/** Returns when all work has ended, or at the time limit; then the tally reports the rest. */
 async function untilAllHaveEnded(scene: Scene): Promise<void> {
   const { source, rescues } = scene;
   const deadline = performance.now() + deadlineMs;
   for (let looks = 0; performance.now() < deadline; looks++) {
-    const left = await remainder(source);
-    if (left.facts + left.deliveries === 0) return;
+    const remaining = await remainder(source);
+    if (remaining.facts + remaining.deliveries === 0) return;
     if (looks % looksALine === 0) {
       progress(
-        `${standing(scene)}; ${left.facts} to tell, ${left.deliveries} deliveries pending, ${rescues.total} rescued so far`,
+        `${standing(scene)}; ${remaining.facts} facts wait, ${remaining.deliveries} deliveries pending, ${rescues.total} rescued so far`,
       );
     }
     await sleep(lookEveryMs);
@@ -238,7 +240,7 @@ function standing({ author, receipts }: Scene): string {
 function report(
   { ground, lane, author, receipts, engine, rescues }: Scene,
   recoveries: readonly Recovery[],
-  { facts: committed, received, lost }: DeliveryTally,
+  { facts: committed, received, lostFacts }: DeliveryTally,
   mostDuplicates: number,
   { killing, waiting, interrupted, throttled }: Record<'killing' | 'waiting' | 'interrupted' | 'throttled', number>,
 ): void {
@@ -254,7 +256,7 @@ function report(
   print(`${engine.forgotten} runs forgotten, ${rescues.total} rescued`);
   print(`processes that ended by themselves: ${ground.endedByItself}`);
   print(`${killing.toFixed(0)} s of kills, ${waiting.toFixed(0)} s until the last delivery`);
-  for (const line of lost) print(`lost: ${line}`);
+  for (const line of lostFacts) print(`lost: ${line}`);
   print(`lane ${lane}; at most ${mostDuplicates} duplicates`);
-  print(`facts ${committed}, received ${received}, lost ${lost.length}, duplicates ${receipts.duplicates}`);
+  print(`facts ${committed}, received ${received}, lost ${lostFacts.length}, duplicates ${receipts.duplicates}`);
 }

@@ -1,4 +1,4 @@
-/** The command itself: reads its arguments, fuzzes or replays, shrinks what fails, and prints how it went. */
+/** The command: reads the arguments, fuzzes or replays, shrinks the failures, and prints the result. */
 import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { messageOf, Problem, say } from '../../../dev/problem.ts';
@@ -14,20 +14,20 @@ const usage = `npm run prove -- fuzz [--seed N] [--requests N] [--operation id] 
 npm run prove -- fuzz --replay FILE, or the JSON that a failure printed`;
 
 const usualRequests = 2_000;
-/** Shrinking one takes up to a minute. */
+/** Shrinking one failure takes up to a minute. */
 const maxShrunk = 20;
 
-interface Wanted extends FuzzOptions {
-  /** The run fails if a request held the thread of the API for longer. A busy machine takes longer, so it is asked for. */
+interface CommandOptions extends FuzzOptions {
+  /** The run fails if a request blocks the thread of the API for longer. The limit is optional, because a busy machine takes longer. */
   readonly longestHoldMs?: number;
 }
 
-/** @returns the exit code: 0 where no rule was broken */
+/** @returns the exit code: 0 if no rule was broken */
 export async function main(args: readonly string[]): Promise<number> {
-  const wanted = fuzzArguments(args);
+  const options = fuzzArguments(args);
   const ground = await openGround();
   try {
-    return await ('steps' in wanted ? replayOnce(ground, wanted.steps) : fuzzOnce(ground, wanted));
+    return await ('steps' in options ? replayOnce(ground, options.steps) : fuzzOnce(ground, options));
   } finally {
     await ground.close();
   }
@@ -35,19 +35,19 @@ export async function main(args: readonly string[]): Promise<number> {
 
 async function fuzzOnce(
   ground: FuzzGround,
-  { longestHoldMs = Number.POSITIVE_INFINITY, ...options }: Wanted,
+  { longestHoldMs = Number.POSITIVE_INFINITY, ...options }: CommandOptions,
 ): Promise<number> {
   say(`seed ${options.seed}, requests ${options.requests}`);
   const tally = await fuzz(ground, {
     ...options,
-    onFailure: ({ kind, what, sent }) => say(`failure: ${kind}\n  ${what}\n  ${sent ?? ''}`),
-    onRound: (done) => say(`${done} requests`),
+    onFailure: ({ kind, what, curl }) => say(`failure: ${kind}\n  ${what}\n  ${curl ?? ''}`),
+    onRound: (requestCount) => say(`${requestCount} requests`),
   });
   for (const failure of tally.failures.slice(0, maxShrunk)) await sayCase(ground, failure);
   for (const line of linesOf(tally, options.seed)) say(line);
-  const isHeldTooLong = (tally.longestHold?.ms ?? 0) > longestHoldMs;
-  if (isHeldTooLong) say(`A request held the thread for more than ${longestHoldMs} ms.`);
-  return tally.failures.length === 0 && !isHeldTooLong ? 0 : 1;
+  const isBlockedTooLong = (tally.longestHold?.ms ?? 0) > longestHoldMs;
+  if (isBlockedTooLong) say(`A request blocked the thread for more than ${longestHoldMs} ms.`);
+  return tally.failures.length === 0 && !isBlockedTooLong ? 0 : 1;
 }
 
 async function sayCase(ground: FuzzGround, failure: Failure): Promise<void> {
@@ -56,7 +56,7 @@ async function sayCase(ground: FuzzGround, failure: Failure): Promise<void> {
   say(
     steps
       ? `replay: ${JSON.stringify({ steps })}`
-      : `It did not fail again: not every time, or by what the whole run left behind. All ${failure.steps.length} steps: ${JSON.stringify({ steps: failure.steps })}`,
+      : `The failure did not repeat: it is intermittent, or needs data of the whole run. All ${failure.steps.length} steps: ${JSON.stringify({ steps: failure.steps })}`,
   );
 }
 
@@ -69,8 +69,8 @@ async function replayOnce(ground: FuzzGround, steps: readonly Step[]): Promise<n
   return failures.length === 0 ? 0 : 1;
 }
 
-/** @throws Problem naming what is not understood, and what there is */
-function fuzzArguments(args: readonly string[]): Wanted | { steps: readonly Step[] } {
+/** @throws Problem with the wrong argument and the usage */
+function fuzzArguments(args: readonly string[]): CommandOptions | { steps: readonly Step[] } {
   try {
     const text = { type: 'string' } as const;
     const { values } = parseArgs({
@@ -90,7 +90,7 @@ function fuzzArguments(args: readonly string[]): Wanted | { steps: readonly Step
       }),
     };
   } catch (error) {
-    throw new Problem(`${messageOf(error)}\nThere is:\n${usage}`);
+    throw new Problem(`${messageOf(error)}\nUsage:\n${usage}`);
   }
 }
 
@@ -100,8 +100,11 @@ function wholeNumber(name: string, text: string | undefined, otherwise: number):
   return Number(text);
 }
 
-function stepsIn(given: string): readonly Step[] {
-  const { steps } = JSON.parse(existsSync(given) ? readFileSync(given, 'utf8') : given) as { steps?: readonly Step[] };
-  if (!Array.isArray(steps) || !steps.some(isRequest)) throw new Error('A replay takes {"steps": [...]}.');
+function stepsIn(fileOrJson: string): readonly Step[] {
+  const { steps } = JSON.parse(existsSync(fileOrJson) ? readFileSync(fileOrJson, 'utf8') : fileOrJson) as {
+    steps?: readonly Step[];
+  };
+  if (!Array.isArray(steps) || !steps.some(isRequest))
+    throw new Error('A replay needs {"steps": [...]} with at least one request.');
   return steps as readonly Step[];
 }

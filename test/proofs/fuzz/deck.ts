@@ -1,4 +1,7 @@
-/** Which operation is next, and what its request should be: first every case once for each operation, then all of them mixed. */
+/**
+ * Chooses the operation of the next request and the kind of the request. First it plays each case once for each operation, then it mixes
+ * all cases.
+ */
 import type { ContractOperation, OperationId } from '../../../contract/contract.ts';
 import { everyOperation } from '../../toolkit/drive/every-operation.ts';
 import type { Draw } from './requests/draw.ts';
@@ -20,13 +23,13 @@ interface Pass {
   readonly wishes: Wishes;
 }
 
-/** Operations that need what others make first, and those that take it away. */
+/** Operations that need the records of other operations, and operations that remove records. */
 const late = /confirm$|verify-email$|exchange$|accept$|restore$|enable$|unarchive$|reissue$|replay$|resend$|complete$/;
 const isLate = ({ path }: ContractOperation) => late.test(path);
 const takesAway = ({ method, path }: ContractOperation) =>
   method === 'delete' || /revoke$|archive$|disable$|cancel$/.test(path);
 
-/** The cases that every run begins with, one after the other: the operations that each is for, and its requests. */
+/** The cases that every run begins with, in order: the operations of each case, and the kind of its requests. */
 const passes: readonly Pass[] = [
   { of: (operation) => !isLate(operation) && !takesAway(operation), wishes: good },
   { of: isLate, wishes: good },
@@ -38,24 +41,24 @@ const passes: readonly Pass[] = [
   { of: () => true, wishes: { ...good, permitted: 0 } },
 ];
 
-/** Of all requests, those to the operation that was asked for. */
-const wantedOf = 0.6;
+/** The share of requests that go to the chosen operation. */
+const chosenShare = 0.6;
 
 export class Deck {
   readonly draw: Draw;
-  readonly wanted: OperationId | undefined;
+  readonly chosenOperation: OperationId | undefined;
   #pass = 0;
   #rest: Card[] = [];
   readonly #succeeded = new Set<OperationId>();
 
-  constructor(draw: Draw, wanted: OperationId | undefined) {
+  constructor(draw: Draw, chosenOperation: OperationId | undefined) {
     this.draw = draw;
-    this.wanted = wanted;
+    this.chosenOperation = chosenOperation;
   }
 
   next(): Card {
-    const wanted = everyOperation.find(({ operationId }) => operationId === this.wanted);
-    if (wanted && this.draw.chance(wantedOf)) return { operation: wanted, wishes: usualWishes };
+    const chosen = everyOperation.find(({ operationId }) => operationId === this.chosenOperation);
+    if (chosen && this.draw.chance(chosenShare)) return { operation: chosen, wishes: usualWishes };
     for (;;) {
       const card = this.#rest.pop();
       if (card) return card;
@@ -67,14 +70,14 @@ export class Deck {
     if (status >= 200 && status < 300) this.#succeeded.add(operationId);
   }
 
-  /** Those of the next pass; after the last one, all operations, and more often those that never succeeded. */
+  /** Returns the cards of the next pass. After the last pass it returns all operations, and operations without a success several times. */
   #cards(): Card[] {
     const pass = passes[this.#pass++];
     if (pass) return everyOperation.filter(pass.of).map((operation) => ({ operation, wishes: pass.wishes }));
-    const lagging = everyOperation.filter(({ operationId }) => !this.#succeeded.has(operationId));
+    const unsuccessful = everyOperation.filter(({ operationId }) => !this.#succeeded.has(operationId));
     return [
       ...everyOperation.map((operation) => ({ operation, wishes: usualWishes })),
-      ...lagging.flatMap((operation) => [good, usualWishes].map((wishes) => ({ operation, wishes }))),
+      ...unsuccessful.flatMap((operation) => [good, usualWishes].map((wishes) => ({ operation, wishes }))),
     ];
   }
 }

@@ -1,4 +1,4 @@
-/** A short fuzz with a fixed seed, and the cases that longer runs have found: `npm run prove -- fuzz` is the long one. */
+/** A short fuzz with a fixed seed, and the cases that longer runs found. `npm run prove -- fuzz` is the longer run. */
 import { expect } from 'chai';
 import { fuzz } from './fuzzing.ts';
 import { outcomeOf, replay, type FuzzCase } from './replay.ts';
@@ -6,7 +6,7 @@ import { linesOf, neverSucceeded } from './report.ts';
 import regressions from './regressions.json' with { type: 'json' };
 import { openGround, type FuzzGround } from './world/ground.ts';
 
-/** Far more than it takes: who reaches it hangs. */
+/** Far more time than the test needs: a test that reaches this limit hangs. */
 const limitMs = 300_000;
 
 describe('contract fuzzing', function () {
@@ -17,18 +17,18 @@ describe('contract fuzzing', function () {
   });
   after(() => ground.close());
 
-  it('finds no fault in 1,300 requests of seed 3, which call every operation', async () => {
+  it('finds no failure in 1,300 requests of seed 3, which call every operation', async () => {
     const tally = await fuzz(ground, { seed: 3, requests: 1_300 });
-    const told = tally.failures.map(({ kind, what, sent }) => `${kind}\n${what}\n${sent ?? ''}`);
-    expect(told, linesOf(tally, 3).join('\n')).to.deep.equal([]);
+    const failures = tally.failures.map(({ kind, what, curl }) => `${kind}\n${what}\n${curl ?? ''}`);
+    expect(failures, linesOf(tally, 3).join('\n')).to.deep.equal([]);
     expect(linesOf(tally, 3).at(-1)).to.match(
       /^requests \d+, operations (\d+) of \1, failures 0, longest hold ms \d+ \(operation \w+\)$/,
     );
-    // So many calls of each reach what they can reach, of which some name records of others.
+    // Most operations succeed at least once in this many calls, although some calls name records of other clubs.
     expect(neverSucceeded(tally).length, 'operations that never succeeded').to.be.below(tally.byOperation.size / 7);
   });
 
-  describe('keeps what was found once', () => {
+  describe('cases that failed once', () => {
     for (const { name, steps, answers } of regressions as unknown as FuzzCase[]) {
       it(name, async () => {
         const { exchanges, failures } = await replay(ground, steps);

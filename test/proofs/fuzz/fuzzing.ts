@@ -1,4 +1,4 @@
-/** The loop: rounds of requests, each in a world of its own, judged one by one; what was answered is counted. */
+/** The loop of the fuzzer: each round sends requests in a world of its own, judges each answer, and counts the answers. */
 import type { OperationId } from '../../../contract/contract.ts';
 import { rowCounts } from '../../toolkit/stack/database.ts';
 import { Deck } from './deck.ts';
@@ -12,45 +12,45 @@ import { buildWorld, type Exchange, type World } from './world/world.ts';
 export interface FuzzOptions {
   readonly seed: number;
   readonly requests: number;
-  /** Most requests go to this one. */
+  /** Most requests go to this operation. */
   readonly operation?: OperationId;
-  /** Told of each failure when it is found. */
+  /** Is called with each failure when it is found. */
   readonly onFailure?: (failure: Failure) => void;
-  readonly onRound?: (done: number) => void;
+  readonly onRound?: (requestCount: number) => void;
 }
 
-/** The first failure of its kind. */
+/** The first failure of a kind. */
 export interface Failure extends Broken {
-  /** Equal for failures of the same kind: the operation, the rule and the answer. */
+  /** Failures of the same kind have the same text: operation, rule and answer. */
   readonly kind: string;
-  /** All that was done in its world, the failing step last. */
+  /** All steps in the world of the failure, and at the end the step that failed. */
   readonly steps: readonly Step[];
-  /** How the request went out. */
-  readonly sent?: string;
+  /** The request as a curl command. */
+  readonly curl?: string;
 }
 
 export interface Tally {
   requests: number;
   readonly byStatus: Map<number, number>;
-  /** For each operation, how often it was answered with which status. */
+  /** The counts of the answers of each operation by status. */
   readonly byOperation: Map<OperationId, Map<number, number>>;
   readonly failures: Failure[];
-  /** Failures of a kind that was seen before. */
+  /** The number of failures whose kind was known already. */
   repeated: number;
-  /** For how long one request held the thread of the API at most, and which. */
-  longestHold?: { readonly ms: number; readonly operation: OperationId; readonly sent: string };
+  /** The longest time that one request blocked the thread of the API, and the request. */
+  longestHold?: { readonly ms: number; readonly operation: OperationId; readonly curl: string };
 }
 
-/** Requests in one world: enough for what one makes to be used by others, few enough for a short way to a failure. */
+/** The number of requests in one world: enough for requests that use records of other requests, and few enough for short failures. */
 const roundLength = 250;
-/** After this many writes the clock moves beyond the window of the write limits (LIM-1, LIM-2). */
+/** After this many writes the clock moves past the window of the write limits (LIM-1, LIM-2). */
 const writesAMinute = 9;
 const windowSeconds = 61;
 const workEvery = 12;
-/** Now and then hours or days pass, so that sessions, links, tokens and uploads run out. */
+/** From time to time hours or days pass, so that sessions, links, tokens and uploads expire. */
 const longPauseEvery = 70;
 const longPauses: readonly number[] = [3_600, 13 * 3_600, 3 * 86_400, 40 * 86_400];
-/** Of reads and refused writes, one in so many is watched for rows that it leaves. */
+/** The share of reads and refused writes after which all rows are counted: one of this many. */
 const watchedOneIn = 10;
 
 export async function fuzz(ground: FuzzGround, options: FuzzOptions): Promise<Tally> {
@@ -76,12 +76,12 @@ interface Round {
 async function fuzzRound(ground: FuzzGround, { draw, deck, length, options, tally }: Round): Promise<void> {
   const world = await buildWorld(ground);
   const steps: Step[] = [];
-  const note = (broken: Broken, kind: string, sent?: string) => {
+  const note = (broken: Broken, kind: string, curl?: string) => {
     if (tally.failures.some((known) => known.kind === kind)) {
       tally.repeated++;
       return;
     }
-    const failure = { ...broken, kind, steps: [...steps], ...(sent !== undefined && { sent }) };
+    const failure = { ...broken, kind, steps: [...steps], ...(curl !== undefined && { curl }) };
     tally.failures.push(failure);
     options.onFailure?.(failure);
   };
@@ -100,8 +100,8 @@ async function fuzzRound(ground: FuzzGround, { draw, deck, length, options, tall
     if (count % longPauseEvery === 0) steps.push(await pass(world, draw.pick(longPauses)));
     if (count % workEvery === 0) {
       steps.push({ work: true });
-      const thrown = await workFails(world);
-      if (thrown !== undefined) note(thrown, `work: ${thrown.what}`);
+      const workFailure = await workFails(world);
+      if (workFailure !== undefined) note(workFailure, `work: ${workFailure.what}`);
     }
   }
 }
@@ -121,7 +121,9 @@ async function workFails(world: World): Promise<Broken | undefined> {
   }
 }
 
-/** Operations whose refusals are recorded, as their descriptions say, and reads that keep what they drew (DEC-56) or that they were made (CAMP-13). */
+/**
+ * Operations that record their refusals, as their descriptions say, and reads that record a drawn document (DEC-56) or a read (CAMP-13).
+ */
 const leavesRowsWhenRefused: ReadonlySet<OperationId> = new Set<OperationId>([
   'buyAddOn',
   'receiveBillingNotice',
@@ -138,7 +140,7 @@ interface Judgement {
   readonly broken: readonly Broken[];
 }
 
-/** Sends a request and judges its answers. @param watched whether rows are counted that a refused request or a read leaves */
+/** Sends a request and judges its answers. @param watched whether to count the rows that a refused request or a read leaves */
 export async function judged(world: World, step: RequestStep, watched: boolean): Promise<Judgement[]> {
   const before = watched ? await rowCounts() : undefined;
   const exchanges = await world.send(step);
@@ -157,7 +159,7 @@ export async function judged(world: World, step: RequestStep, watched: boolean):
   return judgements;
 }
 
-/** Failures of one kind are told once. */
+/** Returns the kind of a failure. The run reports each kind once. */
 export function kindOf({ step, answer, problem }: Exchange, { rule }: Broken): string {
   const outcome = answer ? `${answer.status} ${codeOf(answer.body) ?? ''}` : (problem?.brief ?? '');
   return [step.operation, rule, outcome, step.fault?.code ?? ''].join(' | ');
@@ -166,7 +168,7 @@ export function kindOf({ step, answer, problem }: Exchange, { rule }: Broken): s
 function countIn(tally: Tally, exchange: Exchange): void {
   const { step, answer, holdMs: ms = 0 } = exchange;
   tally.requests++;
-  if (ms > (tally.longestHold?.ms ?? 0)) tally.longestHold = { ms, operation: step.operation, sent: curlOf(exchange) };
+  if (ms > (tally.longestHold?.ms ?? 0)) tally.longestHold = { ms, operation: step.operation, curl: curlOf(exchange) };
   const status = answer?.status ?? 0;
   tally.byStatus.set(status, (tally.byStatus.get(status) ?? 0) + 1);
   const ofOperation = tally.byOperation.get(step.operation) ?? new Map<number, number>();
@@ -174,14 +176,14 @@ function countIn(tally: Tally, exchange: Exchange): void {
   tally.byOperation.set(step.operation, ofOperation);
 }
 
-/** The request for a terminal: what was sent, with the token left out. */
-function curlOf({ method, path, sent, step }: Exchange): string {
-  const body = sent.raw ?? (sent.body === undefined ? undefined : JSON.stringify(sent.body));
-  const shown = body === undefined ? '' : ` -d ${quoted(body.length > 500 ? `${body.slice(0, 500)}…` : body)}`;
-  const headers = Object.entries({ 'Content-Type': 'application/json', ...sent.headers })
+/** Formats the request as a curl command without the token. */
+function curlOf({ method, path, resolvedStep, step }: Exchange): string {
+  const body = resolvedStep.raw ?? (resolvedStep.body === undefined ? undefined : JSON.stringify(resolvedStep.body));
+  const bodyOption = body === undefined ? '' : ` -d ${quoted(body.length > 500 ? `${body.slice(0, 500)}…` : body)}`;
+  const headers = Object.entries({ 'Content-Type': 'application/json', ...resolvedStep.headers })
     .filter(() => body !== undefined)
     .map(([name, value]) => ` -H ${quoted(`${name}: ${value}`)}`);
-  return `curl -X ${method} "$API${path}" -H "Authorization: Bearer $TOKEN_OF_${step.caller.toUpperCase()}"${headers.join('')}${shown}`;
+  return `curl -X ${method} "$API${path}" -H "Authorization: Bearer $TOKEN_OF_${step.caller.toUpperCase()}"${headers.join('')}${bodyOption}`;
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;

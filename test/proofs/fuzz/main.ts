@@ -1,4 +1,6 @@
-/** `npm run prove -- fuzz --seed N --requests N`: generated requests against every operation; whatever an answer breaks is a failure. */
+/**
+ * `npm run prove -- fuzz --seed N --requests N` sends generated requests to every operation. Each answer that breaks a rule is a failure.
+ */
 import { runScript } from '../../../dev/problem.ts';
 import { fileEnded } from '../../run/lifecycle.ts';
 import { startRunServer } from '../../run/server.ts';

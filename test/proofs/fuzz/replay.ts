@@ -1,22 +1,22 @@
-/** Carries a recorded sequence out again, in a new world, and says what its last step breaks. */
+/** Replays a recorded sequence in a new world, and reports the rules that its last step breaks. */
 import { codeOf } from './rules.ts';
 import { judged, kindOf } from './fuzzing.ts';
 import { isRequest, type Step } from './requests/step.ts';
 import type { FuzzGround } from './world/ground.ts';
 import { buildWorld, type Exchange } from './world/world.ts';
 
-/** A sequence that failed once, and what its last request is answered with since then. */
+/** A sequence that failed once, and the expected answer to its last request. */
 export interface FuzzCase {
   readonly name: string;
-  /** Status and, of an error, code: `422 invalid_request`; two, in their order, of a request that is sent twice. */
+  /** The status and error code, such as `422 invalid_request`; two of them, in order, if the last request is sent twice. */
   readonly answers: readonly string[];
   readonly steps: readonly Step[];
 }
 
 interface Replayed {
-  /** Of the last step; none where that is no request. */
+  /** The exchanges of the last step; empty if the last step is no request. */
   readonly exchanges: readonly Exchange[];
-  /** The kinds of failure of the last step. */
+  /** The kinds of the failures of the last step. */
   readonly failures: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export async function replay(ground: FuzzGround, steps: readonly Step[]): Promis
   const world = await buildWorld(ground);
   const last = steps.at(-1);
   for (const step of steps.slice(0, -1)) await world.carryOut(step).catch(() => undefined);
-  if (last === undefined) throw new Error('A case has at least one step.');
+  if (last === undefined) throw new Error('The case has no steps');
   if (isRequest(last)) {
     const judgements = await judged(world, last, true);
     const failures = judgements.flatMap(({ exchange, broken }) =>
@@ -40,7 +40,7 @@ export async function replay(ground: FuzzGround, steps: readonly Step[]): Promis
   }
 }
 
-/** `422 invalid_request`, `200`. */
+/** Formats an outcome, such as `422 invalid_request` or `200`. */
 export function outcomeOf({ answer, problem }: Exchange): string {
   return answer ? `${answer.status} ${codeOf(answer.body) ?? ''}`.trim() : (problem?.brief ?? '');
 }

@@ -1,4 +1,4 @@
-/** The end of a run: totals by status, operations that never succeeded, and the line that says how it went. */
+/** The end of a report: counts by status, operations that never succeeded, and the summary. */
 import type { OperationId } from '../../../contract/contract.ts';
 import { everyOperation } from '../../toolkit/drive/every-operation.ts';
 import type { Tally } from './fuzzing.ts';
@@ -13,8 +13,8 @@ export function linesOf(tally: Tally, seed: number): string[] {
       ? 'every operation was answered with 2xx at least once'
       : `${never.length} operations were never answered with 2xx:`,
     ...never.map((operationId) => `  ${operationId}: ${inOrder(tally.byOperation.get(operationId) ?? new Map())}`),
-    ...(tally.repeated > 0 ? [`further failures of kinds that are told above: ${tally.repeated}`] : []),
-    ...(tally.longestHold ? [`the longest hold: ${tally.longestHold.sent}`] : []),
+    ...(tally.repeated > 0 ? [`further failures of kinds that are listed above: ${tally.repeated}`] : []),
+    ...(tally.longestHold ? [`the longest hold: ${tally.longestHold.curl}`] : []),
     `seed ${seed}`,
     `requests ${tally.requests}, operations ${called.length} of ${everyOperation.length}, failures ${tally.failures.length}, longest hold ms ${holdOf(tally)}`,
   ];
@@ -24,7 +24,7 @@ function holdOf({ longestHold }: Tally): string {
   return longestHold ? `${longestHold.ms.toFixed(0)} (operation ${longestHold.operation})` : 'unknown';
 }
 
-/** Operations that were called, but never with success: their rules are hardly tried. */
+/** Lists operations that were called and never succeeded, because the run hardly tested them. */
 export function neverSucceeded({ byOperation }: Tally): OperationId[] {
   const succeeded = (operationId: OperationId) =>
     [...(byOperation.get(operationId)?.keys() ?? [])].some((status) => status >= 200 && status < 400);

@@ -28,7 +28,7 @@ function poolOfBoth(): Pool {
   return pool;
 }
 
-interface Told {
+interface GivenAnswer {
   caller?: Caller;
   status: number;
   body?: object;
@@ -37,15 +37,22 @@ interface Told {
   errors?: string[];
 }
 
-/** The names of the rules that an answer breaks. */
-function brokenBy({ caller = owner, status, body = {}, headers = usual, step = {}, errors = [] }: Told): string[] {
+/** Returns the names of the rules that an answer breaks. */
+function brokenBy({
+  caller = owner,
+  status,
+  body = {},
+  headers = usual,
+  step = {},
+  errors = [],
+}: GivenAnswer): string[] {
   const text = JSON.stringify(body);
   const answer: Answer = { status, body, text, bytes: Buffer.from(text), headers: new Headers(headers) };
-  const sent: RequestStep = { name: 's1', operation: 'listCourses', caller: 'owner', path: {}, ...step };
-  const path = { clubId: clubs.own.clubId, ...sent.path };
+  const sentStep: RequestStep = { name: 's1', operation: 'listCourses', caller: 'owner', path: {}, ...step };
+  const path = { clubId: clubs.own.clubId, ...sentStep.path };
   const exchange: Exchange = {
-    step: sent,
-    sent: { ...sent, path },
+    step: sentStep,
+    resolvedStep: { ...sentStep, path },
     caller,
     method: 'GET',
     path: '/',
@@ -60,18 +67,18 @@ const error = (code: string) => ({ error: { code, message: 'No.' } });
 const page = { data: [], total: 0 };
 
 describe('test/proofs/fuzz/rules', () => {
-  it('let a usual answer pass', () => {
+  it('accepts a usual answer', () => {
     expect(brokenBy({ status: 200, body: page })).to.deep.equal([]);
   });
 
-  it('report a fault of the service: a 500, an undeclared 501 and an error in the log', () => {
+  it('reports a fault of the service: a 500, an undeclared 501, and an error in the log', () => {
     const rule = 'answers with no fault of the service';
     expect(brokenBy({ status: 500, body: error('internal_error') })).to.deep.equal([rule]);
     expect(brokenBy({ status: 501, body: error('not_configured') })).to.deep.equal([rule]);
     expect(brokenBy({ status: 200, body: page, errors: ['a line'] })).to.deep.equal([rule]);
   });
 
-  it('report an answer to nobody, to an outsider and to a role that may not', () => {
+  it('reports a success for a caller without a session, for an outsider, and for a role without permission', () => {
     const rule = ['answers as session, club and role demand'];
     const updates = { operation: 'updateClub', body: { name: 'x' } } as const;
     expect(brokenBy({ caller: {}, status: 200, body: page })).to.deep.equal(rule);
@@ -80,7 +87,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 403, body: error('forbidden') })).to.deep.equal(rule);
   });
 
-  it('let a page for people refuse by its status alone', () => {
+  it('accepts a page for people that refuses by its status alone', () => {
     const html = { ...usual, 'content-type': 'text/html; charset=utf-8' };
     const step = { operation: 'getMailPreference', path: { clubId: 'nobody', token: 't' } } as const;
     const rule = 'answers as session, club and role demand';
@@ -89,7 +96,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 403, step })).to.include(rule);
   });
 
-  it('report a request with a fault that is accepted, or refused with another code', () => {
+  it('reports a faulty request that is accepted, or refused with another code', () => {
     const rule = ['refuses what the contract does not allow'];
     const step = { fault: { what: 'page is 0', code: 'invalid_request' } } as const;
     expect(brokenBy({ status: 200, body: page, step })).to.deep.equal(rule);
@@ -97,13 +104,13 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 422, body: error('invalid_request'), step })).to.deep.equal([]);
   });
 
-  it('report a valid request that is not read', () => {
+  it('reports a valid request that the service does not read', () => {
     expect(brokenBy({ status: 400, body: error('malformed_request') })).to.deep.equal([
       'reads what the contract allows',
     ]);
   });
 
-  it('report a success that names a record of another club, or a deleted one', () => {
+  it('reports a success that names a foreign record or a deleted record', () => {
     const reads = (courseId: string) => ({ operation: 'getCourse', path: { courseId } }) as const;
     expect(brokenBy({ status: 200, step: reads(foreignCourse) })).to.deep.equal(['finds no record of another club']);
     expect(brokenBy({ status: 200, step: reads(deletedCourse.toUpperCase()) })).to.deep.equal([
@@ -115,7 +122,7 @@ describe('test/proofs/fuzz/rules', () => {
     ]);
   });
 
-  it('report a text or an id of another club in an answer', () => {
+  it('reports a text or an id of another club in an answer', () => {
     const rule = ['shows nothing of another club'];
     for (const text of [clubs.other.canary, clubs.other.clubId, foreignCourse])
       expect(brokenBy({ status: 404, body: { error: { code: 'not_found', message: text } } }), text).to.deep.equal(
@@ -123,7 +130,7 @@ describe('test/proofs/fuzz/rules', () => {
       );
   });
 
-  it('let a draft show the ids that were written into it, and nothing else of another club', () => {
+  it('accepts ids in a draft that its author wrote, and reports other data of another club', () => {
     const campaign = (part: object) => brokenBy({ status: 200, body: { data: { name: 'Spring', ...part } } });
     const audience = { match: 'all', rules: [{ kind: 'has_access', delivery_ids: [foreignCourse] }] };
     expect(campaign({ audience })).to.not.include('shows nothing of another club');
@@ -131,7 +138,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(campaign({ content: { subject: clubs.other.canary } })).to.include('shows nothing of another club');
   });
 
-  it('report a page of another length than its total and its query say', () => {
+  it('reports a page whose length disagrees with the total and the query', () => {
     const rule = ['answers with the page that was asked for'];
     expect(brokenBy({ status: 200, body: { data: [], total: 1 } })).to.deep.equal(rule);
     const step = { query: [['page', '2']] } as const;
@@ -139,7 +146,7 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ status: 200, body: { data: [], total: 21 }, step })).to.deep.equal(rule);
   });
 
-  it('report a missing header: of every answer, and of a 401', () => {
+  it('reports a missing header, on every answer and on a 401', () => {
     const rule = ['sends the headers of its kind'];
     expect(brokenBy({ status: 200, body: page, headers: { ...usual, 'content-type': 'text/plain' } })).to.deep.equal(
       rule,
@@ -147,13 +154,13 @@ describe('test/proofs/fuzz/rules', () => {
     expect(brokenBy({ caller: {}, status: 401, body: error('unauthenticated') })).to.deep.equal(rule);
   });
 
-  it('report an answer that the contract does not declare', () => {
+  it('reports an answer that the contract does not declare', () => {
     const { operation, caller, ...rest } = { operation: 'getClub', caller: 'owner', name: 's1', path: {} } as const;
     const step: RequestStep = { operation, caller, ...rest };
     const problem = { brief: '/data must have id', what: 'GET /v1/clubs answered 200' };
     const exchange: Exchange = {
       step,
-      sent: step,
+      resolvedStep: step,
       caller: owner,
       method: 'GET',
       path: '/',

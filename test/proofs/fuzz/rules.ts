@@ -1,4 +1,4 @@
-/** What must hold of every answer, whatever was asked: one function a rule, and all of them in one list. */
+/** The rules that every answer must satisfy: one function for each rule, and a list of all rules. */
 import type { ContractOperation } from '../../../contract/contract.ts';
 import { isObject } from '../../../contract/openapi.ts';
 import { errorStatus, type ErrorCode } from '../../../platform/core/error-codes.ts';
@@ -11,11 +11,11 @@ import type { Exchange } from './world/world.ts';
 export interface Broken {
   /** The name of the rule. */
   readonly rule: string;
-  /** What the answer did instead. */
+  /** The violation by the answer. */
   readonly what: string;
 }
 
-/** An exchange with all that the rules look at. */
+/** An exchange with all the data that the rules need. */
 interface Case extends Exchange {
   readonly operation: ContractOperation;
   readonly status: number;
@@ -29,13 +29,13 @@ interface ClubsOfCase {
   readonly other: { readonly clubId: string; readonly canary: string };
 }
 
-/** @returns what an answer of this kind breaks; undefined where it keeps the rule */
+/** @returns the violation; undefined if the answer satisfies the rule */
 type Rule = (of: Case) => string | undefined;
 
-/** Statuses from 500 on that the contract gives to a request that nothing is wrong with on the service's side. */
+/** Codes of 5xx answers that the contract declares for cases without a fault of the service. */
 const declaredBeyond500: readonly string[] = ['not_configured', 'rate_limit_unavailable', 'busy'];
 
-/** How operations that read their body late answer a sender whom they do not know. */
+/** The codes for an unknown sender of operations that read their body late. */
 const unknownSender: readonly string[] = ['not_found', 'not_configured', 'signature_invalid'];
 
 const rules: Readonly<Record<string, Rule>> = {
@@ -46,18 +46,18 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   'answers as session, club and role demand': (of) => {
     if (isLimited(of) || of.code === 'method_not_allowed') return undefined;
-    const wanted = refusalOf(of);
-    if (wanted === of.code) return undefined;
-    if (wanted !== undefined && isPage(of) && of.status === errorStatus[wanted]) return undefined;
+    const expectedCode = refusalOf(of);
+    if (expectedCode === of.code) return undefined;
+    if (expectedCode !== undefined && isPage(of) && of.status === errorStatus[expectedCode]) return undefined;
     if (of.hasRival && of.code !== undefined) return undefined; // the other request may have ended the session
-    if (wanted !== undefined) return `answered ${of.status} ${of.code ?? ''}, and not ${wanted}`;
+    if (expectedCode !== undefined) return `answered ${of.status} ${of.code ?? ''}, and not ${expectedCode}`;
     return of.code === 'unauthenticated' || of.code === 'forbidden' ? `answered ${of.status} ${of.code}` : undefined;
   },
   'refuses what the contract does not allow': (of) => {
     const { fault } = of.step;
     if (!isAdmitted(of) || fault === undefined || fault.code === of.code || isLimited(of)) return undefined;
     if (isPage(of) && of.status === errorStatus[fault.code]) return undefined;
-    if (of.operation.readsBodyLate && unknownSender.includes(of.code ?? '')) return undefined; // nothing of the body was read
+    if (of.operation.readsBodyLate && unknownSender.includes(of.code ?? '')) return undefined; // the service did not read the body
     return `${fault.what}: answered ${of.status} ${of.code ?? ''}, and not ${fault.code}`;
   },
   'reads what the contract allows': (of) => {
@@ -70,43 +70,55 @@ const rules: Readonly<Record<string, Rule>> = {
     const club = clubOf(of);
     if (club === undefined || of.status >= 300) return undefined;
     const foreign = of.pool.ids(otherThan(club)).map(({ value }) => value.toLowerCase());
-    const { clubId: _, ...path } = of.sent.path;
-    const found = [...Object.values(path), ...idsIn(lookedUp(of.sent.body))].find((id) =>
+    const { clubId: _, ...path } = of.resolvedStep.path;
+    const foreignId = [...Object.values(path), ...idsIn(lookedUp(of.resolvedStep.body))].find((id) =>
       foreign.includes(id.toLowerCase()),
     );
-    return found === undefined ? undefined : `answered ${of.status} to ${found}, which is another club's`;
+    return foreignId === undefined ? undefined : `answered ${of.status} to ${foreignId}, which is another club's`;
   },
   'finds no deleted record': (of) => {
     if (of.status >= 300 || of.method === 'DELETE' || of.hasRival) return undefined;
-    const { clubId: _, ...path } = of.sent.path;
-    const found = [...Object.values(path), ...idsIn(lookedUp(of.sent.body))].find((id) => of.pool.isDeleted(id));
-    return found === undefined ? undefined : `answered ${of.status} to ${found}, which was deleted`;
+    const { clubId: _, ...path } = of.resolvedStep.path;
+    const deletedId = [...Object.values(path), ...idsIn(lookedUp(of.resolvedStep.body))].find((id) =>
+      of.pool.isDeleted(id),
+    );
+    return deletedId === undefined ? undefined : `answered ${of.status} to ${deletedId}, which was deleted`;
   },
-  'answers with the page that was asked for': ({ status, answer, sent, hasRival }) => {
+  'answers with the page that was asked for': ({ status, answer, resolvedStep, hasRival }) => {
     const list = answer?.body as { data?: unknown; total?: unknown } | undefined;
     if (hasRival || status !== 200 || !Array.isArray(list?.data) || typeof list.total !== 'number') return undefined;
-    const { page = '1', page_size: size = '20' } = Object.fromEntries(sent.query ?? []) as Record<string, string>;
-    const wanted = Math.min(Number(size), Math.max(0, list.total - (Number(page) - 1) * Number(size)));
-    return list.data.length === wanted ? undefined : `answered ${list.data.length} of ${list.total}, and not ${wanted}`;
+    const { page = '1', page_size: size = '20' } = Object.fromEntries(resolvedStep.query ?? []) as Record<
+      string,
+      string
+    >;
+    const expectedLength = Math.min(Number(size), Math.max(0, list.total - (Number(page) - 1) * Number(size)));
+    return list.data.length === expectedLength
+      ? undefined
+      : `answered ${list.data.length} of ${list.total}, and not ${expectedLength}`;
   },
   'shows nothing of another club': (of) => {
     const club = clubOf(of);
     if (club === undefined || of.operation.auth.length === 0) return undefined;
     const { canary, clubId } = of.clubs[otherThan(club)];
-    const asked = JSON.stringify([of.sent.path, of.sent.query, of.sent.body, of.sent.raw]);
+    const requestText = JSON.stringify([
+      of.resolvedStep.path,
+      of.resolvedStep.query,
+      of.resolvedStep.body,
+      of.resolvedStep.raw,
+    ]);
     const ids = of.pool.ids(otherThan(club)).map(({ value }) => value);
     const outsideDrafts = JSON.stringify(withoutDrafts(of.answer?.body)) ?? '';
-    const found = [
+    const foreignTexts = [
       ...[canary, clubId].filter((text) => of.answer?.text.includes(text)),
       ...ids.filter((id) => of.answer?.text.includes(id) && (outsideDrafts === '' || outsideDrafts.includes(id))),
     ];
-    const shown = found.find((text) => !asked.toLowerCase().includes(text));
-    return shown === undefined ? undefined : `showed ${shown}, which is another club's`;
+    const leaked = foreignTexts.find((text) => !requestText.toLowerCase().includes(text));
+    return leaked === undefined ? undefined : `showed ${leaked}, which is another club's`;
   },
   'sends the headers of its kind': ({ answer, status }) => {
     if (!answer) return undefined;
     const { headers } = answer;
-    const wanted: readonly (readonly [boolean, string, RegExp])[] = [
+    const expectedHeaders: readonly (readonly [boolean, string, RegExp])[] = [
       [true, 'x-request-id', /^[\w.-]{8,64}$/],
       [true, 'x-content-type-options', /^nosniff$/],
       [status === 401, 'www-authenticate', /^Bearer$/],
@@ -118,7 +130,7 @@ const rules: Readonly<Record<string, Rule>> = {
         /^(application\/json; charset=utf-8|text\/html; charset=utf-8|application\/pdf|image\/gif|text\/event-stream)$/,
       ],
     ];
-    const missing = wanted.find(([applies, name, form]) => applies && !form.test(headers.get(name) ?? ''));
+    const missing = expectedHeaders.find(([applies, name, form]) => applies && !form.test(headers.get(name) ?? ''));
     return missing && `answered ${status} with ${missing[1]}: ${headers.get(missing[1]) ?? 'nothing'}`;
   },
 };
@@ -142,18 +154,18 @@ export function codeOf(body: unknown): string | undefined {
   return typeof error['code'] === 'string' ? error['code'] : undefined;
 }
 
-/** A page for people says nothing by a code. */
+/** Whether the answer is a page for people, which has no error code. */
 const isPage = ({ answer }: Case) => answer?.headers.get('content-type')?.startsWith('text/html') === true;
 
 const messageOf = ({ answer }: Case): string => answer?.text ?? '';
 
-/** A limit is judged before the request is; its counters are away for a moment where the machine is too busy. */
+/** Whether a rate limit refused the request. Limits are checked first, and their counters can be unavailable on a busy machine. */
 const isLimited = ({ code }: Case) => code === 'rate_limited' || code === 'rate_limit_unavailable';
 
-/** The code with which session, club and role alone refuse the caller; undefined where they let them in. */
-function refusalOf({ operation, caller, sent, clubs }: Case): ErrorCode | undefined {
+/** The code of a refusal by session, club and role alone; undefined if they admit the caller. */
+function refusalOf({ operation, caller, resolvedStep, clubs }: Case): ErrorCode | undefined {
   const { auth, roles, pathParameters } = operation;
-  const clubId = sent.path['clubId']?.toLowerCase();
+  const clubId = resolvedStep.path['clubId']?.toLowerCase();
   const club = clubNamed(clubs, clubId);
   const isUnderClub = pathParameters.includes('clubId');
   if (auth.length === 0) return isUnderClub && club === undefined ? 'forbidden' : undefined;
@@ -172,28 +184,28 @@ function clubNamed(clubs: ClubsOfCase, id: string | undefined): ClubName | undef
   return (['own', 'other'] as const).find((name) => clubs[name].clubId === id);
 }
 
-/** The club of the path. */
-const clubOf = ({ clubs, sent }: Case) => clubNamed(clubs, sent.path['clubId']?.toLowerCase());
+/** Returns the club in the path. */
+const clubOf = ({ clubs, resolvedStep }: Case) => clubNamed(clubs, resolvedStep.path['clubId']?.toLowerCase());
 
 const otherThan = (club: ClubName): ClubName => (club === 'own' ? 'other' : 'own');
 
-/** A body without what a draft names, which is told among its problems, and without students who are told one by one. */
+/** Returns a body without drafts, which report unknown ids as problems, and without lists of students, which get a result each. */
 function lookedUp(body: Json | undefined): Json | undefined {
   if (!isRecord(body)) return body;
   const { content: _content, audience: _audience, draft: _draft, student_ids: _students, ...rest } = body;
   return rest;
 }
 
-/** @returns an answer without drafts: they show the ids that a club's own staff wrote, which nobody looked up yet */
+/** @returns an answer without drafts, because drafts show ids that the staff of the club wrote and that no operation has looked up yet */
 function withoutDrafts(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(withoutDrafts);
   if (!isObject(part)) return part;
   const isDraft = (name: string, value: unknown) => ['audience', 'content', 'draft'].includes(name) && isObject(value);
-  const kept = Object.entries(part).filter(([name, value]) => !isDraft(name, value));
-  return Object.fromEntries(kept.map(([name, value]) => [name, withoutDrafts(value)]));
+  const otherParts = Object.entries(part).filter(([name, value]) => !isDraft(name, value));
+  return Object.fromEntries(otherParts.map(([name, value]) => [name, withoutDrafts(value)]));
 }
 
-/** Every text of a body but ids that the caller makes up. */
+/** Returns every text of a body, except ids that the caller chooses. */
 function idsIn(body: Json | undefined): string[] {
   if (typeof body === 'string') return [body];
   if (Array.isArray(body)) return (body as readonly Json[]).flatMap(idsIn);

@@ -13,7 +13,7 @@ const request = (name: string, id: string, more: Partial<RequestStep> = {}): Req
 const namesOf = (steps: readonly Step[]) => steps.filter(isRequest).map(({ name }) => name);
 
 describe('test/proofs/fuzz/shrink', () => {
-  it('keeps the last step and those whose answers it names, directly or through others', () => {
+  it('returns the last step and the steps whose answers it needs, directly or indirectly', () => {
     const steps: Step[] = [
       request('s1', '{{own.course}}'),
       request('s2', '{{s1/data/id}}'),
@@ -25,7 +25,7 @@ describe('test/proofs/fuzz/shrink', () => {
     expect(stepsNeeded(steps)).to.have.length(3);
   });
 
-  it('keeps a step for the answer to the request beside it', () => {
+  it('returns a step whose concurrent request makes the needed answer', () => {
     const beside = request('s1b', '{{own.course}}');
     const steps = [request('s1', '{{own.course}}', { beside }), request('s2', '{{s1b/data/id}}')];
     expect(namesOf(stepsNeeded(steps))).to.deep.equal(['s1', 's2']);

@@ -1,4 +1,4 @@
-/** Makes a failing sequence small: fewer steps first, then a simpler last request, as long as it fails alike. */
+/** Shrinks a sequence that failed: first to fewer steps, then to a simpler last request, as long as the failure is of the same kind. */
 import { operationOf } from '../../toolkit/drive/every-operation.ts';
 import type { Failure } from './fuzzing.ts';
 import { replay } from './replay.ts';
@@ -14,14 +14,14 @@ import {
 } from './requests/step.ts';
 import type { FuzzGround } from './world/ground.ts';
 
-/** Each replay builds a world of its own, which takes about a second. */
+/** Each replay builds its own world, which takes about a second. */
 const maxReplays = 60;
 
-/** @returns the shortest sequence found; undefined where even the whole one does not fail again */
+/** @returns the shortest sequence that still fails; undefined if the whole sequence does not fail again */
 export async function shrink(ground: FuzzGround, failure: Failure): Promise<readonly Step[] | undefined> {
-  let left = maxReplays;
+  let remainingReplays = maxReplays;
   const fails = async (steps: readonly Step[]): Promise<boolean> => {
-    if (left-- <= 0) return false;
+    if (remainingReplays-- <= 0) return false;
     const { failures } = await replay(ground, steps);
     return failures.some((each) => each.startsWith(failure.kind));
   };
@@ -33,7 +33,7 @@ export async function shrink(ground: FuzzGround, failure: Failure): Promise<read
 
 type Fails = (steps: readonly Step[]) => Promise<boolean>;
 
-/** The last step, and those whose answers it names, directly or through others. */
+/** Returns the last step, and the steps whose answers it needs, directly or indirectly. */
 export function stepsNeeded(steps: readonly Step[]): readonly Step[] {
   const requests = steps.filter(isRequest);
   const byName = new Map(requests.flatMap((step) => [step, step.beside ?? step].map(({ name }) => [name, step])));
@@ -53,18 +53,18 @@ export function stepsNeeded(steps: readonly Step[]): readonly Step[] {
   return steps.filter((step) => needed.has(step));
 }
 
-/** Leaves out ever smaller parts of what comes before the last step (delta debugging). */
+/** Removes ever smaller parts of the steps before the last step (delta debugging). */
 async function fewer(steps: readonly Step[], fails: Fails): Promise<readonly Step[]> {
-  let kept = steps.slice(0, -1);
+  let remainingSteps = steps.slice(0, -1);
   const last = steps.slice(-1);
-  for (let size = Math.ceil(kept.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let from = 0; from < kept.length;) {
-      const without = [...kept.slice(0, from), ...kept.slice(from + size)];
-      if (await fails([...without, ...last])) kept = without;
+  for (let size = Math.ceil(remainingSteps.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < remainingSteps.length;) {
+      const without = [...remainingSteps.slice(0, from), ...remainingSteps.slice(from + size)];
+      if (await fails([...without, ...last])) remainingSteps = without;
       else from += size;
     }
   }
-  return [...kept, ...last];
+  return [...remainingSteps, ...last];
 }
 
 /** Simplifies the last request, one part at a time. */
@@ -82,7 +82,7 @@ async function simpler(steps: readonly Step[], fails: Fails): Promise<readonly S
   return last === undefined ? steps : [...before, last];
 }
 
-/** Smaller requests that are as valid, or as faulty, as this one. */
+/** Returns smaller requests that are valid or faulty like this request. */
 function simplerVersions(step: RequestStep): RequestStep[] {
   const { query, headers: _, body, ...rest } = step;
   const { beside: __, ...alone } = step;
@@ -94,7 +94,7 @@ function simplerVersions(step: RequestStep): RequestStep[] {
     ...(body === undefined ? [] : simplerValues(body).map((value) => ({ ...step, body: value }))),
   ];
   const operation = operationOf(step.operation);
-  // Templates stand for what is valid; a text with one breaks no rule but its form's, which is not simplified.
+  // Templates are valid values. A text with a template can only break the rule of its format, so templates are not simplified.
   const faults = faultsOf(operation, step).length;
   return versions.filter((version) => faultsOf(operation, version).length === faults);
 }

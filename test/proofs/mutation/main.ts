@@ -1,10 +1,11 @@
 /**
- * `npm run prove -- mutate webhooks …`: changes the pure rules of these contexts, one place at a time, and looks whether a unit test
- * notices. Without a name, those of all. What no test notices is printed; the last line is
- * `mutants N, killed N, survived N, score 0.NN`, and the exit code 1 where the score is below the aim, or a change hangs.
+ * `npm run prove -- mutate webhooks …` changes the pure rules of the named contexts. After each change it checks whether a unit test
+ * fails. Without a name it changes the rules of all contexts. It prints the changes that no test notices. The last line is `mutants N,
+ * killed N, survived N, score 0.NN`. The exit code is 1 if the score is below the aim, or if a change hangs.
  *
- * `npm run prove -- mutate statements`, or one of them by name, changes claims, records, authorization and pricing, which hang on Postgres:
- * their tests run with the stack, and take seconds a change. `--sample N` tries N of each, spread evenly over its files.
+ * `npm run prove -- mutate statements`, or the name of one statement target, changes claims, records, authorization and pricing, which need
+ * Postgres. Their tests run with the stack and take seconds for each change. `--sample N` tries N changes of each target, spread evenly
+ * over its files.
  */
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -26,16 +27,16 @@ await runScript(async () => {
     throw new Problem(`No rules in ${unknown.join(', ')}. There are: ${[...known, 'statements'].join(', ')}.`);
   const sample = values.sample === undefined ? undefined : Number(values.sample);
   if (sample !== undefined && !(Number.isInteger(sample) && sample > 0))
-    throw new Problem(`--sample ${values.sample} is no number of changes: give one of 1 or more.`);
-  const isWanted = ({ name }: Target) => positionals.includes(name);
-  const wantedRules = positionals.length === 0 ? rules : rules.filter(isWanted);
-  const wantedStatements = positionals.includes('statements') ? statementTargets : statementTargets.filter(isWanted);
+    throw new Problem(`--sample must be a whole number from 1, not ${values.sample}`);
+  const isNamed = ({ name }: Target) => positionals.includes(name);
+  const chosenRules = positionals.length === 0 ? rules : rules.filter(isNamed);
+  const chosenStatements = positionals.includes('statements') ? statementTargets : statementTargets.filter(isNamed);
 
   const tallies: MutationTally[] = [];
-  for (const target of wantedRules) tallies.push(await tallyOfRules(target));
-  if (wantedStatements.length > 0) {
+  for (const target of chosenRules) tallies.push(await tallyOfRules(target));
+  if (chosenStatements.length > 0) {
     const { tryStatements } = await import('./statement-runs.ts');
-    await tryStatements(wantedStatements, sample, ({ name }, tried) => {
+    await tryStatements(chosenStatements, sample, ({ name }, tried) => {
       const tally = tallyOf(tried.map((one) => ({ result: one.result, line: lineOfChange(one) })));
       tallies.push(tally);
       say(`${name}: ${mutationLine([tally])}`);
@@ -47,7 +48,7 @@ await runScript(async () => {
   return shareOf(tallies) < aim ? 1 : 0;
 });
 
-/** Rules that no test reaches count as one survivor a file. */
+/** Counts one survivor for each file whose rules no test reaches. */
 async function tallyOfRules(target: Target): Promise<MutationTally> {
   const { name, sources, tests } = target;
   if (tests.length === 0) {
@@ -55,9 +56,7 @@ async function tallyOfRules(target: Target): Promise<MutationTally> {
     return { killed: 0, survived: sources.length, hung: [] };
   }
   const results = await mutate(target).catch((error: unknown) => {
-    throw new Problem(
-      `${name}: ${messageOf(error)} Its tests have to pass before anything is changed: npm test -- --unit.`,
-    );
+    throw new Problem(`${name}: ${messageOf(error)} Its tests must pass without changes: npm test -- --unit.`);
   });
   const tried = results.map((one) => ({ result: resultOf(one), line: lineOf(one) }));
   for (const { line } of tried.filter(({ result }) => result === 'survived')) say(line);
@@ -70,7 +69,7 @@ function mutate({ sources, tests }: Target): Promise<MutantResult[]> {
   return new Stryker({
     mutate: [...sources],
     testFiles: [...tests],
-    // The strings of a rule are the names of a union, which its types check, or words for people.
+    // Strings in a rule are names of a union, which the types check, or words for people.
     mutator: { excludedMutations: ['StringLiteral'] },
     testRunner: 'our-mocha',
     plugins: [path.join(import.meta.dirname, 'mocha-runner.ts')],
@@ -78,16 +77,16 @@ function mutate({ sources, tests }: Target): Promise<MutantResult[]> {
     tempDirName: '.data/mutation',
     cleanTempDir: 'always',
     reporters: ['progress-append-only'],
-    disableTypeChecks: false, // nothing checks them
+    disableTypeChecks: false, // the mutants have no type checks
     warnings: false,
-    // oxlint-disable-next-line no-unsafe-enum-assignment -- a const enum, of which nothing is left to import
+    // oxlint-disable-next-line no-unsafe-enum-assignment -- a const enum cannot be imported
     logLevel: 'error' as LogLevel,
   }).runMutationTest();
 }
 
-/** `domain/webhooks/deliveries/schedule.policy.ts:69:7 ConditionalExpression: false`, and whether a test gets there at all. */
+/** Formats a mutant: `domain/webhooks/deliveries/schedule.policy.ts:69:7 ConditionalExpression: false`, and whether a test reaches it. */
 function lineOf({ fileName, location: { start }, mutatorName, replacement, status }: MutantResult): string {
   const file = path.relative(process.cwd(), fileName);
   const text = (replacement ?? '').replace(/\s+/g, ' ').slice(0, 80);
-  return `  ${file}:${start.line}:${start.column} ${mutatorName}: ${text}${status === 'NoCoverage' ? ' (no test gets there)' : ''}`;
+  return `  ${file}:${start.line}:${start.column} ${mutatorName}: ${text}${status === 'NoCoverage' ? ' (no test reaches it)' : ''}`;
 }

@@ -1,6 +1,6 @@
 /**
- * How Stryker runs our tests: mocha in its process, the files loaded once, then for each mutant the tests that reach it. Stryker's own
- * runner for mocha (10.0.0) looks for files that mocha 12 has no more: delete this one when it finds them.
+ * Lets Stryker run our tests: mocha runs in the process of Stryker, loads the files once, and then runs the tests that reach each mutant.
+ * The mocha runner of Stryker 10.0.0 looks for files that mocha 12 does not have. Delete this runner when Stryker supports mocha 12.
  */
 import path from 'node:path';
 import { INSTRUMENTER_CONSTANTS, type InstrumenterContext, type StrykerOptions } from '@stryker-mutator/api/core';
@@ -21,7 +21,7 @@ import fc from 'fast-check';
 import Mocha, { type Runnable, type Suite, type Test } from 'mocha';
 import type * as Lifecycle from '../../run/lifecycle.ts';
 
-/** Longer than any test of pure rules; Stryker ends what does not come back. */
+/** Longer than any test of pure rules takes. Stryker ends tests that do not return. */
 const testMs = 20_000;
 
 class OurMochaRunner implements TestRunner {
@@ -35,7 +35,7 @@ class OurMochaRunner implements TestRunner {
     this.#files = testFiles;
   }
 
-  /** What was imported stays: for what a file does while it loads, Stryker takes a new process. */
+  /** Imported modules stay loaded. Stryker starts a new process for mutants that change the loading of a file. */
   capabilities() {
     return { reloadEnvironment: false };
   }
@@ -51,24 +51,24 @@ class OurMochaRunner implements TestRunner {
 
   async mutantRun({ activeMutant, testFilter, disableBail, hitLimit }: MutantRunOptions): Promise<MutantRunResult> {
     Object.assign(this.#instrumented, { hitLimit, hitCount: hitLimit === undefined ? undefined : 0 });
-    const titles = testFilter?.filter((one) => !path.isAbsolute(one)) ?? []; // for all tests, it names their files
+    const titles = testFilter?.filter((one) => !path.isAbsolute(one)) ?? []; // for all tests, Stryker passes file names
     return toMutantRunResult(await this.#run(!disableBail, activeMutant.id, titles));
   }
 
-  /** @param titles of the tests; of all, where it is empty */
+  /** @param titles the titles of the tests to run; empty for all tests */
   async #run(bails: boolean, mutant?: string, titles: readonly string[] = []): Promise<DryRunResult> {
     try {
       const context = this.#instrumented as { activeMutant?: string | undefined };
-      context.activeMutant = mutant; // before files load, too: Stryker takes a new process for what they do then
+      context.activeMutant = mutant; // before files load, because Stryker starts a new process for mutants in the loading code
       const mocha = (this.#mocha ??= await this.#load());
       bail(mocha.suite, bails);
       mocha.grep(new RegExp(titles.map((title) => `^${title.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`).join('|')));
       const tests = await new Promise<TestResult[]>((resolve) => {
-        const found: TestResult[] = [];
-        const runner = mocha.run(() => resolve(found));
-        runner.on('pass', (test) => found.push({ ...resultOf(test), status: TestStatus.Success }));
+        const results: TestResult[] = [];
+        const runner = mocha.run(() => resolve(results));
+        runner.on('pass', (test) => results.push({ ...resultOf(test), status: TestStatus.Success }));
         runner.on('fail', (test, error: Error) =>
-          found.push({ ...resultOf(test), status: TestStatus.Failed, failureMessage: error.message }),
+          results.push({ ...resultOf(test), status: TestStatus.Failed, failureMessage: error.message }),
         );
       });
       const { hitCount, hitLimit } = this.#instrumented;
@@ -81,18 +81,18 @@ class OurMochaRunner implements TestRunner {
     }
   }
 
-  /** From the copy of the project that has the changes: Stryker runs us in its directory. */
+  /** Loads the files from the mutated copy of the project, which is the working directory. */
   async #load(): Promise<Mocha> {
     const inCopy = (file: string): Promise<unknown> => import(path.join(process.cwd(), file));
     await inCopy('platform/load.mjs');
-    fc.configureGlobal({ ...fc.readConfigureGlobal(), endOnFailure: true }); // a shorter example would only take time
+    fc.configureGlobal({ ...fc.readConfigureGlobal(), endOnFailure: true }); // shrinking an example would only take time
     const { fileEnded, testEnded } = (await inCopy('test/run/lifecycle.ts')) as typeof Lifecycle;
     const mocha = new Mocha({
       reporter: Silent,
       timeout: testMs,
       rootHooks: { afterEach: testEnded, afterAll: fileEnded },
     });
-    mocha.cleanReferencesAfterRun(false); // it runs again for each mutant
+    mocha.cleanReferencesAfterRun(false); // mocha runs again for each mutant
     for (const file of this.#files) mocha.addFile(file);
     const begins = (test: Test | undefined) => test && this.#begins?.(test);
     mocha.suite.beforeEach(function () {
@@ -103,10 +103,10 @@ class OurMochaRunner implements TestRunner {
   }
 }
 
-/** The results go to Stryker alone. */
+/** A reporter that prints nothing, because only Stryker reads the results. */
 class Silent extends Mocha.reporters.Base {}
 
-/** What Stryker has put into the changed files reads and writes this. */
+/** Returns the state that the code of Stryker in the mutated files reads and writes. */
 function instrumented(): InstrumenterContext {
   const everywhere = globalThis as unknown as Record<string, InstrumenterContext>;
   return (everywhere[INSTRUMENTER_CONSTANTS.NAMESPACE] ??= {});
@@ -117,7 +117,7 @@ function bail(suite: Suite, bails: boolean): void {
   for (const inner of suite.suites) bail(inner, bails);
 }
 
-/** A hook that fails has no name that says more than its own. */
+/** Describes the result of a test. A failed hook is identified by its own title. */
 const resultOf = (test: Runnable) => ({
   id: test.fullTitle(),
   name: test.fullTitle(),

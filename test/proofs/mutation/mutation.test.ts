@@ -6,14 +6,14 @@ import { isUnitTest } from '../../run/files.ts';
 import { mutationTargets } from './targets.ts';
 
 describe('npm run prove -- mutate', () => {
-  it('takes each file of pure rules in the target of its folder, once', () => {
+  it('puts each file of pure rules into the target of its folder, exactly once', () => {
     const files = fs.globSync('{api,domain,platform}/**/*.policy.ts', { cwd: projectDirectory });
-    const taken = mutationTargets().flatMap(({ sources }) => sources);
+    const sources = mutationTargets().flatMap((target) => target.sources);
     expect(files.length).to.be.above(60);
-    expect(taken.toSorted()).to.deep.equal(files.toSorted());
+    expect(sources.toSorted()).to.deep.equal(files.toSorted());
   });
 
-  it('tries them by unit tests alone, those that import a rule among them', () => {
+  it('uses only unit tests, which include the tests that import a rule', () => {
     const webhooks = mutationTargets().find(({ name }) => name === 'webhooks');
     expect(webhooks?.sources).to.include('domain/webhooks/deliveries/schedule.policy.ts');
     expect(webhooks?.tests).to.include('test/domain/webhooks/deliveries/schedule.policy.test.ts');
@@ -21,7 +21,7 @@ describe('npm run prove -- mutate', () => {
     expect(all.filter((file) => !isUnitTest(file))).to.deep.equal([]);
   });
 
-  it('refuses a context that is not there, names those that are, and changes nothing', () => {
+  it('refuses an unknown context, names the known contexts, and changes nothing', () => {
     const command = ['--import', './platform/load.mjs', 'test/proofs/mutation/main.ts', 'webhook'];
     const { status, stderr } = spawnSync(process.execPath, command, { cwd: projectDirectory, encoding: 'utf8' });
     expect(status).to.equal(1);

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import { changesOf } from './statement-changes.ts';
 import { spread } from './statement-runs.ts';
 
-/** The file with each change made. */
-const changed = (source: string) =>
+/** Returns the file after each change. */
+const changedSources = (source: string) =>
   changesOf(source).map(({ start, end, text }) => source.slice(0, start) + text + source.slice(end));
 
 describe('changes of statements', () => {
-  it('leave a condition out, and turn a comparison, a lock and a count', () => {
+  it('removes a condition, and changes a comparison, a lock and a count', () => {
     const statement = 'sql`UPDATE rows SET fence = fence + 1 WHERE id = ${id} AND at <= now() FOR UPDATE SKIP LOCKED`';
-    expect(changed(statement)).to.deep.equal([
+    expect(changedSources(statement)).to.deep.equal([
       statement.replace(' + 1', ''),
       statement.replace('WHERE id = ${id}', 'WHERE TRUE'),
       statement.replace('AND at <= now()', 'AND TRUE'),
@@ -19,17 +19,17 @@ describe('changes of statements', () => {
     ]);
   });
 
-  it('leave no numbered parameter out: Postgres would refuse the statement for that', () => {
+  it('keeps every numbered parameter, because Postgres would refuse the statement without the parameter', () => {
     const statement = 'const text = `SELECT 1 FROM rows WHERE id = $1 AND (at IS NULL OR at < $2)`';
-    expect(changed(statement)).to.deep.equal([
+    expect(changedSources(statement)).to.deep.equal([
       statement.replace('WHERE id = $1', 'WHERE (id = $1 OR TRUE)'),
       statement.replace('OR at < $2', 'OR (at < $2 AND FALSE)'),
       statement.replace('<', '<='),
     ]);
   });
 
-  it('decide a condition both ways, leave a call out, and turn an operator', () => {
-    expect(changed('if (a === b) go();')).to.deep.equal([
+  it('replaces a condition by both constants, removes a call, and changes an operator', () => {
+    expect(changedSources('if (a === b) go();')).to.deep.equal([
       'if (true) go();',
       'if (false) go();',
       'if (a !== b) go();',
@@ -37,11 +37,11 @@ describe('changes of statements', () => {
     ]);
   });
 
-  it('change no text that is no SQL', () => {
-    expect(changed('const words = `Hello ${name}`;')).to.deep.equal([]);
+  it('changes no text that is not SQL', () => {
+    expect(changedSources('const words = `Hello ${name}`;')).to.deep.equal([]);
   });
 
-  it('are spread evenly where a sample is asked for', () => {
+  it('spreads a sample evenly', () => {
     const all = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
     expect([spread(all), spread(all, 2), spread(all, 5), spread(all, 20)]).to.deep.equal([
       all,

@@ -1,8 +1,10 @@
-/** One change at a time in a file of claims, records, authorization or pricing: of its code, and of its SQL, which Stryker leaves alone. */
+/**
+ * Makes the changes of a file of claims, records, authorization or pricing. It changes the code and also the SQL, which Stryker ignores.
+ */
 import ts from 'typescript';
 import type { Result } from './tally.ts';
 
-/** @property start where the text that is replaced begins in the file @property end where it ends */
+/** the beginning of the replaced text in the file @property end the end of the replaced text */
 export interface Change {
   start: number;
   end: number;
@@ -28,24 +30,24 @@ const value = String.raw`(?:\$\{[^{}]*\}(?:::\w+)?|\$\d+|'[^']*'|[\w.]+(?:\(\))?
 const comparison = String.raw`(?:IS (?:NOT )?DISTINCT FROM|=|<>|<=|>=|<|>)`;
 
 /**
- * A condition that is always met, or never. One with a numbered parameter stays in the text: Postgres refuses a statement that
- * leaves a parameter out, whatever it does.
+ * Returns a condition that is always true or never true. A condition with a numbered parameter stays in the text, because Postgres refuses
+ * a statement that does not use all parameters.
  */
-function decided(found: string, to: 'TRUE' | 'FALSE'): string {
+function withConstant(found: string, to: 'TRUE' | 'FALSE'): string {
   const [, word = '', condition = ''] = /^(\w+) +(.*)$/s.exec(found) ?? [];
-  const kept = to === 'TRUE' ? `(${condition} OR TRUE)` : `(${condition} AND FALSE)`;
-  return `${word} ${/\$\d/.test(condition) ? kept : to}`;
+  const combined = to === 'TRUE' ? `(${condition} OR TRUE)` : `(${condition} AND FALSE)`;
+  return `${word} ${/\$\d/.test(condition) ? combined : to}`;
 }
 
-/** Each finds a piece of SQL, and says what stands there instead. A condition that is left out is always met. */
+/** Each pattern finds a piece of SQL and returns its replacement. A removed condition is always true. */
 const changesOfSql: readonly [RegExp, (found: string) => string][] = [
   [
     new RegExp(String.raw`\b(?:AND|WHERE) +(?:[\w.]+ IS (?:NOT )?NULL|[\w.]+ ${comparison} ${value})`, 'g'),
-    (found) => decided(found, 'TRUE'),
+    (found) => withConstant(found, 'TRUE'),
   ],
   [
     new RegExp(String.raw`\bOR +(?:[\w.]+ IS (?:NOT )?NULL|[\w.]+ ${comparison} ${value})`, 'g'),
-    (found) => decided(found, 'FALSE'),
+    (found) => withConstant(found, 'FALSE'),
   ],
   [/\b(?:AND|WHERE) +EXISTS \(/g, (found) => found.replace('EXISTS', 'NOT EXISTS')],
   [/ <= /g, () => ' < '],
@@ -62,30 +64,31 @@ const changesOfSql: readonly [RegExp, (found: string) => string][] = [
   [/\b[a-z_]+ = NULL, /g, () => ''],
 ];
 
-/** @returns the changes of a TypeScript file that this runner makes, in their order */
+/** @returns the changes of a TypeScript file that this runner makes, in order */
 export function changesOf(source: string): Change[] {
   const file = ts.createSourceFile('changed.ts', source, ts.ScriptTarget.Latest, true);
-  const found: Change[] = [];
-  const put = (node: ts.Node, text: string) => found.push({ start: node.getStart(file), end: node.getEnd(), text });
+  const changes: Change[] = [];
+  const addChange = (node: ts.Node, text: string) =>
+    changes.push({ start: node.getStart(file), end: node.getEnd(), text });
   const visit = (node: ts.Node): void => {
     if (ts.isBinaryExpression(node)) {
       const other = operators[node.operatorToken.kind];
-      if (other !== undefined) put(node.operatorToken, other);
+      if (other !== undefined) addChange(node.operatorToken, other);
     } else if (ts.isConditionalExpression(node)) {
-      put(node.condition, 'true');
-      put(node.condition, 'false');
+      addChange(node.condition, 'true');
+      addChange(node.condition, 'false');
     } else if (ts.isIfStatement(node)) {
-      put(node.expression, 'true');
-      put(node.expression, 'false');
+      addChange(node.expression, 'true');
+      addChange(node.expression, 'false');
     } else if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken) {
-      put(node, node.operand.getText(file));
+      addChange(node, node.operand.getText(file));
     } else if (ts.isExpressionStatement(node) && isCall(node.expression)) {
-      put(node, ';');
+      addChange(node, ';');
     } else if (ts.isArrayLiteralExpression(node)) {
-      for (const [place, element] of node.elements.entries()) {
-        const following = node.elements[place + 1];
+      for (const [position, element] of node.elements.entries()) {
+        const following = node.elements[position + 1];
         if (ts.isTaggedTemplateExpression(element))
-          found.push({ start: element.getStart(file), end: following?.getStart(file) ?? element.getEnd(), text: '' });
+          changes.push({ start: element.getStart(file), end: following?.getStart(file) ?? element.getEnd(), text: '' });
       }
     } else if (
       ts.isTemplateLiteral(node) &&
@@ -94,18 +97,22 @@ export function changesOf(source: string): Change[] {
       const [from, text] = [node.getStart(file), node.getText(file)];
       for (const [pattern, instead] of changesOfSql)
         for (const match of text.matchAll(pattern))
-          found.push({ start: from + match.index, end: from + match.index + match[0].length, text: instead(match[0]) });
+          changes.push({
+            start: from + match.index,
+            end: from + match.index + match[0].length,
+            text: instead(match[0]),
+          });
     }
     if (!ts.isTypeNode(node)) ts.forEachChild(node, visit);
   };
   visit(file);
-  return found.toSorted((one, other) => one.start - other.start || one.end - other.end);
+  return changes.toSorted((one, other) => one.start - other.start || one.end - other.end);
 }
 
 const isCall = (node: ts.Expression): boolean =>
   ts.isCallExpression(ts.isAwaitExpression(node) ? node.expression : node);
 
-/** A change of a file that was tried. */
+/** A change that was tried. */
 export interface TriedChange {
   file: string;
   line: number;
@@ -114,7 +121,7 @@ export interface TriedChange {
   result: Result;
 }
 
-/** @returns where a change is, and what it makes of what, short enough for a line */
+/** @returns the line of a change, the old text and the new text, short enough to print */
 export function describeChange(
   text: string,
   { start, end, text: to }: Change,
@@ -123,8 +130,8 @@ export function describeChange(
   return { line: text.slice(0, start).split('\n').length, from: short(text.slice(start, end)), to: short(to) };
 }
 
-/** `platform/engine/lease.ts:67 sql`true` → nothing`, and what became of it, unless a test noticed. */
+/** Formats a change, such as `platform/engine/lease.ts:67 sql`true` → nothing`, with its result unless a test failed. */
 export function lineOfChange({ file, line, from, to, result }: TriedChange): string {
-  const outcomes = { survived: '', hung: ' (hung)', untold: ' (could not be read, and does not count)', killed: '' };
+  const outcomes = { survived: '', hung: ' (hung)', invalid: ' (could not be read, and does not count)', killed: '' };
   return `  ${file}:${line} ${from} → ${to === '' ? 'nothing' : to}${outcomes[result]}`;
 }

@@ -1,4 +1,4 @@
-/** Tries the changes of claims, records, authorization and pricing by the tests that cover them, which need the stack. */
+/** Tries the changes of claims, records, authorization and pricing with the tests that cover them, which need the stack. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { startChild } from '../../../dev/stack/children.ts';
@@ -9,17 +9,17 @@ import { changesOf, lineOfChange, describeChange, type TriedChange } from './sta
 import type { Target } from './targets.ts';
 import type { Trial } from './trial.ts';
 
-/** A trial that takes longer than the unchanged tests took, so many times and so much more, hangs: that is noticed, too. */
+/** A trial hangs if it takes longer than this multiple of the unchanged tests plus this time. */
 const patience = { times: 3, moreMs: 30_000 } as const;
 const unchangedMs = 300_000;
 
-/** What ends a run before its end, so that nothing of it is left. */
+/** The running trial, which an interruption must stop. */
 let current: { stop(): Promise<void> } | undefined;
 
 /**
- * @param sample how many changes of each target, spread evenly over its files; all, where it is undefined
- * @param onTarget called with what became of each change of the target's files
- * @throws Problem where the unchanged tests fail or hang
+ * @param sample the number of changes of each target, spread evenly over its files; undefined for all changes
+ * @param onTarget is called with the results of all changes of a target
+ * @throws Problem if the unchanged tests fail or hang
  */
 export async function tryStatements(
   targets: readonly Target[],
@@ -41,12 +41,11 @@ async function tryTarget(
   sample: number | undefined,
   url: string,
 ): Promise<TriedChange[]> {
-  await runTrial({ tests }, url, unchangedMs); // the first one waits for the stack
-  const begun = performance.now();
+  await runTrial({ tests }, url, unchangedMs); // the first trial waits for the stack
+  const beganAt = performance.now();
   const unchanged = await runTrial({ tests }, url, unchangedMs);
-  if (unchanged.code !== 0)
-    throw new Problem(`${name}: its tests have to pass before anything is changed.\n${unchanged.output}`);
-  const limitMs = (performance.now() - begun) * patience.times + patience.moreMs;
+  if (unchanged.code !== 0) throw new Problem(`${name}: its tests must pass without changes.\n${unchanged.output}`);
+  const limitMs = (performance.now() - beganAt) * patience.times + patience.moreMs;
   const tried: TriedChange[] = [];
   const changes = sources.flatMap((file) => {
     const text = readFileSync(path.join(projectDirectory, file), 'utf8');
@@ -60,7 +59,7 @@ async function tryTarget(
   return tried;
 }
 
-/** @returns so many of them, evenly spread; all, where no number is given or there are no more */
+/** @returns `count` items, evenly spread; all items without a count or with a larger count */
 export function spread<One>(all: readonly One[], count = all.length): One[] {
   return all.filter(
     (_, place) => Math.floor((place * count) / all.length) !== Math.floor(((place - 1) * count) / all.length),
@@ -70,10 +69,10 @@ export function spread<One>(all: readonly One[], count = all.length): One[] {
 async function resultOf(trial: Trial, url: string, limitMs: number): Promise<TriedChange['result']> {
   const { code } = await runTrial(trial, url, limitMs);
   if (code === undefined) return 'hung';
-  return code === 0 ? 'survived' : code === 1 ? 'killed' : 'untold';
+  return code === 0 ? 'survived' : code === 1 ? 'killed' : 'invalid';
 }
 
-/** @returns its exit code, undefined where it was ended because it took too long; and what it said */
+/** @returns the exit code, or undefined if the trial took too long, and the output */
 async function runTrial(
   trial: Trial,
   url: string,
@@ -84,7 +83,7 @@ async function runTrial(
     command: process.execPath,
     args: ['--import', './platform/load.mjs', 'test/proofs/mutation/trial.ts'],
     cwd: projectDirectory,
-    // TEST_UNIT: it starts no stack of its own.
+    // TEST_UNIT keeps the child from starting its own stack.
     env: { ...process.env, MUTATION_TRIAL: JSON.stringify(trial), TEST_RUN_URL: url, TEST_UNIT: '1' },
     logFile: path.join(projectDirectory, '.data', 'mutation-trial.log'),
     graceMs: 2_000,

@@ -1,25 +1,25 @@
 import { expect } from 'chai';
 import { aboutHung, mutationLine, resultOf, shareOf, tallyOf } from './tally.ts';
 
-describe('the tally of a mutation run', () => {
-  it('takes an endless loop that is counted for killed, and a change that hangs for neither', () => {
+describe('tally of a mutation run', () => {
+  it('counts an endless loop at the hit limit as killed, and a timeout as hung', () => {
     expect(resultOf({ status: 'Killed' })).to.equal('killed');
     expect(resultOf({ status: 'Timeout', statusReason: 'Hit limit reached (501/500)' })).to.equal('killed');
     expect(resultOf({ status: 'Timeout' })).to.equal('hung');
     expect(resultOf({ status: 'Survived' })).to.equal('survived');
     expect(resultOf({ status: 'NoCoverage' })).to.equal('survived');
     for (const status of ['RuntimeError', 'CompileError', 'Ignored'] as const)
-      expect(resultOf({ status })).to.equal('untold');
+      expect(resultOf({ status })).to.equal('invalid');
   });
 
-  it('counts what hung and what tells nothing in no number', () => {
-    const results = ['killed', 'killed', 'killed', 'survived', 'hung', 'untold'] as const;
+  it('excludes hung and invalid changes from the counts', () => {
+    const results = ['killed', 'killed', 'killed', 'survived', 'hung', 'invalid'] as const;
     const tally = tallyOf(results.map((result) => ({ result, line: `the line of ${result}` })));
     expect(mutationLine([tally, tally])).to.equal('mutants 8, killed 6, survived 2, score 0.75');
     expect(aboutHung(tally.hung)).to.match(/^1 change\(s\) hung\. [^]*\nthe line of hung\n/);
   });
 
-  it('is 1 where nothing was changed', () => {
+  it('is 1 without any change', () => {
     expect(shareOf([])).to.equal(1);
   });
 });

@@ -1,4 +1,4 @@
-/** Which files `npm run prove -- mutate` changes, and which tests have to notice it. */
+/** Lists the files that `npm run prove -- mutate` changes, and the tests that must notice the changes. */
 import fs, { readFileSync } from 'node:fs'; // globSync by its module: an older Node must get as far as its message
 import path from 'node:path';
 import { projectDirectory } from '../../../dev/project.ts';
@@ -6,40 +6,40 @@ import { isQuick, isUnitTest, testFiles } from '../../run/files.ts';
 import { committedDurations } from '../../run/timings.ts';
 
 export interface Target {
-  /** What it is asked for by: a folder of domain/, or `platform`, or `api`. */
+  /** The name for the command line: a folder of domain/, or `platform`, or `api`. */
   name: string;
-  /** Whose mutants are tried, and which tests may kill them; paths from the project's directory. */
+  /** The files to change, and the tests that may kill the mutants; paths from the directory of the project. */
   sources: readonly string[];
   tests: readonly string[];
 }
 
-/** @returns one for each folder that has pure rules (`*.policy.ts`) */
+/** @returns one target for each folder with pure rules (`*.policy.ts`) */
 export function mutationTargets(): Target[] {
   const importsOf = importGraph();
   const tests = testFiles();
-  const seen = new Map<string, boolean>();
+  const unitTestCache = new Map<string, boolean>();
   const durations = committedDurations();
-  // They run again for each change: those that npm test -- --unit leaves out would take hours, but for those of the rules themselves.
-  const isWanted = (file: string) => file.endsWith('.policy.test.ts') || isQuick(file, durations);
-  const units = new Set(tests.filter((file) => isWanted(file) && isUnitTest(file, seen)));
+  // The tests run for each change. Tests that npm test -- --unit excludes would take hours, except the tests of the rules themselves.
+  const isFastEnough = (file: string) => file.endsWith('.policy.test.ts') || isQuick(file, durations);
+  const units = new Set(tests.filter((file) => isFastEnough(file) && isUnitTest(file, unitTestCache)));
   const byName = Object.groupBy(policies(), nameOf);
   return Object.entries(byName).map(([name, sources = []]) => {
-    const wanted = new Set(sources);
-    const isNear = (file: string) => importsOf(file).some((imported) => wanted.has(imported));
+    const ruleFiles = new Set(sources);
+    const isNear = (file: string) => importsOf(file).some((imported) => ruleFiles.has(imported));
     const isOfFolder = (file: string) => nameOf(file.slice('test/'.length)) === name;
     return {
       name,
       sources,
       tests: tests.filter(
-        (file) => units.has(file) && (isNear(file) || (isOfFolder(file) && reaches(importsOf, file, wanted))),
+        (file) => units.has(file) && (isNear(file) || (isOfFolder(file) && reaches(importsOf, file, ruleFiles))),
       ),
     };
   });
 }
 
 /**
- * Claims, records, authorization and pricing that are statements of Postgres, or hang on them: `npm run prove -- mutate statements`. Their
- * tests, the cheapest first: the first that fails is the last that runs.
+ * Claims, records, authorization and pricing that are or need statements of Postgres, for `npm run prove -- mutate statements`. The
+ * cheapest tests are first, because a trial ends at the first failed test.
  */
 export const statementTargets: readonly Target[] = [
   {
@@ -105,15 +105,15 @@ function policies(): string[] {
   return fs.globSync('{api,domain,platform}/**/*.policy.ts', { cwd: projectDirectory }).toSorted();
 }
 
-/** `domain/webhooks/…` is webhooks, `platform/…` platform. */
+/** Returns the name of the target: `webhooks` for `domain/webhooks/…`, and `platform` for `platform/…`. */
 function nameOf(file: string): string {
-  const [place = '', context = ''] = file.split('/');
-  return place === 'domain' ? context : place;
+  const [topFolder = '', context = ''] = file.split('/');
+  return topFolder === 'domain' ? context : topFolder;
 }
 
 type Imports = (file: string) => readonly string[];
 
-/** @returns what a file imports of the project, read once */
+/** @returns a function that returns the imports of a file in the project, and reads each file once */
 function importGraph(): Imports {
   const known = new Map<string, readonly string[]>();
   return (file) => {
@@ -128,12 +128,12 @@ function importGraph(): Imports {
   };
 }
 
-function reaches(importsOf: Imports, file: string, wanted: ReadonlySet<string>): boolean {
-  const seen = new Set([file]);
-  for (const one of seen)
+function reaches(importsOf: Imports, file: string, targets: ReadonlySet<string>): boolean {
+  const visited = new Set([file]);
+  for (const one of visited)
     for (const imported of importsOf(one)) {
-      if (wanted.has(imported)) return true;
-      seen.add(imported);
+      if (targets.has(imported)) return true;
+      visited.add(imported);
     }
   return false;
 }

@@ -1,6 +1,9 @@
 /**
- * Runs test files against one changed file, in a process of its own that statement-runs.ts starts. It exits with 0 where no test
- * noticed, 1 where one did, 3 where Postgres could not even read the changed statement, 2 where the files did not load.
+ * Runs test files against one changed file, in its own process, which statement-runs.ts starts. The exit codes:
+ * - 0: no test failed
+ * - 1: a test failed
+ * - 2: the files did not load
+ * - 3: Postgres could not parse the changed statement
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -12,7 +15,7 @@ import type { Change } from './statement-changes.ts';
 
 export interface Trial {
   tests: readonly string[];
-  /** Without one the tests must pass. */
+  /** Without a change the tests must pass. */
   changed?: { file: string; change: Change };
 }
 
@@ -21,9 +24,9 @@ if (changed) {
   const { file, change } = changed;
   const url = pathToFileURL(path.join(projectDirectory, file)).href;
   registerHooks({
-    load(loaded, context, nextLoad) {
-      const module = nextLoad(loaded, context);
-      if (loaded !== url) return module;
+    load(loadedUrl, context, nextLoad) {
+      const module = nextLoad(loadedUrl, context);
+      if (loadedUrl !== url) return module;
       const text = readFileSync(new URL(url), 'utf8');
       return { ...module, source: text.slice(0, change.start) + change.text + text.slice(change.end) };
     },
@@ -31,7 +34,7 @@ if (changed) {
 }
 
 const { mochaHooks } = await import('../../run/hooks.ts');
-// A test that waits for what the change keeps from coming fails by itself, before the whole trial counts as one that hangs.
+// A test that waits in vain because of the change must fail by itself, before the whole trial counts as hung.
 const { beforeEach: _moreTime, ...rootHooks } = mochaHooks;
 const mocha = new Mocha({ reporter: 'min', bail: true, timeout: 20_000, rootHooks });
 for (const file of tests) mocha.addFile(path.join(projectDirectory, file));
@@ -41,7 +44,7 @@ try {
   await new Promise<void>((resolve) => {
     const runner = mocha.run(() => resolve());
     runner.on('fail', (test, error: Error & { code?: unknown }) => {
-      // What Postgres answers to a statement that it cannot read, or that names what is not there.
+      // The error codes of Postgres for statements that it cannot parse, or that name unknown objects.
       code = Math.max(code, ['42601', '42703', '42P01', '42804', '42883'].includes(String(error.code)) ? 3 : 1);
       process.stdout.write(`${test.fullTitle()}: ${error.message}\n`);
     });

@@ -1,4 +1,4 @@
-/** The command itself: reads its arguments, plays schedules, and prints the first that breaks an invariant, made shorter. */
+/** The command: reads its arguments, plays schedules, and prints the first schedule that breaks an invariant, in a shortened form. */
 import { parseArgs } from 'node:util';
 import { messageOf, Problem, say } from '../../../dev/problem.ts';
 import { readConfig } from '../../../config.ts';
@@ -9,38 +9,38 @@ import { engines, type Engine } from './scenarios/index.ts';
 
 const usage = `npm run prove -- simulate [--seed N] [--engine ${engines.join(' | ')}] [--schedules N] [--commands N] [--paced] [--processes N] [--keep-going]`;
 const usualSchedules = 1_000;
-/** Steps that are shown of the schedule as it was: making it shorter takes a while. */
+/** The number of steps that are printed of the original schedule, because shortening takes a while. */
 const unshortened = 40;
 const usualCommands = 14;
 const shownOfFinding = 200;
 const shownOfTrace = 400;
 
-interface Wanted {
-  /** The rule that the run does without. */
+interface SimulationOptions {
+  /** The rule that is removed in this run. */
   without?: RemovedRule;
   seed: number;
   engines: readonly Engine[];
   schedules: number;
-  /** Of each schedule, at most. */
+  /** The largest number of commands in each schedule. */
   commands: number;
-  /** All schedules are paced (playing.ts); otherwise every other one of an engine is. */
+  /** Whether all schedules are paced (playing.ts). Otherwise every second schedule of an engine is paced. */
   isPaced: boolean;
-  /** Among so many processes the schedules are divided. */
+  /** The number of processes that share the schedules. */
   processes: number;
-  /** Which of them this one is, from 0; undefined for the one that starts them. */
+  /** The number of this process, from 0; undefined in the process that starts the others. */
   part?: number;
-  /** What breaks is not made shorter, and ends nothing. */
+  /** Continues after a broken invariant, without shortening the schedule. */
   keepsGoing: boolean;
 }
 
-/** What a process says of its schedules to the one that started it, one at a time. */
+/** The result of a schedule, which a process sends to its parent. */
 export interface PlayedSchedule {
   steps: number;
   broken: boolean;
 }
 
-/** @throws Problem naming what is not understood, and what there is */
-export function simulationArguments(args: readonly string[]): Wanted {
+/** @throws Problem with the wrong argument and the usage */
+export function simulationArguments(args: readonly string[]): SimulationOptions {
   try {
     const text = { type: 'string' } as const;
     const { values } = parseArgs({
@@ -57,7 +57,7 @@ export function simulationArguments(args: readonly string[]): Wanted {
       },
     });
     const engine = engines.find((one) => one === values.engine);
-    if (values.engine !== undefined && engine === undefined) throw new Error(`There is no engine ${values.engine}.`);
+    if (values.engine !== undefined && engine === undefined) throw new Error(`No engine has the name ${values.engine}`);
     return {
       seed: wholeNumber('--seed', values.seed, Math.floor(Math.random() * 2 ** 31)),
       engines: engine ? [engine] : engines,
@@ -69,7 +69,7 @@ export function simulationArguments(args: readonly string[]): Wanted {
       keepsGoing: values['keep-going'] ?? false,
     };
   } catch (error) {
-    throw new Problem(`${messageOf(error)}\nThere is:\n${usage}`);
+    throw new Problem(`${messageOf(error)}\nUsage:\n${usage}`);
   }
 }
 
@@ -79,53 +79,53 @@ function wholeNumber(name: string, text: string | undefined, otherwise: number):
   return Number(text);
 }
 
-/** @returns the schedules of a wish, or of its part: each has a seed of its own, and the engines take turns */
+/** @returns the schedules of the options, or of one part of them; each schedule has its own seed, and the engines alternate */
 export function schedulesOf({
   seed,
-  engines: wanted,
+  engines: chosenEngines,
   schedules,
   commands,
   isPaced = false,
   processes,
   part = 0,
-}: Pick<Wanted, 'seed' | 'engines' | 'schedules' | 'commands'> &
-  Partial<Pick<Wanted, 'isPaced' | 'processes' | 'part'>>): Schedule[] {
-  const all = Array.from({ length: schedules }, (_, place): Schedule => {
-    const turn = Math.floor(place / wanted.length);
-    const engine = wanted[place % wanted.length] ?? 'webhooks';
-    return { engine, seed: seed + place, commands, ...((isPaced || turn % 2 === 1) && { paced: true }) };
+}: Pick<SimulationOptions, 'seed' | 'engines' | 'schedules' | 'commands'> &
+  Partial<Pick<SimulationOptions, 'isPaced' | 'processes' | 'part'>>): Schedule[] {
+  const all = Array.from({ length: schedules }, (_, position): Schedule => {
+    const round = Math.floor(position / chosenEngines.length);
+    const engine = chosenEngines[position % chosenEngines.length] ?? 'webhooks';
+    return { engine, seed: seed + position, commands, ...((isPaced || round % 2 === 1) && { paced: true }) };
   });
   if (processes === undefined) return all;
-  return all.filter((_, place) => Math.floor(place / wanted.length) % processes === part);
+  return all.filter((_, place) => Math.floor(place / chosenEngines.length) % processes === part);
 }
 
-/** @returns the exit code: 0 where every invariant held */
-export async function simulate(wanted: Wanted): Promise<number> {
+/** @returns the exit code: 0 if every invariant held */
+export async function simulate(options: SimulationOptions): Promise<number> {
   const { database, masterKey } = readConfig();
-  const stand = await openStand(database.url.reveal(), createVault(masterKey), wanted.without?.sql);
+  const stand = await openStand(database.url.reveal(), createVault(masterKey), options.without?.sql);
   const count = new Count();
   try {
-    for (const schedule of schedulesOf(wanted)) {
+    for (const schedule of schedulesOf(options)) {
       const played = await stand.play(schedule);
-      const spoken = { steps: played.steps, broken: played.broken !== undefined };
-      count.add(spoken);
-      process.send?.(spoken);
+      const result = { steps: played.steps, broken: played.broken !== undefined };
+      count.add(result);
+      process.send?.(result);
       if (!played.broken) continue;
-      if (wanted.without)
+      if (options.without)
         say(
-          `without ${wanted.without.rule}: found by schedule ${count.schedules}: ${played.broken.details.slice(0, shownOfFinding)}`,
+          `without ${options.without.rule}: found by schedule ${count.schedules}: ${played.broken.details.slice(0, shownOfFinding)}`,
         );
-      else await sayBroken(stand, schedule, played, wanted.keepsGoing);
-      if (!wanted.keepsGoing) break;
+      else await sayBroken(stand, schedule, played, options.keepsGoing);
+      if (!options.keepsGoing) break;
     }
   } finally {
     await stand.close();
   }
-  if (wanted.part === undefined) count.say();
+  if (options.part === undefined) count.say();
   return count.exitCode;
 }
 
-/** The closing line. */
+/** Counts schedules and prints the closing line. */
 export class Count {
   schedules = 0;
   #steps = 0;
@@ -146,17 +146,17 @@ export class Count {
   }
 }
 
-/** The command that plays it again. */
+/** Returns the command that plays the schedule again. */
 export function replayOf({ engine, seed, commands, paced }: Schedule): string {
   return `npm run prove -- simulate --engine ${engine} --seed ${seed} --schedules 1 --commands ${commands}${paced ? ' --paced' : ''}`;
 }
 
-async function sayBroken(stand: Stand, schedule: Schedule, failed: Played, asItIs: boolean): Promise<void> {
+async function sayBroken(stand: Stand, schedule: Schedule, failed: Played, keepsLength: boolean): Promise<void> {
   say(`${replayOf(schedule)} broke: ${failed.broken?.details}`);
   for (const line of failed.trace.slice(-unshortened)) say(`  ${line}`);
-  if (asItIs) return;
+  if (keepsLength) return;
   const { schedule: shorter, played } = await shorten(stand, schedule, failed);
-  say(`\nMade shorter, with its last ${shownOfTrace} steps:`);
+  say(`\nThe shortened schedule, with its last ${shownOfTrace} steps:`);
   for (const line of played.trace.slice(-shownOfTrace)) say(`  ${line}`);
   say(`  broken: ${played.broken?.details}`);
   say(`\nFor test/proofs/simulation/regressions.json: ${JSON.stringify(shorter)}`);

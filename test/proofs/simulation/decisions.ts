@@ -1,9 +1,9 @@
-/** What chance decides in a schedule: drawn from a seed, or given as a list, so that a failing schedule can be made shorter. */
+/** Makes the random decisions of a schedule: drawn from a seed, or taken from a list, so that a failed schedule can be shortened. */
 
-/** In every choice, 0 is what a quiet day would bring: the first that is ready, no fault, the first command. */
+/** In every choice 0 is the usual case: the first ready action, no fault, the first command. */
 export class Decisions {
-  /** What was decided so far. */
-  readonly taken: number[] = [];
+  /** The decisions so far. */
+  readonly choices: number[] = [];
   readonly #next: (below: number) => number;
   readonly #fraction: () => number;
 
@@ -17,39 +17,39 @@ export class Decisions {
     return new Decisions((below) => Math.floor(draw() * below), generator(seed + 1));
   }
 
-  /** @param list what is decided; 0 beyond its end @param seed of what the product itself leaves to chance */
+  /** @param list the decisions; 0 after the end of the list @param seed the seed of random numbers in the product */
   static fromList(list: readonly number[], seed: number): Decisions {
-    let place = 0;
-    return new Decisions((below) => (list[place++] ?? 0) % below, generator(seed + 1));
+    let position = 0;
+    return new Decisions((below) => (list[position++] ?? 0) % below, generator(seed + 1));
   }
 
-  /** @returns from 0 to below `below` */
+  /** @returns a number from 0 and below `below` */
   choose(below: number): number {
     if (below <= 1) return 0;
-    const taken = this.#next(below);
-    this.taken.push(taken);
-    return taken;
+    const choice = this.#next(below);
+    this.choices.push(choice);
+    return choice;
   }
 
-  /** @returns one of the list */
+  /** @returns an item of the list */
   pick<T>(list: readonly T[]): T {
     const picked = list[this.choose(list.length)];
-    if (picked === undefined) throw new Error('There is nothing to choose from');
+    if (picked === undefined) throw new Error('The list to choose from is empty');
     return picked;
   }
 
-  /** @returns true once in so many times */
+  /** @returns true with the probability 1 / `oneIn` */
   happens(oneIn: number): boolean {
     return this.choose(oneIn) === oneIn - 1 && oneIn > 1;
   }
 
-  /** In place of `Math.random`: from 0 up to 1. It does not count as a decision. */
+  /** Replaces `Math.random` with a number from 0 up to 1, which is no decision. */
   fraction(): number {
     return this.#fraction();
   }
 }
 
-/** Mulberry32: small, and good enough to choose among schedules. */
+/** Mulberry32: small, and good enough for choosing schedules. */
 function generator(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * `npm run prove -- simulate --seed N`: schedules of everything that can happen between two statements; a broken invariant is a failure.
- * `--without NAME` takes a rule of the engine out, which must be found (removed-rules.ts).
+ * `npm run prove -- simulate --seed N` plays schedules of all that can happen between two statements. A broken invariant is a failure.
+ * `--without NAME` removes a rule of the engine, and the simulation must find the removal (removed-rules.ts).
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -14,16 +14,16 @@ await runScript(async () => {
   const args = process.argv.slice(2);
   const at = args.indexOf('--without');
   const without = at === -1 ? undefined : ruleNamed(args.splice(at, 2)[1] ?? '');
-  if (without) takeOut(without);
-  // Loaded only now, so that what is taken out is missing.
+  if (without) removeRule(without);
+  // Imported only now, so that the removed rule is missing in the modules.
   const { simulate, simulationArguments } = await import('./command.ts');
-  const wanted = simulationArguments(
+  const options = simulationArguments(
     without ? ['--engine', without.engine, ...(without.arguments ?? []), ...args] : args,
   );
-  const play = () => simulate({ ...wanted, ...(without && { without }) });
+  const play = () => simulate({ ...options, ...(without && { without }) });
   const { testStack } = await import('../../toolkit/stack/stack.ts');
-  if (wanted.part !== undefined) {
-    await testStack(); // of the process that divides the work
+  if (options.part !== undefined) {
+    await testStack(); // the parent process has started the stack
     return play();
   }
   const { startRunServer } = await import('../../run/server.ts');
@@ -31,10 +31,10 @@ await runScript(async () => {
   const server = await startRunServer(1);
   process.env['TEST_RUN_URL'] = server.url;
   try {
-    if (wanted.processes > 1) {
+    if (options.processes > 1) {
       const { simulateInProcesses } = await import('./processes.ts');
-      const seeded = ['--seed', String(wanted.seed)]; // also where it was drawn: all play parts of one list
-      return await simulateInProcesses([...process.argv.slice(2), ...seeded], wanted);
+      const seeded = ['--seed', String(options.seed)]; // also a drawn seed, because all processes play parts of the same list
+      return await simulateInProcesses([...process.argv.slice(2), ...seeded], options);
     }
     await testStack();
     return await play();
@@ -45,21 +45,21 @@ await runScript(async () => {
 });
 
 function ruleNamed(name: string): RemovedRule {
-  const found = removedRules[name];
-  if (!found) throw new Problem(`There is no rule ${name}. There are: ${Object.keys(removedRules).join(', ')}.`);
-  return found;
+  const rule = removedRules[name];
+  if (!rule) throw new Problem(`No rule has the name ${name}. Names: ${Object.keys(removedRules).join(', ')}`);
+  return rule;
 }
 
-function takeOut({ file, changes }: RemovedRule): void {
+function removeRule({ file, changes }: RemovedRule): void {
   const url = pathToFileURL(path.join(projectDirectory, file)).href;
   registerHooks({
-    load(loaded, context, nextLoad) {
-      const module = nextLoad(loaded, context);
-      if (loaded.split('?')[0] !== url) return module;
+    load(loadedUrl, context, nextLoad) {
+      const module = nextLoad(loadedUrl, context);
+      if (loadedUrl.split('?')[0] !== url) return module;
       let text = readFileSync(new URL(url), 'utf8');
-      for (const [find, put] of changes) {
-        if (text.split(find).length !== 2) throw new Problem(`This does not stand once in ${file}: ${find}`);
-        text = text.replace(find, () => put);
+      for (const [find, replacement] of changes) {
+        if (text.split(find).length !== 2) throw new Problem(`${file} must contain this text exactly once: ${find}`);
+        text = text.replace(find, () => replacement);
       }
       return { ...module, source: text };
     },

@@ -1,4 +1,4 @@
-/** Plays schedules, one after another, and makes failing ones shorter. */
+/** Plays schedules one after another, and shortens failed schedules. */
 import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { Decisions } from './decisions.ts';
 import { SimulatedPostgres } from './postgres.ts';
@@ -8,15 +8,18 @@ import { beginning, BrokenInvariant } from './stage.ts';
 import { VirtualTime } from './simulated-process.ts';
 import { simulatedWorkflows } from './temporal/module-hooks.ts';
 
-/** A schedule: the same one gives the same trace. */
+/** The description of a schedule. The same description leads to the same trace. */
 export interface Schedule {
   engine: Engine;
   seed: number;
-  /** Commands at most. */
+  /** The largest number of commands. */
   commands: number;
-  /** Commands come once the others have done what they can, and time passes between them; otherwise they come close together. */
+  /**
+   * In a paced schedule a command comes after the earlier work is done, and time passes between commands. Otherwise commands come close
+   * together.
+   */
   paced?: true;
-  /** In place of what the seed would decide. */
+  /** Replaces the decisions of the seed. */
   decisions?: readonly number[];
 }
 
@@ -24,7 +27,7 @@ export interface Played {
   steps: number;
   trace: readonly string[];
   decisions: readonly number[];
-  /** The invariant that did not hold, or the error that nothing expected. */
+  /** The broken invariant, or an unexpected error. */
   broken?: { invariant: string; details: string };
 }
 
@@ -34,8 +37,8 @@ export interface Stand {
 }
 
 /**
- * @param url of a migrated database that the schedules have to themselves
- * @param change of the database, before the first schedule
+ * @param url the URL of a migrated database that only the schedules use
+ * @param change a change of the database before the first schedule
  */
 export async function openStand(url: string, vault: Vault, change?: string): Promise<Stand> {
   const workflows = await simulatedWorkflows();
@@ -44,11 +47,11 @@ export async function openStand(url: string, vault: Vault, change?: string): Pro
   const time = new VirtualTime(beginning);
   const restore = time.install();
   return {
-    async play({ engine, seed, commands, paced: isPaced = false, decisions: given }) {
+    async play({ engine, seed, commands, paced: isPaced = false, decisions: givenDecisions }) {
       await postgres.empty();
-      const decisions = given ? Decisions.fromList(given, seed) : Decisions.fromSeed(seed);
+      const decisions = givenDecisions ? Decisions.fromList(givenDecisions, seed) : Decisions.fromSeed(seed);
       time.begin(beginning, () => decisions.fraction());
-      await postgres.setClock(beginning); // it has the end of the schedule before
+      await postgres.setClock(beginning); // the database still has the clock of the previous schedule
       const sim = new Simulation({ time, postgres, decisions, isPaced }, workflows);
       try {
         await sim.play(await scenarios[engine](sim, { vault }), commands);
@@ -60,11 +63,11 @@ export async function openStand(url: string, vault: Vault, change?: string): Pro
                 invariant: 'no unexpected error',
                 details: error instanceof Error ? (error.stack ?? error.message) : String(error),
               };
-        return { steps: sim.steps, trace: sim.trace, decisions: decisions.taken, broken };
+        return { steps: sim.steps, trace: sim.trace, decisions: decisions.choices, broken };
       } finally {
         await sim.end();
       }
-      return { steps: sim.steps, trace: sim.trace, decisions: decisions.taken };
+      return { steps: sim.steps, trace: sim.trace, decisions: decisions.choices };
     },
     async close() {
       restore();
@@ -73,12 +76,12 @@ export async function openStand(url: string, vault: Vault, change?: string): Pro
   };
 }
 
-/** Tries of a shorter schedule. */
+/** The number of tries to shorten a schedule. */
 const maxTries = 200;
 
 /**
- * Cuts a failing schedule off where it can be, and puts the quiet choice in place of others, as long as the same invariant breaks.
- * @returns the shorter schedule and how it went
+ * Cuts off the end of a failed schedule and replaces choices by the usual case, as long as the same invariant breaks.
+ * @returns the shorter schedule and its result
  */
 export async function shorten(
   stand: Stand,
@@ -94,8 +97,8 @@ export async function shorten(
     best = { schedule: { ...schedule, decisions: withoutZeros(decisions) }, played };
     return true;
   };
-  for (let left = Math.floor(failed.decisions.length / 2); left >= 1; left = Math.floor(left / 2)) {
-    while (best.schedule.decisions.length > left && (await attempt(best.schedule.decisions.slice(0, -left))));
+  for (let cutLength = Math.floor(failed.decisions.length / 2); cutLength >= 1; cutLength = Math.floor(cutLength / 2)) {
+    while (best.schedule.decisions.length > cutLength && (await attempt(best.schedule.decisions.slice(0, -cutLength))));
   }
   for (
     let size = Math.ceil(best.schedule.decisions.length / 2);
@@ -105,7 +108,7 @@ export async function shorten(
     for (let from = 0; from < best.schedule.decisions.length && tries < maxTries; from += size) {
       const decisions = best.schedule.decisions;
       if (decisions.slice(from, from + size).every((one) => one === 0)) continue;
-      await attempt(decisions.map((one, place) => (place >= from && place < from + size ? 0 : one)));
+      await attempt(decisions.map((one, position) => (position >= from && position < from + size ? 0 : one)));
     }
   }
   return best;

@@ -1,6 +1,6 @@
 /**
- * The real Postgres of a simulation: each statement of a simulated process waits until the schedule sends it. Its clock and its
- * chance are the simulation's: a schema that is searched before `pg_catalog` has functions of the same names.
+ * The real Postgres of a simulation. Each statement of a simulated process waits until the schedule sends it. Its time and its random
+ * numbers come from the simulation: a schema before `pg_catalog` in the search path has functions of the same names.
  */
 import { EventEmitter } from 'node:events';
 import pg from 'pg';
@@ -10,15 +10,15 @@ import { Secret } from '../../../platform/core/secret.ts';
 import { LocksOfTransaction } from './lock-order.ts';
 import { runningNow, type SimulatedProcess } from './simulated-process.ts';
 
-/** So long a statement may run before the server is asked whether it waits for a lock, in milliseconds of the real clock. */
+/** The time in real milliseconds after which the server is asked whether a statement waits for a lock. */
 const lookForLocksAfterMs = 8;
-/** Shorter than that: a circle of waits is found before the next statement is sent. */
+/** Shorter than that time, so that a deadlock is found before the next statement is sent. */
 const deadlockTimeoutMs = 4;
 
-/** Ids differ between two plays, their order does not: a hash of them would give rows in another order each time. */
+/** Ids differ between two plays, but their order does not. Hashes of ids would change the order of rows in each play. */
 const sameOrder = '-c enable_hashjoin=off -c enable_hashagg=off -c plan_cache_mode=force_custom_plan';
 
-/** A real connection, used by one simulated connection after another. */
+/** A real connection that simulated connections use one after another. */
 interface Line {
   client: pg.Client;
   pid: number;
@@ -26,38 +26,38 @@ interface Line {
   locks: LocksOfTransaction;
 }
 
-/** A statement that waits to be sent, or for a lock. */
+/** A statement that waits for its sending or for a lock. */
 export interface Statement {
   process: SimulatedProcess;
   text: string;
   values: readonly unknown[];
-  /** What came back; undefined where it failed, or has not come back. */
+  /** The result; undefined after a failure or before the answer. */
   readonly result: pg.QueryResult | undefined;
-  /** Sends it. @returns whether it has come back; else it waits for a lock */
+  /** Sends the statement. @returns whether it was answered; otherwise it waits for a lock */
   send(): Promise<boolean>;
-  /** Its transaction goes on: it gives no lock back. */
+  /** Whether its transaction continues and therefore releases no lock. */
   readonly keepsLocks: boolean;
-  /** Hands its result to the process. */
+  /** Passes the result to the process. */
   deliver(): void;
-  /** It has waited for its lock for too long. */
+  /** Ends the statement with a lock timeout. */
   timeOut(): Promise<void>;
-  /** The connection breaks: the process gets an error. @param sent whether the server has carried it out */
-  cut(sent: boolean): Promise<void>;
+  /** Breaks the connection, so that the process gets an error. @param isSent whether the server runs the statement before */
+  cut(isSent: boolean): Promise<void>;
 }
 
 type Answer = { result: pg.QueryResult } | { error: unknown };
 type Query = string | (pg.QueryConfig & { values?: unknown[] });
 
-/** What the driver says when a connection is lost. */
-const lost = () => Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
+/** The error of the driver for a lost connection. */
+const lostConnection = () => Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
 
 export class SimulatedPostgres {
   readonly source: DataSource;
-  /** Called with each statement that a simulated process wants to send. */
+  /** Is called with each statement that a simulated process wants to send. */
   onStatement: (statement: Statement) => void = () => {};
-  /** How often Postgres ended a circle of waits: no order of locks was kept. */
+  /** The statements for which Postgres ended a deadlock, which the order of locks should prevent. */
   deadlocks: string[] = [];
-  /** Transactions that locked rows of tables in another order than the documented one. */
+  /** Transactions that locked rows in another order than the documented order. */
   misordered: string[] = [];
 
   readonly #url: string;
@@ -69,7 +69,7 @@ export class SimulatedPostgres {
 
   private constructor(url: string) {
     this.#url = url;
-    // oxlint-disable-next-line typescript/no-this-alias -- for the class within
+    // oxlint-disable-next-line typescript/no-this-alias -- the inner class needs it
     const postgres = this;
     class Pool extends EventEmitter {
       connect(callback?: (error: Error | undefined, client?: unknown, release?: () => void) => void) {
@@ -112,7 +112,7 @@ export class SimulatedPostgres {
     await Promise.all(lines.map(({ client }) => client.end()));
   }
 
-  /** Resolves when nothing is under way that no schedule decides: connections that are made or rolled back. */
+  /** Resolves when no unscheduled work is under way, such as connecting and rolling back. */
   async quiet(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
@@ -127,24 +127,24 @@ export class SimulatedPostgres {
     this.#underWay.add(watched);
   }
 
-  /** The last question: the next one comes after it. */
+  /** The last unscheduled query. The next query waits for it. */
   #asked: Promise<unknown> = Promise.resolve();
 
-  /** Asks without being scheduled. */
+  /** Runs a query outside the schedule. */
   async ask<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
     if (!this.#control) throw new Error('Not open');
     const { client } = this.#control;
-    const asked = this.#asked.catch(() => {}).then(() => client.query<Row & pg.QueryResultRow>(text, values));
-    this.#asked = asked;
-    this.watch(asked); // also for a command, whose process goes on at once
-    return (await asked).rows;
+    const answer = this.#asked.catch(() => {}).then(() => client.query<Row & pg.QueryResultRow>(text, values));
+    this.#asked = answer;
+    this.watch(answer); // also for a command, whose process continues immediately
+    return (await answer).rows;
   }
 
   async setClock(now: number): Promise<void> {
     await this.ask(`SELECT setval('simulation.clock', $1)`, [Math.round(now)]);
   }
 
-  /** Empties every table, down to its pages: dead rows would change the order in which Postgres finds living ones. */
+  /** Empties every table and vacuums its pages, because dead rows would change the order in which Postgres finds living rows. */
   async empty(): Promise<void> {
     this.deadlocks = [];
     this.misordered = [];
@@ -154,16 +154,16 @@ export class SimulatedPostgres {
     if (emptied.length > 0) await this.ask(`VACUUM ${emptied.map((table) => `"${table}"`).join(', ')}`);
   }
 
-  /** The process is gone: Postgres rolls back what it had open. */
+  /** Rolls back the open transactions of a dead process. */
   async drop(process: SimulatedProcess): Promise<void> {
-    const held = this.#held.get(process);
+    const connections = this.#held.get(process);
     this.#held.delete(process);
-    for (const connection of held ?? []) await connection.abandon();
+    for (const connection of connections ?? []) await connection.abandon();
   }
 
-  /** @returns those of the waiting statements that have got their lock or were ended */
+  /** @returns the waiting statements that got their lock or were ended */
   async freed(waiting: readonly Statement[]): Promise<Statement[]> {
-    // One that has come back may have let another go on: until a round finds nobody.
+    // A finished statement may release others, so this repeats until a round finds none.
     const freed = new Set<Statement>();
     for (let before = -1; freed.size > before;) {
       before = freed.size;
@@ -194,7 +194,7 @@ export class SimulatedPostgres {
     this.#idle.push(line);
   }
 
-  /** Whether another connection than this one has a transaction open, so that a statement can meet its locks. */
+  /** Whether another connection has an open transaction, so that a statement can wait for its locks. */
   othersOpen(than: Line): boolean {
     return [...this.#held.values()].some((set) => [...set].some(({ line }) => line !== than && line.inTransaction));
   }
@@ -206,16 +206,16 @@ export class SimulatedPostgres {
       if (process) this.#held.get(process)?.delete(connection);
     });
     if (process) {
-      const held = this.#held.get(process) ?? new Set();
-      this.#held.set(process, held.add(connection));
+      const connections = this.#held.get(process) ?? new Set();
+      this.#held.set(process, connections.add(connection));
     }
     return connection;
   }
 
   #newLine(): Promise<Line> {
-    const making = this.#line();
-    this.watch(making);
-    return making;
+    const connecting = this.#line();
+    this.watch(connecting);
+    return connecting;
   }
 
   async #line(): Promise<Line> {
@@ -245,7 +245,7 @@ export class SimulatedPostgres {
   }
 }
 
-/** What the driver calls a client. */
+/** A client, as the driver names it. */
 class SimulatedConnection extends EventEmitter {
   readonly line: Line;
   readonly #postgres: SimulatedPostgres;
@@ -260,29 +260,29 @@ class SimulatedConnection extends EventEmitter {
     this.line = line;
     this.#process = process;
     this.#forget = forget;
-    this.on('error', () => {}); // as the data source does for each of its connections
+    this.on('error', () => {}); // the data source does this for each of its connections
   }
 
   query(
     query: Query,
-    given?: unknown[] | ((error: unknown, result?: pg.QueryResult) => void),
+    valuesOrCallback?: unknown[] | ((error: unknown, result?: pg.QueryResult) => void),
   ): Promise<pg.QueryResult> {
-    if (typeof given === 'function') {
-      const sent = this.query(query);
-      sent.then((result) => given(undefined, result), given);
-      return sent;
+    if (typeof valuesOrCallback === 'function') {
+      const answer = this.query(query);
+      answer.then((result) => valuesOrCallback(undefined, result), valuesOrCallback);
+      return answer;
     }
-    const values = given;
+    const values = valuesOrCallback;
     const config = typeof query === 'string' ? { text: query, ...(values && { values }) } : query;
     if (!this.#process) return this.line.client.query(config);
-    if (this.#released) return Promise.reject(lost()); // broken since, or given back
+    if (this.#released) return Promise.reject(lostConnection()); // the connection broke or was released
     const sending = new Sending(this.#postgres, this, this.#process, config);
     this.#sending = sending;
     this.#postgres.onStatement(sending);
     return sending.answered;
   }
 
-  /** Given back, or broken. */
+  /** Whether the connection was released or broke. */
   get isOver(): boolean {
     return this.#released;
   }
@@ -291,12 +291,12 @@ class SimulatedConnection extends EventEmitter {
     if (this.#released) return;
     this.#released = true;
     this.#forget();
-    // Broken in a transaction: nobody is to go on with it.
+    // The connection broke inside a transaction, which must not continue.
     if (this.line.inTransaction) this.#postgres.watch(this.#rollBack());
     else this.#postgres.giveBack(this.line);
   }
 
-  /** Its process is gone, or the line is cut. */
+  /** Ends the connection of a dead process, or a broken connection. */
   async abandon(): Promise<void> {
     if (this.#released) return;
     this.#released = true;
@@ -351,8 +351,8 @@ class Sending implements Statement {
   async send(): Promise<boolean> {
     const { line, isOver } = this.#connection;
     if (isOver) {
-      // It was made in the moment in which Postgres restarted: its line is another's by now.
-      this.#answer = { error: lost() };
+      // The statement was made at a restart of Postgres, and another connection uses its line now.
+      this.#answer = { error: lostConnection() };
       return true;
     }
     const canWait = this.#postgres.othersOpen(line);
@@ -395,16 +395,16 @@ class Sending implements Statement {
 
   deliver(): void {
     const answer = this.#answer;
-    if (!answer) throw new Error('It has no answer yet');
+    if (!answer) throw new Error('The statement has no answer yet');
     if ('error' in answer) this.#settle.reject(answer.error);
     else this.#settle.resolve(answer.result);
   }
 
-  async cut(sent: boolean): Promise<void> {
-    if (sent) await this.#done;
+  async cut(isSent: boolean): Promise<void> {
+    if (isSent) await this.#done;
     await this.#connection.abandon();
-    this.#connection.emit('error', lost());
-    this.#settle.reject(lost());
+    this.#connection.emit('error', lostConnection());
+    this.#settle.reject(lostConnection());
   }
 
   async timeOut(): Promise<void> {
@@ -419,7 +419,7 @@ class Sending implements Statement {
   }
 }
 
-/** Of the real clock, whatever stands for it. */
+/** The real timers, also while simulated timers are installed. */
 const { setTimeout: afterReal } = globalThis;
 const realPause = (ms: number) => new Promise<void>((resolve) => void afterReal(resolve, ms));
 
@@ -450,7 +450,7 @@ const clockSchema = `
       RETURN emptied;
     END $$`;
 
-/** Plans change with what autovacuum counts, and with them the order of rows. */
+/** The counts of autovacuum change plans, and plans change the order of rows. */
 const keepPlans = `
   DO $$
   DECLARE found regclass;
@@ -460,7 +460,7 @@ const keepPlans = `
     END LOOP;
   END $$`;
 
-/** Defaults were bound to the server's clock when the tables were made. */
+/** The defaults were bound to the clock of the server when the tables were created. */
 const rebindDefaults = `
   DO $$
   DECLARE found record;

@@ -1,13 +1,13 @@
-/** Divides the schedules of `npm run prove -- simulate --processes N` among processes: each has a database of its own. */
+/** Divides the schedules of `npm run prove -- simulate --processes N` among processes, which have a database each. */
 import { describeExit, startChild, type Child } from '../../../dev/stack/children.ts';
 import { Problem } from '../../../dev/problem.ts';
 import { Count, type PlayedSchedule } from './command.ts';
 
 /**
- * @param args of the command, which each process gets as well
- * @param keepsGoing whether what one process finds ends the others
- * @returns the exit code: 0 where every invariant held in every process
- * @throws Problem where a process ends before its schedules do
+ * @param args the arguments of the command, which each process also gets
+ * @param keepsGoing whether the other processes continue after a finding of one process
+ * @returns the exit code: 0 if every invariant held in every process
+ * @throws Problem when a process ends before its schedules
  */
 export async function simulateInProcesses(
   args: readonly string[],

@@ -1,18 +1,18 @@
 /**
- * Rules of the engine that a run of `npm run prove -- simulate --without NAME` does without: the simulation must find each removal
- * (docs/reference/proofs.md says how soon).
+ * Rules of the engine that `npm run prove -- simulate --without NAME` removes. The simulation must find each removal;
+ * docs/reference/proofs.md says how soon.
  */
 
 export interface RemovedRule {
-  /** The rule, as docs/reference/engine-rules.md has it. */
+  /** The rule, in the words of docs/reference/engine-rules.md. */
   rule: string;
   file: string;
-  /** What stands in the file once for each pair, and what stands there without the rule; none where only the database changes. */
-  changes: readonly (readonly [find: string, put: string])[];
-  /** What changes in the database. */
+  /** Pairs of a text that the file contains exactly once, and its replacement; empty if only the database changes. */
+  changes: readonly (readonly [find: string, replacement: string])[];
+  /** A statement that changes the database. */
   sql?: string;
   engine: string;
-  /** Of the command, where the usual schedules seldom meet the rule; what is given by hand comes after them. */
+  /** Arguments for rules that the usual schedules seldom use. Arguments of the command line come after them. */
   arguments?: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'mails',
   },
   'fence-of-rows': {
-    rule: 'ENG-2: a record counts only under the fence of its claim',
+    rule: 'ENG-2: a record counts only with the fence of its claim',
     file: 'platform/engine/lease.ts',
     changes: [['const criteria = { ...rule.open, id, fence }', 'const criteria = { ...rule.open, id }']],
     engine: 'mails',
@@ -57,13 +57,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'signal-at-end': {
-    rule: 'ENG-1: a run does not end over a signal that it has not answered',
+    rule: 'ENG-1: a run does not end before it has answered its signals',
     file: 'workflows/step-workflow.ts',
     changes: [['else if (next.done && !signaled)', 'else if (next.done)']],
     engine: 'webhooks',
   },
   'wake-with-row': {
-    rule: 'ENG-3: who makes a row due writes a wake',
+    rule: 'ENG-3: a change that makes a row due writes a wake',
     file: 'domain/mail/transactional/requests.ts',
     changes: [
       [
@@ -86,7 +86,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'raised-wakes': {
-    rule: 'ENG-3: a wake that was raised meanwhile is not deleted',
+    rule: 'ENG-3: a wake that was raised in the meantime is not deleted',
     file: 'platform/engine/wakes.ts',
     changes: [
       [
@@ -98,13 +98,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     arguments: ['--paced', '--commands', '40'],
   },
   'wake-of-ending-run': {
-    rule: 'ENG-3: "already started" does not swallow a wake',
+    rule: 'ENG-3: a wake survives the answer "already started"',
     file: 'worker/relay/carry-wakes.ts',
     changes: [['workflows.signalWithStart(wake));', 'workflows.start(wake, []));']],
     engine: 'webhooks',
   },
   'fact-until-started': {
-    rule: 'ENG-4: a fact is deleted once its workflows are started',
+    rule: 'ENG-4: a fact is deleted only after its workflows are started',
     file: 'worker/relay/carry-facts.ts',
     changes: [
       ["await failpoint('fanned_out');", 'await removeFacts(db.source, [fact]);'],
@@ -113,7 +113,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'fact-lease': {
-    rule: 'ENG-4: facts whose relay died are taken up by another',
+    rule: 'ENG-4: another relay handles the facts of a dead relay',
     file: 'platform/engine/turns.ts',
     changes: [['OR ${table}.lease_until < clock_timestamp())`;', 'OR false)`;']],
     engine: 'webhooks',
@@ -125,7 +125,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'once-an-event': {
-    rule: 'ENG-8: one delivery for each event and endpoint: its id is made of theirs',
+    rule: 'ENG-8: each event and endpoint have one delivery, whose id results from their ids',
     file: 'domain/webhooks/events/fan-out.ts',
     changes: [['const id = deliveryIdOf(fact.id, endpoint.endpointId);', 'const id = crypto.randomUUID();']],
     engine: 'webhooks',
@@ -142,7 +142,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'audience-locked': {
-    rule: 'ENG-6: a fan-out locks student and endpoints before it reads',
+    rule: 'ENG-6: a fan-out locks the student and the endpoints before it reads them',
     file: 'domain/webhooks/events/audience.ts',
     changes: [
       ['FROM students WHERE id = $2 FOR SHARE)', 'FROM students WHERE id = $2)'],
@@ -164,19 +164,19 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks-directly',
   },
   'lost-direct-handed-over': {
-    rule: 'HOOK-18: a relay hands over what was not recorded within its lease',
+    rule: 'HOOK-18: a relay hands over attempts that were not recorded within their lease',
     file: 'worker/relay/relay.ts',
     changes: [['      await handOverLostAttempts();\n', '']],
     engine: 'webhooks-directly',
   },
   'held-successes-alone': {
-    rule: 'HOOK-19: what the writer passes over is recorded alone',
+    rule: 'HOOK-19: a record that the writer skips is written alone',
     file: 'domain/webhooks/attempts/record-success.ts',
     changes: [["=== 'succeeded' : recordAlone(db, accepted)", "=== 'succeeded' : true"]],
     engine: 'webhooks-directly',
   },
   'gate-called': {
-    rule: 'HOOK-5: who opens an endpoint calls its gate',
+    rule: 'HOOK-5: a change that opens an endpoint starts its gate',
     file: 'domain/webhooks/queues/endpoint-states.ts',
     changes: [
       [
@@ -187,7 +187,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'gate-end': {
-    rule: 'HOOK-6: a gate ends only where nothing is parked',
+    rule: 'HOOK-6: a gate ends only when no delivery is parked',
     file: 'domain/webhooks/queues/gate.ts',
     changes: [
       [
@@ -198,7 +198,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'charge-looked-for': {
-    rule: 'BILL-6: a charge that was made is found before it is given up',
+    rule: 'BILL-6: a charge that was made is found before the product gives it up',
     file: 'domain/billing/settling.ts',
     changes: [
       [
@@ -209,7 +209,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'add-ons',
   },
   'removal-of-bodies': {
-    rule: 'HOOK-11: a removal purges the bodies of its student',
+    rule: 'HOOK-11: the removal of a student purges the bodies about the student',
     file: 'domain/webhooks/student-removal.ts',
     changes: [
       ['DELETE FROM webhook_bodies kept USING', 'DELETE FROM webhook_bodies kept USING (SELECT WHERE false) nothing,'],
@@ -217,55 +217,55 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'webhooks',
   },
   'left-campaigns': {
-    rule: 'CAMP-5: who has left campaigns gets none',
+    rule: 'CAMP-5: a student who left campaigns gets none',
     file: 'domain/campaigns/sending.ts',
     changes: [["WHEN suppression.left_campaigns_at IS NOT NULL THEN 'unsubscribed'", '']],
     engine: 'campaigns',
   },
   'copies-left-behind': {
-    rule: 'MED-27: a copy that an earlier claim may still be writing has a row that erases it',
+    rule: 'MED-27: a row erases a copy that an earlier claim may still be writing',
     file: 'domain/media/library/moving.ts',
     changes: [['if (earlier !== null) {', 'if (earlier !== null && earlier === undefined) {']],
     engine: 'media-moves',
   },
   'addresses-kept': {
-    rule: 'MED-6: an address of a file that has moved leads to it until it ends',
+    rule: 'MED-6: the old address of a moved file works until it expires',
     file: 'domain/media/library/moving.ts',
     changes: [['now.getTime() + movingRules.readableMs[file.visibility]', 'now.getTime()']],
     engine: 'media-moves',
   },
   'uploaded-track-stays': {
-    rule: 'MED-34: an uploaded track is never replaced by a made one',
+    rule: 'MED-34: a generated track never replaces an uploaded one',
     file: 'domain/media/transcriptions/step.ts',
     changes: [["if (!isThere || before?.madeBy === 'upload') return;", 'if (!isThere) return;']],
     engine: 'media-transcriptions',
   },
   'refund-once': {
-    rule: 'EVT-10: a purchase is refunded once, however often that is sent',
+    rule: 'EVT-10: a purchase is refunded once, although the refund is sent more than once',
     file: 'domain/sales/purchases/purchases.ts',
     changes: [["before.status === 'paid' && after.status !== 'paid'", "after.status !== 'paid'"]],
     engine: 'sales',
   },
   'end-of-access-woken': {
-    rule: 'ENG-3: who changes the access of a subscription wakes the run of its end',
+    rule: 'ENG-3: a change of the access of a subscription wakes the run that ends it',
     file: 'domain/access/enrollments/rows.ts',
     changes: [["await wake(tx, 'subscriptionEnd'", "if (id === '') await wake(tx, 'subscriptionEnd'"]],
     engine: 'sales',
   },
   'fill-woken': {
-    rule: 'ENG-3: who begins the filling of a space wakes its run',
+    rule: 'ENG-3: a change that begins to fill a space wakes its run',
     file: 'domain/community/spaces.ts',
     changes: [["await wake(tx, 'spaceFill', [{ id: spaceId, clubId }], now);", '']],
     engine: 'space-fills',
   },
   'completions-woken': {
-    rule: 'ENG-3: who asks for the completions of a course wakes their run',
+    rule: 'ENG-3: a request for the completions of a course wakes their run',
     file: 'domain/watches/completions.ts',
     changes: [["await wake(tx, 'courseCompletion', startedPasses, now);", '']],
     engine: 'course-completions',
   },
   'who-left-stays-out': {
-    rule: 'COMM-8: who has left or is banned is made no member again, and is not counted',
+    rule: 'COMM-8: a student who left or is banned does not become a member again, and is not counted',
     file: 'domain/joining/joining.ts',
     changes: [
       ['WHERE standing.left_at IS NULL AND standing.banned_at IS NULL\n       AND (standing', 'WHERE (standing'],
@@ -273,13 +273,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'space-fills',
   },
   'plan-changed-meanwhile': {
-    rule: 'MED-10: a plan that changes while a video is being removed keeps it',
+    rule: 'MED-10: a plan that changes during the removal of a video keeps the video',
     file: 'domain/media/erasure/expiry.ts',
     changes: [["if (await hasFeature(tx, clubId, 'video_hosting')) throw new PlanChanged();", '']],
     engine: 'media-expiry',
   },
   'files-before-plan-change': {
-    rule: 'ENG-6: upkeep locks files before the row that tells of a plan’s change',
+    rule: 'ENG-6: upkeep locks files before the row of a changed plan',
     file: 'domain/media/erasure/expiry.ts',
     changes: [
       [
@@ -290,7 +290,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'media-expiry',
   },
   'one-warning-a-day': {
-    rule: 'MED-10: one mail tells of all videos of a day, whose warnings come one after another',
+    rule: 'MED-10: one mail reports all videos of a day, although their warnings come one after another',
     file: 'domain/media/erasure/expiry.ts',
     changes: [
       ['await tx.run(sql`SELECT FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE`);\n  const since', 'const since'],
@@ -298,13 +298,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'media-expiry',
   },
   'expiry-woken': {
-    rule: 'ENG-3: who gives videos a date wakes their runs',
+    rule: 'ENG-3: a change that gives videos a date wakes their runs',
     file: 'domain/media/erasure/expiry.ts',
     changes: [["if (files.length > 0) await wake(tx, 'mediaExpiry', files, now);", '']],
     engine: 'media-expiry',
   },
   'file-removed-again': {
-    rule: 'DEC-57: the file of an import that may still arrive is removed again',
+    rule: 'DEC-57: a file of an import that arrives late is removed again',
     file: 'domain/access/imports/step.ts',
     changes: [['stored.fileBytes === null && now < uploadEnds(stored)', 'stored.fileBytes === null && now < 0']],
     engine: 'imports',
@@ -316,19 +316,19 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'imports',
   },
   'mails-of-ended-runs': {
-    rule: 'AUTO-13: an e-mail that the server put off is not sent once its run has left',
+    rule: 'AUTO-13: an e-mail that the server deferred is not sent after its run has left',
     file: 'domain/automations/running/run-step.ts',
     changes: [["if (current?.status === 'exited') await skipWaitingMails(tx, current.id, current.exitReason);", '']],
     engine: 'automations',
   },
   'gate-of-automations': {
-    rule: 'AUTO-17: the gate lets go who was held by a pause',
+    rule: 'AUTO-17: the gate releases students whom a pause held',
     file: 'domain/automations/states.ts',
     changes: [["if (to.gateLooksAt !== null) await wake(tx, 'automationGate', [{ id, clubId }], now);", '']],
     engine: 'automations',
   },
   'newer-check-wins': {
-    rule: 'CAMP-40: what an earlier check of a domain found does not overwrite what a later one did',
+    rule: 'CAMP-40: an earlier check of a domain does not overwrite the result of a later check',
     file: 'domain/mail/domains/checking.ts',
     changes: [
       ['if (!domain || (domain.checkedAt !== null && domain.checkedAt > now)) return;', 'if (!domain) return;'],
@@ -336,38 +336,38 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'mail-domains',
   },
   'check-by-hand-woken': {
-    rule: 'ENG-3: a check that is asked for wakes the run of its domain, whose next look is another then',
+    rule: 'ENG-3: a requested check wakes the run of its domain, because it changes the time of the next look',
     file: 'domain/mail/domains/checking.ts',
     changes: [["await deps.db.transaction((tx) => wake(tx, 'mailDomain', [domain], now));", '']],
     engine: 'mail-domains',
   },
   'digest-woken': {
-    rule: 'ENG-3: who begins the digest of a date wakes its run',
+    rule: 'ENG-3: a change that begins the digest of a date wakes its run',
     file: 'domain/community/digests/beginning.ts',
     changes: [["await wake(tx, 'spaceDigest', startedDigests, now);", '']],
     engine: 'digests',
   },
   'digest-waits-for-removals': {
-    rule: 'COMM-18: a digest that is being filled waits for removals under way, and leaves out who was removed',
+    rule: 'COMM-18: a digest that is being filled waits for removals in progress, and omits removed students',
     file: 'domain/community/digests/step.ts',
     changes: [['ORDER BY id FOR KEY SHARE)', 'ORDER BY id)']],
     engine: 'digests',
   },
   'student-before-session': {
-    rule: 'ENG-6: who tells of a session holds its student first, as a removal does',
+    rule: 'ENG-6: a notice of a session locks its student first, as a removal does',
     file: 'domain/mentorships/telling.ts',
     changes: [['    await lockStudentOf(tx, id);', '    void lockStudentOf;']],
     engine: 'mentorships',
   },
   'one-winner-of-an-hour': {
-    rule: 'MENT-6: a mentor is at one place, which a constraint holds',
+    rule: 'MENT-6: a constraint prevents two sessions of a mentor at the same time',
     file: 'domain/mentorships/booking.ts',
     changes: [],
     sql: 'ALTER TABLE mentorship_sessions DROP CONSTRAINT mentorship_sessions_mentor',
     engine: 'mentorships',
   },
   'erased-stays-ended': {
-    rule: 'ANS-4: an answer that a deletion has ended gets no words any more',
+    rule: 'ANS-4: an answer that a deletion has ended gets no more text',
     file: 'domain/agents/answers/answer-end.ts',
     changes: [
       [
@@ -378,13 +378,13 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'answers',
   },
   'index-behind-foreign-keys': {
-    rule: 'ENG-6: who removes a lesson keeps nobody from naming it, who holds the club it waits for',
+    rule: 'ENG-6: the removal of a lesson does not block a transaction that refers to the lesson and holds the lock of the club',
     file: 'domain/learning/courses/lessons.ts',
     changes: [['WHERE id = ${lessonId} FOR NO KEY UPDATE', 'WHERE id = ${lessonId} FOR UPDATE']],
     engine: 'sources',
   },
   'club-held-by-index': {
-    rule: 'ANS-7: of two changes of the material that meet, the later sees both',
+    rule: 'ANS-7: the later of two concurrent changes of the material reads both',
     file: 'domain/knowledge/sources.ts',
     changes: [
       ['SELECT 1 FROM clubs WHERE id = ${clubId} FOR NO KEY UPDATE', 'SELECT 1 FROM clubs WHERE id = ${clubId}'],
@@ -392,7 +392,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'sources',
   },
   'arrival-in-one-statement': {
-    rule: 'ENG-6: a row that names a student is changed once in a transaction that does not hold the student',
+    rule: 'ENG-6: a transaction that has not locked a student changes a row of the student only once',
     file: 'domain/media/storage/arrival.ts',
     changes: [
       [
@@ -403,7 +403,7 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'media-processing',
   },
   'student-before-avatar': {
-    rule: 'ENG-6: who replaces the picture of a student holds the student before the files',
+    rule: 'ENG-6: a replacement of the picture of a student locks the student before the files',
     file: 'domain/media/processing/record.ts',
     changes: [
       [
@@ -414,19 +414,19 @@ export const removedRules: Readonly<Record<string, RemovedRule>> = {
     engine: 'media-processing',
   },
   'late-arrivals-erased': {
-    rule: 'MED-20: what may still arrive at the address of a file that went is erased again',
+    rule: 'MED-20: an object that arrives later at the address of an erased file is erased too',
     file: 'domain/media/erasure/erasure.ts',
     changes: [['const lastArrival = sql`upload_expires_at +', 'const lastArrival = sql`upload_expires_at - 100 *']],
     engine: 'media-processing',
   },
   'arrival-woken': {
-    rule: 'ENG-3: who settles the arrival of a file wakes its processing',
+    rule: 'ENG-3: a change that records the arrival of a file wakes its processing',
     file: 'domain/media/storage/arrival.ts',
     changes: [["await wake(tx, 'mediaProcessing', [{ id, clubId }], now);", '']],
     engine: 'media-processing',
   },
   'version-still-wanted': {
-    rule: 'ENG-2: what was read is recorded only while that version is wanted',
+    rule: 'ENG-2: the content of a version is recorded only while this version is wanted',
     file: 'domain/knowledge/indexing/record.ts',
     changes: [['AgentSource, { id, fence, wantedVersion }', 'AgentSource, { id, fence }']],
     engine: 'sources',

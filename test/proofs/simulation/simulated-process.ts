@@ -1,24 +1,24 @@
-/** Processes that a simulation makes and kills, and the time that they see. All of them run in this one process of Node. */
+/** Processes that a simulation starts and kills, and the time that they see. All of them run in one process of Node. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 
-/** One life of a process: a restart makes a new one. */
+/** One life of a process: a restart makes a new object. */
 export interface SimulatedProcess {
   readonly name: string;
   alive: boolean;
-  /** Until this time it stands still, as under a long pause; in Unix milliseconds of the simulation. */
+  /** The end of a pause of the process, in Unix milliseconds of the simulation. */
   standsUntil: number;
-  /** How far its clock is off, in milliseconds. */
+  /** The offset of its clock, in milliseconds. */
   skewMs: number;
 }
 
 /** Code that runs for a process. */
 interface Running {
   process: SimulatedProcess;
-  /** Timers of this length are polls: the clock need not stop at each of them. */
+  /** Timers of this length are polls. The clock does not stop for polls. */
   pollMs?: number;
-  /** In place of the process's clock: a workflow's time stands still during a task. */
+  /** Replaces the clock of the process, because the time of a workflow stands still during a task. */
   now?: () => number;
 }
 
@@ -33,16 +33,16 @@ interface Timer {
 
 const running = new AsyncLocalStorage<Running>();
 
-/** The code that runs now, undefined where none of the simulation does. */
+/** The running code; undefined outside the simulation. */
 export const runningNow = (): Running | undefined => running.getStore();
 
-/** Runs work as code of a process. @returns what the work returns */
-export const runAs = <T>(who: Running, work: () => T): T => running.run(who, work);
+/** Runs work as code of a process. @returns the result of the work */
+export const runAs = <T>(context: Running, work: () => T): T => running.run(context, work);
 
-/** Time, timers and chance of simulated processes. Code outside of the simulation keeps the real ones. */
+/** The time, timers and random numbers of simulated processes. Other code uses the real ones. */
 export class VirtualTime {
   now: number;
-  /** In place of `Math.random` in simulated processes. */
+  /** Replaces `Math.random` in simulated processes. */
   random: () => number = () => 0;
   #timers = new Set<Timer>();
   #order = 0;
@@ -58,7 +58,7 @@ export class VirtualTime {
     this.#order = 0;
   }
 
-  /** Timers whose time has come and whose process can run, the first first. */
+  /** Returns the timers that are due and whose process can run, in order. */
   due(): Timer[] {
     return this.#living()
       .filter(({ at, running: who }) => at <= this.now && who.process.standsUntil <= this.now)
@@ -71,7 +71,7 @@ export class VirtualTime {
     runAs(timer.running, timer.fire);
   }
 
-  /** @returns when something is due next, later than now; undefined for never */
+  /** @returns the next time after now at which a timer is due; undefined for never */
   next({ withPolls }: { withPolls: boolean }): number | undefined {
     const times = this.#living()
       .filter(({ polls }) => withPolls || !polls)
@@ -80,7 +80,7 @@ export class VirtualTime {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Moves the clock. Polls in between have found nothing: the next ones are due after it. */
+  /** Moves the clock. Polls in between find nothing, so the next polls are due after the new time. */
   moveTo(at: number, { withPolls }: { withPolls: boolean }): void {
     const passed = at - this.now;
     this.now = at;
@@ -88,13 +88,13 @@ export class VirtualTime {
     for (const timer of this.#living()) if (timer.polls) timer.at += passed;
   }
 
-  after(ms: number, who: Running, fire: () => void, everyMs?: number): Timer {
+  after(ms: number, context: Running, fire: () => void, everyMs?: number): Timer {
     const at = this.now + Math.max(0, ms);
     const timer: Timer = {
       at,
       order: this.#order++,
-      running: who,
-      polls: ms === who.pollMs,
+      running: context,
+      polls: ms === context.pollMs,
       fire,
       ...(everyMs !== undefined && { everyMs }),
     };
@@ -111,7 +111,7 @@ export class VirtualTime {
     return [...this.#timers];
   }
 
-  /** Puts the simulation's time in place of the real one, for code of simulated processes. @returns takes it away again */
+  /** Replaces the real time for code of simulated processes. @returns a function that restores the real time */
   install(): () => void {
     const real = {
       Date: globalThis.Date,
@@ -124,46 +124,47 @@ export class VirtualTime {
       sleep: timersPromises.setTimeout,
     };
     const here = () => {
-      const who = runningNow();
-      if (!who) return undefined;
-      return who.now ? who.now() : this.now + who.process.skewMs;
+      const context = runningNow();
+      if (!context) return undefined;
+      return context.now ? context.now() : this.now + context.process.skewMs;
     };
     const dateNow = () => here() ?? real.Date.now();
     const timer = (
-      who: Running,
-      fire: (...given: never[]) => void,
+      context: Running,
+      fire: (...args: never[]) => void,
       ms = 0,
-      given: unknown[] = [],
+      args: unknown[] = [],
       everyMs?: number,
     ) => {
-      const made = this.after(ms, who, () => fire(...(given as never[])), everyMs);
-      return Object.assign(made, { unref: () => made, ref: () => made, hasRef: () => true });
+      const newTimer = this.after(ms, context, () => fire(...(args as never[])), everyMs);
+      return Object.assign(newTimer, { unref: () => newTimer, ref: () => newTimer, hasRef: () => true });
     };
     globalThis.Date = new Proxy(real.Date, {
-      construct: (target, given: unknown[], newTarget) =>
-        Reflect.construct(target, given.length === 0 ? [dateNow()] : given, newTarget) as Date,
+      construct: (target, args: unknown[], newTarget) =>
+        Reflect.construct(target, args.length === 0 ? [dateNow()] : args, newTarget) as Date,
       get: (target, name, receiver) => (name === 'now' ? dateNow : (Reflect.get(target, name, receiver) as unknown)),
     });
-    globalThis.setTimeout = ((fire: (...given: never[]) => void, ms?: number, ...given: unknown[]) => {
-      const who = runningNow();
-      return who ? timer(who, fire, ms, given) : real.setTimeout(() => fire(...(given as never[])), ms);
+    globalThis.setTimeout = ((fire: (...args: never[]) => void, ms?: number, ...args: unknown[]) => {
+      const context = runningNow();
+      return context ? timer(context, fire, ms, args) : real.setTimeout(() => fire(...(args as never[])), ms);
     }) as unknown as typeof setTimeout;
-    globalThis.setInterval = ((fire: (...given: never[]) => void, ms = 1, ...given: unknown[]) => {
-      const who = runningNow();
-      return who ? timer(who, fire, ms, given, ms) : real.setInterval(() => fire(...(given as never[])), ms);
+    globalThis.setInterval = ((fire: (...args: never[]) => void, ms = 1, ...args: unknown[]) => {
+      const context = runningNow();
+      return context ? timer(context, fire, ms, args, ms) : real.setInterval(() => fire(...(args as never[])), ms);
     }) as unknown as typeof setInterval;
-    const clear = (made: unknown, really: (made: never) => void) => {
-      if (this.#timers.has(made as Timer)) this.cancel(made);
-      else if (typeof made !== 'object' || made === null || !('running' in made)) really(made as never);
+    const clear = (timerHandle: unknown, really: (handle: never) => void) => {
+      if (this.#timers.has(timerHandle as Timer)) this.cancel(timerHandle);
+      else if (typeof timerHandle !== 'object' || timerHandle === null || !('running' in timerHandle))
+        really(timerHandle as never);
     };
-    globalThis.clearTimeout = (made: unknown) => clear(made, real.clearTimeout);
-    globalThis.clearInterval = (made: unknown) => clear(made, real.clearInterval);
+    globalThis.clearTimeout = (timerHandle: unknown) => clear(timerHandle, real.clearTimeout);
+    globalThis.clearInterval = (timerHandle: unknown) => clear(timerHandle, real.clearInterval);
     Math.random = () => (runningNow() ? this.random() : real.random());
     performance.now = () => here() ?? real.performanceNow.call(performance);
     timersPromises.setTimeout = <T>(ms?: number, value?: T, options?: object) => {
-      const who = runningNow();
-      if (!who) return real.sleep(ms, value, options);
-      return new Promise<T>((resolve) => void this.after(ms ?? 0, who, () => resolve(value as T)));
+      const context = runningNow();
+      if (!context) return real.sleep(ms, value, options);
+      return new Promise<T>((resolve) => void this.after(ms ?? 0, context, () => resolve(value as T)));
     };
     syncBuiltinESMExports();
     return () => {

@@ -1,5 +1,5 @@
 /**
- * One schedule: which process takes the next step, and what goes wrong, between any two statements. Everything that matters passes
+ * One schedule. It decides which process takes the next step, and which faults happen between any two statements. All relevant events pass
  * through `#actions`: statements, calls to the outside, signals, tasks, timers and commands.
  */
 import { rescueOverdue } from '../../../platform/engine/sweeper.ts';
@@ -15,7 +15,7 @@ import { SimulatedTemporal, type Action } from './temporal/server.ts';
 import { backlogAt, expectSomebodyLooks, hasFacts, hasOverdue } from './waiting.ts';
 import { makeWorker, type SimulatedWorker } from './workers.ts';
 
-/** What can go wrong. A schedule has some of them, so that each gets its turn without the others. */
+/** The faults. A schedule has only some of them, so that each fault also happens without the others. */
 const faultKinds = [
   'crash',
   'stand',
@@ -31,7 +31,7 @@ const faultKinds = [
   'sweep',
   'twice',
 ] as const;
-/** A schedule has at most one of each pair; the draw of the first decides about both. */
+/** A schedule has at most one fault of each pair. The draw of the first fault decides about both. */
 const insteadOf = {
   cut: 'outage',
   hurry: 'lapse',
@@ -48,19 +48,19 @@ interface Outcome {
 }
 
 const maxSteps = 6_000;
-/** A run may look a little later than its row is due: it waits a second at least (ENG-1). */
+/** A run may look this much later than its row is due, because it waits at least a second (ENG-1). */
 const slackMs = 2_500;
 const workerNames = ['worker 1', 'worker 2'] as const;
 const restartMs = 1_000;
 const usualLeaseMs = 60_000;
-/** Steps that others take while a process lingers. */
+/** The steps of other processes while a process lingers. */
 const lingeredSteps = [4, 8, 16, 32, 64] as const;
 const lingeredStepsPaced = [16, 64, 256] as const;
-/** In a paced schedule a command comes at one step in so many while others are busy. */
+/** In a paced schedule a command comes in one of this many steps while other processes are busy. */
 const pacedSteps = 12;
-/** How much later a late signal comes in a paced schedule, in milliseconds; otherwise it comes at any step. */
+/** The delay of a late signal in a paced schedule, in milliseconds. In other schedules it arrives at any step. */
 const signalDelaysMs = [0, 1_000, 4_000, 30_000] as const;
-/** As `lock_timeout` of each connection (entities/data-source.ts). */
+/** The `lock_timeout` of each connection (entities/data-source.ts). */
 const lockTimeoutMs = 5_000;
 /** Less than `idle_in_transaction_session_timeout`. */
 const idleInTransactionMs = 50_000;
@@ -70,26 +70,26 @@ interface Gate {
   label: string;
   pass: () => void;
   statement?: Statement;
-  /** Since when it waits for a lock. */
+  /** The time at which it began to wait for a lock. */
   parkedAt?: number;
 }
 
-/** A signal that comes later than it was sent. */
+/** A signal that arrives later than it was sent. */
 interface LateSignal {
   run: Run;
-  /** Not before this time, in Unix milliseconds. */
+  /** The earliest time of its arrival, in Unix milliseconds. */
   from: number;
-  /** It came in time, too. */
+  /** Whether the signal also arrived in time. */
   isDouble: boolean;
 }
 
 interface ActionOf extends Action {
-  /** Whose statement, or call to the outside, it is. */
+  /** The process of the statement, or of the call to the outside. */
   process?: SimulatedProcess;
 }
 
 const { setImmediate: soonReal } = globalThis;
-const turn = () => new Promise<void>((resolve) => void soonReal(resolve));
+const realTick = () => new Promise<void>((resolve) => void soonReal(resolve));
 const uuids = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
 
 export class Simulation {
@@ -97,18 +97,18 @@ export class Simulation {
   readonly decisions: Decisions;
   readonly time: VirtualTime;
   readonly postgres: SimulatedPostgres;
-  /** For scenarios: asks without being scheduled. */
+  /** A database for scenarios, whose statements are not scheduled. */
   readonly db: Database;
   steps = 0;
-  /** Something was lost that only the sweeper brings back. */
+  /** Whether something was lost that only the sweeper finds. */
   lossy = false;
-  /** A process stood still or was too slow, or a clock was off: leases may have run out under the living. */
+  /** Whether a process paused or was slow, or a clock was off, so that leases may have expired under living processes. */
   slow = false;
-  /** Leases ran out before their time. */
+  /** Whether leases expired before their time. */
   lapsed = false;
-  /** How often something was cut off before it was recorded. */
+  /** The number of interruptions between an effect and its record. */
   cuts = 0;
-  /** An activity reached two workers. */
+  /** Whether an activity reached two workers. */
   doubled = false;
 
   readonly #temporal: SimulatedTemporal;
@@ -126,7 +126,7 @@ export class Simulation {
   #turbulent = true;
   #fault: unknown;
   #requestCount = 0;
-  /** As of a schedule (playing.ts). */
+  /** Whether the schedule is paced (playing.ts). */
   readonly isPaced: boolean;
 
   constructor(
@@ -155,7 +155,7 @@ export class Simulation {
         if (!worker) throw new Error(`There is no ${name}`);
         return worker.perform(task, beat, () => this.#step(`${task.name} of ${task.workflowId} ends`));
       },
-      settle: turn,
+      settle: realTick,
       isGivenTwice: () => {
         const twice = this.#has('twice', 3);
         this.doubled ||= twice;
@@ -167,18 +167,18 @@ export class Simulation {
     });
   }
 
-  /** Whether the schedule still makes trouble. */
+  /** Whether the schedule still causes faults. */
   get turbulent(): boolean {
     return this.#turbulent;
   }
 
-  /** A call to the outside: it arrives, and is answered, as two steps of the schedule. */
+  /** A call to the outside. Its arrival and its answer are two steps of the schedule. */
   async outside<T>(label: string, arrive: () => T): Promise<T> {
     await this.#step(`${label} is sent`);
     try {
       return arrive();
     } catch (error) {
-      // The step that called may take it for a fault of the outside, and go on.
+      // The calling step may take the error for a fault of the outside and continue.
       if (error instanceof BrokenInvariant) this.#fault ??= error;
       throw error;
     } finally {
@@ -186,22 +186,22 @@ export class Simulation {
     }
   }
 
-  /** Plays the schedule to its end. @param commands at most @throws BrokenInvariant */
+  /** Plays the schedule to its end. @param commands the largest number of commands @throws BrokenInvariant */
   async play(stage: Stage, commands: number): Promise<Outcome> {
     this.#stage = stage;
     await this.postgres.setClock(this.time.now);
     for (const kind of faultKinds) {
       const oneIn = kind === 'lose' || kind === 'forget' ? 5 : 3;
-      const drawn = this.decisions.choose(oneIn);
-      if (drawn === oneIn - 1) this.#faults.add(kind);
-      else if (drawn === 1 && kind in insteadOf) this.#faults.add(insteadOf[kind as keyof typeof insteadOf]);
+      const choice = this.decisions.choose(oneIn);
+      if (choice === oneIn - 1) this.#faults.add(kind);
+      else if (choice === 1 && kind in insteadOf) this.#faults.add(insteadOf[kind as keyof typeof insteadOf]);
     }
     for (const name of workerNames) this.#startWorker(name);
     let commandsLeft = this.decisions.choose(commands + 1);
     let after = this.decisions.choose(8 * commands + 1);
     for (;;) {
       await this.#settle();
-      mustHold(this.steps < maxSteps, 'it comes to rest', () => `after ${maxSteps} steps it still goes on`);
+      mustHold(this.steps < maxSteps, 'a schedule comes to rest', () => `after ${maxSteps} steps it still goes on`);
       await this.#maybeFault();
       if (this.#open()) continue;
       const actions = this.#actions();
@@ -219,14 +219,14 @@ export class Simulation {
         if (this.#turbulent && commandsLeft === 0 && after-- <= 0) this.#calm(stage);
         const others = this.#withoutLingering(actions);
         const action = others[this.decisions.choose(others.length)];
-        if (!action) throw new Error('There is an action');
+        if (!action) throw new Error('The schedule has no action');
         if (action.label !== '') this.#say(action.label);
         this.steps++;
         await action.run();
         continue;
       }
       if (this.#turbulent && commandsLeft === 0) {
-        this.#calm(stage); // whoever stood still can go on at this very moment
+        this.#calm(stage); // a process that paused can continue now
         continue;
       }
       if (!(await this.#rest(stage))) break;
@@ -236,7 +236,7 @@ export class Simulation {
     return { steps: this.steps, trace: this.trace };
   }
 
-  /** Ends all processes, whether or not the schedule was played to its end. */
+  /** Ends all processes, also of an unfinished schedule. */
   async end(): Promise<void> {
     const all = [...this.#workers.values()].map(({ process }) => process).concat([...this.#requests], this.#world);
     for (const process of all) {
@@ -259,7 +259,10 @@ export class Simulation {
     this.#toOpen = stage;
   }
 
-  /** Only once all earlier requests have ended: a late pause must not shut what is opened now. @returns whether it was done */
+  /**
+   * Runs the calming commands after all earlier requests have ended, because a late pause must not undo them.
+   * @returns whether it ran them
+   */
   #open(): boolean {
     if (!this.#toOpen || this.#requests.size > 0) return false;
     for (const command of this.#toOpen.calm()) this.#command(command);
@@ -267,12 +270,14 @@ export class Simulation {
     return true;
   }
 
-  /** Whether time passes before the next command, while nobody has anything to do. */
+  /** Whether time passes before the next command, while no process has work. */
   #pauses(): boolean {
     return this.isPaced ? this.decisions.choose(3) > 0 : this.#has('pauses', 3);
   }
 
-  /** In a paced schedule: once the others have done what they can, so that a command meets what became of those before. */
+  /**
+   * In a paced schedule a command comes when the other processes have done their work, so that it meets the effects of earlier commands.
+   */
   #isTimeForCommand(actions: readonly ActionOf[]): boolean {
     if (!this.isPaced || actions.length === 0) return true;
     return this.#areOfWhoLingers(actions) ? this.decisions.choose(2) === 1 : this.decisions.happens(pacedSteps);
@@ -286,7 +291,7 @@ export class Simulation {
     return actions.every(({ process }) => process !== undefined && this.#isLingering(process));
   }
 
-  /** Nobody has anything to do at this moment. @returns whether time has passed: false at the end */
+  /** Is called when no process has work at this moment. @returns whether time has passed; false at the end */
   async #rest(stage: Stage): Promise<boolean> {
     if (this.#parked.length > 0) return this.#waitForLocks();
     if (!this.lossy) await this.#expectSomebodyLooks(stage);
@@ -311,18 +316,18 @@ export class Simulation {
       return true;
     }
     const next = this.#nextAt({ withPolls: false });
-    const lost =
+    const sweptAt =
       !this.#turbulent && this.lossy ? this.time.now + sweepEveryMs(this.time.now - this.#calmedAt) + 1 : undefined;
-    const at = Math.min(next ?? Infinity, backlog ?? Infinity, lost ?? Infinity);
+    const at = Math.min(next ?? Infinity, backlog ?? Infinity, sweptAt ?? Infinity);
     if (!this.#turbulent && at > this.#calmedAt + stage.horizonMs) return false;
     if (at === Infinity) return false;
     await this.#moveTo(at, false);
     return true;
   }
 
-  /** Only who stands still can have the locks: nobody else holds them while there is nothing to do. */
+  /** Waits for locks. Only a paused process can hold them, because no other process has work. */
   async #waitForLocks(): Promise<boolean> {
-    await this.#lookAtParked(); // a connection that was given back in a transaction has rolled it back
+    await this.#lookAtParked(); // a connection that was released inside a transaction has rolled it back
     if (this.#freed.length > 0) return true;
     const stands = [...this.#workers.values()].some(({ process }) => process.standsUntil > this.time.now);
     const waiting = () => this.#parked.map(({ process, label }) => `${process.name}: ${label}`).join('; ');
@@ -332,7 +337,7 @@ export class Simulation {
     return true;
   }
 
-  /** @returns when a timer is due, or somebody who stands still goes on */
+  /** @returns the time at which a timer is due or a paused process continues */
   #nextAt(polls: { withPolls: boolean }): number | undefined {
     const stands = [...this.#workers.values()].map(({ process }) => process.standsUntil);
     const at = Math.min(this.time.next(polls) ?? Infinity, ...stands.filter((until) => until > this.time.now));
@@ -349,7 +354,7 @@ export class Simulation {
   }
 
   async #expectSomebodyLooks(stage: Stage): Promise<void> {
-    // What a fact caused may be committed and not started yet.
+    // A committed fact may not have started its run yet.
     if (this.#delayed.some(({ isDouble }) => !isDouble) || (await hasFacts(this.postgres))) return;
     await expectSomebodyLooks(this.postgres, {
       types: stage.types,
@@ -359,7 +364,7 @@ export class Simulation {
     });
   }
 
-  /** A step that finds the lease of another waits for its end, and the other's record wakes nobody (ENG-2). */
+  /** A step that meets the lease of another step waits for its end, and the record of the other step wakes no run (ENG-2). */
   #leaseWait({ leaseMs = usualLeaseMs }: Stage): number {
     return this.doubled || this.slow || this.cuts > 0 ? leaseMs : 0;
   }
@@ -369,10 +374,10 @@ export class Simulation {
   }
 
   async #expectNothingLeft(stage: Stage): Promise<void> {
-    const left = await this.postgres.ask<{ of: string }>(
+    const unhandled = await this.postgres.ask<{ of: string }>(
       `SELECT 'fact ' || type AS of FROM facts UNION ALL SELECT 'wake of ' || workflow_id FROM wakes`,
     );
-    mustHold(left.length === 0, 'facts and wakes are carried', () => left.map(({ of }) => of).join(', '));
+    mustHold(unhandled.length === 0, 'facts and wakes are carried', () => unhandled.map(({ of }) => of).join(', '));
     mustHold(this.postgres.deadlocks.length === 0, 'locks are taken in one order', () =>
       this.postgres.deadlocks.join('; '),
     );
@@ -381,16 +386,16 @@ export class Simulation {
   }
 
   async #settle(): Promise<void> {
-    await turn();
+    await realTick();
     await this.postgres.quiet();
-    await turn();
+    await realTick();
     if (this.#parked.length > 0 && this.#locksMoved) await this.#lookAtParked();
     if (this.#fault !== undefined) throw this.#fault;
     const { misordered } = this.postgres;
     mustHold(misordered.length === 0, 'locks are taken in the documented order', () => misordered.join('; '));
   }
 
-  /** Since it was looked at, a lock may have been given back. */
+  /** Whether a lock may have been released since the last look. */
   #locksMoved = false;
 
   async #lookAtParked(): Promise<void> {
@@ -402,14 +407,14 @@ export class Simulation {
     }
   }
 
-  /** Ids become numbers in the order in which they appear: the same schedule then has the same trace. */
+  /** Replaces ids by numbers in the order of their first use, so that the same schedule has the same trace. */
   #say(line: string): void {
-    const named = line.replaceAll(uuids, (id) => {
+    const numbered = line.replaceAll(uuids, (id) => {
       const number = this.#names.get(id) ?? this.#names.size + 1;
       this.#names.set(id, number);
       return `#${number}`;
     });
-    this.trace.push(named);
+    this.trace.push(numbered);
   }
 
   #canRun(process: SimulatedProcess): boolean {
@@ -420,14 +425,14 @@ export class Simulation {
     if (gate.process.alive) this.#gates.push(gate);
   }
 
-  /** Waits until the schedule lets this process go on. */
+  /** Waits until the schedule lets this process continue. */
   #step(label: string): Promise<void> {
     const process = runningNow()?.process;
     if (!process) return Promise.resolve();
     return new Promise((resolve) => this.#enter({ process, label, pass: resolve }));
   }
 
-  /** @returns the actions of the others, unless there is nobody else */
+  /** @returns the actions of the other processes, unless there are none */
   #withoutLingering(actions: readonly ActionOf[]): readonly ActionOf[] {
     const others = actions.filter(({ process }) => process === undefined || !this.#isLingering(process));
     return others.length > 0 ? others : actions;
@@ -481,11 +486,11 @@ export class Simulation {
     const { statement } = gate;
     if (!statement) return gate.pass();
     if (this.#has('cut', 30)) {
-      const sent = this.decisions.choose(2) === 1 && (await statement.send());
-      this.#say(`  the connection breaks, ${sent ? 'after' : 'before'} it`);
+      const isSent = this.decisions.choose(2) === 1 && (await statement.send());
+      this.#say(`  the connection breaks, ${isSent ? 'after' : 'before'} it`);
       this.cuts++;
       this.#locksMoved = true;
-      return statement.cut(sent);
+      return statement.cut(isSent);
     }
     if (await statement.send()) {
       this.#locksMoved ||= !statement.keepsLocks;
@@ -537,8 +542,8 @@ export class Simulation {
   async #kill(process: SimulatedProcess): Promise<void> {
     process.alive = false;
     for (const gates of [this.#gates, this.#freed, this.#parked]) {
-      const left = gates.filter((gate) => gate.process !== process);
-      gates.splice(0, gates.length, ...left);
+      const remaining = gates.filter((gate) => gate.process !== process);
+      gates.splice(0, gates.length, ...remaining);
     }
     await this.postgres.drop(process);
     this.#locksMoved = true;
@@ -551,12 +556,12 @@ export class Simulation {
     });
   }
 
-  /** A worker ends what it has begun and is replaced (ENG-10). */
+  /** Lets a worker finish its tasks and be replaced (ENG-10). */
   #deploy(): void {
     const workers = [...this.#workers.values()].filter(({ leaves }) => !leaves);
     if (workers.length === 0) return;
     const worker = this.decisions.pick(workers);
-    this.#say(`${worker.process.name} is deployed anew`);
+    this.#say(`${worker.process.name} is redeployed`);
     worker.leaves = true;
     void runAs({ process: worker.process }, () => worker.relay?.stop());
     void this.#replaceOnceDone(worker);
@@ -568,11 +573,11 @@ export class Simulation {
       await worker.lane?.stop();
       while (worker.tasks > 0) await new Promise((resolve) => void setTimeout(resolve, 100));
     });
-    this.#say(`${worker.process.name} has ended what it had begun`);
+    this.#say(`${worker.process.name} has finished its tasks`);
     await this.#kill(worker.process);
   }
 
-  /** Postgres restarts: every connection breaks, and every open transaction is rolled back. */
+  /** Restarts Postgres: every connection breaks, and every open transaction is rolled back. */
   async #outage(): Promise<void> {
     this.#say('Postgres restarts');
     this.cuts++;
@@ -588,8 +593,8 @@ export class Simulation {
   }
 
   /**
-   * Leases run out under the living, as where Postgres fails over to a machine whose clock is ahead. In a paced schedule Temporal
-   * takes their workers for dead, too, so that others begin what they go on with.
+   * Lets all leases expire under living processes, like a failover of Postgres to a machine with a later clock. In a paced schedule
+   * Temporal also times out the activities, so that other workers begin the same work.
    */
   async #lapse(): Promise<void> {
     this.#say('all leases of rows run out');
@@ -599,7 +604,7 @@ export class Simulation {
     for (const type of this.#stage?.types ?? []) {
       const { tableName, columns } = this.postgres.source.getMetadata(workflowTypes[type].entity);
       if (!columns.some(({ databaseName }) => databaseName === 'lease_until')) continue;
-      // What a transaction holds keeps its lease.
+      // A locked row keeps its lease.
       await this.postgres.ask(
         `UPDATE ${tableName} SET lease_until = simulation.clock_timestamp() - interval '1 ms'
           WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${tableName} WHERE lease_until IS NOT NULL FOR UPDATE SKIP LOCKED))`,
@@ -612,14 +617,14 @@ export class Simulation {
     const { process } = this.decisions.pick([...this.#workers.values()]) ?? {};
     if (!process) return;
     const forMs = this.decisions.pick([5_000, 20_000, 40_000, 100_000, 400_000]);
-    // Longer, Postgres ends a transaction that is idle, and its locks with it.
-    const stoodMs = this.postgres.isInTransaction(process) ? Math.min(forMs, idleInTransactionMs) : forMs;
-    this.#say(`${process.name} stands still for ${stoodMs / 1_000} s`);
-    process.standsUntil = this.time.now + stoodMs;
+    // After a longer time Postgres would end an idle transaction and release its locks.
+    const pauseMs = this.postgres.isInTransaction(process) ? Math.min(forMs, idleInTransactionMs) : forMs;
+    this.#say(`${process.name} pauses for ${pauseMs / 1_000} s`);
+    process.standsUntil = this.time.now + pauseMs;
     this.slow = true;
   }
 
-  /** Others go on while a process is between two statements: no time passes, so no lease runs out. */
+  /** Lets other processes continue while a process is between two statements. No time passes, so no lease expires. */
   #linger(): void {
     const gates = this.#gates.filter((gate) => this.#canRun(gate.process) && (!this.isPaced || this.#isDelicate(gate)));
     const busy = [...new Set(gates.map(({ process }) => process))];
@@ -630,7 +635,7 @@ export class Simulation {
     this.#lingers = { process, untilStep: this.steps + steps };
   }
 
-  /** Something was done, and is not recorded yet. */
+  /** Whether an effect has happened that is not recorded yet. */
   #isDelicate({ process, statement }: Gate): boolean {
     return !statement || statement.text.startsWith('DELETE FROM wakes') || this.postgres.isInTransaction(process);
   }
@@ -644,7 +649,7 @@ export class Simulation {
     this.slow = true;
   }
 
-  /** Time passes while there is work: everybody is slow. */
+  /** Lets time pass while there is work, as if every process were slow. */
   async #hurry(): Promise<void> {
     const next = this.#nextAt({ withPolls: true });
     if (next === undefined) return;
@@ -703,7 +708,7 @@ export class Simulation {
   #signalLater(run: Run, isDouble: boolean): void {
     const delayMs = this.isPaced ? this.decisions.pick(signalDelaysMs) : 0;
     this.#delayed.push({ run, from: this.time.now + delayMs, isDouble });
-    if (delayMs > 0) this.time.after(delayMs, { process: this.#world }, () => {}); // the clock stops there
+    if (delayMs > 0) this.time.after(delayMs, { process: this.#world }, () => {}); // a timer, so that the clock stops at this time
   }
 
   #notify(): void {
@@ -715,7 +720,7 @@ export class Simulation {
 }
 
 const maxSkewMs = 300_000;
-/** Often at first, when what was lost is found; then for what comes due later. */
+/** The sweeper runs often at first, to find lost work, and seldom later, for work that becomes due. */
 const sweepEveryMs = (sinceCalmMs: number) => (sinceCalmMs < 1_800_000 ? 150_000 : 6 * 3_600_000);
 
 function shortened(text: string): string {
@@ -726,7 +731,7 @@ function shortened(text: string): string {
 
 const passing: ReadonlySet<string> = new Set(['ECONNRESET', '40P01', '55P03']);
 
-/** Refusals of the domain, lost connections and conflicts: answers that callers of the API get. */
+/** Whether callers of the API get this error: refusals of the domain, lost connections and conflicts. */
 function isExpected(error: unknown): boolean {
   const { name, code, driverError } = error as { name?: string; code?: string; driverError?: { code?: string } };
   return name === 'DomainError' || [code, driverError?.code].some((one) => passing.has(one ?? ''));

@@ -1,4 +1,4 @@
-/** What a scenario makes of a simulation, and says of it. */
+/** The interface between a scenario and the simulation. */
 import type { ActivityDeps } from '../../../activities/index.ts';
 import type { WorkflowType } from '../../../platform/engine/workflow-types.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -9,10 +9,10 @@ import type { Statement } from './postgres.ts';
 /** The time at which every schedule begins. */
 export const beginning = Date.UTC(2026, 10, 2, 9);
 
-/** An invariant does not hold. */
+/** The error of a broken invariant. */
 export class BrokenInvariant extends Error {
   override name = 'BrokenInvariant';
-  /** Which one: a shorter schedule breaks the same. */
+  /** The name of the invariant, because a shortened schedule must break the same invariant. */
   readonly invariant: string;
 
   constructor(invariant: string, details: string) {
@@ -21,36 +21,36 @@ export class BrokenInvariant extends Error {
   }
 }
 
-/** @throws BrokenInvariant unless it holds */
+/** @throws BrokenInvariant when the condition is false */
 export function mustHold(holds: boolean, invariant: string, details: () => string): void {
   if (!holds) throw new BrokenInvariant(invariant, details());
 }
 
-/** A command of the schedule: what an API process is asked to do. */
+/** A command of the schedule for an API process. */
 export interface Command {
   label: string;
-  /** In one of its processes; refusals of the domain are no faults. */
+  /** Runs in an API process. Refusals of the domain are no faults. */
   run: () => Promise<void> | void;
 }
 
 export interface Stage {
   types: readonly WorkflowType[];
-  /** What activities need, for a process. */
+  /** Returns the dependencies of activities, for a process. */
   depsFor: (db: Database, permits: ReturnType<typeof createAttemptPermits>) => Partial<ActivityDeps>;
-  /** Whether a worker of this name makes first attempts of deliveries without a run; none does if absent. */
+  /** Whether a worker of this name makes first attempts of deliveries without a run. Without this function no worker does. */
   hasDirectLane?: (worker: string) => boolean;
-  /** The next thing that somebody asks for; the first of its choices is harmless. */
+  /** Returns the next command. The first choice must be harmless. */
   command: (decisions: Decisions) => Command;
-  /** A statement has come back. @throws BrokenInvariant */
+  /** Is called with each answered statement. @throws BrokenInvariant */
   onStatement?: (statement: Statement) => void;
-  /** The outside is well again; what is shut is opened. @returns what still has to be done for that */
+  /** Heals the outside and opens what is closed. @returns the commands that this needs */
   calm: () => readonly Command[];
-  /** @throws BrokenInvariant; called whenever nobody has anything to do at a moment */
+  /** @throws BrokenInvariantwhen an invariant is broken; called whenever no process has work at a moment */
   atRest?: () => Promise<void>;
-  /** @throws BrokenInvariant; called at the end, when all must have come to its end */
+  /** @throws BrokenInvariantwhen an invariant is broken; called at the end, when all work must have ended */
   atEnd: () => Promise<void>;
-  /** How long after the calm everything must have ended, in milliseconds. */
+  /** The time after the calm within which all work must end, in milliseconds. */
   horizonMs: number;
-  /** The longest lease of its rows, in milliseconds; a minute if absent. */
+  /** The longest lease of its rows, in milliseconds; a minute by default. */
   leaseMs?: number;
 }

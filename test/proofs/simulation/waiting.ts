@@ -1,4 +1,4 @@
-/** What waits in Postgres, and whether somebody looks after it in time. */
+/** Finds the waiting rows in Postgres, and checks that a run looks at each row in time. */
 import { columnOf, dueRowsOf } from '../../../platform/engine/due-rows.ts';
 import { isFailing } from '../../../platform/engine/faults.ts';
 import { overdueQueries } from '../../../platform/engine/sweeper.ts';
@@ -8,20 +8,20 @@ import { sql } from '../../../platform/infra/postgres/sql.ts';
 import type { SimulatedPostgres } from './postgres.ts';
 import { mustHold } from './stage.ts';
 
-/** As the sweeper's own (ENG-5). */
+/** The limit of the sweeper (ENG-5). */
 const overdueMs = 120_000;
 
 interface Looks {
   types: readonly WorkflowType[];
   /** Unix milliseconds. */
   now: number;
-  /** @returns when a run looks by itself, in Unix milliseconds; undefined without a run */
+  /** @returns the time at which a run looks by itself, in Unix milliseconds; undefined without a run */
   looksAt: (workflowId: string) => number | undefined;
-  /** How much later than its row is due a run may look. */
+  /** The largest delay of the look of a run after its row is due. */
   slackMs: number;
 }
 
-/** @throws BrokenInvariant unless each row that wants its run has one that looks in time, or a wake on its way */
+/** @throws BrokenInvariant unless each waiting row has a run that looks in time, or a wake */
 export async function expectSomebodyLooks(
   { source }: SimulatedPostgres,
   { types, now, looksAt, slackMs }: Looks,
@@ -29,10 +29,10 @@ export async function expectSomebodyLooks(
   for (const type of types) {
     const key = columnOf(source, type, workflowTypes[type].key);
     for (const { from, at, condition } of dueRowsOf(source, type)) {
-      const failing = isFailing(type, key, sql`${new Date(now)}`);
+      const hasFailingStep = isFailing(type, key, sql`${new Date(now)}`);
       const rows = await new Queries(source.manager).rows<{ id: string; at: Date }>(
         sql`SELECT ${key}::text AS id, ${at} AS at FROM ${from}
-             WHERE ${at} IS NOT NULL AND ${condition} AND NOT ${failing} AND NOT ${isDirect}
+             WHERE ${at} IS NOT NULL AND ${condition} AND NOT ${hasFailingStep} AND NOT ${isDirect}
                AND NOT EXISTS (SELECT FROM wakes WHERE workflow_id = ${workflowIdOf(type, '')} || ${key}::text)`,
       );
       for (const row of rows) {
@@ -41,7 +41,7 @@ export async function expectSomebodyLooks(
         const looks = looksAt(id);
         mustHold(
           looks !== undefined && looks <= due + slackMs,
-          'each pending row has somebody who looks in time',
+          'each pending row has a run that looks in time',
           () =>
             `${id} is due in ${(due - now) / 1_000} s; ${looks === undefined ? 'it has no run' : `its run looks in ${(looks - now) / 1_000} s`}`,
         );
@@ -50,10 +50,10 @@ export async function expectSomebodyLooks(
   }
 }
 
-/** Each relay looks for lost direct attempts by itself. */
+/** Each relay searches lost direct attempts by itself. */
 const isDirect = sql`coalesce((to_jsonb(row)->>'direct')::boolean, false)`;
 
-/** A round of the sweeper has a transaction for each kind of row: it is made where it would find something. */
+/** Whether a round of the sweeper would find rows. The round itself needs a transaction for each kind of row, so it runs only then. */
 export async function hasOverdue(
   { source }: SimulatedPostgres,
   types: readonly WorkflowType[],
@@ -70,7 +70,7 @@ export async function hasFacts(postgres: SimulatedPostgres): Promise<boolean> {
   return row?.has ?? false;
 }
 
-/** @returns when a relay can take up what waits, in Unix milliseconds */
+/** @returns the time at which a relay can take waiting work, in Unix milliseconds */
 export async function backlogAt(postgres: SimulatedPostgres): Promise<number | undefined> {
   const [row] = await postgres.ask<{ at: Date | null }>(
     `SELECT min(at) AS at FROM (SELECT greatest(due_at, lease_until) AS at FROM facts UNION ALL SELECT greatest(due_at, lease_until) FROM wakes

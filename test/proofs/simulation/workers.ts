@@ -1,4 +1,4 @@
-/** Workers of a simulation: the real activities with their interceptors, and the real relay, each in a process of its own. */
+/** The workers of a simulation: the real activities with their interceptors, and the real relay, each in its own process. */
 import { asyncLocalStorage, Context, type Info } from '@temporalio/activity';
 import { noopMetricMeter } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInterceptors } from '@temporalio/worker';
@@ -15,9 +15,9 @@ import { runAs, type SimulatedProcess } from './simulated-process.ts';
 import type { Stage } from './stage.ts';
 import type { ActivityTask } from './temporal/server.ts';
 
-/** As the relay polls (worker/relay/relay.ts). */
+/** The interval of the polls of the relay (worker/relay/relay.ts). */
 const relayPollMs = 1_000;
-/** Few, so that some deliveries take the other lane. */
+/** A small number, so that some deliveries use workflows. */
 const directSlots = 8;
 const failpoint = () => Promise.resolve();
 const log = pino({ enabled: false });
@@ -28,17 +28,21 @@ export interface SimulatedWorker {
   notify: () => void;
   relay: Relay | undefined;
   lane: ReturnType<typeof createDirectLane> | undefined;
-  /** Activities under way. */
+  /** The number of running activities. */
   tasks: number;
-  /** It takes nothing new: another version is to take its place. */
+  /** Whether the worker takes no new tasks, because another version replaces it. */
   leaves: boolean;
   /** Begins to carry facts and wakes to Temporal. */
   startRelay(client: WorkflowClient): void;
-  /** Makes an attempt of an activity. @param end a step of the schedule, before Temporal hears how it ended @returns what the activity returned */
+  /**
+   * Runs an attempt of an activity.
+   * @param end waits for a step of the schedule before Temporal gets the result
+   * @returns the result of the activity
+   */
   perform(task: ActivityTask, beat: () => void, end: () => Promise<void>): Promise<unknown>;
 }
 
-/** @param notify tells relays that something waits */
+/** @param notify tells relays that work waits */
 export function makeWorker(
   process: SimulatedProcess,
   { stage, source, notify }: { stage: Stage; source: DataSource; notify: () => void },
@@ -109,7 +113,7 @@ export function makeWorker(
   });
 }
 
-/** As it crosses the wire. */
+/** Converts a value as the wire does. */
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 function contextOf({ workflowType, attempt, clubId }: ActivityTask, beat: () => void): Context {

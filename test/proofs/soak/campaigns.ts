@@ -1,26 +1,26 @@
-/** A club that sends a campaign now and then, and what the world received of them. */
+/** A club that sends a campaign from time to time, and the comparison of its rows with the received mails. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../platform/core/ids.ts';
 import { caller, type OwnerCall } from '../faults/mail/caller.ts';
-import { countedBy, holdMails, mailColumns, moreThanOnce, receivedIn, type MailRow } from '../faults/mail/received.ts';
+import { countedBy, checkMails, mailColumns, moreThanOnce, receivedIn, type MailRow } from '../faults/mail/received.ts';
 import { buildRecipients } from '../faults/mail/recipients.ts';
 import type { Ground } from '../faults/victims.ts';
-import type { Held } from './tally.ts';
+import type { FactTally } from './tally.ts';
 
 const recipients = 60;
 const mailsPerMinute = 600;
 
-interface Campaigning {
-  /** Mails that campaigns were to send so far. */
+interface CampaignLoad {
+  /** The number of mails of all campaigns so far. */
   readonly mails: number;
   sendOne(): Promise<void>;
-  /** How many campaigns have not ended. */
-  left(): Promise<number>;
-  tally(log: string): Promise<Held>;
+  /** Counts the campaigns that have not ended. */
+  openCount(): Promise<number>;
+  tally(log: string): Promise<FactTally>;
 }
 
-export async function openCampaigns(source: DataSource, ground: Ground): Promise<Campaigning> {
+export async function openCampaigns(source: DataSource, ground: Ground): Promise<CampaignLoad> {
   const club = await buildRecipients(source, recipients);
   const call = caller(ground, club);
   await call('PUT', '/mail/sender', {
@@ -38,7 +38,7 @@ export async function openCampaigns(source: DataSource, ground: Ground): Promise
       await call('POST', `/campaigns/${ids.at(-1)}/schedule`, {});
       await sleep(0);
     },
-    async left() {
+    async openCount() {
       const [row] = await source.query<{ count: number }[]>(
         `SELECT count(*)::int AS count FROM campaigns WHERE id = ANY ($1) AND status <> 'sent'`,
         [ids],
@@ -51,11 +51,11 @@ export async function openCampaigns(source: DataSource, ground: Ground): Promise
       ]);
       const own = new Set(rows.map(({ id }) => id));
       const received = receivedIn(log).filter(({ mailId }) => own.has(mailId));
-      const { untrue, mailedTwice } = holdMails(rows, received);
+      const { untrue, mailedTwice } = checkMails(rows, received);
       const missing = ids.length * recipients - rows.length;
       return {
         facts: ids.length * recipients,
-        lost: [
+        lostFacts: [
           ...untrue.map((line) => `mail ${line}`),
           ...(missing === 0 ? [] : [`${missing} recipients of campaigns have no row`]),
         ],
@@ -74,6 +74,6 @@ async function newCampaign(call: OwnerCall, number: number): Promise<Id> {
     name: `Regatta ${number}`,
     content: { subject: `Regatta ${number}`, blocks },
   });
-  if (status !== 201) throw new Error(`A campaign was not made: ${status}`);
+  if (status !== 201) throw new Error(`Creating a campaign returned ${status}`);
   return data.id;
 }

@@ -1,12 +1,12 @@
-/** The closing lines of a run. */
+/** Formats the closing lines of a run. */
 import { growthOf, type Sample } from './samples.ts';
-import type { Held } from './tally.ts';
+import type { FactTally } from './tally.ts';
 
 const linesShown = 20;
 
-/** @param hours people were asked to be busy @returns lines, of which the last one is the sum */
+/** @param hours the hours of activity @returns the lines, with the sums in the last line */
 export function closingLines(
-  { facts, lost, twice }: Held,
+  { facts, lostFacts, twice }: FactTally,
   samples: readonly Sample[],
   { hours, kills, endedByItself }: { hours: number; kills: number; endedByItself: number },
 ): string[] {
@@ -15,15 +15,15 @@ export function closingLines(
   const cores = samples.reduce((sum, sample) => sum + sample.cores, 0) / Math.max(1, samples.length);
   return [
     ...details,
-    `longest history ${most(({ histories }) => histories.longest)} events; a fact waited ${most(({ waiting }) => waiting.factsLag).toFixed(0)} s at most, as seen each minute`,
+    `longest history ${most(({ histories }) => histories.longest)} events; a fact waited ${most(({ waiting }) => waiting.factsLag).toFixed(0)} s at most, by a sample each minute`,
     `${kills} kills; processes that ended by themselves: ${endedByItself}; ${cores.toFixed(2)} cores on average`,
-    ...lost.slice(0, linesShown).map((line) => `lost: ${line}`),
+    ...lostFacts.slice(0, linesShown).map((line) => `lost: ${line}`),
     ...twice.slice(0, linesShown).map((line) => `twice: ${line}`),
-    `RSS ${shown(memory)}, heap after garbage collection ${shown(heap)}, tables ${shown(tables)}: with standard errors`,
-    `hours ${hours}, facts ${facts}, lost ${lost.length}, twice ${twice.length}, ` +
+    `RSS ${formatted(memory)}, heap after garbage collection ${formatted(heap)}, tables ${formatted(tables)}: with standard errors`,
+    `hours ${hours}, facts ${facts}, lost ${lostFacts.length}, twice ${twice.length}, ` +
       `growth: memory ${memory.percent.toFixed(1)} %/h, tables ${tables.percent.toFixed(1)} %/h, handles ${handles}`,
   ];
 }
 
-const shown = ({ percent, error }: { percent: number; error: number }): string =>
-  `${percent.toFixed(1)} %/h (± ${Number.isFinite(error) ? error.toFixed(1) : 'unknown: too few looks'})`;
+const formatted = ({ percent, error }: { percent: number; error: number }): string =>
+  `${percent.toFixed(1)} %/h (± ${Number.isFinite(error) ? error.toFixed(1) : 'unknown: too few samples'})`;

@@ -1,21 +1,21 @@
-/** What Postgres holds: the size of each table with its indexes, its rows, connections, and what waits. */
+/** Measures Postgres: the size of each table with its indexes, its rows, connections, and the waiting work. */
 import type { DataSource } from 'typeorm';
 
 export interface TableSize {
   name: string;
-  /** With indexes and TOAST. */
+  /** The size with indexes and TOAST. */
   bytes: number;
   rows: number;
 }
 
-/** Tables whose rows pass through: whatever they hold for a while goes again, so their size must not grow. */
+/** Tables whose rows are removed after a while, so that their size must not grow. */
 const passing =
   /^(facts|wakes|webhook_attempts|media_moves|leftover_objects|agent_answer_deltas|one_time_tokens|(student|administrator)_sessions|\w+_changes|rate_limit_counters)$/;
 
 /** Tables of the soak itself. */
 const ours = new Set(['fault_facts']);
 
-/** Partitions count with their table. */
+/** Counts partitions with their table. */
 export async function tableSizes(source: DataSource): Promise<TableSize[]> {
   const tables = await source.query<{ name: string; bytes: string }[]>(
     `SELECT coalesce(pg_partition_root(pg_class.oid), pg_class.oid)::regclass::text AS name, sum(pg_total_relation_size(pg_class.oid)) AS bytes
@@ -31,17 +31,17 @@ export async function tableSizes(source: DataSource): Promise<TableSize[]> {
     .map(({ name, bytes }) => ({ name, bytes: Number(bytes), rows: rows.get(name) ?? 0 }));
 }
 
-/** Whether rows pass through the table, unlike those that hold what the product keeps, such as students and their purchases. */
+/** Whether the rows of a table are removed after a while, unlike rows that the product stores, such as students and purchases. */
 export const isPassedThrough = (table: string): boolean => passing.test(table);
 
 export interface Waiting {
   connections: number;
-  /** Seconds since the oldest fact that was not told, and since the oldest wake, were recorded. */
+  /** The age of the oldest waiting fact or wake, in seconds. */
   factsLag: number;
   facts: number;
   wakes: number;
   deliveries: number;
-  /** Of sales. */
+  /** Notices of sales. */
   notices: number;
 }
 
@@ -53,6 +53,6 @@ export async function waitingIn(source: DataSource): Promise<Waiting> {
             (SELECT count(*)::int FROM webhook_deliveries WHERE status = 'pending') AS deliveries,
             (SELECT count(*)::int FROM sales_notices WHERE status = 'pending') AS notices`,
   );
-  if (!row) throw new Error('Postgres answered without a row.');
+  if (!row) throw new Error('Postgres returned no row');
   return row;
 }

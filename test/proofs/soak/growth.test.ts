@@ -5,8 +5,8 @@ import { isPassedThrough } from './database.ts';
 
 const points = (values: readonly number[]) => values.map((y, index) => ({ x: index / 60, y }));
 
-describe('the growth that a soak reports', () => {
-  it('is the slope of the least squares, with its standard error', () => {
+describe('growth report of the soak', () => {
+  it('computes the slope by least squares, with its standard error', () => {
     const line = lineThrough([
       { x: 0, y: 1 },
       { x: 1, y: 3 },
@@ -18,27 +18,27 @@ describe('the growth that a soak reports', () => {
     expect(line.mean).to.equal(2.75);
   });
 
-  it('is 0 of what stays, and percent of the mean an hour of what grows', () => {
+  it('returns 0 for constant values, and percent of the mean in an hour for growing values', () => {
     expect(percentAnHour(points([100, 100, 100, 100])).percent).to.equal(0);
     expect(percentAnHour(points([99, 100, 101])).percent).to.be.closeTo(60, 1e-9);
     expect(percentAnHour(points([101, 100, 99])).percent).to.be.closeTo(-60, 1e-9);
   });
 
-  it('says nothing certain of fewer than three points', () => {
+  it('returns an infinite error for fewer than three points', () => {
     expect(lineThrough(points([1, 9]))).to.deep.equal({ slope: 0, error: Number.POSITIVE_INFINITY, mean: 5 });
     expect(lineThrough([])).to.deep.equal({ slope: 0, error: Number.POSITIVE_INFINITY, mean: 0 });
   });
 
-  it('leaves out a quarter of the time as warm-up, and at most half an hour', () => {
+  it('excludes a quarter of the time as warm-up, and at most half an hour', () => {
     const all = Array.from({ length: 5 }, (_, index) => ({ x: index / 4 }));
     expect(afterWarmUp(all, 1).map(({ x }) => x)).to.deep.equal([0.25, 0.5, 0.75, 1]);
     expect(afterWarmUp(all, 8).map(({ x }) => x)).to.deep.equal([0.5, 0.75, 1]);
   });
 
-  it('counts the tables whose rows pass, and not those of what is kept', () => {
-    const kept = ['students', 'purchases', 'webhook_events'];
-    const passing = ['facts', 'wakes', 'webhook_tally_changes', 'student_sessions', 'one_time_tokens'];
-    expect([...kept, ...passing].filter(isPassedThrough)).to.deep.equal(passing);
+  it('counts the tables whose rows are removed, and not the tables that store data', () => {
+    const storingTables = ['students', 'purchases', 'webhook_events'];
+    const passingTables = ['facts', 'wakes', 'webhook_tally_changes', 'student_sessions', 'one_time_tokens'];
+    expect([...storingTables, ...passingTables].filter(isPassedThrough)).to.deep.equal(passingTables);
   });
 
   it('finds a planted leak of memory, of a table and of handles', () => {
@@ -49,9 +49,9 @@ describe('the growth that a soak reports', () => {
           rss: 1_000 + leak * minute,
           file: 100,
           handles: 100 + leak * minute,
-          heaps: { used: 500 + leak * minute, taken: 600, external: 10 },
+          heaps: { used: 500 + leak * minute, reserved: 600, external: 10 },
         },
-        API: { rss: 1_000, file: 100, handles: 100, heaps: { used: 500, taken: 600, external: 10 } },
+        API: { rss: 1_000, file: 100, handles: 100, heaps: { used: 500, reserved: 600, external: 10 } },
       },
       tables: [
         { name: 'wakes', bytes: 2_000 + leak * minute, rows: 1 },

@@ -1,21 +1,21 @@
-/** Growth by linear regression. Pure. */
+/** Computes growth by linear regression. Pure. */
 
 interface Point {
-  /** Hours since the beginning. */
+  /** The time in hours since the beginning. */
   x: number;
   y: number;
 }
 
 interface Line {
-  /** Of y in an hour. */
+  /** The change of y in an hour. */
   slope: number;
-  /** Standard error of the slope. */
+  /** The standard error of the slope. */
   error: number;
-  /** Of y. */
+  /** The mean of y. */
   mean: number;
 }
 
-/** Least squares. Fewer than three points, or none apart, have no slope: it is 0 with an infinite error. */
+/** Fits a line by least squares. For fewer than three points, or for equal x, the slope is 0 and the error infinite. */
 export function lineThrough(points: readonly Point[]): Line {
   const count = points.length;
   const mean = count === 0 ? 0 : sum(points.map(({ y }) => y)) / count;
@@ -27,17 +27,17 @@ export function lineThrough(points: readonly Point[]): Line {
   return { slope, error: Math.sqrt(residuals / (count - 2) / spread), mean };
 }
 
-/** The share of the time that is warm-up: caches fill, and the compiler of a young process makes room for itself. */
+/** The share of the time that is warm-up, in which caches fill and the compiler of a young process allocates memory. */
 const warmUpShare = 0.25;
 const longestWarmUpHours = 0.5;
 
-/** @returns the points after the warm-up, which is a quarter of `hours` and at most half an hour */
+/** @returns the points after the warm-up, which takes a quarter of `hours` and at most half an hour */
 export function afterWarmUp<P extends { x: number }>(points: readonly P[], hours: number): P[] {
   const from = Math.min(hours * warmUpShare, longestWarmUpHours);
   return points.filter(({ x }) => x >= from);
 }
 
-/** @returns percent of the mean in an hour, with the standard error */
+/** @returns the growth in percent of the mean in an hour, with the standard error */
 export function percentAnHour(points: readonly Point[]): { percent: number; error: number } {
   const { slope, error, mean } = lineThrough(points);
   return mean === 0 ? { percent: 0, error } : { percent: (100 * slope) / mean, error: (100 * error) / mean };

@@ -1,4 +1,5 @@
-// Loaded into the API and the worker of a soak: at SIGUSR2 each thread collects its garbage, and the main thread writes what is left.
+// Is preloaded into the API and the worker of a soak. At SIGUSR2 each thread collects its garbage, and the main thread writes the heap
+// sizes.
 import { writeFileSync } from 'node:fs';
 import { BroadcastChannel, isMainThread } from 'node:worker_threads';
 
@@ -27,17 +28,17 @@ function answerSignals(channel, place) {
     const own = collectedHeaps();
     setTimeout(() => {
       const sum = (key) => threads.reduce((total, heaps) => total + heaps[key], own[key]);
-      const heaps = { used: sum('used'), taken: sum('taken'), external: sum('external') };
+      const heaps = { used: sum('used'), reserved: sum('reserved'), external: sum('external') };
       writeFileSync(`${place}/${process.pid}.json`, JSON.stringify(heaps));
     }, gatheredWithinMs).unref();
   });
 }
 
-/** Bytes of the heap of this thread. */
+/** Returns the sizes of the heap of this thread, in bytes. */
 function collectedHeaps() {
   globalThis.gc?.();
   const { heapUsed, heapTotal, external } = process.memoryUsage();
-  return { used: heapUsed, taken: heapTotal, external };
+  return { used: heapUsed, reserved: heapTotal, external };
 }
 
 function tell(channel, message) {

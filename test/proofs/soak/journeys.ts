@@ -1,4 +1,4 @@
-/** Students who go through an automation, one after the other, and what it did for them. */
+/** Sends students through an automation, one after another, and checks the effects. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tagStudent } from '../../../domain/learning/engagement/tagging.ts';
 import type { Database } from '../../../platform/infra/postgres/database.ts';
@@ -8,22 +8,22 @@ import { noteFacts, tallyEffects } from '../faults/automations/tally.ts';
 import { buildRecipients } from '../faults/mail/recipients.ts';
 import { untilDone } from '../faults/patience.ts';
 import { between } from '../faults/ranges.ts';
-import type { Held } from './tally.ts';
+import type { FactTally } from './tally.ts';
 
 const mailsPerMinute = 600;
-/** Every second one gets the tag that ends a wait, so long after the beginning. */
+/** Every second student gets the tag that ends a wait, this long after the beginning. */
 const keenAfterMs = { least: 15_000, most: 60_000 };
 
-interface Travelling {
+interface JourneyLoad {
   readonly entered: number;
   enter(): Promise<void>;
-  /** How many runs have not ended, or not begun. */
-  left(): Promise<number>;
-  tally(log: string): Promise<Held>;
+  /** Counts the runs that have not ended or not begun. */
+  openCount(): Promise<number>;
+  tally(log: string): Promise<FactTally>;
 }
 
-/** @param most so many students there are */
-export async function openJourneys(deps: { db: Database; vault: Vault }, most: number): Promise<Travelling> {
+/** @param most the number of students */
+export async function openJourneys(deps: { db: Database; vault: Vault }, most: number): Promise<JourneyLoad> {
   const { source } = deps.db;
   await noteFacts(source);
   const { clubId, studentIds } = await buildRecipients(source, most);
@@ -37,13 +37,13 @@ export async function openJourneys(deps: { db: Database; vault: Vault }, most: n
       const studentId = studentIds[entered];
       if (studentId === undefined) return;
       const isKeen = entered++ % 2 === 0;
-      const putOn = (tagId: string) => untilDone(() => tagStudent(deps, { clubId, studentId, tagId }, new Date()));
-      await putOn(tags.start);
+      const addTag = (tagId: string) => untilDone(() => tagStudent(deps, { clubId, studentId, tagId }, new Date()));
+      await addTag(tags.start);
       if (!isKeen) return;
       await sleep(between(keenAfterMs));
-      await putOn(tags.keen);
+      await addTag(tags.keenTag);
     },
-    async left() {
+    async openCount() {
       const [row] = await source.query<{ ended: number }[]>(
         `SELECT count(*)::int AS ended FROM automation_runs WHERE automation_id = $1 AND status <> 'active'`,
         [automationId],
@@ -55,7 +55,7 @@ export async function openJourneys(deps: { db: Database; vault: Vault }, most: n
       const unfinished = entered - Math.min(runs, finished);
       return {
         facts: entered,
-        lost: [...missing, ...(unfinished === 0 ? [] : [`${unfinished} journeys have not come to their end`])],
+        lostFacts: [...missing, ...(unfinished === 0 ? [] : [`${unfinished} journeys have not ended`])],
         twice,
       };
     },

@@ -1,4 +1,4 @@
-/** What is killed every few minutes, and started again. */
+/** Kills a process every few minutes, and restarts it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../../dev/problem.ts';
 import type { MailGround } from '../faults/mail/place.ts';
@@ -9,26 +9,26 @@ import type { Second } from './seconds.ts';
 const victims = ['second worker', 'second API', 'Temporal', 'Postgres', 'S3', 'mail server'] as const;
 type SoakVictim = (typeof victims)[number];
 
-/** Of a short run each victim has its turn, too. */
+/** In a short run the pace is faster, so that each victim is killed at least once. */
 const longestPaceMs = 3 * 60_000;
 const killsAtLeast = 8;
 const startsAtMost = 5;
 const deadForMs = { least: 0, most: 5_000 };
 
-interface Killing {
+interface KillSchedule {
   readonly kills: readonly SoakVictim[];
-  /** Between two kills. */
+  /** The time between two kills. */
   readonly paceMs: number;
-  /** Resolves when the time is over, with everything up. */
-  inTurns(left: () => number): Promise<void>;
+  /** Resolves at the end of the time, with all processes running. */
+  run(remainingMs: () => number): Promise<void>;
 }
 
-/** @param ms how long people are busy */
+/** @param ms the time of activity */
 export function killing(
   place: MailGround,
   { worker, api }: Readonly<Record<'worker' | 'api', Second>>,
   ms: number,
-): Killing {
+): KillSchedule {
   const kills: SoakVictim[] = [];
   const paceMs = Math.min(longestPaceMs, ms / (killsAtLeast + 1));
   const partOf = (victim: SoakVictim): Pick<Second, 'kill' | 'start'> => {
@@ -36,17 +36,17 @@ export function killing(
     if (victim === 'second API') return api;
     return { kill: () => place.kill(victim), start: () => place.startAgain(victim) };
   };
-  /** On a machine that has too much to do, a start takes longer than it may: it is tried again. */
+  /** Repeats a start, because a start on an overloaded machine can take longer than its limit. */
   async function startPatiently(victim: SoakVictim): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         return await partOf(victim).start();
       } catch (error) {
         if (tries === startsAtMost) throw error;
-        progress(`${victim} did not start, and is started once more: ${messageOf(error).split('\n')[0]}`);
+        progress(`${victim} did not start, and the start is repeated: ${messageOf(error).split('\n')[0]}`);
         await partOf(victim)
           .kill()
-          .catch(() => undefined); // it is not there
+          .catch(() => undefined); // the process does not exist
       }
     }
   }
@@ -54,11 +54,11 @@ export function killing(
   return {
     kills,
     paceMs,
-    async inTurns(left) {
-      for (let turn = 0; ; turn++) {
-        await sleep(Math.min(paceMs, Math.max(0, left())));
-        if (left() < paceMs / 2) return;
-        const victim = victims[turn % victims.length] as SoakVictim;
+    async run(remainingMs) {
+      for (let round = 0; ; round++) {
+        await sleep(Math.min(paceMs, Math.max(0, remainingMs())));
+        if (remainingMs() < paceMs / 2) return;
+        const victim = victims[round % victims.length] as SoakVictim;
         await partOf(victim).kill();
         kills.push(victim);
         await sleep(between(deadForMs));

@@ -1,4 +1,4 @@
-/** A look each minute: what each process uses, what Postgres and Temporal hold, and what waits. */
+/** Takes a sample each minute: the resources of each process, the contents of Postgres and Temporal, and the waiting work. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import type { DataSource } from 'typeorm';
@@ -11,26 +11,26 @@ import { longLived, type Sample } from './samples.ts';
 const everyMs = 60_000;
 const hourMs = 3_600_000;
 
-interface Looked {
+interface SampledSystem {
   source: DataSource;
   temporal: { address: string; namespace: string };
-  /** By name, as they run now. */
+  /** The current process ids by name. */
   pids: () => Readonly<Record<string, number | undefined>>;
-  /** Where probes write. */
+  /** The directory into which the heap probes write. */
   directory: string;
-  /** What people have done, for the line. */
+  /** Describes the actions of people, for the line of a sample. */
   standing: () => string;
 }
 
-/** Looks until the time is over, and tells each look in a line. @returns the looks */
-export async function lookEachMinute(looked: Looked, left: () => number): Promise<Sample[]> {
+/** Takes samples until the time is over, and prints a line for each sample. @returns the samples */
+export async function lookEachMinute(system: SampledSystem, remainingMs: () => number): Promise<Sample[]> {
   const samples: Sample[] = [];
   const beganAt = performance.now();
   const cpu = cpuCounter();
   let last = { seconds: cpu(), at: beganAt };
-  while (left() > 0) {
-    await sleep(Math.min(everyMs, left()));
-    const { source, temporal, pids, directory } = looked;
+  while (remainingMs() > 0) {
+    await sleep(Math.min(everyMs, remainingMs()));
+    const { source, temporal, pids, directory } = system;
     const processes = await usesOf(pids(), directory);
     const tables = await untilDone(() => tableSizes(source));
     const waiting = await untilDone(() => waitingIn(source));
@@ -40,7 +40,7 @@ export async function lookEachMinute(looked: Looked, left: () => number): Promis
     last = now;
     const sample = { x: (now.at - beganAt) / hourMs, processes, tables, waiting, histories, cores };
     samples.push(sample);
-    progress(`${(sample.x * 60).toFixed(1)} min: ${looked.standing()}; ${lineOf(sample)}`);
+    progress(`${(sample.x * 60).toFixed(1)} min: ${system.standing()}; ${lineOf(sample)}`);
   }
   return samples;
 }
@@ -82,22 +82,22 @@ async function usesOf(
   return uses;
 }
 
-/** At most so many open runs are asked for the length of their history. */
-const runsAsked = 100;
+/** The number of open runs whose history length is read, at most. */
+const mostRuns = 100;
 
-async function historiesIn({ address, namespace }: Looked['temporal']): Promise<Sample['histories']> {
+async function historiesIn({ address, namespace }: SampledSystem['temporal']): Promise<Sample['histories']> {
   const connection = await Connection.connect({ address });
   try {
     const { workflow } = new Client({ connection, namespace });
     const query = `ExecutionStatus = 'Running'`;
     const { count: open } = await workflow.count(query);
-    let [longest, asked] = [0, 0];
+    let [longest, runCount] = [0, 0];
     for await (const { workflowId, runId } of workflow.list({ query })) {
-      if (++asked > runsAsked) break;
+      if (++runCount > mostRuns) break;
       const described = await workflow
         .getHandle(workflowId, runId)
         .describe()
-        .catch(() => undefined); // it has just ended
+        .catch(() => undefined); // the run has just ended
       longest = Math.max(longest, described?.historyLength ?? 0);
     }
     return { open, longest };

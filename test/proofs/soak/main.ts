@@ -1,4 +1,7 @@
-/** `npm run prove -- soak --hours H`: a club's life at a steady rate, with kills every few minutes; what is lost, and what grows. */
+/**
+ * `npm run prove -- soak --hours H` runs a club at a steady rate, with kills every few minutes. It reports lost facts and growing
+ * resources.
+ */
 import { interruption } from '../../../dev/interruption.ts';
 import { runScript } from '../../../dev/problem.ts';
 import { soakArguments } from './arguments.ts';

@@ -1,4 +1,4 @@
-/** Who is busy, at which pace, and what became of all that they did. */
+/** The people of a soak: their actions, their pace, and the tally of all their actions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../../config.ts';
 import type { FakeModel } from '../../../dev/fake-model/fake-model.ts';
@@ -12,7 +12,7 @@ import { tallyAnswers } from '../faults/agents/tally.ts';
 import { buildAudience } from '../faults/audience.ts';
 import { factsAbout } from '../faults/facts.ts';
 import type { MailGround } from '../faults/mail/place.ts';
-import { createErrands, errandsOfAClub, type Told } from '../faults/media/errands.ts';
+import { createErrands, errandsOfAClub, type ExpectedFile } from '../faults/media/errands.ts';
 import { buildLibraries, type Library } from '../faults/media/libraries.ts';
 import { tallyFiles, unfinished } from '../faults/media/tally.ts';
 import { between } from '../faults/ranges.ts';
@@ -23,9 +23,9 @@ import { waitingIn } from './database.ts';
 import { openJourneys } from './journeys.ts';
 import { retainFast } from './retention.ts';
 import { openSchool } from './school.ts';
-import { holdFacts, together, type Held } from './tally.ts';
+import { compareFacts, together, type FactTally } from './tally.ts';
 
-/** Milliseconds between two of a kind: some 2,800 facts an hour, on a fifth of a core without what is killed. */
+/** The milliseconds between two actions of a kind. They make about 2,800 facts an hour and use a fifth of a core without kills. */
 const everyMs = {
   change: 4_000,
   sale: 10_000,
@@ -38,27 +38,27 @@ const everyMs = {
   breakdown: 10 * 60_000,
   retention: 60_000,
 } as const;
-/** No receiver breaks down so shortly before the end: the breaker would hold its endpoint beyond it. */
+/** No receiver breaks down in this time before the end, because its breaker would hold the endpoint beyond the end. */
 const quietAtEndMs = 15 * 60_000;
 const askers = 12;
 const clubsWithFiles = 10;
-/** One video in so many is uploaded; ffmpeg would have a core for itself. */
+/** Every fourth video is uploaded, because ffmpeg would use a core for itself. */
 const videoEvery = 4;
 
 export interface People {
-  /** Everybody does what they do until the time is over. */
-  areBusy(left: () => number): Promise<unknown>;
-  /** What they have done so far, for a line. */
+  /** Makes all people act until the time is over. */
+  act(remainingMs: () => number): Promise<unknown>;
+  /** Describes the actions so far. */
   standing(): string;
-  /** How many of each kind are under way. */
+  /** Counts the unfinished work of each kind. */
   underWay(): Promise<Record<string, number>>;
-  /** Nobody waits for an answer any more. */
+  /** Ends the waiting for answers. */
   giveUp(): void;
-  tally(): Promise<Held>;
-  leave(): Promise<void>;
+  tally(): Promise<FactTally>;
+  close(): Promise<void>;
 }
 
-/** @param ms how long they will be busy @param eitherApi address of the API that is called next */
+/** @param ms the time of activity @param eitherApi returns the address of the API for the next call */
 export async function gatherPeople(
   { ground, log }: MailGround,
   { db, model, ms, eitherApi }: { db: Database; model: FakeModel; ms: number; eitherApi: () => string },
@@ -68,40 +68,44 @@ export async function gatherPeople(
   const vault = createVault(config.masterKey);
   const storage = createObjectStore(config.storage);
   const deps = { db, vault, storage };
-  const most = (pace: number) => Math.ceil((1.3 * ms) / pace) + 10;
+  const countFor = (pace: number) => Math.ceil((1.3 * ms) / pace) + 10;
 
   const receipts = await startCounting(await ground.stack.authority.issue(['127.0.0.1']));
-  const subjects = await buildAudience(source, vault, most(everyMs.change), receipts.urlOf);
+  const subjects = await buildAudience(source, vault, countFor(everyMs.change), receipts.urlOf);
   const endpoints = [...new Set(subjects.flatMap((subject) => subject.endpoints))];
   const author = factsAbout(subjects, { db, apiUrl: ground.urls.API, everyMs: 0 });
-  const school = await openSchool(deps, { api: eitherApi, completions: most(everyMs.lesson), urlOf: receipts.urlOf });
+  const school = await openSchool(deps, {
+    api: eitherApi,
+    completions: countFor(everyMs.lesson),
+    urlOf: receipts.urlOf,
+  });
   const classroom = await buildClass(source, askers);
   const campaigns = await openCampaigns(source, ground);
-  const journeys = await openJourneys(deps, most(everyMs.journey));
+  const journeys = await openJourneys(deps, countFor(everyMs.journey));
   const libraries = await buildLibraries(source, clubsWithFiles);
   const errands = createErrands(ground.urls.API, await realVideo('640x480'));
 
-  const seen: Seen[] = [];
-  const told: Told[] = [];
-  let [asked, errand] = [0, 0];
+  const seenQuestions: Seen[] = [];
+  const expectedFiles: ExpectedFile[] = [];
+  let [questionCount, errand] = [0, 0];
   const retention = { rows: 0, failed: 0 };
   const over = new AbortController();
   const calls = new Set<Promise<unknown>>();
   const failures: string[] = [];
 
   async function ask(): Promise<void> {
-    const token = classroom.tokens[asked++ % classroom.tokens.length] ?? '';
-    seen.push(await askOnce({ ...classroom, apiUrl: eitherApi() }, token, 'Which knot?', over.signal));
+    const token = classroom.tokens[questionCount++ % classroom.tokens.length] ?? '';
+    seenQuestions.push(await askOnce({ ...classroom, apiUrl: eitherApi() }, token, 'Which knot?', over.signal));
   }
 
   async function upload(): Promise<void> {
     const number = errand++;
     const isVideo = number % errandsOfAClub === errandsOfAClub - 1;
     if (isVideo && Math.floor(number / errandsOfAClub) % videoEvery !== 0) return;
-    told.push(...(await errands.run(number, libraries[number % libraries.length] as Library)));
+    expectedFiles.push(...(await errands.run(number, libraries[number % libraries.length] as Library)));
   }
 
-  /** Postgres or S3 may be dead: the next round goes on. */
+  /** Runs a round of retention. If Postgres or S3 is dead, the next round continues. */
   async function retain(): Promise<void> {
     try {
       retention.rows += await retainFast(deps);
@@ -115,46 +119,46 @@ export async function gatherPeople(
   }
 
   function begin(work: () => Promise<unknown>): void {
-    const one: Promise<unknown> = work()
+    const call: Promise<unknown> = work()
       .catch((error: unknown) => failures.push(`a call failed: ${String(error)}`))
-      .finally(() => calls.delete(one));
-    calls.add(one);
+      .finally(() => calls.delete(call));
+    calls.add(call);
   }
 
-  async function heldChanges(): Promise<Held> {
-    const { lost } = await tallyDeliveries(source, subjects.slice(0, author.committed), receipts);
+  async function tallyChanges(): Promise<FactTally> {
+    const { lostFacts } = await tallyDeliveries(source, subjects.slice(0, author.committed), receipts);
     const ids = subjects.map(({ studentId }) => studentId);
     const events = await source.query<{ id: string }[]>(
       `SELECT student_id AS id FROM webhook_events WHERE type = 'student.updated' AND student_id = ANY ($1)`,
       [ids],
     );
-    const { twice } = holdFacts(
+    const { twice } = compareFacts(
       'event of a change of',
       ids,
       events.map(({ id }) => id),
     );
-    return { facts: author.committed, lost, twice };
+    return { facts: author.committed, lostFacts, twice };
   }
 
-  async function heldAnswers(): Promise<Held> {
-    const { lost, torn, miscounted } = await tallyAnswers(source, seen, model.requests);
-    return { facts: seen.length, lost: [...lost, ...torn], twice: miscounted };
+  async function countAnswers(): Promise<FactTally> {
+    const { lostAnswers, torn, miscounted } = await tallyAnswers(source, seenQuestions, model.requests);
+    return { facts: seenQuestions.length, lostFacts: [...lostAnswers, ...torn], twice: miscounted };
   }
 
-  async function heldFiles(): Promise<Held> {
-    const { lost, miscounted, ownerless } = await tallyFiles(source, config.storage, told);
-    return { facts: told.length, lost, twice: [...miscounted, ...ownerless] };
+  async function countFiles(): Promise<FactTally> {
+    const { lostFiles, miscounted, ownerless } = await tallyFiles(source, config.storage, expectedFiles);
+    return { facts: expectedFiles.length, lostFacts: lostFiles, twice: [...miscounted, ...ownerless] };
   }
 
   return {
-    areBusy(left) {
-      /** Begins it again and again, however long one takes. */
+    act(remainingMs) {
+      /** Begins the work again and again at this pace, without waiting for its end. */
       const paced = async (pace: number, work: () => Promise<unknown>, until = 0) => {
-        const rest = () => Math.max(0, left() - until);
-        await sleep(Math.min(Math.random() * pace, rest() / 4));
-        while (rest() > 0) {
+        const restMs = () => Math.max(0, remainingMs() - until);
+        await sleep(Math.min(Math.random() * pace, restMs() / 4));
+        while (restMs() > 0) {
           begin(work);
-          await sleep(Math.min(pace * between({ least: 0.8, most: 1.2 }), rest()));
+          await sleep(Math.min(pace * between({ least: 0.8, most: 1.2 }), restMs()));
         }
       };
       return Promise.all([
@@ -171,10 +175,10 @@ export async function gatherPeople(
       ]);
     },
     standing() {
-      const { sales, signUps, lessons } = school.done;
+      const { sales, signUps, lessons } = school.acknowledged;
       return (
-        `changes ${author.committed}, sales ${sales.length}, sign-ups ${signUps.length}, lessons ${lessons.length}, questions ${seen.length}, ` +
-        `journeys ${journeys.entered}, mails of campaigns ${campaigns.mails}, files ${told.length}; ` +
+        `changes ${author.committed}, sales ${sales.length}, sign-ups ${signUps.length}, lessons ${lessons.length}, questions ${seenQuestions.length}, ` +
+        `journeys ${journeys.entered}, mails of campaigns ${campaigns.mails}, files ${expectedFiles.length}; ` +
         `fast retention: ${retention.rows} rows, ${retention.failed} rounds cut off`
       );
     },
@@ -185,24 +189,24 @@ export async function gatherPeople(
         facts,
         deliveries,
         notices,
-        campaigns: await campaigns.left(),
-        journeys: await journeys.left(),
+        campaigns: await campaigns.openCount(),
+        journeys: await journeys.openCount(),
         files: await unfinished(source),
       };
     },
     giveUp: () => over.abort(),
     async tally() {
       return together([
-        await heldChanges(),
+        await tallyChanges(),
         await school.tally(log, receipts),
-        await heldAnswers(),
+        await countAnswers(),
         await campaigns.tally(log),
         await journeys.tally(log),
-        await heldFiles(),
-        { facts: 0, lost: failures, twice: [] },
+        await countFiles(),
+        { facts: 0, lostFacts: failures, twice: [] },
       ]);
     },
-    async leave() {
+    async close() {
       storage.close();
       await receipts.stop();
     },

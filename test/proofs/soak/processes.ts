@@ -1,29 +1,29 @@
-/** What processes use, as Linux says in /proc. */
+/** Reads the resources of processes from /proc of Linux. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import path from 'node:path';
 
 export interface Use {
-  /** Resident memory, in bytes. */
+  /** The resident memory, in bytes. */
   rss: number;
-  /** Of it, pages of files, such as the code of programs and libraries, which come in when they are first used. */
+  /** The part of the resident memory with pages of files, such as the code of programs, which are loaded at first use. */
   file: number;
-  /** Open file descriptors: files, pipes, sockets. */
+  /** The open file descriptors: files, pipes and sockets. */
   handles: number;
-  /** After a garbage collection; undefined of programs that are not ours. */
+  /** The heaps after a garbage collection; undefined for other programs. */
   heaps?: Heaps;
 }
 
-/** Bytes, of all threads together. */
+/** Sizes in bytes, the sums over all threads. */
 interface Heaps {
   used: number;
-  /** With what V8 keeps at hand for new objects. */
-  taken: number;
-  /** Buffers, outside of the heap. */
+  /** The heap with the memory that V8 reserves for new objects. */
+  reserved: number;
+  /** Buffers outside the heap. */
   external: number;
 }
 
-/** @returns the use of a process; undefined when it is gone */
+/** @returns the resources of a process; undefined if the process has ended */
 export function useOf(pid: number): Use | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -35,11 +35,11 @@ export function useOf(pid: number): Use | undefined {
   }
 }
 
-/** Longer than the probe gathers. */
+/** Longer than the time that the probe waits for its threads. */
 const heapWithinMs = 8_000;
 const lookEveryMs = 200;
 
-/** Has a process with the probe collect its garbage. @returns its heaps; undefined when it does not answer in time */
+/** Makes a process with the probe collect its garbage. @returns its heaps; undefined without an answer in time */
 export async function heapsOf(pid: number, directory: string): Promise<Heaps | undefined> {
   const file = path.join(directory, `${pid}.json`);
   const before = contentOf(file);
@@ -74,7 +74,7 @@ interface Stat {
 
 const ticksPerSecond = 100;
 
-/** The process of this id and all that it has started, directly or not. */
+/** Returns the process with this id and all its descendants. */
 export function familyOf(pid: number): Stat[] {
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? statOf(Number(name)) : []));
   const family = all.filter((stat) => stat.pid === pid);
@@ -93,15 +93,15 @@ function statOf(pid: number): Stat[] {
   }
 }
 
-/** Counts the CPU time of this process and its family; what began and ended between two looks is not seen. */
+/** Returns a counter of the CPU time of this process and its descendants. It misses processes that begin and end between two calls. */
 export function cpuCounter(): () => number {
-  const seen = new Map<number, number>();
+  const secondsByProcess = new Map<number, number>();
   let total = 0;
   return () => {
     for (const { pid, seconds } of familyOf(process.pid)) {
-      const before = seen.get(pid) ?? 0;
+      const before = secondsByProcess.get(pid) ?? 0;
       total += Math.max(0, seconds - before);
-      seen.set(pid, seconds);
+      secondsByProcess.set(pid, seconds);
     }
     return total;
   };

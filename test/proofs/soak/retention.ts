@@ -1,4 +1,4 @@
-/** Retention with a fast clock: what is kept for days is kept for minutes. */
+/** Runs retention with a fast clock: data that the product stores for days is removed after minutes. */
 import { deleteEndedAnswerLogs } from '../../../domain/agents/answers/answer-logs.ts';
 import { answerRules } from '../../../domain/agents/answers/answers.policy.ts';
 import { contexts, type RetentionJob } from '../../../domain/contexts.ts';
@@ -13,25 +13,26 @@ type Deps = Parameters<RetentionJob['run']>[0];
 type Round = Awaited<ReturnType<RetentionJob['run']>>;
 
 const dayMs = 86_400_000;
-/** How old what has a time may become here. Longer than a delivery, a mail, a notice or an upload may take while things are killed. */
-const keptForMs = 20 * 60_000;
+/** The lifetime of data in a soak. It is longer than a delivery, a mail, a notice or an upload can take under kills. */
+const lifetimeMs = 20 * 60_000;
 
-interface Kept {
-  /** For how long the product keeps what the job removes first. The clock of each job is ahead by its own time. */
+interface FastJob {
+  /** The usual lifetime of the data that this job removes first. The clock of each job is ahead by its lifetime. */
   ms: number;
   run: (deps: Deps, now: Date) => Promise<Round>;
 }
 
-const jobsOf = (name: keyof typeof contexts, ms: number): Kept[] =>
+const jobsOf = (name: keyof typeof contexts, ms: number): FastJob[] =>
   (contexts[name].retention as readonly RetentionJob[]).map(({ run }) => ({ ms, run }));
 
-const kept: readonly Kept[] = [
+const fastJobs: readonly FastJob[] = [
   ...jobsOf('webhooks', retentionRules.attemptMs),
   ...jobsOf('sales', 90 * dayMs),
-  // Not the day that a late part of an upload has: an upload that is under way would be over at once.
+  // Not the longer lifetime of late upload parts, because the clock would end uploads that are under way.
   ...jobsOf('media', mediaRules.completionMs),
   { ms: eventRetentionMs, run: ({ db }, now) => retainMailEvents(db, now) },
-  // People here confirm an address, or are invited as buyers: tokens with a shorter life are not issued. An expired one stays for a day.
+  // People in the soak confirm addresses or are invited as buyers, so no tokens with a shorter lifetime exist. An expired token stays for a
+  // day.
   { ms: tokenLifetimeMs.student_verify_email + dayMs, run: removeTokens },
   {
     ms: answerRules.logMs,
@@ -41,7 +42,7 @@ const kept: readonly Kept[] = [
   },
 ];
 
-/** Invitations of a week end with the confirmations of a day, so that one clock does for both. */
+/** Shortens invitations from a week to the day of confirmations, so that one clock fits both. */
 async function removeTokens({ db }: Deps, now: Date): Promise<Round> {
   await db.run(
     sql`UPDATE one_time_tokens SET expires_at = expires_at - ${tokenLifetimeMs.student_invitation - tokenLifetimeMs.student_verify_email} * interval '1 ms'
@@ -50,14 +51,14 @@ async function removeTokens({ db }: Deps, now: Date): Promise<Round> {
   return removeExpiredTokens(db, now);
 }
 
-/** Runs each job until nothing is left to do. @returns how many rows they changed */
+/** Runs each job until no work remains. @returns the number of changed rows */
 export async function retainFast(deps: Deps): Promise<number> {
   let changed = 0;
-  for (const { ms, run } of kept) {
+  for (const { ms, run } of fastJobs) {
     for (let more = true; more;) {
-      const done = await run(deps, new Date(Date.now() + ms - keptForMs));
-      changed += Object.values(done.rows).reduce((sum, count) => sum + count, 0);
-      more = done.more;
+      const round = await run(deps, new Date(Date.now() + ms - lifetimeMs));
+      changed += Object.values(round.rows).reduce((sum, count) => sum + count, 0);
+      more = round.more;
     }
   }
   return changed;

@@ -1,4 +1,4 @@
-/** A club that sells and teaches: strangers sign up, a shop sells, students complete lessons; its endpoint is told. */
+/** A club that sells and teaches: strangers sign up, a shop sells, students complete lessons, and an endpoint gets events. */
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../domain/clubs/organizations.ts';
 import { openSession } from '../../../domain/identity/sessions.ts';
@@ -10,38 +10,38 @@ import type { Vault } from '../../../platform/infra/keys/vault.ts';
 import { answered } from '../faults/media/client.ts';
 import type { Receipts } from '../faults/receipts.ts';
 import { receivedIn } from '../faults/mail/received.ts';
-import { holdFacts, type Held } from './tally.ts';
+import { compareFacts, type FactTally } from './tally.ts';
 
 interface School {
   clubId: Id;
   endpointId: Id;
-  /** Path of the shop's connection. */
+  /** The path of the connection of the shop. */
   shop: string;
-  /** What can be completed, each once. */
+  /** The lessons to complete, each once. */
   lessons: { token: string; publicId: string; key: string }[];
 }
 
-/** What was acknowledged, a word each. */
-type Done = Record<'sales' | 'signUps' | 'lessons', string[]>;
+/** The keys of the acknowledged actions. */
+type AcknowledgedActions = Record<'sales' | 'signUps' | 'lessons', string[]>;
 
-interface Teaching {
-  done: Done;
+interface SchoolLoad {
+  acknowledged: AcknowledgedActions;
   sell(): Promise<void>;
   signUp(): Promise<void>;
   completeLesson(): Promise<void>;
-  tally(log: string, receipts: Receipts): Promise<Held>;
+  tally(log: string, receipts: Receipts): Promise<FactTally>;
 }
 
 const students = 40;
 
-/** @param api address of the API that is called @param completions so many lessons there are at least, over all students */
+/** @param api returns the address of the API to call @param completions the number of lessons over all students, at least */
 export async function openSchool(
   deps: { db: Database; vault: Vault },
   { api, completions, urlOf }: { api: () => string; completions: number; urlOf: (endpointId: Id) => string },
-): Promise<Teaching> {
+): Promise<SchoolLoad> {
   const { source } = deps.db;
   const school = await buildSchool(deps, Math.ceil(completions / students), urlOf);
-  const done: Done = { sales: [], signUps: [], lessons: [] };
+  const acknowledged: AcknowledgedActions = { sales: [], signUps: [], lessons: [] };
   let number = 0;
   const post = async (path: string, body: object, method = 'POST', token?: string, accepted: number[] = []) => {
     const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
@@ -49,27 +49,27 @@ export async function openSchool(
     await answer.arrayBuffer().catch(() => undefined);
   };
   return {
-    done,
+    acknowledged,
     async sell() {
       const id = `sale-${++number}`;
-      // Sent again after a lost answer, it is the same sale.
+      // Repeated after a lost answer, the call is about the same sale.
       await post(school.shop, saleOf(id));
-      done.sales.push(id);
+      acknowledged.sales.push(id);
     },
     async signUp() {
       const email = `new-${++number}@example.com`;
       const body = { name: 'New', email, password: 'correct horse battery' };
-      // 409: it was done, and the answer lost.
+      // 409: the sign-up worked, and the answer was lost.
       await post(`/v1/clubs/${school.clubId}/classroom/sign-up`, body, 'POST', undefined, [409]);
-      done.signUps.push(email);
+      acknowledged.signUps.push(email);
     },
     async completeLesson() {
       const next = school.lessons.pop();
       if (!next) return;
       await post(`/v1/clubs/${school.clubId}/classroom/lessons/${next.publicId}/completion`, {}, 'PUT', next.token);
-      done.lessons.push(next.key);
+      acknowledged.lessons.push(next.key);
     },
-    tally: (log, receipts) => tallySchool(source, school, done, log, receipts),
+    tally: (log, receipts) => tallySchool(source, school, acknowledged, log, receipts),
   };
 }
 
@@ -147,7 +147,7 @@ async function buildSchool(
     now,
   );
   const lessons: School['lessons'] = [];
-  for (let place = 0; place < students; place++) {
+  for (let studentNumber = 0; studentNumber < students; studentNumber++) {
     const studentId = newId();
     await source.query(
       `INSERT INTO students (id, club_id, name, email, verified_at, created_at) VALUES ($1, $2, 'Student', $3, $4, $4)`,
@@ -166,14 +166,14 @@ async function buildSchool(
   return { clubId, endpointId, shop: connection.url, lessons };
 }
 
-/** Rows, events and what was received: each act has one of each. */
+/** Compares rows, events, mails and deliveries with the actions: each action must have exactly one of each. */
 async function tallySchool(
   source: DataSource,
   { clubId, endpointId }: School,
-  done: Done,
+  acknowledged: AcknowledgedActions,
   log: string,
   receipts: Receipts,
-): Promise<Held> {
+): Promise<FactTally> {
   const keys = async (sql: string) => (await source.query<{ key: string }[]>(sql, [clubId])).map(({ key }) => key);
   const purchases = await keys(`SELECT external_id AS key FROM purchases WHERE club_id = $1`);
   const progress = await keys(`SELECT student_id || ' ' || lesson_id AS key FROM lesson_progress WHERE club_id = $1`);
@@ -184,21 +184,21 @@ async function tallySchool(
        FROM webhook_events event WHERE club_id = $1 AND type IN ('purchase.paid', 'lesson.completed')`,
     [clubId],
   );
-  const mailed = new Set(receivedIn(log).map(({ to }) => to));
+  const mailedAddresses = new Set(receivedIn(log).map(({ to }) => to));
   const count = (type: string) => events.filter((event) => event.type === type).length;
-  const held = [
-    holdFacts('purchase', done.sales, purchases),
-    holdFacts('lesson', done.lessons, progress),
-    holdFacts('sign-up', done.signUps, people),
-    holdFacts(
+  const tallies = [
+    compareFacts('purchase', acknowledged.sales, purchases),
+    compareFacts('lesson', acknowledged.lessons, progress),
+    compareFacts('sign-up', acknowledged.signUps, people),
+    compareFacts(
       'mail of a sign-up',
-      done.signUps,
-      done.signUps.filter((email) => mailed.has(email)),
+      acknowledged.signUps,
+      acknowledged.signUps.filter((email) => mailedAddresses.has(email)),
     ),
-    // An event names what it is about in a body that retention removes: so they are counted.
-    holdFacts('event of a purchase', purchases, purchases.slice(0, count('purchase.paid'))),
-    holdFacts('event of a lesson', progress, progress.slice(0, count('lesson.completed'))),
-    holdFacts(
+    // Retention removes the bodies that name the subject of an event, so events are only counted.
+    compareFacts('event of a purchase', purchases, purchases.slice(0, count('purchase.paid'))),
+    compareFacts('event of a lesson', progress, progress.slice(0, count('lesson.completed'))),
+    compareFacts(
       'delivery',
       events.map(({ id }) => id),
       events.filter(({ id, succeeded }) => succeeded && receipts.has(endpointId, id)).map(({ id }) => id),
@@ -209,8 +209,8 @@ async function tallySchool(
     ...Array.from({ length: Math.max(0, count('lesson.completed') - progress.length) }, () => 'event of a lesson'),
   ];
   return {
-    facts: done.sales.length + done.lessons.length + done.signUps.length,
-    lost: held.flatMap(({ lost }) => lost),
-    twice: [...held.flatMap(({ twice }) => twice), ...tooMany],
+    facts: acknowledged.sales.length + acknowledged.lessons.length + acknowledged.signUps.length,
+    lostFacts: tallies.flatMap(({ lostFacts: lost }) => lost),
+    twice: [...tallies.flatMap(({ twice }) => twice), ...tooMany],
   };
 }

@@ -1,4 +1,4 @@
-/** A second worker and a second API, to be killed: the first ones live through the whole run, and are measured. */
+/** A second worker and a second API for the kills. The first worker and API live through the whole run, and are measured. */
 import path from 'node:path';
 import { startChild, type Child } from '../../../dev/stack/children.ts';
 import { host } from '../../../dev/stack/ports.ts';
@@ -10,17 +10,17 @@ export interface Second {
   readonly url: string;
   readonly pid: number | undefined;
   start(): Promise<void>;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** For good. */
+  /** Ends the process for good. */
   end(): Promise<void>;
 }
 
-/** Where no port of the stack is, and below those of outgoing connections. */
+/** The distance to the ports of the stack, below the ports of outgoing connections. */
 const portsAbove = 2_500;
 const readyWithinMs = 180_000;
 
-/** @param logs directory for what it says */
+/** @param logs the directory of the logs */
 export function secondOf(ground: Ground, kind: 'worker' | 'API', logs: string): Second {
   const ports = ['API_PORT', 'API_METRICS_PORT', 'FILES_PORT', 'WORKER_PORT'].map((name) => [
     name,
@@ -39,7 +39,7 @@ export function secondOf(ground: Ground, kind: 'worker' | 'API', logs: string): 
     try {
       process.kill(child.pid, 'SIGKILL');
     } catch {
-      return; // it has just ended by itself
+      return; // the process has just ended by itself
     }
     await child.exited;
   }

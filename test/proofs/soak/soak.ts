@@ -1,4 +1,4 @@
-/** The run: people at a steady pace, kills in turn, retention, a look each minute, and the tally. */
+/** Runs the soak: people at a steady pace, kills, retention, a sample each minute, and the tally. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -24,13 +24,13 @@ import { gatherPeople, type People } from './people.ts';
 import { secondOf, type Second } from './seconds.ts';
 
 const hourMs = 3_600_000;
-/** What is under way at the end may take so long: two waits of a mail, and the sweeper's round. */
+/** The limit for the work that is under way at the end: two waits of a mail, and a round of the sweeper. */
 const endsWithinMs = 12 * 60_000;
-const endLook = { everyMs: 2_000, toldEvery: 15 };
-/** An answer of less than a second. */
+const endLook = { everyMs: 2_000, printEvery: 15 };
+/** An answer takes less than a second. */
 const answer = { words: 20, delayMs: 20 };
 
-/** @returns the exit code: 0 when nothing was lost or is there twice; 130 when it was interrupted */
+/** @returns the exit code: 0 if nothing was lost or doubled; 130 after an interruption */
 export async function soak(hours: number, interrupted: Promise<unknown>): Promise<number> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'club-learning-soak-'));
   const model = await startFakeModel();
@@ -61,7 +61,7 @@ interface Run {
   hours: number;
   model: FakeModel;
   directory: string;
-  /** Those that the run has started, for who ends it. */
+  /** The second processes, which the caller must end. */
   seconds: Second[];
 }
 
@@ -80,7 +80,7 @@ async function live(place: MailGround, { hours, model, directory, seconds }: Run
   await Promise.all([worker.start(), api.start()]);
   const eitherApi = () => (Math.random() < 0.5 ? urls.API : api.url);
   const people = await gatherPeople(place, { db, model, ms, eitherApi });
-  const turns = killing(place, { worker, api }, ms);
+  const killSchedule = killing(place, { worker, api }, ms);
   const pids = () => ({
     ...ground.pids,
     'second worker': worker.pid,
@@ -90,38 +90,38 @@ async function live(place: MailGround, { hours, model, directory, seconds }: Run
     S3: stack.pids.storage,
     'soak itself': process.pid,
   });
-  const lastKill = () => (turns.kills.length > 0 ? ` (last: ${turns.kills.at(-1)})` : '');
-  const standing = () => `${people.standing()}; ${turns.kills.length} kills${lastKill()}`;
+  const lastKill = () => (killSchedule.kills.length > 0 ? ` (last: ${killSchedule.kills.at(-1)})` : '');
+  const standing = () => `${people.standing()}; ${killSchedule.kills.length} kills${lastKill()}`;
 
   progress(
-    `everything is up; people are busy for ${hours} h, and something is killed every ${(turns.paceMs / 60_000).toFixed(1)} min`,
+    `everything is up; people are busy for ${hours} h, and something is killed every ${(killSchedule.paceMs / 60_000).toFixed(1)} min`,
   );
   const beganAt = performance.now();
-  const left = () => ms - (performance.now() - beganAt);
+  const remainingMs = () => ms - (performance.now() - beganAt);
   const [samples] = await Promise.all([
-    lookEachMinute({ source, temporal: config.temporal, pids, directory, standing }, left),
-    people.areBusy(left),
-    turns.inTurns(left),
+    lookEachMinute({ source, temporal: config.temporal, pids, directory, standing }, remainingMs),
+    people.act(remainingMs),
+    killSchedule.run(remainingMs),
   ]);
-  progress('people have stopped; waiting for what is under way');
+  progress('people have stopped; waiting for the work that is under way');
   await untilAllHaveEnded(people);
 
-  const held = await people.tally();
-  await people.leave();
+  const tally = await people.tally();
+  await people.close();
   await source.destroy();
   const { endedByItself } = ground;
-  closingLines(held, samples, { hours, kills: turns.kills.length, endedByItself }).forEach(say);
-  return held.lost.length + held.twice.length === 0 ? 0 : 1;
+  closingLines(tally, samples, { hours, kills: killSchedule.kills.length, endedByItself }).forEach(say);
+  return tally.lostFacts.length + tally.twice.length === 0 ? 0 : 1;
 }
 
-/** Or until the time is over: then the tally says what has not. */
+/** Returns when all work has ended, or at the time limit; then the tally reports the rest. */
 async function untilAllHaveEnded(people: People): Promise<void> {
   const deadline = performance.now() + endsWithinMs;
   for (let looks = 0; performance.now() < deadline; looks++) {
-    const left = Object.entries(await people.underWay()).filter(([, count]) => count > 0);
-    if (left.length === 0) return;
-    if (looks % endLook.toldEvery === 0)
-      progress(`under way: ${left.map(([name, count]) => `${name} ${count}`).join(', ')}`);
+    const openWork = Object.entries(await people.underWay()).filter(([, count]) => count > 0);
+    if (openWork.length === 0) return;
+    if (looks % endLook.printEvery === 0)
+      progress(`under way: ${openWork.map(([name, count]) => `${name} ${count}`).join(', ')}`);
     await sleep(endLook.everyMs);
   }
   people.giveUp();

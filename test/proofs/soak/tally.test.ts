@@ -1,28 +1,32 @@
 import { expect } from 'chai';
 import { Problem } from '../../../dev/problem.ts';
 import { soakArguments } from './arguments.ts';
-import { holdFacts, together } from './tally.ts';
+import { compareFacts, together } from './tally.ts';
 
-describe('the tally of a soak', () => {
-  it('finds nothing where each fact is there once', () => {
-    expect(holdFacts('sale', ['a', 'b'], ['b', 'a'])).to.deep.equal({ facts: 2, lost: [], twice: [] });
+describe('tally of the soak', () => {
+  it('finds no fault if each fact exists once', () => {
+    expect(compareFacts('sale', ['a', 'b'], ['b', 'a'])).to.deep.equal({ facts: 2, lostFacts: [], twice: [] });
   });
 
-  it('reports a planted loss and a planted repetition, each by its key', () => {
-    expect(holdFacts('sale', ['a', 'b', 'c'], ['a', 'c', 'c'])).to.deep.equal({
+  it('reports a planted loss and a planted repetition by their keys', () => {
+    expect(compareFacts('sale', ['a', 'b', 'c'], ['a', 'c', 'c'])).to.deep.equal({
       facts: 3,
-      lost: ['sale b'],
+      lostFacts: ['sale b'],
       twice: ['sale c: 2 times'],
     });
   });
 
-  it('reports a repetition of what nobody was told of, too: its answer was lost', () => {
-    expect(holdFacts('sale', [], ['a', 'a', 'b'])).to.deep.equal({ facts: 0, lost: [], twice: ['sale a: 2 times'] });
+  it('reports a repetition of an action whose answer was lost', () => {
+    expect(compareFacts('sale', [], ['a', 'a', 'b'])).to.deep.equal({
+      facts: 0,
+      lostFacts: [],
+      twice: ['sale a: 2 times'],
+    });
   });
 
-  it('adds up all kinds', () => {
-    const all = together([holdFacts('sale', ['a'], []), holdFacts('lesson', ['b'], ['b', 'b'])]);
-    expect(all).to.deep.equal({ facts: 2, lost: ['sale a'], twice: ['lesson b: 2 times'] });
+  it('adds up all kinds of facts', () => {
+    const all = together([compareFacts('sale', ['a'], []), compareFacts('lesson', ['b'], ['b', 'b'])]);
+    expect(all).to.deep.equal({ facts: 2, lostFacts: ['sale a'], twice: ['lesson b: 2 times'] });
   });
 });
 
@@ -41,7 +45,7 @@ describe('npm run prove -- soak', () => {
     ['2'],
     ['--days', '1'],
   ])
-    it(`refuses ${JSON.stringify(args)}, and says what there is`, () => {
+    it(`refuses ${JSON.stringify(args)} and prints the usage`, () => {
       expect(() => soakArguments(args)).to.throw(Problem, /npm run prove -- soak --hours 2/);
     });
 });

@@ -1,29 +1,33 @@
-/** What was acknowledged, held against what is there. Pure. */
+/** Compares acknowledged actions with their effects. Pure. */
 import { countedBy } from '../faults/mail/received.ts';
 
-export interface Held {
+export interface FactTally {
   facts: number;
-  /** A line for each that is not there. */
-  lost: string[];
-  /** A line for each that is there more than once. */
+  /** A line for each missing fact. */
+  lostFacts: string[];
+  /** A line for each fact that exists more than once. */
   twice: string[];
 }
 
-/** @param what each is, for the lines @param acknowledged keys, each once @param found a key for each effect that is there */
-export function holdFacts(what: string, acknowledged: readonly string[], found: readonly string[]): Held {
-  const counts = countedBy(found, (key) => key);
+/**
+ * @param kind the kind of the facts, for the lines
+ * @param acknowledged the keys of the actions, each once
+ * @param found a key for each effect
+ */
+export function compareFacts(kind: string, acknowledged: readonly string[], effectKeys: readonly string[]): FactTally {
+  const counts = countedBy(effectKeys, (key) => key);
   return {
     facts: acknowledged.length,
-    lost: acknowledged.filter((key) => !counts.has(key)).map((key) => `${what} ${key}`),
-    twice: [...counts].filter(([, count]) => count > 1).map(([key, count]) => `${what} ${key}: ${count} times`),
+    lostFacts: acknowledged.filter((key) => !counts.has(key)).map((key) => `${kind} ${key}`),
+    twice: [...counts].filter(([, count]) => count > 1).map(([key, count]) => `${kind} ${key}: ${count} times`),
   };
 }
 
-/** @returns all of them as one */
-export function together(all: readonly Held[]): Held {
+/** @returns the sum of the tallies */
+export function together(all: readonly FactTally[]): FactTally {
   return {
     facts: all.reduce((sum, { facts }) => sum + facts, 0),
-    lost: all.flatMap(({ lost }) => lost),
+    lostFacts: all.flatMap(({ lostFacts: lost }) => lost),
     twice: all.flatMap(({ twice }) => twice),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The artifact, proven: two builds in two places are the same, and one of them serves the tour with the dependencies of package.json
- * alone, in a directory where no compiler is.
+ * Verifies the build: two builds in two directories must be identical. One of them must play the tour with only the dependencies of
+ * package.json, in a directory without a compiler.
  */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -23,10 +23,10 @@ export async function verifyBuild(site: Site): Promise<string> {
   const checkout = path.join(site.directory, 'checkout');
   await copyCheckout(checkout);
   await runCommand('npm', ['ci', ...npmQuietly], { cwd: checkout });
-  const said = await runCommand('npm', ['run', '--silent', 'build'], { cwd: checkout });
-  progress(`in a fresh checkout: ${said.trim()}`);
+  const output = await runCommand('npm', ['run', '--silent', 'build'], { cwd: checkout });
+  progress(`in a fresh checkout: ${output.trim()}`);
   const line = `Built dist/: ${here.files} files, version ${here.version}, build id ${here.buildId}\n`;
-  if (said !== line) throw new Problem(`Two builds differ. Here: ${line}There: ${said}`);
+  if (output !== line) throw new Problem(`Two builds differ. Here: ${line}There: ${output}`);
 
   const service = path.join(site.directory, 'service');
   await installService(service, path.join(checkout, 'dist'));
@@ -39,7 +39,7 @@ export async function verifyBuild(site: Site): Promise<string> {
   return `build verified: ${here.files} files, build id ${here.buildId}, tour passed`;
 }
 
-/** What git has of the project, and what it would take up: the work as it stands. */
+/** Copies the files of the project that git tracks or would add, which is the current state of the work. */
 async function copyCheckout(target: string): Promise<void> {
   const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: projectDirectory,
@@ -50,14 +50,14 @@ async function copyCheckout(target: string): Promise<void> {
     await cp(path.join(projectDirectory, file), path.join(target, file));
 }
 
-/** What an image has: the build, the two files that npm reads, and the dependencies. */
+/** Installs the contents of an image: the build, the two files that npm reads, and the dependencies. */
 async function installService(directory: string, dist: string): Promise<void> {
   await mkdir(directory);
   await cp(dist, path.join(directory, 'dist'), { recursive: true });
   for (const file of ['package.json', 'package-lock.json'])
     await cp(path.join(projectDirectory, file), path.join(directory, file));
   await runCommand('npm', ['ci', '--omit=dev', ...npmQuietly], { cwd: directory });
-  // A dependency of a dependency names it. Nothing of ours may load it.
+  // A dependency of a dependency declares typescript. Our code must not load it.
   await rm(path.join(directory, 'node_modules', 'typescript'), { recursive: true, force: true });
   const sources = fs.globSync('dist/**/*.ts', { cwd: directory });
   if (sources.length > 0) throw new Problem(`The build has sources: ${sources.join(', ')}`);

@@ -1,6 +1,6 @@
 /**
- * What installs the service, proven: the chart's manifests are valid for four versions of Kubernetes, deploy/compose.yaml for Compose, and
- * releases take over from each other by the commands, variables, probes and graces that the chart renders.
+ * Verifies the installation: the manifests of the chart are valid for four versions of Kubernetes, and deploy/compose.yaml for Compose.
+ * Releases also take over from each other with the commands, variables, probes and grace periods of the chart.
  */
 import { globSync } from 'node:fs';
 import path from 'node:path';
@@ -14,19 +14,19 @@ import { findManifestReader, templateOf, type ReadManifests, type Resource } fro
 import { roll } from './chart/roll.ts';
 import type { Site } from './site.ts';
 
-/** Those that `kubernetes-validate` knows last. */
+/** The newest versions that `kubernetes-validate` knows. */
 const kubernetesVersions = ['1.34.0', '1.35.0', '1.36.0', '1.37.0'];
 const sets = globSync(path.join(import.meta.dirname, 'chart', 'values', '*.yaml')).toSorted();
-/** Of the Prometheus operator: Kubernetes has no schema of it. */
+/** A kind of the Prometheus operator, for which Kubernetes has no schema. */
 const foreignKinds = ['PodMonitor'];
 
-/** Of upgrade.yaml, which leaves them out for the release before. */
+/** The queues that upgrade.yaml excludes from the previous release. */
 const newQueues: readonly string[] = ['billing', 'moves'];
 
-/** Values that say they want images by tags, and no network policies. */
+/** The values that choose images by tags and no network policies. */
 const unconfined = 'own-servers.yaml';
 
-/** Values that Helm must refuse, and the word that its message must have. */
+/** Values that Helm must refuse, and a word that its error must contain. */
 const refusedValues: readonly (readonly [set: Readonly<Record<string, string>>, word: string])[] = [
   [{ 'config.PUBLIC_ULR': 'https://api.example.com' }, 'PUBLIC_ULR'],
   [{ 'config.MASTER_KEY': 'in-plain-sight' }, 'MASTER_KEY'],
@@ -52,7 +52,7 @@ export async function verifyChart(site: Site): Promise<string> {
   return `chart: ${valid} resources valid, roll passed`;
 }
 
-/** @returns how many resources are valid in every version @throws Problem naming those that are not */
+/** @returns the number of resources that are valid in every version @throws Problem with the invalid resources */
 async function validateSets(helm: Helm, read: ReadManifests): Promise<number> {
   let count = 0;
   for (const file of sets) {
@@ -88,7 +88,7 @@ async function validateSets(helm: Helm, read: ReadManifests): Promise<number> {
   return count;
 }
 
-/** @returns a sentence for each Deployment of the release before that would get a queue which upgrade.yaml says it does not know */
+/** @returns a sentence for each Deployment of the previous release with a queue that upgrade.yaml excludes */
 function unknownQueues(resources: readonly Resource[]): string[] {
   return resources
     .filter(({ metadata }) => metadata.labels?.['club-learning/track'] === 'previous')
@@ -100,13 +100,13 @@ function unknownQueues(resources: readonly Resource[]): string[] {
     });
 }
 
-/** @throws Problem where Helm takes values that are mistakes */
+/** @throws Problem when Helm accepts invalid values */
 async function refuseMistakes(helm: Helm): Promise<void> {
   const [first = ''] = sets.filter((file) => file.endsWith('least.yaml'));
   for (const [set, word] of refusedValues) {
-    const said = await helm.render({ files: [first], set }, '1.37.0').then(() => 'nothing', messageOf);
-    if (!said.includes(word))
-      throw new Problem(`Helm should refuse ${JSON.stringify(set)} by naming ${word}, but says ${said}.`);
+    const message = await helm.render({ files: [first], set }, '1.37.0').then(() => 'nothing', messageOf);
+    if (!message.includes(word))
+      throw new Problem(`Helm must refuse ${JSON.stringify(set)} and name ${word}, but answered ${message}`);
   }
-  progress(`refused: ${refusedValues.length} mistakes in the values`);
+  progress(`refused: ${refusedValues.length} invalid values`);
 }

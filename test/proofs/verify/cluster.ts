@@ -1,8 +1,8 @@
 /**
- * `npm run prove -- verify cluster`: Temporal as a company runs it: two nodes of its server behind a balancer, runs and visibility in Postgres,
- * configured as deploy/compose.yaml does it. A build prepares it by `setup`, its `doctor` finds nothing wrong, and its API and worker carry
- * facts while each node is killed in turn. Nothing may be lost or come twice, and each delivery's run must be found by its search
- * attributes. At the end deliveries a second, beside those on the development server.
+ * `npm run prove -- verify cluster` runs Temporal like a company: two nodes of its server behind a balancer, with runs and visibility in
+ * Postgres, configured like deploy/compose.yaml. A build prepares the cluster by `setup`, and its `doctor` must find no fault. Its API and
+ * worker handle facts, while the proof kills the nodes one after another. No fact may be lost or doubled, and the run of each delivery must
+ * be found by its search attributes. At the end the proof compares the deliveries a second with the development server.
  */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -41,40 +41,45 @@ import { startStackOn, type Site } from './site.ts';
 type Environment = Readonly<Record<string, string>>;
 
 const facts = 1_000;
-/** Each node twice. */
+/** Each node is killed twice. */
 const kills = 4;
-/** One endpoint for each club: a delivery for each fact, and so a run. */
+/** Each club has one endpoint, so each fact makes one delivery and one run. */
 const endpointsOfAClub = 1;
-/** A kill's share of the facts comes for so long as the other node needs to take over, and the killed one to come back, about. */
+/** The facts of a kill are spread over about the time in which the other node takes over and the killed node returns. */
 const shareMs = 15_000;
 const everyMs = (shareMs * kills) / facts;
-/** How far into its share a node is killed, and how long it stays dead after the other one has taken over. */
+/** The delay of a kill, and the time between the takeover and the restart. */
 const killedAfterMs = { least: 1_000, most: 3_000 };
 const deadForMs = { least: 0, most: 2_000 };
-/** The cluster notices a dead node by its silence, and moves its shards one after the other. */
+/** The cluster detects a dead node by its silence, and moves its shards one after another. */
 const takenOverWithinMs = 60_000;
-/** How long deliveries may take to go on after that: what was asked of the dead node is repeated. */
+/** The limit for the next delivery after a takeover, because calls to the dead node must be repeated. */
 const flowingWithinMs = 30_000;
-/** The last delivery: an attempt's wait of half a minute, and the sweeper's three minutes. */
+/** The limit for the last delivery: a failed attempt waits half a minute, and the sweeper needs three minutes. */
 const deadlineMs = 5 * 60_000;
-/** Visibility is written by a queue of its own, after the run. */
+/** Temporal writes visibility in a separate queue, after the run. */
 const visibleWithinMs = 60_000;
 
-/** Of each server; a backlog of so many facts a round. */
-const measured = { rounds: 5, facts: 500, warmUp: 300, clubs: 10 } as const;
+/** The measurement of each server: each round delivers this many waiting facts. */
+const measurement = { rounds: 5, facts: 500, warmUp: 300, clubs: 10 } as const;
 
-/** @returns the line that the proof ends with @throws Problem where anything is lost, comes twice or is not found, or a process ends */
+/** @returns the last line of the proof @throws Problem when a fact is lost, doubled or not found, or a process ends */
 export async function verifyCluster(site: Site): Promise<string> {
   const programs = await findPrograms();
   const { port: build } = await installBuilds(path.join(site.directory, 'builds'));
   const stack = await startStackOn(site, { durable: true });
-  await stack.kill('temporal'); // until its turn comes
-  const ofStack = { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'warn', ...allocatorSettings, ...stack.environment };
+  await stack.kill('temporal'); // until the development server is measured
+  const developmentEnv = {
+    PATH: process.env['PATH'] ?? '',
+    LOG_LEVEL: 'warn',
+    ...allocatorSettings,
+    ...stack.environment,
+  };
   const store = await makeStore(stack.environment['DATABASE_URL'] ?? '', programs.sqlTool);
   const cluster = await startCluster(site, programs.server, store);
   progress(`Temporal ${serverVersion}: ${await standing(cluster.nodes)}`);
-  const env = { ...ofStack, TEMPORAL_ADDRESS: cluster.address, TEMPORAL_NAMESPACE: 'made-by-setup' };
-  return Promise.race([prove({ site, build, stack, cluster, env, ofStack }), cluster.broken]);
+  const env = { ...developmentEnv, TEMPORAL_ADDRESS: cluster.address, TEMPORAL_NAMESPACE: 'made-by-setup' };
+  return Promise.race([prove({ site, build, stack, cluster, env, developmentEnv }), cluster.broken]);
 }
 
 interface Scene {
@@ -82,10 +87,10 @@ interface Scene {
   readonly build: InstalledBuild;
   readonly stack: Stack;
   readonly cluster: TemporalCluster;
-  /** Of the service on the cluster. */
+  /** The environment of the service on the cluster. */
   readonly env: Environment;
-  /** The same on the development server. */
-  readonly ofStack: Environment;
+  /** The environment of the service on the development server. */
+  readonly developmentEnv: Environment;
 }
 
 async function prove(scene: Scene): Promise<string> {
@@ -105,7 +110,7 @@ async function prove(scene: Scene): Promise<string> {
   );
   site.stops.push(receipts.stop);
 
-  const result = await served(scene, env, async ({ apiUrl }) => {
+  const result = await withService(scene, env, async ({ apiUrl }) => {
     const vault = createVault(config.masterKey);
     const subjects = await buildAudience(source, vault, facts, receipts.urlOf, () => endpointsOfAClub);
     const author = factsAbout(subjects, { db, apiUrl, everyMs });
@@ -125,35 +130,39 @@ async function prove(scene: Scene): Promise<string> {
   });
   await cluster.stop();
   await repeated(() => stack.startAgain('temporal'));
-  await toItsEnd(build.run('setup', scene.ofStack));
-  const onDevelopment = await served(scene, scene.ofStack, () => throughput(scene, db, config));
+  await toItsEnd(build.run('setup', scene.developmentEnv));
+  const onDevelopment = await withService(scene, scene.developmentEnv, () => throughput(scene, db, config));
   progress(`deliveries/s: cluster ${result.onCluster.toFixed(1)}, development server ${onDevelopment.toFixed(1)}`);
-  const found = result.facts - result.missing.length;
-  return `cluster: nodes ${cluster.nodes.length}, kills ${kills}, facts ${result.facts}, lost ${result.lost.length}, runs found by search attribute ${found}`;
+  const foundRuns = result.facts - result.missing.length;
+  return `cluster: nodes ${cluster.nodes.length}, kills ${kills}, facts ${result.facts}, lost ${result.lostFacts.length}, runs found by search attribute ${foundRuns}`;
 }
 
 interface Outcome {
   readonly facts: number;
-  readonly lost: readonly string[];
-  /** Workflow ids of runs that are not found. */
+  readonly lostFacts: readonly string[];
+  /** The workflow ids of the runs that were not found. */
   readonly missing: readonly string[];
-  /** No kill of a node cuts an attempt off between post and record, so none may come twice. */
+  /** The number of doubled requests. A kill of a node interrupts no attempt between request and record, so it must be 0. */
   readonly duplicates: number;
 }
 
-/** @throws Problem that names all that is wrong */
+/** @throws Problem with all faults */
 function requireWhole(outcome: Outcome): void {
   const wrong = [
-    ...outcome.lost.map((lost) => `lost: ${lost}`),
+    ...outcome.lostFacts.map((fact) => `lost: ${fact}`),
     ...outcome.missing.map((id) => `not found by its search attributes: ${id}`),
     ...(outcome.duplicates > 0 ? [`came twice: ${outcome.duplicates}`] : []),
-    ...(outcome.facts === facts ? [] : [`Of ${facts} facts ${outcome.facts} are known.`]),
+    ...(outcome.facts === facts ? [] : [`Postgres has ${outcome.facts} of ${facts} facts`]),
   ];
   if (wrong.length > 0) throw new Problem(wrong.join('\n'));
 }
 
-/** Does this while API and worker of the promoted build serve. @throws Problem when one of them ends meanwhile */
-async function served<T>({ site, build }: Scene, env: Environment, work: (service: Service) => Promise<T>): Promise<T> {
+/** Runs the work while the API and the worker of the promoted build run. @throws Problem when a process ends early */
+async function withService<T>(
+  { site, build }: Scene,
+  env: Environment,
+  work: (service: Service) => Promise<T>,
+): Promise<T> {
   const service = await startService(build, env, site.stops);
   const ended = service.children.map(async (child) => {
     const exit = await child.exited;
@@ -180,14 +189,14 @@ async function killInTurn(cluster: TemporalCluster, author: Author, receipts: Re
   }
 }
 
-/** @throws Problem where deliveries do not go on with the other node alone, or the victim does not come back */
+/** @throws Problem when the other node does not continue the deliveries alone, or the victim does not return */
 async function killOne(victim: Node, other: Node, author: Author, receipts: Receipts): Promise<void> {
   await sleep(between(killedAfterMs));
   const killedAt = performance.now();
   const seconds = () => ((performance.now() - killedAt) / 1_000).toFixed(1);
   await victim.kill();
   progress(`killed ${victim.name}`);
-  await until(`${other.name}, which is to take all shards over,`, () => expectAll(other), {
+  await until(`${other.name}, which must take over all shards,`, () => expectAll(other), {
     timeoutMs: takenOverWithinMs,
   });
   const takenOver = seconds();
@@ -215,13 +224,13 @@ async function standing(nodes: readonly Node[]): Promise<string> {
   return (await Promise.all(shares)).join(', ');
 }
 
-/** @param times in milliseconds @returns in seconds */
+/** @param times in milliseconds @returns the longest gap in seconds */
 function longestGap(times: readonly number[]): string {
   const gaps = times.slice(1).map((time, index) => time - (times[index] ?? time));
   return (Math.max(0, ...gaps) / 1_000).toFixed(1);
 }
 
-/** From a fact to the record of its delivery, of those that no receiver has refused. */
+/** Measures the time from a fact to its recorded delivery, without deliveries that a receiver refused. */
 async function delays(source: DataSource): Promise<string> {
   const [row] = await source.query<{ p50: number; p99: number; most: number }[]>(
     `SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY took) AS p50, percentile_cont(0.99) WITHIN GROUP (ORDER BY took) AS p99,
@@ -239,7 +248,10 @@ interface Delivery {
   endpointId: Id;
 }
 
-/** As docs/how-to/find-a-run.md says: by endpoint and event type. @returns the workflow ids of deliveries whose run is not found, and ended */
+/**
+ * Searches runs as docs/how-to/find-a-run.md does, by endpoint and event type.
+ * @returns the workflow ids of deliveries without a found and completed run
+ */
 async function missingRuns(source: DataSource, { namespace, address }: Config['temporal']): Promise<string[]> {
   const deliveries = await source.query<Delivery[]>('SELECT id, endpoint_id AS "endpointId" FROM webhook_deliveries');
   const endpoints = [...new Set(deliveries.map(({ endpointId }) => endpointId))];
@@ -248,12 +260,12 @@ async function missingRuns(source: DataSource, { namespace, address }: Config['t
     const { workflow } = new Client({ connection, namespace });
     const deadline = performance.now() + visibleWithinMs;
     for (;;) {
-      const found = new Set<string>();
+      const foundIds = new Set<string>();
       for (const endpointId of endpoints) {
         const query = `EndpointId = '${endpointId}' AND EventType = 'student.updated' AND ExecutionStatus = 'Completed'`;
-        for await (const { workflowId } of workflow.list({ query })) found.add(workflowId);
+        for await (const { workflowId } of workflow.list({ query })) foundIds.add(workflowId);
       }
-      const missing = deliveries.map(({ id }) => workflowIdOf('webhookDelivery', id)).filter((id) => !found.has(id));
+      const missing = deliveries.map(({ id }) => workflowIdOf('webhookDelivery', id)).filter((id) => !foundIds.has(id));
       if (missing.length === 0 || performance.now() > deadline) return missing;
       await sleep(1_000);
     }
@@ -262,7 +274,7 @@ async function missingRuns(source: DataSource, { namespace, address }: Config['t
   }
 }
 
-/** @returns deliveries a second, as `npm run bench -- webhooks throughput` measures them */
+/** @returns the deliveries a second, measured like `npm run bench -- webhooks throughput` */
 async function throughput(
   { site, stack }: Scene,
   db: Database,
@@ -277,12 +289,12 @@ async function throughput(
     },
   });
   site.stops.push(receiver.stop);
-  const urls = Array.from({ length: measured.clubs }, () => receiver.url);
+  const urls = Array.from({ length: measurement.clubs }, () => receiver.url);
   const clubs = await insertClubs(db.source, createVault(masterKey), urls);
-  await deliverBacklog(db, clubs, arrivals, measured.warmUp);
+  await deliverBacklog(db, clubs, arrivals, measurement.warmUp);
   const rates: number[] = [];
-  while (rates.length < measured.rounds) {
-    const rate = await deliverBacklog(db, clubs, arrivals, measured.facts);
+  while (rates.length < measurement.rounds) {
+    const rate = await deliverBacklog(db, clubs, arrivals, measurement.facts);
     progress(`round ${rates.push(rate)}: ${rate.toFixed(1)} deliveries/s`);
   }
   return median(rates);

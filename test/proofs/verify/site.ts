@@ -1,4 +1,4 @@
-/** Where a proof works: a directory, and what it has started; both go when it is over, failed or interrupted. */
+/** The site of a proof: a directory and started processes. Both are removed at the end, also after a failure or an interruption. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -9,11 +9,11 @@ import { progress } from '../faults/progress.ts';
 export interface Site {
   /** Empty at first. */
   readonly directory: string;
-  /** Called at the end, the last one first. */
+  /** The functions to call at the end, the last one first. */
   readonly stops: (() => Promise<unknown>)[];
 }
 
-/** @returns what the work returns; undefined where it was interrupted @throws whatever it throws */
+/** @returns the result of the work; undefined after an interruption @throws the error of the work */
 export async function onSite<T>(
   work: (site: Site) => Promise<T>,
   interrupted: Promise<unknown>,
@@ -29,8 +29,8 @@ export async function onSite<T>(
 }
 
 /**
- * @param options.durable Postgres waits for the disk at each commit, as in production
- * @returns a stack of the site's own, on free ports; it stops, and its data go, with the site
+ * @param options.durable whether Postgres waits for the disk at each commit, as in production
+ * @returns a stack for the site on free ports, which stops and loses its data with the site
  */
 export async function startStackOn(site: Site, options: { durable?: boolean } = {}): Promise<Stack> {
   const directory = path.join(site.directory, 'stack');

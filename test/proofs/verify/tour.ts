@@ -1,4 +1,4 @@
-/** A service that was built plays the tour against a development stack of its own, from an empty database and namespace. */
+/** Plays the tour on a built service with its own development stack, from an empty database and namespace. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -16,22 +16,22 @@ import { startStackOn, type Site } from './site.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** How a command of the service is started, such as `migrate`, and the variables that are set there already. */
+/** Returns how to start a command of the service, such as `migrate`, and the variables that are already set. */
 type Service = (command: string) => { command: string; args: readonly string[]; cwd: string; env?: Environment };
 
 interface TourOptions {
-  /** Settings that take the place of the tour's. @param environment of the stack */
+  /** Settings that replace the settings of the tour. @param environment the environment of the stack */
   settings?: (environment: Environment) => Promise<Environment>;
 }
 
 const readyWithinMs = 60_000;
 const drainMs = 25_000;
-/** Nothing may be logged from here on (pino). */
+/** The log level of pino from which no line may be logged. */
 const errorLevel = 50;
 
 /**
- * Installs and runs the service as an operator does: migrate, setup, API and worker; plays the tour; asks both to end.
- * @throws Problem where a command says or returns something else, the tour fails, or a process logs an error
+ * Installs and runs the service like an operator: migrate, setup, API and worker. Then plays the tour, and stops both processes.
+ * @throws Problem when a command has an unexpected output or exit code, the tour fails, or a process logs an error
  */
 export async function playTourOn(
   site: Site,
@@ -77,7 +77,7 @@ export async function playTourOn(
   });
 
   const logs = path.join(site.directory, 'logs');
-  const started = (['api', 'worker'] as const).map((name) =>
+  const children = (['api', 'worker'] as const).map((name) =>
     startChild({
       name,
       ...service(name),
@@ -87,9 +87,9 @@ export async function playTourOn(
       logFile: path.join(logs, `${name}.log`),
     }),
   );
-  for (const child of started) site.stops.push(() => child.stop());
+  for (const child of children) site.stops.push(() => child.stop());
   const beganAt = performance.now();
-  for (const child of started)
+  for (const child of children)
     await untilOk(`http://${host}:${child.name === 'api' ? ports.api : ports.worker}/readyz`, {
       timeoutMs: readyWithinMs,
       child,
@@ -97,8 +97,8 @@ export async function playTourOn(
   progress(`API and worker are ready after ${((performance.now() - beganAt) / 1_000).toFixed(1)} s`);
 
   const stop = async () => {
-    for (const child of started) await child.stop();
-    return started.flatMap(({ name }) => errorsIn(readFileSync(path.join(logs, `${name}.log`), 'utf8')));
+    for (const child of children) await child.stop();
+    return children.flatMap(({ name }) => errorsIn(readFileSync(path.join(logs, `${name}.log`), 'utf8')));
   };
   const { status, stdout, stderr } = run(service('promote'), environment);
   if (status !== 0 || !stdout.endsWith('is current.\n'))
@@ -115,38 +115,38 @@ export async function playTourOn(
   await tour.stop();
   const errors = await stop();
   if (errors.length > 0) throw new Problem(`The service has logged errors:\n${errors.join('\n')}`);
-  for (const child of started) expectEnd(child.name, await child.exited);
+  for (const child of children) expectEnd(child.name, await child.exited);
 }
 
-interface Ran {
+interface CommandResult {
   status: number | null;
   stdout: string;
   stderr: string;
 }
 
-function run(started: ReturnType<Service>, environment: Environment): Ran {
-  const { command, args, cwd } = started;
-  return spawnSync(command, args, { cwd, env: envOf(started, environment), encoding: 'utf8' });
+function run(start: ReturnType<Service>, environment: Environment): CommandResult {
+  const { command, args, cwd } = start;
+  return spawnSync(command, args, { cwd, env: envOf(start, environment), encoding: 'utf8' });
 }
 
 function envOf({ env = {} }: ReturnType<Service>, environment: Environment): Environment {
   return { PATH: process.env['PATH'] ?? '', ...env, ...environment };
 }
 
-/** @throws Problem naming what the command did instead */
+/** @throws Problem with the result of the command */
 function expectRun(
-  what: string,
-  { status, stdout, stderr }: Ran,
-  wanted: { status: number; begin: string; stderr?: string },
+  name: string,
+  { status, stdout, stderr }: CommandResult,
+  expected: { status: number; begin: string; stderr?: string },
 ): void {
-  if (status === wanted.status && stdout.startsWith(wanted.begin) && stderr === (wanted.stderr ?? ''))
-    return progress(`${what}: ${(stdout || stderr).trim().split('\n').join(' | ').slice(0, 160)}`);
-  throw new Problem(`${what} ended with ${status}:\n${stdout}${stderr}\nwanted: ${JSON.stringify(wanted)}`);
+  if (status === expected.status && stdout.startsWith(expected.begin) && stderr === (expected.stderr ?? ''))
+    return progress(`${name}: ${(stdout || stderr).trim().split('\n').join(' | ').slice(0, 160)}`);
+  throw new Problem(`${name} ended with ${status}:\n${stdout}${stderr}\nwanted: ${JSON.stringify(expected)}`);
 }
 
-/** @throws Problem where the process did not end by itself, as it was asked to */
+/** @throws Problem unless the process ended with exit code 0 */
 function expectEnd(name: string, { code, signal }: Exit): void {
-  if (code !== 0) throw new Problem(`${name} ended with ${signal ?? `exit code ${code}`} instead of exit code 0.`);
+  if (code !== 0) throw new Problem(`${name} ended with ${signal ?? `exit code ${code}`} instead of exit code 0`);
 }
 
 function errorsIn(log: string): string[] {
@@ -156,7 +156,7 @@ function errorsIn(log: string): string[] {
     .filter((line) => !line.startsWith('{') || (JSON.parse(line) as { level: number }).level >= errorLevel);
 }
 
-/** The scenes of the tour begin with a title in capitals. */
+/** Prints the titles of the scenes of the tour, which are in capital letters. */
 function tellTitle(line: string): void {
   if (/^\n?[A-Z][A-Z ,]+/.test(line)) progress(`the tour: ${line.trim().slice(0, 100)}`);
 }

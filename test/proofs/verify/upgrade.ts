@@ -1,7 +1,8 @@
 /**
- * `npm run prove -- verify upgrade`: each recorded release becomes the version of today, as docs/how-to/upgrade.md says: its rows are loaded,
- * migrated by the build's `migrate`, and taken up by its API and workers under a real Temporal, which knows none of their runs. All of
- * them are made due. A row may end or wait for a later time; none may stay behind. Its histories are replayed by the build's workflows.
+ * `npm run prove -- verify upgrade` upgrades each recorded release to the current version as docs/how-to/upgrade.md says.
+ * It loads the rows and migrates them with the `migrate` of the build. Then it starts API and worker with a real Temporal that has none of the runs. It makes all rows
+ * due. A row may end or wait for a later time. No row may stay overdue. The workflows of the build also replay the histories of the
+ * release.
  */
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,16 +38,16 @@ import { startStackOn, type Site } from './site.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** The sweeper's rounds, the facts of a release, and waits of steps of some minutes. */
+/** The limit for the rounds of the sweeper, the facts of a release, and waits of some minutes. */
 const deadlineMs = 4 * 60_000;
-/** A row that is due within this time is waited for: it is tried again, or an automation's hours pass in seconds. */
+/** The proof waits for rows that are due within this time: retries, and hours of automations that pass in seconds. */
 const soonMs = 45_000;
 const lookEveryMs = 2_000;
 const looksALine = 15;
-/** Rows are made due by so long: the sweeper takes them up in its first round. */
+/** Rows are made overdue by this time, so that the first round of the sweeper finds them. */
 const overdue = sql`interval '10 minutes'`;
 
-/** @returns the line that the proof ends with @throws Problem where a row stays behind, or a history does not replay */
+/** @returns the last line of the proof @throws Problem when a row stays overdue, or a history does not replay */
 export async function verifyUpgrade(site: Site): Promise<string> {
   const { port: build } = await installBuilds(path.join(site.directory, 'builds'));
   progress(`built: ${build.buildId}`);
@@ -67,7 +68,10 @@ export async function verifyUpgrade(site: Site): Promise<string> {
   return line;
 }
 
-/** Servers around the service, which take everything: mails, webhooks, questions to a model, charges. @returns its configuration */
+/**
+ * Starts servers for the service that accept all mails, webhooks, questions to a model, and charges.
+ * @returns the configuration of the service
+ */
 async function surroundings(site: Site): Promise<{ env: Environment; receiverUrl: string }> {
   const stack = await startStackOn(site);
   const [model, stripe] = await Promise.all([startFakeModel({ delayMs: 1 }), startStripe()]);
@@ -103,7 +107,7 @@ interface Upgrade {
   env: Environment;
 }
 
-/** @returns a line for each row that stays behind */
+/** @returns a line for each row that stays overdue */
 async function upgrade(site: Site, { build, release, receiverUrl, env }: Upgrade): Promise<string[]> {
   const { version } = release.summary;
   const config = readConfig(env);
@@ -127,9 +131,9 @@ async function upgrade(site: Site, { build, release, receiverUrl, env }: Upgrade
   const lines = await untilNothingWaits(db);
   const after = await inFlight(db);
   for (const [type, { count }] of before) {
-    const left = after.get(type);
-    const waiting = left?.next
-      ? `${left.count} wait for a later time, ${left.next.toISOString()} the first`
+    const remaining = after.get(type);
+    const waiting = remaining?.next
+      ? `${remaining.count} wait for a later time, ${remaining.next.toISOString()} the first`
       : 'none is left';
     if (count > 0) progress(`${type}: ${count} were in flight, ${waiting}`);
   }
@@ -150,8 +154,8 @@ async function storeObjects({ objects }: Release, storage: ReturnType<typeof rea
 }
 
 /**
- * Rows that the recording copied have the sealed values of others, and one has what its scenario made up. A start refuses them: they
- * get the value of a row that opens.
+ * Replaces unreadable sealed values. The recording copied rows with the sealed values of other rows, and one scenario wrote an invented
+ * value. A service refuses to start with unreadable values, so these rows get a readable value of another row.
  */
 async function sealForTheirRows(db: Database, vault: Vault): Promise<void> {
   for (const { name, table, id, column } of sealedColumns) {
@@ -177,39 +181,39 @@ function textOf(vault: Vault, { id, sealed }: { id: string; sealed: Buffer }): s
   }
 }
 
-/** Rows that wait for a time, or are due: each is due by some minutes now. */
+/** Makes rows that wait for a time overdue by some minutes. */
 async function makeDue(db: Database): Promise<void> {
   for (const type of workflowTypeNames)
     for (const { table, key, at, from, condition } of rowsInFlight(db.source, type))
       await db.run(sql`UPDATE ${table} SET ${at} = now() - ${overdue}
         WHERE ${key} IN (SELECT row.${key} FROM ${from} WHERE ${condition} AND row.${at} > now() - ${overdue})`);
-  // Its run looks at the time for which it is scheduled.
+  // The run of a campaign checks its scheduled time.
   await db.run(sql`UPDATE campaigns SET scheduled_at = looks_at WHERE status = 'scheduled'`);
 }
 
 interface InFlight {
   count: number;
-  /** When the first of them is due. */
+  /** The time at which the first row is due. */
   next: Date | null;
 }
 
-/** @returns the rows of each type that want a run, now or later */
+/** @returns the rows of each type that need a run now or later */
 async function inFlight(db: Database): Promise<Map<WorkflowType, InFlight>> {
-  const found = new Map<WorkflowType, InFlight>();
+  const rowsByType = new Map<WorkflowType, InFlight>();
   for (const type of workflowTypeNames) {
-    // The first way of being due: the others are of rows that have ended.
+    // Only the first kind of due rows: the other kinds are rows that have ended.
     const [due] = rowsInFlight(db.source, type);
-    if (!due) throw new Error('No workflow type has rows that become due');
+    if (!due) throw new Error(`Workflow type ${type} has no rows that become due`);
     const { from, at, condition } = due;
     const row = await db.one<InFlight>(
       sql`SELECT count(*)::int AS count, min(row.${at}) AS next FROM ${from} WHERE ${condition} AND row.${at} IS NOT NULL`,
     );
-    if (row) found.set(type, row);
+    if (row) rowsByType.set(type, row);
   }
-  return found;
+  return rowsByType;
 }
 
-/** Names of columns without their table, for `UPDATE`. */
+/** Returns names of columns without their table, for `UPDATE`. */
 function rowsInFlight(source: DataSource, type: WorkflowType) {
   const { entity, key, due } = workflowTypes[type];
   const metadata = source.getMetadata(entity);
@@ -223,7 +227,7 @@ function rowsInFlight(source: DataSource, type: WorkflowType) {
   }));
 }
 
-/** Until no row is behind, and none is due soon; or until the time is over. @returns a line for each row that is behind then */
+/** Waits until no row is overdue or due soon, or until the time limit. @returns a line for each row that is still overdue */
 async function untilNothingWaits(db: Database): Promise<string[]> {
   const deadline = performance.now() + deadlineMs;
   for (let looks = 1; ; looks++) {
@@ -233,13 +237,13 @@ async function untilNothingWaits(db: Database): Promise<string[]> {
     if (lines.length + moving.length === 0 || performance.now() > deadline) return lines;
     if (looks % looksALine === 0)
       progress(
-        `${lines.length} rows are behind${lines[0] ? `, such as: ${lines[0]}` : ''}; on their way: ${moving.join(', ')}`,
+        `${lines.length} rows are overdue${lines[0] ? `, such as: ${lines[0]}` : ''}; in progress: ${moving.join(', ')}`,
       );
     await sleep(lookEveryMs);
   }
 }
 
-/** @param bundle the workflows of the build @returns how many there are @throws Problem naming those that do not replay */
+/** @param bundle the workflows of the build @returns the number of histories @throws Problem with the histories that do not replay */
 async function replayAll({ histories, summary }: Release, bundle: string): Promise<number> {
   const all = Object.entries(histories).map(([workflowId, readable]) => ({
     workflowId,

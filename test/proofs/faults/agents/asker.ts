@@ -1,30 +1,30 @@
-/** A student who asks and does not give up: sends again under the same id, reattaches where the stream broke off. */
+/** A student who never gives up: the student sends a question again under its id, and reattaches when a stream breaks. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import type { Id } from '../../../../platform/core/ids.ts';
 
 interface Class {
   clubId: Id;
-  /** Of the agent. */
+  /** The public id of the agent. */
   publicId: string;
   apiUrl: string;
 }
 
-/** What a student has seen of one question. */
+/** One question, as its student saw it. */
 export interface Seen {
   questionId: Id;
-  /** The text, put together from every stream that was read. */
+  /** The text of all the streams that the student read, joined. */
   received: string;
-  /** The content of the last event; undefined if it never came. */
+  /** The content of the last event; undefined if that event never came. */
   final: string | undefined;
   status: string | undefined;
-  /** How often the question was sent, and the answer reattached to. */
+  /** The number of times that the student sent the question and reattached to the answer. */
   sent: number;
   reattached: number;
 }
 
 const pauseMs = 300;
-/** An API that is killed says nothing: longer than any silence of one that lives, whose heartbeats come every 15 s. */
+/** A killed API sends nothing. A live API sends a heartbeat every 15 s, so this silence means that the API is dead. */
 const silenceMs = 20_000;
 
 interface StreamEvent {
@@ -38,7 +38,7 @@ interface Answer {
   reply_to?: Id;
 }
 
-/** Asks, and reads until the answer has ended or the time is over. @param signal when it is over */
+/** Asks, and reads until the answer ends or `signal` aborts. @param signal ends the waiting */
 export async function askOnce(
   { clubId, publicId, apiUrl }: Class,
   token: string,
@@ -47,14 +47,14 @@ export async function askOnce(
 ): Promise<Seen> {
   const classroom = `${apiUrl}/v1/clubs/${clubId}/classroom`;
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-  // The words carry the id, so that the model's side can tell which question it is asked.
+  // The words contain the id, so that the model can tell the questions apart.
   const questionId = crypto.randomUUID();
-  const seen: Seen = { questionId, received: '', final: undefined, status: undefined, sent: 0, reattached: 0 };
+  const question: Seen = { questionId, received: '', final: undefined, status: undefined, sent: 0, reattached: 0 };
   let place: { conversationId: Id; answerId: Id } | undefined;
 
   const call = (url: string, init: RequestInit = {}) => fetch(url, { headers, ...init });
 
-  /** @returns once the stream has ended, in order or not */
+  /** @returns resolves when the stream ends or breaks */
   async function read(response: Response, abort: AbortController): Promise<void> {
     const parser = createParser({
       onEvent({ event = '', data }) {
@@ -70,7 +70,7 @@ export async function askOnce(
         parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
       }
     } catch {
-      // Whoever wrote it is dead: what came is kept.
+      // The API that wrote the stream is dead. The text so far counts.
     } finally {
       clearTimeout(timer);
     }
@@ -79,10 +79,10 @@ export async function askOnce(
   function take({ event, data }: StreamEvent): void {
     if (event === 'accepted' && data.conversation && data.answer)
       place = { conversationId: data.conversation.id, answerId: data.answer.id };
-    if (event === 'delta') seen.received += data.text ?? '';
+    if (event === 'delta') question.received += data.text ?? '';
     if ((event === 'done' || event === 'error') && data.answer) {
-      seen.final = data.answer.content;
-      seen.status = data.answer.status;
+      question.final = data.answer.content;
+      question.status = data.answer.status;
     }
   }
 
@@ -93,14 +93,14 @@ export async function askOnce(
       body: JSON.stringify({ id: questionId, content: `${words} ${questionId}` }),
       signal: abort.signal,
     });
-    seen.sent++;
+    question.sent++;
     if (response.status === 200) return read(response, abort);
     const { error } = (await response.json()) as { error: { code: string } };
     if (error.code === 'message_exists') place = await find();
     else if (response.status < 500) throw new Refused(`${response.status} ${error.code}`);
   }
 
-  /** Where the question stands that was accepted although its stream was lost. */
+  /** Finds an accepted question whose stream was lost. */
   async function find(): Promise<typeof place> {
     const list = (await (await call(`${classroom}/agents/${publicId}/conversations?page_size=100`)).json()) as {
       data: { id: Id }[];
@@ -112,31 +112,31 @@ export async function askOnce(
       const answer = data.messages.find((message) => message.reply_to === questionId);
       if (answer) return { conversationId: id, answerId: answer.id };
     }
-    throw new Refused('a question that exists is in no conversation');
+    throw new Refused(`No conversation contains question ${questionId}, although the API says that it exists`);
   }
 
   async function reattach({ conversationId, answerId }: NonNullable<typeof place>): Promise<void> {
     const abort = new AbortController();
-    const from = Array.from(seen.received).length;
+    const from = Array.from(question.received).length;
     const url = `${classroom}/conversations/${conversationId}/messages/${answerId}/stream?from=${from}`;
     const response = await call(url, { signal: abort.signal });
-    seen.reattached++;
+    question.reattached++;
     if (response.status === 200) return read(response, abort);
     if (response.status < 500) throw new Refused(`${response.status} to a student who reattaches`);
   }
 
-  while (seen.final === undefined && !signal.aborted) {
+  while (question.final === undefined && !signal.aborted) {
     try {
       await (place ? reattach(place) : send());
     } catch (error) {
       if (error instanceof Refused) throw error;
     }
-    if (seen.final === undefined) await sleep(pauseMs);
+    if (question.final === undefined) await sleep(pauseMs);
   }
-  return seen;
+  return question;
 }
 
-/** An answer that no fault explains. */
+/** A refusal that no injected fault explains. */
 class Refused extends Error {
   override name = 'Refused';
 }

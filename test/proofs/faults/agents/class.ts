@@ -1,4 +1,4 @@
-/** Who is there: a club on the largest plan, one agent with a lesson as its material, and students who may ask it. */
+/** Builds a club on the largest plan, with one agent, a lesson as its material, and students who may ask the agent. */
 import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../../domain/clubs/organizations.ts';
@@ -9,7 +9,7 @@ export interface Classroom {
   clubId: Id;
   agentId: Id;
   publicId: string;
-  /** Of a session of each student. */
+  /** A sign-in token for each student. */
   tokens: readonly string[];
 }
 

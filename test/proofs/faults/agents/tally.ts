@@ -1,25 +1,25 @@
-/** What became of every question, by three accounts: what its student saw, what Postgres holds, what the model was asked. */
+/** Compares three accounts of every question: the stream that its student read, the rows in Postgres, and the calls of the model. */
 import type { DataSource } from 'typeorm';
 import type { SeenRequest } from '../../../../dev/fake-model/fake-model.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { Seen } from './asker.ts';
 
 export interface AnswerTally {
-  /** How many ended so. */
+  /** The number of answers with this status. */
   byStatus: Readonly<Record<string, number>>;
-  /** Questions without an end, or whose student never saw one. */
-  lost: string[];
-  /** Students whose text is not the answer's, and answers whose log is not their text. */
+  /** Questions without an end, or whose student never saw the end. */
+  lostAnswers: string[];
+  /** Answers whose student or log has another text than the row. */
   torn: string[];
-  /** Answers that are not charged exactly once, and budgets that are not the sum of their answers. */
+  /** Answers that were not charged exactly once, and budgets that differ from the sum of their answers. */
   miscounted: string[];
-  /** Questions for which the model began to answer more than once: its first event was never recorded. */
+  /** Questions that the model began to answer more than once, because their first event was not recorded. */
   begunAgain: number;
-  /** Requests to the model in all. */
+  /** The number of all requests to the model. */
   calls: number;
 }
 
-/** The words of a question carry its id, and nothing else of a request is one. */
+/** The only UUID in a request to the model is the id in the question. */
 const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/;
 
 interface Row {
@@ -45,18 +45,19 @@ export async function tallyAnswers(
        FROM agent_answers answer`,
   );
   const byQuestion = new Map(rows.map((row) => [row.questionId, row]));
-  const begun = new Map<string, number>();
+  const beginningsByQuestion = new Map<string, number>();
   for (const request of requests) {
     const questionId = anyUuid.exec(JSON.stringify(request.body))?.[0];
-    if (questionId && request.events > 0) begun.set(questionId, (begun.get(questionId) ?? 0) + 1);
+    if (questionId && request.events > 0)
+      beginningsByQuestion.set(questionId, (beginningsByQuestion.get(questionId) ?? 0) + 1);
   }
-  const lost: string[] = [];
+  const lostAnswers: string[] = [];
   const torn: string[] = [];
   const miscounted: string[] = [];
   for (const { questionId, received, final } of seen) {
     const row = byQuestion.get(questionId);
-    if (!row || row.status === 'generating') lost.push(`${questionId} ${row?.status ?? 'was never accepted'}`);
-    else if (final === undefined) lost.push(`${questionId} ${row.status}, unseen`);
+    if (!row || row.status === 'generating') lostAnswers.push(`${questionId} ${row?.status ?? 'was never accepted'}`);
+    else if (final === undefined) lostAnswers.push(`${questionId} ${row.status}, unseen`);
     else if (received !== row.content || final !== row.content) torn.push(`${questionId} at its student`);
     if (row && row.log !== null && row.log !== row.content) torn.push(`${questionId} in its log`);
     if (row && (row.charges !== 1 || row.settled !== 1)) miscounted.push(`${questionId} settled ${row.settled} times`);
@@ -69,14 +70,14 @@ export async function tallyAnswers(
         AND (SELECT sum(complete + truncated + refused + failed) FROM agent_months) = $1 AS right`,
     [rows.length],
   );
-  if (!month?.right) miscounted.push('the month is not the sum of its answers');
+  if (!month?.right) miscounted.push('the counts of the month are not the sums of its answers');
   const statuses = rows.map(({ status }) => status);
   return {
     byStatus: Object.fromEntries([...new Set(statuses)].map((one) => [one, statuses.filter((s) => s === one).length])),
-    lost,
+    lostAnswers,
     torn,
     miscounted,
-    begunAgain: [...begun.values()].filter((count) => count > 1).length,
+    begunAgain: [...beginningsByQuestion.values()].filter((count) => count > 1).length,
     calls: requests.length,
   };
 }

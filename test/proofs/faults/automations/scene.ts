@@ -1,4 +1,4 @@
-/** An automation with every kind of step, and who goes through it: each student passes twelve of its fifteen steps. */
+/** An automation with every kind of step. Each student passes twelve of its fifteen steps. */
 import { createAutomation } from '../../../../domain/automations/drafts.ts';
 import type { Definition, Step } from '../../../../domain/automations/definition.policy.ts';
 import { publishAutomation } from '../../../../domain/automations/publishing.ts';
@@ -7,17 +7,17 @@ import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import type { Vault } from '../../../../platform/infra/keys/vault.ts';
 
-/** A day of a wait passes in ten seconds. */
+/** At this speed a day of waiting takes ten seconds. */
 export const waitSpeed = 8_640;
 
-/** `start` begins a run; `given` comes and goes; `keen` ends a wait; `seen` and points say how that wait ended. */
-export type Tags = Readonly<Record<'start' | 'given' | 'keen' | 'seen', Id>>;
+/** `start` begins a run; the run adds and removes `givenTag`; `keenTag` ends a wait; `seenTag` and the points record how the wait ended. */
+export type Tags = Readonly<Record<'start' | 'givenTag' | 'keenTag' | 'seenTag', Id>>;
 
 export const points = { begun: 5, has: 7, late: 3 } as const;
-/** Nobody gets them: the branch is not taken. */
+/** Points of the branch that no run takes. */
 const never = 1_000;
 
-/** Steps that every run passes, in their order; after `wait` one more. */
+/** The steps that every run passes, in order. Each run passes one more step after `wait`. */
 export const always = [
   'welcome',
   'give',
@@ -43,31 +43,31 @@ const email = (id: string): Step => ({
   email: { subject: 'Ahoy {{student_first_name|there}}', blocks: [{ kind: 'text', text: `This is the **${id}**.` }] },
 });
 
-function definitionOf({ start, given, keen, seen }: Tags): Definition {
+function definitionOf({ start, givenTag, keenTag, seenTag }: Tags): Definition {
   return {
     trigger: { kind: 'student_tagged', tag_ids: [start] },
     reentry: 'once',
     exit_on_access_lost: false,
     steps: [
       email('welcome'),
-      { id: 'give', kind: 'add_tag', tag_id: given },
+      { id: 'give', kind: 'add_tag', tag_id: givenTag },
       { id: 'begun', kind: 'award_points', points: points.begun, note: 'Has begun' },
       { id: 'pause', kind: 'wait', wait: { kind: 'delay', amount: 6, unit: 'hours' } },
       {
         id: 'check',
         kind: 'condition',
-        condition: hasTag(given),
+        condition: hasTag(givenTag),
         then: [{ id: 'has', kind: 'award_points', points: points.has }],
         else: [{ id: 'has not', kind: 'award_points', points: never }],
       },
-      { id: 'take', kind: 'remove_tag', tag_id: given },
+      { id: 'take', kind: 'remove_tag', tag_id: givenTag },
       { id: 'morning', kind: 'wait', wait: { kind: 'until_time', days: 0, amount: 540, unit: 'minutes' } },
       {
         id: 'wait',
         kind: 'wait',
         wait: { kind: 'until_condition', days: 3 },
-        condition: hasTag(keen),
-        then: [{ id: 'in time', kind: 'add_tag', tag_id: seen }],
+        condition: hasTag(keenTag),
+        then: [{ id: 'in time', kind: 'add_tag', tag_id: seenTag }],
         else: [{ id: 'late', kind: 'award_points', points: points.late }],
       },
       email('goodbye'),
@@ -76,14 +76,14 @@ function definitionOf({ start, given, keen, seen }: Tags): Definition {
   };
 }
 
-/** Publishes it. @returns its id, and the tags that it is about */
+/** Publishes the automation. @returns its id and the tags of its steps */
 export async function publishLongWay(
   deps: { db: Database; vault: Vault },
   clubId: Id,
   mailsPerMinute: number,
 ): Promise<{ automationId: Id; tags: Tags }> {
   const now = new Date();
-  const tags: Tags = { start: newId(), given: newId(), keen: newId(), seen: newId() };
+  const tags: Tags = { start: newId(), givenTag: newId(), keenTag: newId(), seenTag: newId() };
   await deps.db.source.query(
     `INSERT INTO tags (id, club_id, name, folded_name, created_at)
      SELECT id, $2, name, name, now() FROM unnest($1::uuid[], $3::text[]) AS one (id, name)`,
@@ -99,6 +99,6 @@ export async function publishLongWay(
     record.id,
     '*',
     now,
-  ); // it has no images
+  ); // the automation has no images
   return { automationId: record.id, tags };
 }

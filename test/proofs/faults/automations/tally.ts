@@ -1,25 +1,25 @@
-/** What runs say, held against what they did: mails by the mail server's log, tags, points and facts by their tables. */
+/** Compares the recorded path of each run with its effects: mails in the log of the mail server, and tags, points and facts in tables. */
 import type { DataSource } from 'typeorm';
 import { effectKey } from '../../../../domain/automations/running/moves.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
-import { countedBy, holdMails, mailColumns, receivedIn, type MailRow, type MailsHeld } from '../mail/received.ts';
+import { countedBy, checkMails, mailColumns, receivedIn, type MailRow, type CheckedMails } from '../mail/received.ts';
 import { always, points, type Tags } from './scene.ts';
 
 export interface EffectTally {
   runs: number;
   finished: number;
-  /** A line for each effect that is there more often than its run says, or that no run has. */
+  /** A line for each effect that exists more often than its run recorded, or without a run. */
   twice: string[];
-  /** A line for each effect or step of a run that is not there. */
+  /** A line for each step or effect that a run lacks. */
   missing: string[];
-  mails: MailsHeld<MailOfStep>;
+  mails: CheckedMails<MailOfStep>;
 }
 
 interface MailOfStep extends MailRow {
   runId: Id;
 }
 
-/** Facts go once they are told: from now on each is noted when it commits. */
+/** Copies each fact to a table when it commits, because the engine deletes facts after the fan-out. */
 export async function noteFacts(source: DataSource): Promise<void> {
   await source.query(`
     CREATE TABLE fault_facts (student_id uuid, type text, subject_id uuid);
@@ -34,13 +34,13 @@ interface RunRow {
   studentId: Id;
   status: string;
   reason: string | null;
-  /** By step. */
+  /** The outcome of each step. */
   outcomes: Readonly<Record<string, string | null>>;
-  /** When the wait for a tag was left. */
+  /** The time when the run left its wait for a tag. */
   waitLeftAt: Date | null;
 }
 
-/** Reading and locking take time: who had the tag by so much before the wait was left, was in time. */
+/** Reading and locking take time. A student who got the tag at least this long before the wait ended was in time. */
 const clearlyMs = 5_000;
 
 export async function tallyEffects(
@@ -58,9 +58,9 @@ export async function tallyEffects(
   const rows = await source.query<MailOfStep[]>(
     `SELECT ${mailColumns}, run_id AS "runId" FROM mails WHERE run_id IS NOT NULL`,
   );
-  const mails = holdMails(rows, receivedIn(log));
-  const done = countedBy(await effectsIn(source, tags), (effect) => effect);
-  const said = countedBy(
+  const mails = checkMails(rows, receivedIn(log));
+  const effectCounts = countedBy(await effectsIn(source, tags), (effect) => effect);
+  const recordedCounts = countedBy(
     runs.flatMap((run) => effectsOf(run, tags)),
     (effect) => effect,
   );
@@ -69,23 +69,27 @@ export async function tallyEffects(
     runs: runs.length,
     finished: finished.length,
     twice: [
-      ...[...done].filter(([effect, count]) => count > (said.get(effect) ?? 0)).map(([effect]) => effect),
+      ...[...effectCounts]
+        .filter(([effect, count]) => count > (recordedCounts.get(effect) ?? 0))
+        .map(([effect]) => effect),
       ...[...countedBy(runs, ({ studentId }) => studentId)]
         .filter(([, count]) => count > 1)
         .map(([id]) => `runs of ${id}`),
     ],
     missing: [
-      ...[...said].filter(([effect, count]) => count > (done.get(effect) ?? 0)).map(([effect]) => effect),
+      ...[...recordedCounts]
+        .filter(([effect, count]) => count > (effectCounts.get(effect) ?? 0))
+        .map(([effect]) => effect),
       ...finished.flatMap((run) => stepsMissing(run, rows)),
       ...(await wakesMissed(source, runs, tags)),
-      ...mails.skipped.map(({ id, reason }) => `mail ${id}, skipped: ${reason}`),
+      ...mails.skippedMails.map(({ id, reason }) => `mail ${id}, skipped: ${reason}`),
     ],
     mails,
   };
 }
 
-/** What its path says of a run, a word each. */
-function effectsOf({ id, studentId, outcomes }: RunRow, { given, seen }: Tags): string[] {
+/** Returns the effects that the path of a run implies, a line each. */
+function effectsOf({ id, studentId, outcomes }: RunRow, { givenTag, seenTag }: Tags): string[] {
   const passed = (step: string) => outcomes[step] !== undefined;
   const award = (step: string, count: number) =>
     passed(step) ? [`award ${studentId} ${effectKey({ id }, step)} ${count}`] : [];
@@ -94,38 +98,38 @@ function effectsOf({ id, studentId, outcomes }: RunRow, { given, seen }: Tags): 
     ...award('begun', points.begun),
     ...award('has', points.has),
     ...award('late', points.late),
-    ...fact('give', 'student.tagged', given),
-    ...fact('take', 'student.untagged', given),
-    ...fact('in time', 'student.tagged', seen),
-    ...(passed('give') && !passed('take') ? [`tag ${studentId} ${given}`] : []),
-    ...(passed('in time') ? [`tag ${studentId} ${seen}`] : []),
+    ...fact('give', 'student.tagged', givenTag),
+    ...fact('take', 'student.untagged', givenTag),
+    ...fact('in time', 'student.tagged', seenTag),
+    ...(passed('give') && !passed('take') ? [`tag ${studentId} ${givenTag}`] : []),
+    ...(passed('in time') ? [`tag ${studentId} ${seenTag}`] : []),
   ];
 }
 
-/** What there is, in the same words. */
-async function effectsIn(source: DataSource, { given, seen }: Tags): Promise<string[]> {
+/** Returns the effects in the tables, in the same format. */
+async function effectsIn(source: DataSource, { givenTag, seenTag }: Tags): Promise<string[]> {
   const effects = await source.query<{ effect: string }[]>(
     `SELECT concat_ws(' ', 'award', student_id, cause_id, points) AS effect FROM point_awards WHERE cause_kind = 'automation'
      UNION ALL SELECT concat_ws(' ', 'fact', student_id, type, subject_id) FROM fault_facts WHERE subject_id = ANY ($1)
      UNION ALL SELECT concat_ws(' ', 'tag', student_id, tag_id) FROM student_tags WHERE tag_id = ANY ($1)`,
-    [[given, seen]],
+    [[givenTag, seenTag]],
   );
   return effects.map(({ effect }) => effect);
 }
 
-/** A run that ended has passed all steps, and has a row for each of its mails. */
+/** A run that ended must have passed all steps and must have a row for each mail. */
 function stepsMissing({ id, outcomes }: RunRow, mails: readonly MailOfStep[]): string[] {
   const steps = [...always, outcomes['wait'] === 'then' ? 'in time' : 'late'];
   const lacking = steps.filter((step) => outcomes[step] === undefined).map((step) => `step ${step} of run ${id}`);
-  const written = mails.filter(({ runId }) => runId === id).length;
-  return written === 2 ? lacking : [...lacking, `${written} mails of run ${id}`];
+  const mailCount = mails.filter(({ runId }) => runId === id).length;
+  return mailCount === 2 ? lacking : [...lacking, `${mailCount} mails of run ${id}`];
 }
 
-/** Whose wait ended as if they had no tag, although they had one. */
-async function wakesMissed(source: DataSource, runs: readonly RunRow[], { keen }: Tags): Promise<string[]> {
+/** The runs whose wait timed out although the student had the tag in time. */
+async function wakesMissed(source: DataSource, runs: readonly RunRow[], { keenTag }: Tags): Promise<string[]> {
   const tagged = await source.query<{ studentId: Id; at: Date }[]>(
     `SELECT student_id AS "studentId", tagged_at AS at FROM student_tags WHERE tag_id = $1`,
-    [keen],
+    [keenTag],
   );
   const since = new Map(tagged.map(({ studentId, at }) => [studentId, at]));
   return runs

@@ -1,4 +1,4 @@
-/** Two builds of this checkout, side by side: their code is the same, their ids are not. */
+/** Two builds of this checkout, side by side, with the same code and different ids. */
 import { readFileSync } from 'node:fs';
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -13,13 +13,13 @@ export type BuildName = (typeof buildNames)[number];
 export interface InstalledBuild {
   readonly name: BuildName;
   readonly buildId: string;
-  /** Where it is installed. */
-  readonly place: string;
-  /** Starts a command of it, such as `api`. */
+  /** The directory of the installation. */
+  readonly directory: string;
+  /** Starts a command of the build, such as `api`. */
   run(command: string, env: Readonly<Record<string, string>>): Child;
 }
 
-/** @param directory empty; gets both, and their logs */
+/** @param directory an empty directory, which receives both builds and their logs */
 export async function installBuilds(directory: string): Promise<Record<BuildName, InstalledBuild>> {
   const [first, second] = buildNames;
   await mkdir(path.join(directory, first), { recursive: true });
@@ -30,24 +30,24 @@ export async function installBuilds(directory: string): Promise<Record<BuildName
   return { port: await installed(directory, 'port'), starboard: await installed(directory, 'starboard') };
 }
 
-/** An installation has the build, package.json and the packages. */
+/** An installation consists of the build, package.json and the packages. */
 async function installed(directory: string, name: BuildName): Promise<InstalledBuild> {
-  const place = path.join(directory, name);
-  await cp(path.join(projectDirectory, 'package.json'), path.join(place, 'package.json'));
-  await symlink(path.join(projectDirectory, 'node_modules'), path.join(place, 'node_modules'));
-  const { buildId } = JSON.parse(readFileSync(path.join(place, 'dist', 'build.json'), 'utf8')) as Build;
+  const installation = path.join(directory, name);
+  await cp(path.join(projectDirectory, 'package.json'), path.join(installation, 'package.json'));
+  await symlink(path.join(projectDirectory, 'node_modules'), path.join(installation, 'node_modules'));
+  const { buildId } = JSON.parse(readFileSync(path.join(installation, 'dist', 'build.json'), 'utf8')) as Build;
   let runs = 0;
   return {
     name,
     buildId,
-    place,
+    directory: installation,
     run: (command, env) =>
       startChild({
         name: `${command} of ${name}`,
         command: process.execPath,
         args: [path.join('dist', 'main.js'), command],
         env,
-        cwd: place,
+        cwd: installation,
         logFile: path.join(directory, 'logs', `${name}-${command}-${++runs}.log`),
       }),
   };

@@ -1,42 +1,45 @@
-/** What stands before the API of an installation: it passes requests on to a process that says that it is ready. */
+/** A load balancer in front of an installation: it forwards each request to an API process that says that it is ready. */
 import { Agent, createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { host } from '../../../../dev/stack/ports.ts';
 
 export interface Proxy {
-  /** Where callers come. */
+  /** The URL for callers. */
   readonly url: string;
-  /** Requests that were passed on and answered. */
+  /** The number of forwarded requests that got an answer. */
   readonly answered: number;
-  /** A line each: requests that no process took, that were answered with a 5xx, or whose answer broke off. Streams may end early. */
+  /** A line for each request that found no ready process, got a 5xx, or lost its answer on the way. Streams may end early. */
   readonly refused: readonly string[];
-  /** From now on it asks this process, too. @param api its address */
+  /** Adds a process to the targets. @param api its URL */
   add(api: string): void;
-  /** Says, in the place of its own looks, whether this process is ready. */
+  /** Sets whether a process is ready, for a proxy without own probes. */
   tell(api: string, isReady: boolean): void;
   remove(api: string): void;
   stop(): Promise<void>;
 }
 
-/** How often it asks each process; a load balancer asks every second or two. */
+/** The interval of the readiness probes; a load balancer asks every second or two. */
 const lookEveryMs = 250;
-/** A process that does not answer so often in a row is taken for gone; one that says that it is not ready, at once. */
+/** A process counts as gone after this many probes without an answer, and immediately after an answer of not ready. */
 const silencesAtMost = 3;
 const answerWithinMs = 5_000;
 
-/** Starts it on 127.0.0.1. @param looks whether it asks the processes itself; else it is told */
+/**
+ * Starts a proxy on 127.0.0.1.
+ * @param looks whether the proxy probes the processes itself; otherwise `tell` sets their state
+ */
 export async function startProxy({ looks: looksItself = true } = {}): Promise<Proxy> {
   const ready = new Map<string, boolean>();
   const refused: string[] = [];
   const agent = new Agent({ keepAlive: true });
   let answered = 0;
-  let turn = 0;
+  let requestCount = 0;
 
   function pass(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const targets = [...ready].filter(([, isReady]) => isReady).map(([target]) => target);
-    const target = targets[turn++ % targets.length];
-    const refuse = (why: string) => {
-      refused.push(`${incoming.method} ${incoming.url?.split('?')[0]}: ${why}`);
+    const target = targets[requestCount++ % targets.length];
+    const refuse = (reason: string) => {
+      refused.push(`${incoming.method} ${incoming.url?.split('?')[0]}: ${reason}`);
       if (outgoing.headersSent) outgoing.destroy();
       else outgoing.writeHead(502).end();
     };
@@ -46,14 +49,14 @@ export async function startProxy({ looks: looksItself = true } = {}): Promise<Pr
       const { statusCode = 502 } = answer;
       const isStream = answer.headers['content-type']?.startsWith('text/event-stream') ?? false;
       outgoing.writeHead(statusCode, answer.headers);
-      const words: Buffer[] = [];
-      if (statusCode >= 500) answer.on('data', (chunk: Buffer) => words.push(chunk));
+      const bodyChunks: Buffer[] = [];
+      if (statusCode >= 500) answer.on('data', (chunk: Buffer) => bodyChunks.push(chunk));
       answer.pipe(outgoing);
       answer.on('error', (error) => (isStream ? outgoing.destroy() : refuse(error.message)));
       answer.on('end', () => {
         if (statusCode >= 500)
           refused.push(
-            `${method} ${url.split('?')[0]}: ${statusCode} ${Buffer.concat(words).toString().slice(0, 200)}`,
+            `${method} ${url.split('?')[0]}: ${statusCode} ${Buffer.concat(bodyChunks).toString().slice(0, 200)}`,
           );
         else answered++;
       });
@@ -68,7 +71,7 @@ export async function startProxy({ looks: looksItself = true } = {}): Promise<Pr
   const look = async (target: string) => {
     if (looks.has(target)) return;
     looks.add(target);
-    const said = await fetch(`${target}/readyz`, { signal: AbortSignal.timeout(answerWithinMs) }).then(
+    const isReady = await fetch(`${target}/readyz`, { signal: AbortSignal.timeout(answerWithinMs) }).then(
       async (response) => {
         await response.arrayBuffer();
         return response.ok;
@@ -76,9 +79,9 @@ export async function startProxy({ looks: looksItself = true } = {}): Promise<Pr
       () => undefined,
     );
     looks.delete(target);
-    silences.set(target, said === undefined ? (silences.get(target) ?? 0) + 1 : 0);
+    silences.set(target, isReady === undefined ? (silences.get(target) ?? 0) + 1 : 0);
     if (!ready.has(target)) return;
-    if (said !== undefined) ready.set(target, said);
+    if (isReady !== undefined) ready.set(target, isReady);
     else if ((silences.get(target) ?? 0) >= silencesAtMost) ready.set(target, false);
   };
   const looking = setInterval(() => {

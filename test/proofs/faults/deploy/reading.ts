@@ -1,11 +1,11 @@
-/** Owners who read a list in turn, again and again, through a proxy, which counts what is refused. */
+/** Owners read lists through a proxy without a pause, one owner after another. The proxy counts the refused requests. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Subject } from '../audience.ts';
 import type { Proxy } from './proxy.ts';
 
 const readEveryMs = 100;
 
-/** Begins at once. */
+/** Begins immediately. */
 export function startReading(subjects: readonly Subject[], proxy: Proxy): { stop(): Promise<void> } {
   let isReading = true;
   const all = (async () => {

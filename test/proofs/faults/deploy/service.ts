@@ -1,4 +1,4 @@
-/** An installed build that serves: an API and a worker, on free ports. */
+/** An installed build that runs: an API and a worker on free ports. */
 import { freePorts, host } from '../../../../dev/stack/ports.ts';
 import { untilOk } from '../../../../dev/stack/readiness.ts';
 import type { Child } from '../../../../dev/stack/children.ts';
@@ -8,13 +8,17 @@ import type { InstalledBuild } from './builds.ts';
 export interface Service {
   readonly apiUrl: string;
   readonly children: readonly Child[];
-  /** SIGKILL to both. Resolves once they have ended. */
+  /** Sends SIGKILL to both, and resolves when both have ended. */
   kill(): Promise<void>;
 }
 
 const readyWithinMs = 180_000;
 
-/** Resolves once both are ready. @param stops gets what ends them @throws Problem with the last words of one that does not come up */
+/**
+ * Resolves when both are ready.
+ * @param stops receives a function that kills both
+ * @throws Problem with the last output of a process that does not become ready
+ */
 export async function startService(
   build: InstalledBuild,
   shared: Readonly<Record<string, string>>,

@@ -1,29 +1,32 @@
-/** Clubs whose members want the daily mail, with something new for all of them, on a date that is far from its end. */
+/** Clubs whose members want the daily mail and have something new in it, in a time zone in which the date does not end soon. */
 import type { DataSource } from 'typeorm';
 import { setSender } from '../../../../domain/mail/sending/sender.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Database } from '../../../../platform/infra/postgres/database.ts';
 import { buildRecipients, type Recipients } from '../mail/recipients.ts';
 
-/** A post of the last minute waits for the next digest. */
+/** A post of the last minute would wait for the next digest. */
 const newSince = '1 hour';
 const memberSince = '2 days';
 
-/** @param mailsPerMinute of each club @returns the clubs; every student is a member of a space and wants its mail */
+/**
+ * @param mailsPerMinute for each club
+ * @returns the clubs; every student is a member of a space and wants its daily mail
+ */
 export async function buildReaders(
   db: Database,
   { clubs, members, mailsPerMinute }: { clubs: number; members: number; mailsPerMinute: number },
 ): Promise<Recipients[]> {
-  const built: Recipients[] = [];
+  const builtClubs: Recipients[] = [];
   for (let number = 0; number < clubs; number++) {
     const club = await buildRecipients(db.source, members);
     const sender = { from_name: 'Harbour', postal_address: 'Quay 1', mails_per_minute: mailsPerMinute };
     await setSender({ db }, club.clubId, sender, new Date());
     await db.source.query(`UPDATE clubs SET time_zone = $2 WHERE id = $1`, [club.clubId, zoneInDaytime(new Date())]);
     await buildNews(db.source, club);
-    built.push(club);
+    builtClubs.push(club);
   }
-  return built;
+  return builtClubs;
 }
 
 async function buildNews(source: DataSource, { clubId, studentIds }: Recipients): Promise<void> {
@@ -47,14 +50,14 @@ async function buildNews(source: DataSource, { clubId, studentIds }: Recipients)
 
 const zones = ['UTC', 'Asia/Kolkata', 'Pacific/Auckland', 'America/Los_Angeles'];
 
-/** @returns one where it is after 8:00, and the date does not end for hours */
+/** @returns a zone in which it is after 8:00, and the date lasts for hours */
 function zoneInDaytime(now: Date): string {
   const hourIn = (timeZone: string) =>
     Number(new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', hourCycle: 'h23' }).format(now));
-  const found = zones.find((zone) => hourIn(zone) >= 8 && hourIn(zone) < 20);
-  if (found === undefined) throw new Error('It is night in all of the zones.');
-  return found;
+  const daytimeZone = zones.find((zone) => hourIn(zone) >= 8 && hourIn(zone) < 20);
+  if (daytimeZone === undefined) throw new Error(`At ${now.toISOString()} it is night in all time zones`);
+  return daytimeZone;
 }
 
-/** Who is to get a mail. */
+/** The students who must get a mail. */
 export const readersOf = (clubs: readonly Recipients[]): Id[] => clubs.flatMap(({ studentIds }) => studentIds);

@@ -1,4 +1,4 @@
-/** What `faults -- digests` says of planted faults. */
+/** Tests the tally of `faults digests` with planted faults. */
 import { expect } from 'chai';
 import { outcomeUnknown } from '../../../../domain/mail/sending/recipients.policy.ts';
 import { tallyDigests, type DigestMailRow } from './tally.ts';
@@ -20,36 +20,46 @@ const arrival = (studentId: string, mailId = `mail-${studentId}`) => ({
 const members = ['ada', 'grace'];
 const rows = members.map((id) => row(id));
 const received = members.map((id) => arrival(id));
-const nobody = new Set<string>();
-const tallied = (changed: readonly DigestMailRow[], arrived = received, left: ReadonlySet<string> = nobody) => {
-  const { mails, twice, missing } = tallyDigests(members, left, changed, arrived);
-  return { sent: mails.sent.length, unknown: mails.unknown.length, untrue: mails.untrue.length, twice, missing };
+const noMembers = new Set<string>();
+const tallied = (
+  changed: readonly DigestMailRow[],
+  arrived = received,
+  unsubscribed: ReadonlySet<string> = noMembers,
+) => {
+  const { mails, twice, missing } = tallyDigests(members, unsubscribed, changed, arrived);
+  return {
+    sent: mails.sentMails.length,
+    unknown: mails.unknownMails.length,
+    untrue: mails.untrue.length,
+    twice,
+    missing,
+  };
 };
 const nothing = { sent: 2, unknown: 0, untrue: 0, twice: 0, missing: [] };
 
-describe('tally of faults -- digests', () => {
-  it('nothing is wrong where each member has one mail that arrived once', () => {
+describe('tally of the digest proof', () => {
+  it('finds no fault if each member has one mail that arrived once', () => {
     expect(tallied(rows)).to.deep.equal(nothing);
   });
 
-  it('twice: two rows, two messages of one row, or two messages at one address', () => {
+  it('counts a member with two rows, with two messages of one row, or with two messages at the address', () => {
     expect(tallied([...rows, row('ada', { id: 'other' })], [...received, arrival('ada', 'other')]).twice).to.equal(1);
     expect(tallied(rows, [...received, arrival('ada')])).to.deep.equal({ ...nothing, twice: 1, untrue: 1 });
     expect(tallied(rows, [...received, arrival('ada', 'nobody')])).to.deep.equal({ ...nothing, twice: 1, untrue: 1 });
   });
 
-  it('missing: no row, or one that was skipped, unless the member had left', () => {
+  it('reports a member without a row or with a skipped row as missing, unless the member unsubscribed', () => {
     const skipped = row('grace', { status: 'skipped', reason: 'nothing_new' });
-    const one = { ...nothing, sent: 1 };
-    expect(tallied(rows.slice(0, 1), received.slice(0, 1))).to.deep.equal({ ...one, missing: ['grace: no mail'] });
+    const oneSent = { ...nothing, sent: 1 };
+    expect(tallied(rows.slice(0, 1), received.slice(0, 1))).to.deep.equal({ ...oneSent, missing: ['grace: no mail'] });
     expect(tallied([row('ada'), skipped], received.slice(0, 1))).to.deep.equal({
-      ...one,
+      ...oneSent,
       missing: ['grace: nothing_new'],
     });
-    expect(tallied([row('ada'), skipped], received.slice(0, 1), new Set(['grace']))).to.deep.equal(one);
+    expect(tallied([row('ada'), skipped], received.slice(0, 1), new Set(['grace']))).to.deep.equal(oneSent);
   });
 
-  it('untrue: said to be sent and not there, or still open; unknown is known to be so', () => {
+  it('reports a sent row without a message, and a row that is still open, as untrue, and counts a row of unknown outcome', () => {
     expect(tallied(rows, received.slice(0, 1)).untrue).to.equal(1);
     expect(tallied([row('ada'), row('grace', { status: 'sending' })]).untrue).to.equal(1);
     const unknown = [row('ada'), row('grace', { status: 'failed', error: outcomeUnknown })];

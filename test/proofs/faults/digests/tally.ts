@@ -1,31 +1,38 @@
-/** Who got a daily mail, by rows and by the mail server's log. */
+/** Counts the daily mails of each member by rows and by the log of the mail server. */
 import type { Id } from '../../../../platform/core/ids.ts';
-import { countedBy, holdMails, moreThanOnce, type MailRow, type MailsHeld, type Received } from '../mail/received.ts';
+import {
+  countedBy,
+  checkMails,
+  moreThanOnce,
+  type MailRow,
+  type CheckedMails,
+  type Received,
+} from '../mail/received.ts';
 
 export interface DigestMailRow extends MailRow {
   studentId: Id;
 }
 
 export interface DigestTally {
-  mails: MailsHeld<DigestMailRow>;
+  mails: CheckedMails<DigestMailRow>;
   /** Students who have more than one row, or whose address received more than one message. */
   twice: number;
-  /** A line for each member who has no mail, or whose mail was skipped, and who had not left the daily mail. */
+  /** A line for each member without a mail or with a skipped mail, unless the member unsubscribed. */
   missing: string[];
 }
 
-/** @param left members who left the daily mail meanwhile: some before they got it */
+/** @param unsubscribed members who unsubscribed from the daily mail during the run, some before they got it */
 export function tallyDigests(
   members: readonly Id[],
-  left: ReadonlySet<Id>,
+  unsubscribed: ReadonlySet<Id>,
   rows: readonly DigestMailRow[],
   received: readonly Received[],
 ): DigestTally {
-  const mails = holdMails(rows, received);
+  const mails = checkMails(rows, received);
   const byStudent = Map.groupBy(rows, ({ studentId }) => studentId);
   const isMissing = (id: Id) => {
     const own = byStudent.get(id) ?? [];
-    return !left.has(id) && own.every(({ status }) => status === 'skipped');
+    return !unsubscribed.has(id) && own.every(({ status }) => status === 'skipped');
   };
   return {
     mails,

@@ -1,4 +1,4 @@
-/** Calls of the API as the owner of a club, again and again while it is away. */
+/** Calls the API as the owner of a club, and repeats each call until the API answers. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { Ground } from '../victims.ts';
@@ -12,12 +12,12 @@ export type OwnerCall = (
 
 const answerWithinMs = 10_000;
 const pauseMs = 100;
-/** A club has 60 writes a minute (LIM-1). Who asks sooner uses up the next minute, and gets nowhere. */
+/** A club may write 60 times a minute (LIM-1). Faster calls are refused, and use up the limit of the next minute. */
 const everyMs = 1_050;
 
 export function caller({ urls }: Ground, { clubId, ownerToken }: Recipients): OwnerCall {
   let freeAt = 0;
-  async function turn(): Promise<void> {
+  async function waitForLimit(): Promise<void> {
     const now = performance.now();
     freeAt = Math.max(now, freeAt) + everyMs;
     await sleep(freeAt - everyMs - now);
@@ -25,7 +25,7 @@ export function caller({ urls }: Ground, { clubId, ownerToken }: Recipients): Ow
 
   return async (method, at, body) => {
     for (;;) {
-      if (method !== 'GET') await turn();
+      if (method !== 'GET') await waitForLimit();
       try {
         const answer = await fetch(`${urls.API}/v1/clubs/${clubId}${at}`, {
           method,
@@ -39,7 +39,7 @@ export function caller({ urls }: Ground, { clubId, ownerToken }: Recipients): Ow
           return { status: answer.status, data: data ?? { id: '', status: '' } };
         }
       } catch {
-        // It, or Postgres behind it, is dead.
+        // The API, or Postgres behind it, is dead.
       }
       await sleep(pauseMs);
     }

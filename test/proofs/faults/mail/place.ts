@@ -1,4 +1,4 @@
-/** The mail server of a run as one more victim: at one port and with one log, however often it is killed. */
+/** Adds the mail server to the victims of a proof. It keeps its port and its log over all kills. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -11,19 +11,22 @@ import { onGround, victims as programs, type Ground, type Victim } from '../vict
 export const victimsWithMail = [...programs, 'mail server'] as const;
 export type VictimWithMail = (typeof victimsWithMail)[number];
 
-/** S3, too, where it is a part of the ground. */
+/** S3 is a victim only if the ground includes it. */
 type VictimOfMailGround = Victim | 'mail server';
 
 /** A ground with a mail server. */
 export interface MailGround {
   ground: Ground;
-  /** What the world received. */
+  /** The file with the messages that the mail server accepted. */
   log: string;
   kill: (victim: VictimOfMailGround) => Promise<void>;
   startAgain: (victim: VictimOfMailGround) => Promise<void>;
 }
 
-/** Runs `work` as `onGround` does, with a mail server that is up. @returns the exit code; 130 when it was interrupted */
+/**
+ * Runs `work` as `onGround` does, with a running mail server.
+ * @returns the exit code; 130 after an interruption
+ */
 export async function onMailGround(
   interrupted: Promise<unknown>,
   work: (scene: MailGround) => Promise<number>,
@@ -38,13 +41,13 @@ export async function onMailGround(
         const log = path.join(directory, 'received.jsonl');
         const mailServer = mailServerIn(ground, directory, log);
         await mailServer.start();
-        const ofGround = (victim: VictimOfMailGround): victim is Victim => victim !== 'mail server';
+        const isOfGround = (victim: VictimOfMailGround): victim is Victim => victim !== 'mail server';
         try {
           return await work({
             ground,
             log,
-            kill: (victim) => (ofGround(victim) ? ground.kill(victim) : mailServer.kill()),
-            startAgain: (victim) => (ofGround(victim) ? ground.startAgain(victim) : mailServer.start()),
+            kill: (victim) => (isOfGround(victim) ? ground.kill(victim) : mailServer.kill()),
+            startAgain: (victim) => (isOfGround(victim) ? ground.startAgain(victim) : mailServer.start()),
           });
         } finally {
           await mailServer.kill();

@@ -1,4 +1,4 @@
-/** What the world received, held against what rows say became of each mail. */
+/** Compares the messages that the mail server received with the rows of the mails. */
 import { existsSync, readFileSync } from 'node:fs';
 import { outcomeUnknown } from '../../../../domain/mail/sending/recipients.policy.ts';
 import type { Id } from '../../../../platform/core/ids.ts';
@@ -6,20 +6,20 @@ import type { Id } from '../../../../platform/core/ids.ts';
 export interface Received {
   to: string;
   mailId: string;
-  /** When the server took it over, in Unix milliseconds. */
+  /** The time when the server accepted the message, in Unix milliseconds. */
   at: number;
 }
 
-/** @returns a line of the mail server's log each */
+/** @returns one message for each line in the log of the mail server */
 export const receivedIn = (log: string): Received[] =>
   existsSync(log)
     ? readFileSync(log, 'utf8')
         .split('\n')
-        .filter((line) => line.endsWith('}')) // the last one may be cut off by a kill
+        .filter((line) => line.endsWith('}')) // a kill can cut the last line
         .map((line) => JSON.parse(line) as Received)
     : [];
 
-/** What a row says. */
+/** The outcome of a mail by its row. */
 export interface MailRow {
   id: Id;
   status: string;
@@ -31,37 +31,44 @@ export interface MailRow {
 /** Selects the columns of a `MailRow`. */
 export const mailColumns = `id, status, skip_reason AS reason, last_error AS error, attempt_count AS attempts`;
 
-export interface MailsHeld<Row extends MailRow> {
-  sent: Row[];
-  skipped: Row[];
-  refused: Row[];
-  /** Marked so. */
-  unknown: Row[];
-  /** Of the unknown ones, those that arrived. */
+export interface CheckedMails<Row extends MailRow> {
+  sentMails: Row[];
+  skippedMails: Row[];
+  refusedMails: Row[];
+  /** Failed mails whose row says that their outcome is unknown. */
+  unknownMails: Row[];
+  /** The number of mails of unknown outcome that arrived. */
   unknownArrived: number;
-  /** Mails, by their own id, that arrived more than once. */
+  /** The number of mails, by mail id, that arrived more than once. */
   mailedTwice: number;
-  /** A line for each row that says what is not so, or nothing final; and for each arrival without a row. */
+  /** A line for each row that is false or not final, and for each arrival without a row. */
   untrue: string[];
 }
 
-export function holdMails<Row extends MailRow>(rows: readonly Row[], received: readonly Received[]): MailsHeld<Row> {
+export function checkMails<Row extends MailRow>(
+  rows: readonly Row[],
+  received: readonly Received[],
+): CheckedMails<Row> {
   const copies = countedBy(received, ({ mailId }) => mailId);
   const ids = new Set(rows.map(({ id }) => id));
   const isUnknown = ({ status, error }: Row) => status === 'failed' && error === outcomeUnknown;
-  const of = (row: Row) => copies.get(row.id) ?? 0;
+  const arrivalsOf = (row: Row) => copies.get(row.id) ?? 0;
   const isFinal = ({ status }: Row) => status === 'skipped' || status === 'failed';
   const isUntrue = (row: Row) =>
-    row.status === 'sent' ? of(row) !== 1 : isUnknown(row) ? of(row) > 1 : !isFinal(row) || of(row) > 0;
+    row.status === 'sent'
+      ? arrivalsOf(row) !== 1
+      : isUnknown(row)
+        ? arrivalsOf(row) > 1
+        : !isFinal(row) || arrivalsOf(row) > 0;
   return {
-    sent: rows.filter(({ status }) => status === 'sent'),
-    skipped: rows.filter(({ status }) => status === 'skipped'),
-    refused: rows.filter((row) => row.status === 'failed' && !isUnknown(row)),
-    unknown: rows.filter(isUnknown),
-    unknownArrived: rows.filter((row) => isUnknown(row) && of(row) > 0).length,
+    sentMails: rows.filter(({ status }) => status === 'sent'),
+    skippedMails: rows.filter(({ status }) => status === 'skipped'),
+    refusedMails: rows.filter((row) => row.status === 'failed' && !isUnknown(row)),
+    unknownMails: rows.filter(isUnknown),
+    unknownArrived: rows.filter((row) => isUnknown(row) && arrivalsOf(row) > 0).length,
     mailedTwice: moreThanOnce(copies),
     untrue: [
-      ...rows.filter(isUntrue).map((row) => `${JSON.stringify(row)} arrived ${of(row)} times`),
+      ...rows.filter(isUntrue).map((row) => `${JSON.stringify(row)} arrived ${arrivalsOf(row)} times`),
       ...received.filter(({ mailId }) => !ids.has(mailId)).map(({ mailId }) => `${mailId} arrived and has no row`),
     ],
   };

@@ -1,4 +1,4 @@
-/** Who is mailed: a club that may send campaigns, its owner, and 20,000 confirmed students, some of whom no server takes. */
+/** Builds a club that may send campaigns, its owner, and confirmed students. The mail server always refuses some of the addresses. */
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../../domain/clubs/organizations.ts';
 import { openSession } from '../../../../domain/identity/sessions.ts';
@@ -7,12 +7,12 @@ import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 
 export interface Recipients {
   clubId: Id;
-  /** Of a session of the club's owner. */
+  /** A sign-in token of the owner. */
   ownerToken: string;
   studentIds: readonly Id[];
 }
 
-/** One in so many addresses is refused for good. */
+/** Every 50th address gets a permanent refusal. */
 const refusedEvery = 50;
 const refusedAt = 'gone.example';
 
@@ -35,8 +35,8 @@ export async function buildRecipients(source: DataSource, count: number): Promis
     );
     await tx.query(
       `INSERT INTO students (id, club_id, name, email, verified_at, created_at)
-       SELECT id, $2, 'Student', id || CASE WHEN place % $4 = 0 THEN '@' || $5 ELSE '@example.com' END, $3, $3
-         FROM unnest($1::uuid[]) WITH ORDINALITY AS one (id, place)`,
+       SELECT id, $2, 'Student', id || CASE WHEN position % $4 = 0 THEN '@' || $5 ELSE '@example.com' END, $3, $3
+         FROM unnest($1::uuid[]) WITH ORDINALITY AS one (id, position)`,
       [studentIds, clubId, now, refusedEvery, refusedAt],
     );
     const { token } = await openSession(new Transaction(tx), 'admin', ownerId, now);

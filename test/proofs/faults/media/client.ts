@@ -1,27 +1,31 @@
-/** Calls as a client makes them that does not give up: each again, until it is answered. */
+/** A client that repeats each call until it is answered. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { Library } from './libraries.ts';
 
-/** Longer than any call of ours takes: one that is given up and comes to pass later would be done twice. */
+/** This is longer than any call takes: a call that succeeds after the client gave up would happen twice. */
 const answerWithinMs = 30_000;
 const pauseMs = 200;
 
-/** What a file is for: the club's library, a student's image for agents, or work that a student hands in. */
+/** The use of a file: the library of the club, an image that a student shows to an agent, or the assignment of a student. */
 export type Purpose = 'library' | 'agent image' | 'assignment';
 
 export interface Client {
-  /** @param options.accepted statuses that are no refusal, beside those of success @throws Error at a refusal */
+  /**
+   * @param options.accepted more statuses that are no refusal, such as 404
+   * @throws Error when the API refuses the call
+   * @throws Error at a refusal
+   */
   call(
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
     options?: { body?: object; accepted?: readonly number[] },
   ): Promise<Response>;
-  /** One try of what must not be repeated blindly; whatever comes of it, the caller looks. */
+  /** Makes a call once that must not be repeated blindly. The caller must read the result. */
   callOnce(method: 'POST', path: string, body: object): Promise<void>;
 }
 
-/** @param purpose decides who calls: the club's owner, or its student */
+/** @param purpose decides the caller: the owner of the club, or its student */
 export function clientOf(apiUrl: string, { clubId, tokens }: Library, purpose: Purpose): Client {
   const token = purpose === 'library' ? tokens.owner : tokens.student;
   const urlOf = (path: string) => `${apiUrl}/v1/clubs/${clubId}${path}`;
@@ -42,14 +46,14 @@ export function clientOf(apiUrl: string, { clubId, tokens }: Library, purpose: P
   };
 }
 
-/** @throws Error at a refusal */
+/** @throws Error when the server refuses the request */
 export async function answered(url: string, request: RequestInit, accepted: readonly number[] = []): Promise<Response> {
   for (;;) {
     const answer = await fetch(url, { ...request, signal: AbortSignal.timeout(answerWithinMs) }).catch(() => undefined);
     if (answer && (answer.ok || accepted.includes(answer.status))) return answer;
     const text = await answer?.text().catch(() => '');
     if (answer && answer.status < 500 && answer.status !== 429 && answer.status !== 423)
-      throw new Error(`It was refused: ${request.method ?? 'GET'} ${new URL(url).pathname} ${answer.status} ${text}`);
+      throw new Error(`${request.method ?? 'GET'} ${new URL(url).pathname} was refused with ${answer.status} ${text}`);
     await sleep(pauseMs);
   }
 }
@@ -61,16 +65,16 @@ interface FileRecord {
   size_bytes: number;
 }
 
-/** Reads a file of the library until it is as wanted. */
+/** Reads a file of the library until it satisfies the condition. */
 export async function readUntil(
   client: Client,
   id: Id,
-  isAsWanted: (record: FileRecord) => boolean,
+  isSatisfied: (record: FileRecord) => boolean,
 ): Promise<FileRecord> {
   for (;;) {
     const answer = await client.call('GET', `/media/${id}`);
     const { data } = (await answer.json().catch(() => ({}))) as { data?: FileRecord };
-    if (data && isAsWanted(data)) return data;
+    if (data && isSatisfied(data)) return data;
     await sleep(pauseMs);
   }
 }

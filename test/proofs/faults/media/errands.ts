@@ -1,4 +1,4 @@
-/** What is done with files: twelve of each club, of every kind, each with what must be true of it in the end. */
+/** The operations on files: each club has one errand of each kind, with the expected outcome of its files. */
 import { createHash, randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import type { Id } from '../../../../platform/core/ids.ts';
@@ -6,28 +6,28 @@ import { clientOf, readUntil, type Client } from './client.ts';
 import type { Library } from './libraries.ts';
 import { uploadOnce, writeAfterDeletion, type Arriving } from './uploader.ts';
 
-/** A file whose last call was answered. */
-export interface Told {
+/** The expected outcome of a file whose last call was answered. */
+export interface ExpectedFile {
   id: Id;
   clubId: Id;
   becomes: 'ready' | 'failed' | 'removed';
   visibility: 'private' | 'public';
   isArchived: boolean;
-  /** SHA-256 of its bytes, in hexadecimal; undefined of an image for agents, which is kept as another picture. */
+  /** SHA-256 of the bytes, in hexadecimal. An image for agents has none, because the system stores another picture. */
   digest: string | undefined;
-  /** What must have been made of it, with the picture that is kept of an image for agents. */
+  /** The number of renditions, which includes the stored picture of an image for agents. */
   renditions: number;
 }
 
 export interface Errands {
-  /** Does the errand of this number, from 0. @returns the files that it has left */
-  run(number: number, library: Library): Promise<Told[]>;
+  /** Does the errand of this number, from 0. @returns the files of the errand */
+  run(number: number, library: Library): Promise<ExpectedFile[]>;
   readonly cuts: number;
 }
 
 const ready = { becomes: 'ready', visibility: 'private', isArchived: false } as const;
 
-/** How many errands a club has: one of each kind, which leave twelve files. */
+/** The errands of a club: one of each kind, with twelve files in all. */
 export const errandsOfAClub = 11;
 
 /** @param movie a video that ffmpeg can read */
@@ -40,28 +40,41 @@ export function createErrands(apiUrl: string, movie: Buffer): Errands {
   };
   const isReady = ({ status }: { status: string }) => status === 'ready';
 
-  async function keep(client: Client, file: Arriving, told: Partial<Told> & Pick<Told, 'clubId'>): Promise<Told> {
+  async function upload(
+    client: Client,
+    file: Arriving,
+    expected: Partial<ExpectedFile> & Pick<ExpectedFile, 'clubId'>,
+  ): Promise<ExpectedFile> {
     const id = await uploaded(client, file);
-    return { ...ready, id, digest: digestOf(file.bytes), renditions: 0, ...told };
+    return { ...ready, id, digest: digestOf(file.bytes), renditions: 0, ...expected };
   }
 
-  /** @param again whether it becomes private again, at once or when it has become public */
-  async function publish(client: Client, told: Told, again: 'stays' | 'at once' | 'later'): Promise<Told> {
-    await readUntil(client, told.id, isReady);
-    await client.call('POST', `/media/${told.id}/publish`);
-    if (again === 'stays') return { ...told, visibility: 'public' };
-    if (again === 'later') await readUntil(client, told.id, ({ visibility }) => visibility === 'public');
-    await client.call('POST', `/media/${told.id}/unpublish`);
-    return told;
+  /** @param again whether and when the file becomes private again: never, immediately, or after it became public */
+  async function publish(
+    client: Client,
+    expected: ExpectedFile,
+    again: 'stays' | 'immediately' | 'later',
+  ): Promise<ExpectedFile> {
+    await readUntil(client, expected.id, isReady);
+    await client.call('POST', `/media/${expected.id}/publish`);
+    if (again === 'stays') return { ...expected, visibility: 'public' };
+    if (again === 'later') await readUntil(client, expected.id, ({ visibility }) => visibility === 'public');
+    await client.call('POST', `/media/${expected.id}/unpublish`);
+    return expected;
   }
 
-  async function remove(client: Client, told: Told): Promise<Told> {
-    await client.call('DELETE', `/media/${told.id}`, { accepted: [404] }); // 404: the answer was lost
-    return { ...told, becomes: 'removed' };
+  async function remove(client: Client, expected: ExpectedFile): Promise<ExpectedFile> {
+    await client.call('DELETE', `/media/${expected.id}`, { accepted: [404] }); // 404: the answer was lost
+    return { ...expected, becomes: 'removed' };
   }
 
-  /** Repeated blindly it would undo itself, so a client whose answer was lost looks first. */
-  async function replace(client: Client, one: Told, other: Told, otherBytes: number): Promise<Told[]> {
+  /** A repeated call would swap the contents back, so the client reads the file before each call. */
+  async function replace(
+    client: Client,
+    one: ExpectedFile,
+    other: ExpectedFile,
+    otherBytes: number,
+  ): Promise<ExpectedFile[]> {
     for (const { id } of [one, other]) await readUntil(client, id, isReady);
     for (;;) {
       const { size_bytes: size } = await readUntil(client, one.id, isReady);
@@ -84,30 +97,32 @@ export function createErrands(apiUrl: string, movie: Buffer): Errands {
       const club = Math.floor(number / errandsOfAClub);
       switch (number % errandsOfAClub) {
         case 0:
-          return [await keep(owner, text(number), { clubId })];
+          return [await upload(owner, text(number), { clubId })];
         case 1:
         case 5: {
           const file = { ...(await picture(number)), purpose: 'agent image' } as const;
           return [
-            await keep(clientOf(apiUrl, library, file.purpose), file, { clubId, digest: undefined, renditions: 1 }),
+            await upload(clientOf(apiUrl, library, file.purpose), file, { clubId, digest: undefined, renditions: 1 }),
           ];
         }
         case 2:
-          return [await remove(owner, await keep(owner, club % 2 ? await picture(number) : text(number), { clubId }))];
+          return [
+            await remove(owner, await upload(owner, club % 2 ? await picture(number) : text(number), { clubId })),
+          ];
         case 3:
-          return [await publish(owner, await keep(owner, await picture(number), { clubId, renditions: 2 }), 'stays')];
+          return [await publish(owner, await upload(owner, await picture(number), { clubId, renditions: 2 }), 'stays')];
         case 4: {
           const [one, other] = [text(number), text(number, 'other')];
-          const told = [await keep(owner, one, { clubId }), await keep(owner, other, { clubId })] as const;
-          return replace(owner, ...told, other.bytes.length);
+          const expected = [await upload(owner, one, { clubId }), await upload(owner, other, { clubId })] as const;
+          return replace(owner, ...expected, other.bytes.length);
         }
         case 6: {
-          const lying = { ...text(number), name: `${number}.pdf`, mime: 'application/pdf' };
-          return [await keep(owner, lying, { clubId, becomes: 'failed' })];
+          const mislabelled = { ...text(number), name: `${number}.pdf`, mime: 'application/pdf' };
+          return [await upload(owner, mislabelled, { clubId, becomes: 'failed' })];
         }
         case 7: {
-          const told = await keep(owner, await picture(number), { clubId, renditions: 2 });
-          return [await publish(owner, told, club % 2 ? 'at once' : 'later')];
+          const expected = await upload(owner, await picture(number), { clubId, renditions: 2 });
+          return [await publish(owner, expected, club % 2 ? 'immediately' : 'later')];
         }
         case 8: {
           const id = await writeAfterDeletion(owner, text(number));
@@ -115,11 +130,11 @@ export function createErrands(apiUrl: string, movie: Buffer): Errands {
         }
         case 9: {
           const file = { ...text(number), purpose: 'assignment' } as const;
-          return [await keep(clientOf(apiUrl, library, file.purpose), file, { clubId })];
+          return [await upload(clientOf(apiUrl, library, file.purpose), file, { clubId })];
         }
         default: {
-          const told = await keep(owner, video(number, movie), { clubId, renditions: 2 });
-          return [club % 3 === 0 ? await publish(owner, told, 'stays') : told];
+          const expected = await upload(owner, video(number, movie), { clubId, renditions: 2 });
+          return [club % 3 === 0 ? await publish(owner, expected, 'stays') : expected];
         }
       }
     },
@@ -128,7 +143,7 @@ export function createErrands(apiUrl: string, movie: Buffer): Errands {
 
 const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-/** Of one number each has another length: by it a client sees which content a file has. */
+/** Each kind has another length for the same number, so that a client can tell the contents apart by size. */
 function text(number: number, kind = 'one'): Arriving {
   const bytes = Buffer.from(`# Knot ${number} ${kind}\n${'bends and hitches\n'.repeat(1 + (number % 50))}`);
   return { name: `${number}.md`, mime: 'text/markdown', bytes, purpose: 'library' };
@@ -142,7 +157,7 @@ async function picture(number: number): Promise<Arriving> {
   return { name: `${number}.png`, mime: 'image/png', bytes, purpose: 'library' };
 }
 
-/** Of one to three parts, by a box of bytes that players pass over. */
+/** A video of one to three upload parts, padded with a box of bytes that players skip. */
 function video(number: number, movie: Buffer): Arriving {
   const filling = randomBytes(1_000_000 * (1 + (number % 19)));
   const head = Buffer.alloc(8);

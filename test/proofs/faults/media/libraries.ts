@@ -1,4 +1,4 @@
-/** Whose files they are: clubs on the largest plan, each with an owner and a student who are signed in. */
+/** Clubs on the largest plan, each with an owner and a student who are signed in. */
 import type { DataSource } from 'typeorm';
 import { createOrganization } from '../../../../domain/clubs/organizations.ts';
 import { openSession } from '../../../../domain/identity/sessions.ts';
@@ -7,7 +7,7 @@ import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 
 export interface Library {
   clubId: Id;
-  /** Of the sessions of the owner, and of the student who shows agents images. */
+  /** The sign-in tokens of the owner and of the student who shows images to agents. */
   tokens: Readonly<Record<'owner' | 'student', string>>;
 }
 

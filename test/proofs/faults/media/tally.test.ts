@@ -1,4 +1,4 @@
-/** That the tally of the fault run of media sees each kind of harm: what is lost, what is counted twice, and what nobody owns. */
+/** Tests that the tally of the media proof finds each kind of damage: lost files, files counted twice, and objects without an owner. */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { CreateBucketCommand, CreateMultipartUploadCommand, S3Client } from '@aws-sdk/client-s3';
@@ -14,24 +14,24 @@ import {
 import { buildClub } from '../../../toolkit/builders/clubs.ts';
 import { buildMedia } from '../../../toolkit/builders/media.ts';
 import { testDatabase } from '../../../toolkit/stack/database.ts';
-import type { Told } from './errands.ts';
+import type { ExpectedFile } from './errands.ts';
 import { tallyFiles, verdictOf } from './tally.ts';
 
 const digestOf = (bytes: string) => createHash('sha256').update(bytes).digest('hex');
 
-describe('the tally of the fault run of media', function () {
+describe('tally of the media proof', function () {
   this.timeout(20_000);
   let settings: ObjectStoreSettings;
   let client: S3Client;
   let store: ObjectStore;
   let clubId: Id;
-  let told: Told[];
+  let expectedFiles: ExpectedFile[];
 
-  /** Buckets of this file's own: the tally looks at all that they hold. */
+  /** The buckets belong to this test file, because the tally lists all objects in them. */
   before(async () => {
     await testDatabase();
-    const own = `tally-${newId().replaceAll('_', '-').toLowerCase()}`;
-    settings = { ...readConfig().storage, privateBucket: own, publicBucket: `${own}-public` };
+    const bucket = `tally-${newId().replaceAll('_', '-').toLowerCase()}`;
+    settings = { ...readConfig().storage, privateBucket: bucket, publicBucket: `${bucket}-public` };
     client = new S3Client(clientConfig(settings));
     for (const Bucket of [settings.privateBucket, settings.publicBucket])
       await client.send(new CreateBucketCommand({ Bucket }));
@@ -43,26 +43,26 @@ describe('the tally of the fault run of media', function () {
   });
 
   const keyOf = ({ id }: { id: Id }) => `media/${clubId}/${id}`;
-  const put = (key: string, bytes: string) => store.put(key, 'text/plain', Readable.from([Buffer.from(bytes)]));
-  const query = async (text: string, given: unknown[]) => (await testDatabase()).query<unknown>(text, given);
+  const storeText = (key: string, bytes: string) => store.put(key, 'text/plain', Readable.from([Buffer.from(bytes)]));
+  const query = async (text: string, values: unknown[]) => (await testDatabase()).query<unknown>(text, values);
 
-  async function buildFile(bytes: string): Promise<Told> {
+  async function buildFile(bytes: string): Promise<ExpectedFile> {
     const { id } = await buildMedia(clubId, { bytes: null, sizeBytes: bytes.length, mime: 'text/plain' });
-    await put(keyOf({ id }), bytes);
+    await storeText(keyOf({ id }), bytes);
     await query(`UPDATE media SET sha256 = decode($2, 'hex'), crc32 = 0 WHERE id = $1`, [id, digestOf(bytes)]);
     const digest = digestOf(bytes);
     return { id, clubId, becomes: 'ready', visibility: 'private', isArchived: false, digest, renditions: 0 };
   }
 
   async function findings() {
-    const tally = await tallyFiles(await testDatabase(), settings, told);
-    const { lines, isFine } = verdictOf({ told: told.length, expected: 2 }, tally);
+    const tally = await tallyFiles(await testDatabase(), settings, expectedFiles);
+    const { lines, isFine } = verdictOf({ finished: expectedFiles.length, expected: 2 }, tally);
     return { lines, isFine };
   }
 
   beforeEach(async () => {
     clubId = (await buildClub()).id;
-    told = [await buildFile('Bowline'), await buildFile('Clove hitch')];
+    expectedFiles = [await buildFile('Bowline'), await buildFile('Clove hitch')];
   });
   afterEach(async () => {
     await query(`DELETE FROM media WHERE club_id = $1`, [clubId]);
@@ -71,23 +71,27 @@ describe('the tally of the fault run of media', function () {
 
   const fine = 'files 2, lost 0, counted twice 0, objects without a row 0';
 
-  it('finds nothing where all is as told', async () => {
+  it('finds no fault if all files are as expected', async () => {
     expect(await findings()).to.deep.equal({ isFine: true, lines: ['became ready 2', fine] });
   });
 
-  it('fails where a file was never told of', async () => {
-    const tally = await tallyFiles(await testDatabase(), settings, told);
-    expect(verdictOf({ told: 1, expected: 2 }, tally)).to.deep.include({ isFine: false });
+  it('fails if a client did not finish a file', async () => {
+    const tally = await tallyFiles(await testDatabase(), settings, expectedFiles);
+    expect(verdictOf({ finished: 1, expected: 2 }, tally)).to.deep.include({ isFine: false });
   });
 
-  /** What is done to the first file, and what is said of it. */
-  const losses: readonly [harm: string, harmed: (file: Told) => Promise<unknown>, says: (file: Told) => string][] = [
-    ['its object is gone', (file) => store.remove(keyOf(file)), (file) => `not there: ${keyOf(file)}`],
+  /** A kind of damage to the first file, and the reason in the report. */
+  const losses: readonly [
+    harm: string,
+    harmed: (file: ExpectedFile) => Promise<unknown>,
+    says: (file: ExpectedFile) => string,
+  ][] = [
+    ['its object is missing', (file) => store.remove(keyOf(file)), (file) => `not there: ${keyOf(file)}`],
     [
       'it has other bytes',
       async (file) => {
         await store.remove(keyOf(file));
-        await put(keyOf(file), 'Granny!');
+        await storeText(keyOf(file), 'Granny!');
       },
       () => 'the bucket has other bytes',
     ],
@@ -97,14 +101,14 @@ describe('the tally of the fault run of media', function () {
       () => 'its row has another checksum',
     ],
     [
-      'it is archived, which nobody asked for',
+      'it is archived without a request',
       ({ id }) => query(`UPDATE media SET archived = true WHERE id = $1`, [id]),
       () => 'it is archived',
     ],
   ];
   for (const [harm, harmed, says] of losses)
     it(`counts a file as lost when ${harm}`, async () => {
-      const [file] = told as [Told];
+      const [file] = expectedFiles as [ExpectedFile];
       await harmed(file);
       const { isFine, lines } = await findings();
       expect(isFine).to.equal(false);
@@ -112,8 +116,8 @@ describe('the tally of the fault run of media', function () {
       expect(lines.at(-1)).to.match(/^files 2, lost 1, /);
     });
 
-  it('counts a file as lost when it has no row, and its object as one without a row', async () => {
-    const [file] = told as [Told];
+  it('counts a file without a row as lost, and its object as an object without a row', async () => {
+    const [file] = expectedFiles as [ExpectedFile];
     await query(`DELETE FROM media WHERE id = $1`, [file.id]);
     const { isFine, lines } = await findings();
     expect(isFine).to.equal(false);
@@ -121,7 +125,7 @@ describe('the tally of the fault run of media', function () {
     expect(lines.at(-1)).to.match(/^files 2, lost 1, .* objects without a row 1$/);
   });
 
-  it('says which club has a file that is counted twice', async () => {
+  it('names the club that counts a file twice', async () => {
     await query(`INSERT INTO club_storage (club_id, kind, bytes, files) VALUES ($1, 'document', 7, 1)`, [clubId]);
     expect(await findings()).to.deep.equal({
       isFine: false,
@@ -133,7 +137,7 @@ describe('the tally of the fault run of media', function () {
     });
   });
 
-  it('says which club still holds room for what does not come', async () => {
+  it('names the club that still reserves storage for a file that never arrives', async () => {
     await query(`INSERT INTO club_storage (club_id, kind, held) VALUES ($1, 'document', 5)`, [clubId]);
     const { isFine, lines } = await findings();
     expect(isFine).to.equal(false);
@@ -142,9 +146,9 @@ describe('the tally of the fault run of media', function () {
     );
   });
 
-  it('says what was written after its file was gone, and stays minutes after the end of its address', async () => {
-    const [file] = told as [Told];
-    told[0] = { ...file, becomes: 'removed' };
+  it('reports an object that was written after its file was deleted and still exists minutes after the upload URL expired', async () => {
+    const [file] = expectedFiles as [ExpectedFile];
+    expectedFiles[0] = { ...file, becomes: 'removed' };
     await query(
       `UPDATE media SET removed_at = now(), erased_at = now(), erases_at = now() + interval '1 hour', upload_expires_at = now() WHERE id = $1`,
       [file.id],
@@ -155,9 +159,9 @@ describe('the tally of the fault run of media', function () {
     expect(lines.at(-1)).to.equal('files 2, lost 0, counted twice 0, objects without a row 1');
   });
 
-  it('says which objects and which open uploads no file has', async () => {
+  it('reports objects and open uploads that belong to no file', async () => {
     const key = `media/${clubId}/nobody`;
-    await put(key, 'Reef');
+    await storeText(key, 'Reef');
     const upload = { Bucket: settings.privateBucket, Key: `${key}.1-mp4-1` };
     await client.send(new CreateMultipartUploadCommand(upload));
     expect(await findings()).to.deep.equal({

@@ -1,4 +1,4 @@
-/** The truth: rows, the storage that is counted, and what the buckets hold. */
+/** Compares the rows, the counted storage, and the contents of the buckets. */
 import { createHash } from 'node:crypto';
 import { GetObjectCommand, ListMultipartUploadsCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import type { DataSource } from 'typeorm';
@@ -13,17 +13,17 @@ import {
   type ObjectStoreSettings,
 } from '../../../../platform/infra/store/object-store.ts';
 import { Database } from '../../../../platform/infra/postgres/database.ts';
-import type { Told } from './errands.ts';
+import type { ExpectedFile } from './errands.ts';
 
 interface FileTally {
   byStatus: Record<string, number>;
-  /** A line each. */
-  lost: string[];
+  /** A line for each fault. */
+  lostFiles: string[];
   miscounted: string[];
   ownerless: string[];
 }
 
-/** @returns how many files are still on their way, or due for erasure */
+/** @returns the number of files that are in processing, or due for erasure */
 export async function unfinished(source: DataSource): Promise<number> {
   const [row] = await source.query<{ count: number }[]>(
     `SELECT (SELECT count(*)::int FROM media
@@ -50,7 +50,7 @@ interface Row {
   renditions: { role: string; key: string }[];
 }
 
-/** What both buckets hold. */
+/** The contents of both buckets. */
 interface Contents {
   /** The size of each object. */
   objects: ReadonlyMap<string, number>;
@@ -60,13 +60,13 @@ interface Contents {
 }
 
 /**
- * Erases what was written after its file was gone, as if all addresses had ended minutes ago. Then erases what files have left, and
- * reservations that nobody completed, as if a day had passed: afterwards everything that is there belongs to a file that stands.
+ * First erases objects that were written after the deletion of their file, as if all upload URLs had expired minutes ago. Then erases
+ * leftovers and abandoned reservations, as if a day had passed. After that every object must belong to an existing file.
  */
 export async function tallyFiles(
   source: DataSource,
   settings: ObjectStoreSettings,
-  told: readonly Told[],
+  expectedFiles: readonly ExpectedFile[],
 ): Promise<FileTally> {
   const db = new Database(source, { notify() {} });
   const storage = createObjectStore(settings);
@@ -83,14 +83,14 @@ export async function tallyFiles(
               removed_at IS NOT NULL AS "isRemoved", object_key AS key, size_bytes AS "sizeBytes",
               encode(sha256, 'hex') AS digest,
               (SELECT coalesce(jsonb_agg(jsonb_build_object('role', role, 'key', object_key)), '[]')
-                 FROM media_renditions made WHERE made.media_id = media.id) AS renditions
+                 FROM media_renditions rendition WHERE rendition.media_id = media.id) AS renditions
          FROM media`,
     );
     const contents = await contentsOf(client, settings);
     const standing = rows.filter(({ status, isRemoved }) => status === 'ready' && !isRemoved);
     return {
       byStatus: countsOf(rows.map(statusOf)),
-      lost: await lostOf(told, rows, contents),
+      lostFiles: await lostOf(expectedFiles, rows, contents),
       miscounted: await miscounted(source, db, rows, contents),
       ownerless: [...late, ...ownerless(standing, contents)],
     };
@@ -101,20 +101,24 @@ export async function tallyFiles(
 }
 
 /**
- * @param count.told of so many files the last call was answered @param count.expected so many there should be
- * @returns what the run says: what is wrong, a line each, and the sum of it
+ * @param count.finished the number of files whose clients finished them @param count.expected the number of files that must exist
+ * @returns the lines of the report: one for each fault, and the sums
  */
 export function verdictOf(
-  { told, expected }: { told: number; expected: number },
+  { finished, expected }: { finished: number; expected: number },
   tally: FileTally,
 ): { lines: string[]; isFine: boolean } {
   const counts = Object.entries(tally.byStatus).map(([status, count]) => `${status} ${count}`);
-  const wrong = [...tally.lost, ...tally.miscounted, ...tally.ownerless];
-  const [lost, twice, without] = [tally.lost.length, tally.miscounted.length, tally.ownerless.length];
-  const sum = `files ${told}, lost ${lost}, counted twice ${twice}, objects without a row ${without}`;
+  const wrong = [...tally.lostFiles, ...tally.miscounted, ...tally.ownerless];
+  const [lostCount, miscountedCount, ownerlessCount] = [
+    tally.lostFiles.length,
+    tally.miscounted.length,
+    tally.ownerless.length,
+  ];
+  const sum = `files ${finished}, lost ${lostCount}, counted twice ${miscountedCount}, objects without a row ${ownerlessCount}`;
   return {
     lines: [`became ${counts.toSorted().join(', ')}`, ...wrong, sum],
-    isFine: told === expected && wrong.length === 0,
+    isFine: finished === expected && wrong.length === 0,
   };
 }
 
@@ -123,39 +127,47 @@ function statusOf({ status, error, isRemoved, visibility }: Row): string {
   return error === null ? `${status}${visibility === 'public' ? ' and public' : ''}` : `${status} (${error})`;
 }
 
-async function lostOf(told: readonly Told[], rows: readonly Row[], contents: Contents): Promise<string[]> {
+async function lostOf(
+  expectedFiles: readonly ExpectedFile[],
+  rows: readonly Row[],
+  contents: Contents,
+): Promise<string[]> {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const lines: string[] = [];
-  for (const one of told) {
+  for (const one of expectedFiles) {
     const reason = await lossOf(one, byId.get(one.id), contents);
     if (reason !== undefined) lines.push(`lost: ${one.id}: ${reason}`);
   }
   return lines;
 }
 
-/** The object that holds what the file is delivered as. */
-const heldIn = ({ purpose, key, renditions }: Row): string =>
+/** Returns the key of the object that readers download. */
+const downloadedKey = ({ purpose, key, renditions }: Row): string =>
   (purpose === 'agent_image' ? renditions.find(({ role }) => role === 'preview')?.key : key) ?? '';
 
-async function lossOf(told: Told, row: Row | undefined, { objects, digestOf }: Contents): Promise<string | undefined> {
+async function lossOf(
+  expected: ExpectedFile,
+  row: Row | undefined,
+  { objects, digestOf }: Contents,
+): Promise<string | undefined> {
   if (row === undefined) return 'it has no row';
-  if (row.isRemoved !== (told.becomes === 'removed')) return row.isRemoved ? 'it is removed' : 'it is not removed';
-  if (row.isRemoved) return undefined; // no object may be there: see `ownerless`
-  if (row.status !== told.becomes) return `it is ${statusOf(row)} instead of ${told.becomes}`;
-  if (told.becomes === 'failed') return undefined;
-  if (row.visibility !== told.visibility) return `it is ${row.visibility} instead of ${told.visibility}`;
+  if (row.isRemoved !== (expected.becomes === 'removed')) return row.isRemoved ? 'it is removed' : 'it is not removed';
+  if (row.isRemoved) return undefined; // `ownerless` checks that no object remains
+  if (row.status !== expected.becomes) return `it is ${statusOf(row)} instead of ${expected.becomes}`;
+  if (expected.becomes === 'failed') return undefined;
+  if (row.visibility !== expected.visibility) return `it is ${row.visibility} instead of ${expected.visibility}`;
   if (row.key?.startsWith('public/') !== (row.visibility === 'public')) return 'it is in the other bucket';
-  if (row.isArchived !== told.isArchived) return `it is ${row.isArchived ? '' : 'not '}archived`;
-  if (told.digest !== undefined && row.digest !== told.digest) return 'its row has another checksum';
-  if (row.renditions.length !== told.renditions)
-    return `it has ${row.renditions.length} renditions instead of ${told.renditions}`;
+  if (row.isArchived !== expected.isArchived) return `it is ${row.isArchived ? '' : 'not '}archived`;
+  if (expected.digest !== undefined && row.digest !== expected.digest) return 'its row has another checksum';
+  if (row.renditions.length !== expected.renditions)
+    return `it has ${row.renditions.length} renditions instead of ${expected.renditions}`;
   const missing = [row.key ?? '', ...row.renditions.map(({ key }) => key)].filter((key) => !objects.has(key));
   if (missing.length > 0) return `not there: ${missing.join(', ')}`;
   if (row.purpose === 'agent_image' && objects.get(row.key ?? '') !== 0) return 'its original is not emptied';
-  return (await digestOf(heldIn(row))) === row.digest ? undefined : 'the bucket has other bytes';
+  return (await digestOf(downloadedKey(row))) === row.digest ? undefined : 'the bucket has other bytes';
 }
 
-/** Clubs whose storage is not the sum of what exists, or still holds room for what does not come. */
+/** Finds clubs whose counted storage differs from the sum of their files, or that still reserve storage. */
 async function miscounted(
   source: DataSource,
   db: Database,
@@ -168,40 +180,43 @@ async function miscounted(
     const sums = new Map<string, { bytes: number; files: number }>();
     for (const row of own.filter(({ status }) => status === 'ready')) {
       const { bytes, files } = sums.get(row.kind) ?? { bytes: 0, files: 0 };
-      sums.set(row.kind, { bytes: bytes + (objects.get(heldIn(row)) ?? 0), files: files + 1 });
+      sums.set(row.kind, { bytes: bytes + (objects.get(downloadedKey(row)) ?? 0), files: files + 1 });
     }
     const exists = [...sums].map(([kind, { bytes, files }]) => `${kind} ${files} of ${bytes} bytes`).toSorted();
     const { by_kind: kinds } = await readStorageUsage(db, clubId);
     const counted = kinds.map(({ kind, bytes, files }) => `${kind} ${files} of ${bytes} bytes`).toSorted();
-    const said = [...counted, `held ${await heldBytes(source, clubId)}`].join(', ');
-    const there = [...exists, 'held 0'].join(', '); // no reservation is open any more
-    if (said !== there) lines.push(`counted: club ${clubId}: ${said}; there are ${there}`);
+    const recordedUsage = [...counted, `held ${await heldBytes(source, clubId)}`].join(', ');
+    const existingUsage = [...exists, 'held 0'].join(', '); // no reservation is open any more
+    if (recordedUsage !== existingUsage)
+      lines.push(`counted: club ${clubId}: ${recordedUsage}; there are ${existingUsage}`);
   }
   return lines;
 }
 
 async function heldBytes(source: DataSource, clubId: Id): Promise<number> {
-  const [row] = await source.query<{ held: string }[]>(
+  const [row] = await source.query<{ bytes: string }[]>(
     `SELECT (SELECT coalesce(sum(held), 0) FROM club_storage WHERE club_id = $1)
-          + (SELECT coalesce(sum(held), 0) FROM club_storage_changes WHERE club_id = $1) AS held`,
+          + (SELECT coalesce(sum(held), 0) FROM club_storage_changes WHERE club_id = $1) AS bytes`,
     [clubId],
   );
-  return Number(row?.held);
+  return Number(row?.bytes);
 }
 
-/** Objects of files that are gone, minutes after the ends of their addresses. */
+/** Finds objects of deleted files minutes after their upload URLs expired. */
 async function lateOf(source: DataSource, { objects }: Contents): Promise<string[]> {
-  const gone = await source.query<{ key: string }[]>(
+  const deletedFiles = await source.query<{ key: string }[]>(
     `SELECT object_key AS key FROM media WHERE (status = 'failed' OR removed_at IS NOT NULL) AND object_key IS NOT NULL`,
   );
-  return gone
+  return deletedFiles
     .filter(({ key }) => objects.has(key))
     .map(({ key }) => `left minutes after its address has ended: ${key}`);
 }
 
-/** Objects and uploads that no file has that stands. */
+/** Finds objects and uploads that belong to no existing file. */
 function ownerless(standing: readonly Row[], { objects, uploads }: Contents): string[] {
-  const owned = new Set(standing.flatMap(({ key, renditions }) => [key, ...renditions.map((made) => made.key)]));
+  const owned = new Set(
+    standing.flatMap(({ key, renditions }) => [key, ...renditions.map((rendition) => rendition.key)]),
+  );
   return [
     ...[...objects.keys()].filter((key) => !owned.has(key)).map((key) => `without a row: ${key}`),
     ...uploads.map((key) => `without a row: an upload of ${key}`),

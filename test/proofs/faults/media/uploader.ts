@@ -1,4 +1,7 @@
-/** Uploads a file by the way that its reservation names; a resumable one is cut, again and again, and goes on where it stood. */
+/**
+ * Uploads a file by the method that its reservation names. The client breaks resumable uploads several times, and continues each at its
+ * offset.
+ */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,25 +23,25 @@ interface Upload {
 }
 
 const pauseMs = 200;
-/** Of the requests that send, so many are cut. */
+/** The share of sending requests that the client breaks. */
 const cutShare = 0.6;
-/** A request that is not cut may take so long. */
+/** The limit for a request that the client does not break. */
 const pieceWithinMs = 30_000;
 
-/** @returns the id of the record, and how often its sending was cut; a reservation whose answer was lost is left to expire */
+/** @returns the id of the record, and how often the client broke the upload; a reservation whose answer was lost expires */
 export async function uploadOnce(client: Client, file: Arriving): Promise<{ id: Id; cuts: number }> {
   const { data, upload } = await reserve(client, file);
-  const cuts = upload.method === 'put' ? await put(upload, file.bytes) : await sendByTus(upload, file.bytes);
+  const cuts = upload.method === 'put' ? await sendAtOnce(upload, file.bytes) : await sendByTus(upload, file.bytes);
   const answer = await client.call('POST', `/media/${data.id}/complete`);
-  await answer.arrayBuffer().catch(() => undefined); // its process may die in the middle
+  await answer.arrayBuffer().catch(() => undefined); // the process may die during its answer
   return { id: data.id, cuts };
 }
 
-/** Reserves a file, deletes it, and puts its bytes all the same, as often as the address takes them. @returns the id of the record */
+/** Reserves a file, deletes the file, and uploads its bytes afterwards. @returns the id of the record */
 export async function writeAfterDeletion(client: Client, file: Arriving): Promise<Id> {
   const { data, upload } = await reserve(client, file);
   await client.call('DELETE', `/media/${data.id}`, { accepted: [404] }); // 404: the answer was lost
-  await put(upload, file.bytes);
+  await sendAtOnce(upload, file.bytes);
   return data.id;
 }
 
@@ -61,13 +64,13 @@ async function reservation(client: Client, path: string, body: object): Promise<
   }
 }
 
-async function put({ url, headers }: Upload, bytes: Buffer): Promise<number> {
-  // 412: it had arrived, and the answer was lost.
+async function sendAtOnce({ url, headers }: Upload, bytes: Buffer): Promise<number> {
+  // 412: the bytes had arrived, and the answer was lost.
   await answered(url, { method: 'PUT', headers, body: new Uint8Array(bytes) }, [412]);
   return 0;
 }
 
-/** @returns how often it was cut by the client itself */
+/** @returns how often the client itself broke the upload */
 async function sendByTus({ url, headers: authorization }: Upload, bytes: Buffer): Promise<number> {
   const headers = { ...authorization, 'tus-resumable': '1.0.0' };
   const created = await answered(url, {
@@ -79,20 +82,23 @@ async function sendByTus({ url, headers: authorization }: Upload, bytes: Buffer)
     const answer = await answered(location, { method: 'HEAD', headers });
     const offset = Number(answer.headers.get('upload-offset'));
     if (offset === bytes.length) return cuts;
-    const left = bytes.length - offset;
+    const remainingBytes = bytes.length - offset;
     const isCut = Math.random() < cutShare;
     cuts += isCut ? 1 : 0;
     await sendPiece(
       location,
       { ...headers, 'upload-offset': String(offset) },
       bytes.subarray(offset),
-      isCut ? left : 0,
+      isCut ? remainingBytes : 0,
     );
     await sleep(between({ least: 0, most: pauseMs }));
   }
 }
 
-/** Whatever comes of it, the next HEAD tells. @param cutBefore of so many bytes some are sent before the line is cut; 0: all are sent */
+/**
+ * Sends a piece. The next HEAD shows how much arrived.
+ * @param cutBefore a random number of bytes below this is sent before the connection breaks; 0 sends all
+ */
 async function sendPiece(
   location: string,
   headers: Record<string, string>,
@@ -104,13 +110,13 @@ async function sendPiece(
     headers: { ...headers, 'content-type': 'application/offset+octet-stream', 'content-length': piece.length },
   });
   sending.on('error', () => {});
-  const ended = Promise.race([
+  const end = Promise.race([
     once(sending, 'response').then(([answer]) => (answer as NodeJS.ReadableStream).resume()),
     once(sending, 'close'),
     sleep(pieceWithinMs),
   ]).catch(() => undefined);
   if (cutBefore === 0) sending.end(piece);
   else sending.write(piece.subarray(0, Math.floor(Math.random() * cutBefore)), () => sending.destroy());
-  await ended;
+  await end;
   sending.destroy();
 }

@@ -1,4 +1,4 @@
-/** A student's calls. Who gets no answer reads what has become of the call before it is made again. */
+/** The calls of students. After a lost answer the student reads the outcome of the call before repeating the call. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { OfferedMentorship, Student } from './scene.ts';
@@ -10,28 +10,28 @@ interface OwnSession {
   mentorship: { public_id: string };
 }
 
-/** What a call of the classroom answers; undefined where it does not, or with a fault. */
+/** An answer of the API; undefined after a fault or without an answer. */
 type Answer = { status: number; code: string; data: unknown } | undefined;
 
-/** How asking for a slot ended: the session that has it, or why it has none. */
+/** The outcome of a booking: the id of the booked session, or the reason of the refusal. */
 type Booked = { kind: 'won'; sessionId: Id } | { kind: 'taken' | 'limited' };
 
 export interface Booker {
-  /** Calls whose answer was lost. */
+  /** The number of calls whose answer was lost. */
   readonly lost: number;
-  /** Of these, the ones that had worked. */
+  /** The number of calls that had worked although their answer was lost. */
   readonly hadWorked: number;
-  /** @param replaces the session that moves there */
+  /** @param replaces the session that moves to this time */
   book(student: Student, mentorship: OfferedMentorship, startsAt: Date, replaces?: Id): Promise<Booked>;
-  /** @returns whether it is canceled: a student may call so many times an hour */
+  /** @returns whether the session is canceled; false after the hourly limit of a student */
   cancel(student: Student, mentorship: OfferedMentorship, sessionId: Id): Promise<boolean>;
-  /** The owner of the club removes the student. @returns true */
+  /** Removes the student as the owner of the club. @returns true */
   remove(student: Student): Promise<boolean>;
 }
 
 const answerWithinMs = 10_000;
 const pauseMs = 300;
-/** A club writes so many times a minute. */
+/** The pause after a refusal by the rate limit of a club. */
 const limitedMs = 3_000;
 
 export function createBooker(apiUrl: string): Booker {
@@ -52,35 +52,35 @@ export function createBooker(apiUrl: string): Booker {
       const { data, error } = (await answer.json()) as { data?: unknown; error?: { code: string } };
       return answer.status < 500 ? { status: answer.status, code: error?.code ?? '', data } : undefined;
     } catch {
-      return undefined; // it, or Postgres behind it, is dead
+      return undefined; // the API, or Postgres behind the API, is dead
     }
   }
 
-  /** Reads until somebody answers. */
+  /** Reads the sessions of a student, again and again until the API answers. */
   async function sessionsOf(student: Student): Promise<OwnSession[]> {
     for (;;) {
       const answer = await call(student, 'GET', '/mentorship-sessions?page_size=100');
       if (answer?.status === 200) return answer.data as OwnSession[];
-      if (answer && answer.status !== 429) throw new Error(`Sessions are not read: ${answer.status} ${answer.code}`);
+      if (answer && answer.status !== 429) throw new Error(`Reading sessions returned ${answer.status} ${answer.code}`);
       await sleep(pauseMs);
     }
   }
 
-  /** @param stands the session that the call makes, among those of the student */
+  /** @param findSession finds the session that the call writes, among the sessions of the student */
   async function untilKnown<T>(
     student: Student,
     write: () => Promise<Answer>,
-    stands: (sessions: readonly OwnSession[]) => T | undefined,
+    findSession: (sessions: readonly OwnSession[]) => T | undefined,
     read: (answer: NonNullable<Answer>) => T,
   ): Promise<T> {
     for (let tries = 1; ; tries++) {
       const answer = await write();
-      // The first call may have committed after it was looked for: a refusal of the second is no answer to the first.
+      // The first call may have committed after the reading. Then a refusal of the second call says nothing about the first.
       if (answer && (tries === 1 || answer.status < 300)) return read(answer);
       if (!answer) lost += 1;
-      const found = stands(await sessionsOf(student));
-      if (found !== undefined) hadWorked += 1;
-      if (found !== undefined) return found;
+      const session = findSession(await sessionsOf(student));
+      if (session !== undefined) hadWorked += 1;
+      if (session !== undefined) return session;
       if (answer) return read(answer);
       await sleep(pauseMs);
     }
@@ -120,17 +120,17 @@ export function createBooker(apiUrl: string): Booker {
         ({ status, code }) => {
           if (status === 200) return true;
           if (code === 'rate_limited') return false;
-          throw new Error(`A session was not canceled: ${status} ${code}`);
+          throw new Error(`Canceling a session returned ${status} ${code}`);
         },
       );
     },
     async remove({ id, clubId, ownerToken }) {
       for (let tries = 1; ; tries++) {
         const answer = await send(`/v1/clubs/${clubId}/students/${id}`, ownerToken, 'DELETE');
-        // The first call may have worked although nobody was answered.
+        // The first call may have worked although its answer was lost.
         if (answer?.status === 204 || (answer?.status === 404 && tries > 1)) return true;
         if (answer && answer.status !== 429)
-          throw new Error(`A student was not removed: ${answer.status} ${answer.code}`);
+          throw new Error(`Removing a student returned ${answer.status} ${answer.code}`);
         if (!answer) lost += 1;
         await sleep(answer ? limitedMs : pauseMs);
       }

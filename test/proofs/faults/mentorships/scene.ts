@@ -1,4 +1,6 @@
-/** Mentors whose hours begin so that reminders fall due within minutes, and students who want them. Each mentor works for two clubs. */
+/**
+ * Builds mentors whose hours begin so that reminders fall due within minutes, and students who book them. Each mentor works for two clubs.
+ */
 import { Temporal } from 'temporal-polyfill';
 import type { DataSource } from 'typeorm';
 import { openSession } from '../../../../domain/identity/sessions.ts';
@@ -14,25 +16,25 @@ export interface Student {
   id: Id;
   clubId: Id;
   token: string;
-  /** Of a session of the club's owner. */
+  /** A sign-in token of the owner of the club. */
   ownerToken: string;
 }
 
 interface Club {
   id: Id;
-  /** One is taken for each slot, and asks for no other at that time. */
+  /** Each slot takes one student from this list, who asks for no other slot. */
   students: Student[];
-  /** They ask for whatever there is. */
+  /** These students ask for many slots. */
   greedy: readonly Student[];
 }
 
-/** The beginnings of sessions of one mentorship. */
+/** The start times of sessions of one mentorship. */
 export interface Slots {
-  /** In an hour: its reminder falls due when the run says. */
+  /** Starts in an hour: its reminder falls due at the chosen time. */
   hour: Date;
-  /** In a day: likewise. */
+  /** Starts in a day: its reminder falls due at the chosen time. */
   day: Date;
-  /** In two days and later: nothing reminds of them within the run. */
+  /** Starts in two days or later: no reminder falls due during the proof. */
   far: readonly [Date, Date, Date, Date];
 }
 
@@ -44,7 +46,10 @@ export interface OfferedMentorship {
 
 const greedyOfClub = 12;
 
-/** @param students of each club beside the greedy ones @returns clubs with their students, signed in */
+/**
+ * @param students of each club, in addition to the greedy students
+ * @returns the clubs with their students, who are signed in
+ */
 export async function buildClubs(source: DataSource, count: number, students: number): Promise<Club[]> {
   const clubs: Club[] = [];
   for (let number = 0; number < count; number++) {
@@ -64,12 +69,12 @@ export async function buildClubs(source: DataSource, count: number, students: nu
 
 const sessionMinutes = 15;
 const bufferMinutes = 5;
-/** Sessions of a mentor's two mentorships overlap: one begins a minute after the other. */
+/** The sessions of the two mentorships of a mentor overlap: the second begins this long after the first. */
 const apartMs = minuteMs;
 
 /**
- * A mentor with a mentorship in each of two clubs, without notice and deadline.
- * @param remindsAt a whole minute: then the reminders of the first mentorship fall due, a minute later those of the second
+ * Builds a mentor with a mentorship in each of two clubs, without a notice period or a cancel deadline.
+ * @param remindsAt a whole minute in which the reminders of the first mentorship fall due; the second follows a minute later
  */
 export async function offerHours(
   db: Database,
@@ -132,7 +137,10 @@ function mentorshipOf(mentorId: Id, starts: readonly Date[]) {
 
 const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'America/Los_Angeles', 'Pacific/Auckland'];
 
-/** A part of the day cannot go over midnight. @returns one of those where none of the sessions would */
+/**
+ * Working hours cannot span midnight.
+ * @returns a time zone in which no session spans midnight
+ */
 function zoneAwayFromMidnight(starts: readonly Date[]): string {
   const away = zones.filter((zone) => starts.every((start) => localTime(start, zone).hour < 23));
   return away[Math.floor(Math.random() * away.length)] ?? 'UTC';
@@ -143,6 +151,6 @@ const localTime = (at: Date, zone: string) =>
 
 function localPart(start: Date, zone: string): { date: string; from: string; to: string } {
   const [begin, end] = [localTime(start, zone), localTime(new Date(start.getTime() + sessionMinutes * minuteMs), zone)];
-  const shown = (time: Temporal.ZonedDateTime) => time.toPlainTime().toString({ smallestUnit: 'minute' });
-  return { date: begin.toPlainDate().toString(), from: shown(begin), to: shown(end) };
+  const formatted = (time: Temporal.ZonedDateTime) => time.toPlainTime().toString({ smallestUnit: 'minute' });
+  return { date: begin.toPlainDate().toString(), from: formatted(begin), to: formatted(end) };
 }

@@ -1,52 +1,54 @@
-/** What was booked and told, held against what may be: sessions by their rows, mails by their rows and the mail server's log. */
+/**
+ * Compares the booked sessions and their mails with the rules: sessions by their rows, mails by their rows and the log of the mail server.
+ */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../../platform/core/ids.ts';
 import { receivedIn, type Received } from '../mail/received.ts';
 import { isRefusedForGood } from '../mail/recipients.ts';
 
 const hourMs = 3_600_000;
-/** A mail that was claimed before a change arrives so long after it at the latest: the time limit of a message. */
+/** The time limit of a message: a mail that was claimed before a change arrives at most this long after the change. */
 const underWayMs = 45_000;
 
 export interface SessionRow {
   id: Id;
   mentorId: Id;
   studentId: Id;
-  /** The student is. */
+  /** Whether the student is removed. */
   isRemoved: boolean;
   status: string;
   sequence: number;
   startsAt: Date;
   endsAt: Date;
-  /** With the mentor's buffer. */
+  /** The end of the session with the buffer of the mentor. */
   busyUntil: Date;
 }
 
-/** A time of a session, from its booking or its move on. */
+/** A time of a session, from its booking or its last move. */
 interface TimeRow {
   sessionId: Id;
   sequence: number;
   status: string;
   startsAt: Date;
-  /** By the clock of the one who booked or moved it. */
+  /** The time by the clock of the process that booked or moved the session. */
   bookedAt: Date;
-  /** When it was written. */
+  /** The time when the row was written. */
   at: Date;
 }
 
-/** A mail that was asked for. */
+/** A mail that the engine recorded. */
 interface SessionMailRow {
   id: Id;
   sessionId: Id;
   sequence: number;
   template: string;
   status: string;
-  /** Empty for a student who is removed. */
+  /** Empty for a removed student. */
   email: string;
 }
 
-/** What a caller was told last. */
-export interface ToldOfSession {
+/** The state that the last answer to a caller said. */
+export interface ToldSession {
   sessionId: Id;
   startsAt: Date;
   isCanceled: boolean;
@@ -57,36 +59,36 @@ export interface Evidence {
   times: readonly TimeRow[];
   mails: readonly SessionMailRow[];
   received: readonly Received[];
-  told: readonly ToldOfSession[];
-  /** Whatever was due by then must be there. */
+  toldSessions: readonly ToldSession[];
+  /** The time until which all due mails must have arrived. */
   judgedAt: Date;
 }
 
 export interface SessionTally {
   sessions: number;
-  /** A line for each two sessions of a mentor or of a student that overlap. */
+  /** A line for each pair of overlapping sessions of a mentor or student. */
   doubleBooked: string[];
-  /** Reminders that were to be sent. */
+  /** The number of reminders that had to be sent. */
   reminders: number;
-  /** A line for each of these that did not arrive. */
+  /** A line for each expected reminder that did not arrive. */
   remindersMissing: string[];
   /** A line for each confirmation or cancellation that did not arrive. */
   othersMissing: string[];
-  /** A line for each mail that was asked for twice: of one kind about one time of a session. */
+  /** A line for each mail that was recorded twice: two mails of one kind about one time of a session. */
   twice: string[];
-  /** Reminders that were not due any more when they would have been: the session had been moved or canceled before. */
+  /** The number of reminders that never fell due, because the session was moved or canceled before. */
   spared: number;
-  /** A line for each reminder that arrived early, or although the session was booked after it was due, or left before. */
+  /** A line for each reminder that arrived early, was due before the booking, or is about a time that the session left. */
   vain: string[];
-  /** Mails that arrived again with the Message-ID that they had: transactional mails are sent at least once. */
+  /** The number of mails that arrived again with the same Message-ID, which is allowed for transactional mails. */
   repeated: number;
-  /** A line for each row that says what is not so, or nothing final. */
+  /** A line for each row that is false or not final. */
   untrue: string[];
-  /** A line for each session that is not what its student was told. */
-  lost: string[];
+  /** A line for each session that differs from the last answer to its student. */
+  lostSessions: string[];
 }
 
-/** From now on each time of a session is noted when it is written. */
+/** Copies each time of a session to a table when it is written. */
 export async function noteTimes(source: DataSource): Promise<void> {
   await source.query(`
     CREATE TABLE fault_times (session_id uuid, sequence int, status text, starts_at timestamptz, booked_at timestamptz, at timestamptz);
@@ -102,7 +104,7 @@ export async function noteTimes(source: DataSource): Promise<void> {
 export async function readEvidence(
   source: DataSource,
   log: string,
-  told: readonly ToldOfSession[],
+  toldSessions: readonly ToldSession[],
   judgedAt: Date,
 ): Promise<Evidence> {
   const sessions = await source.query<SessionRow[]>(
@@ -119,21 +121,21 @@ export async function readEvidence(
        FROM transactional_mails mail LEFT JOIN students student ON student.id = mail.student_id
        LEFT JOIN administrators administrator ON administrator.id = mail.administrator_id WHERE session_id IS NOT NULL`,
   );
-  return { sessions, times, mails, received: receivedIn(log), told, judgedAt };
+  return { sessions, times, mails, received: receivedIn(log), toldSessions, judgedAt };
 }
 
-/** @returns what is left to be told by now: open mails, and sessions of which a mail is due */
+/** @returns the unfinished work by now: open mails, and sessions with a due mail */
 export async function untold(source: DataSource): Promise<{ mails: number; sessions: number }> {
-  const [left] = await source.query<{ mails: number; sessions: number }[]>(
+  const [unfinished] = await source.query<{ mails: number; sessions: number }[]>(
     `SELECT (SELECT count(*)::int FROM transactional_mails WHERE status = 'pending')
               + (SELECT count(*)::int FROM wakes) AS mails,
             (SELECT count(*)::int FROM mentorship_sessions WHERE looks_at <= now()) AS sessions`,
   );
-  return left ?? { mails: 0, sessions: 0 };
+  return unfinished ?? { mails: 0, sessions: 0 };
 }
 
 export function tallySessions(evidence: Evidence): SessionTally {
-  const { sessions, mails, received, told } = evidence;
+  const { sessions, mails, received, toldSessions } = evidence;
   const arrivals = Map.groupBy(received, ({ mailId }) => mailId);
   const arrivalsOf = ({ id }: SessionMailRow) => arrivals.get(id) ?? [];
   const byKind = Map.groupBy(mails, kindOf);
@@ -161,13 +163,13 @@ export function tallySessions(evidence: Evidence): SessionTally {
       ...mails.filter((mail) => !isTrue(mail, arrivalsOf(mail).length)).map((mail) => JSON.stringify(mail)),
       ...received.filter(({ mailId }) => !known.has(mailId)).map(({ mailId }) => `${mailId} arrived and has no row`),
     ],
-    lost: lostSessions(sessions, told),
+    lostSessions: lostSessions(sessions, toldSessions),
   };
 }
 
 const isReminder = (kind: string) => / mentorship_(day|hour)_before /.test(kind);
 
-/** Of which session, what, and of which of its times. */
+/** Identifies a mail by its session, its template and the time of the session. */
 const kindOf = ({ sessionId, template, sequence }: Pick<SessionMailRow, 'sessionId' | 'template' | 'sequence'>) =>
   `${sessionId} ${template} ${sequence}`;
 
@@ -176,12 +178,12 @@ const remindersOf = ({ startsAt }: Pick<TimeRow, 'startsAt'>) => [
   { template: 'mentorship_hour_before', due: startsAt.getTime() - hourMs },
 ];
 
-/** What must have been told of each session, as it is in the end. */
+/** The kinds of mails that must have arrived for each session, by its last time. */
 function expectedKinds({ sessions, times, judgedAt }: Evidence): string[] {
   const removed = new Set(sessions.filter(({ isRemoved }) => isRemoved).map(({ id }) => id));
   return lastTimes(times).flatMap((time) => {
     const of = (template: string) => kindOf({ ...time, template });
-    // Nobody writes to a removed student; the mentor must know.
+    // A removed student gets no mail, but the mentor must get one.
     if (time.status === 'canceled' && removed.has(time.sessionId)) return [of('mentorship_mentor_canceled')];
     if (time.status === 'canceled') return [of('mentorship_canceled'), of('mentorship_mentor_canceled')];
     const reminders = remindersOf(time).filter(({ due }) => due > time.bookedAt.getTime() && due <= judgedAt.getTime());
@@ -198,22 +200,22 @@ interface Reminder {
   kind: string;
   due: number;
   bookedAt: number;
-  /** When the session was moved or canceled; undefined where it stands. */
+  /** The time when the session was moved or canceled; undefined if it was neither. */
   leftAt: number | undefined;
 }
 
-/** Of each time of each session. */
+/** Returns the reminders of each time of each session. */
 function allReminders({ times }: Evidence): Reminder[] {
   return [...Map.groupBy(times, ({ sessionId }) => sessionId).values()].flatMap((own) =>
     own
       .filter(({ status }) => status !== 'canceled')
       .flatMap((time) => {
-        const left = own.find(({ sequence }) => sequence === time.sequence + 1);
+        const nextTime = own.find(({ sequence }) => sequence === time.sequence + 1);
         return remindersOf(time).map(({ template, due }) => ({
           kind: kindOf({ ...time, template }),
           due,
           bookedAt: time.bookedAt.getTime(),
-          leftAt: left?.at.getTime(),
+          leftAt: nextTime?.at.getTime(),
         }));
       }),
   );
@@ -222,8 +224,8 @@ function allReminders({ times }: Evidence): Reminder[] {
 const isSpared = ({ due, bookedAt, leftAt = Number.POSITIVE_INFINITY }: Reminder) => bookedAt < due && leftAt <= due;
 
 /**
- * Nothing reminds before it is due, nor of a time that was booked after that. A time that was left before its reminder was due never
- * reminds; one that was left later, not for long.
+ * No reminder may arrive before it is due, or when it was due before the booking. A time that the session left before the due time gets no
+ * reminder. After a later change, a reminder may arrive only within the time limit of a message.
  */
 function vainReminders(evidence: Evidence, arrivalsOf: (mail: SessionMailRow) => readonly Received[]): string[] {
   const byKind = Map.groupBy(evidence.mails, kindOf);
@@ -237,45 +239,45 @@ function vainReminders(evidence: Evidence, arrivalsOf: (mail: SessionMailRow) =>
   });
 }
 
-/** A mail that was canceled may have arrived: claimed again after a kill, its session had changed meanwhile. */
+/** A canceled mail may have arrived: after a kill a worker claims it again, and finds a changed session. */
 function isTrue({ status, email }: SessionMailRow, copies: number): boolean {
   if (email === '' && copies === 0) return status === 'failed' || status === 'canceled';
   if (isRefusedForGood(email)) return copies === 0 && (status === 'failed' || status === 'canceled');
   return status === 'sent' ? copies > 0 : status === 'canceled';
 }
 
-/** Each with the one after it, in the order of their beginnings: where any two overlap, two neighbours do. */
+/** Compares each session with the next one by start time. If any two overlap, then two neighbours overlap. */
 function overlaps(
   sessions: readonly SessionRow[],
   whose: 'mentorId' | 'studentId',
   until: (session: SessionRow) => Date,
 ): string[] {
-  const stand = sessions.filter(({ status }) => status !== 'canceled');
-  return [...Map.groupBy(stand, (session) => session[whose]).values()].flatMap((own) =>
+  const openSessions = sessions.filter(({ status }) => status !== 'canceled');
+  return [...Map.groupBy(openSessions, (session) => session[whose]).values()].flatMap((own) =>
     own
       .toSorted((one, other) => one.startsAt.getTime() - other.startsAt.getTime())
-      .flatMap((session, place, all) => {
-        const next = all[place + 1];
+      .flatMap((session, position, all) => {
+        const next = all[position + 1];
         if (!next || next.startsAt >= until(session)) return [];
         return [`${whose} ${session[whose]}: ${session.id} and ${next.id}`];
       }),
   );
 }
 
-function lostSessions(sessions: readonly SessionRow[], told: readonly ToldOfSession[]): string[] {
+function lostSessions(sessions: readonly SessionRow[], toldSessions: readonly ToldSession[]): string[] {
   const rows = new Map(sessions.map((session) => [session.id, session]));
-  const isAsTold = ({ sessionId, startsAt, isCanceled }: ToldOfSession) => {
+  const agrees = ({ sessionId, startsAt, isCanceled }: ToldSession) => {
     const row = rows.get(sessionId);
     return row?.startsAt.getTime() === startsAt.getTime() && (row.status === 'canceled') === isCanceled;
   };
-  const known = new Set(told.map(({ sessionId }) => sessionId));
+  const known = new Set(toldSessions.map(({ sessionId }) => sessionId));
   return [
     ...sessions
       .filter(({ isRemoved, status }) => isRemoved && status !== 'canceled')
-      .map(({ id }) => `${id} of a removed student stands`),
-    ...told
-      .filter((one) => !isAsTold(one))
+      .map(({ id }) => `${id} of a removed student is not canceled`),
+    ...toldSessions
+      .filter((one) => !agrees(one))
       .map((one) => `${JSON.stringify(one)} is ${JSON.stringify(rows.get(one.sessionId))}`),
-    ...sessions.filter(({ id }) => !known.has(id)).map(({ id }) => `${id}, of which nobody was told`),
+    ...sessions.filter(({ id }) => !known.has(id)).map(({ id }) => `${id}, which no answer named`),
   ];
 }

@@ -1,4 +1,7 @@
-/** The backup of a running Postgres, as docs/how-to/back-up-and-restore.md makes it: an archive of its log, a base backup, a point in time. */
+/**
+ * Makes the backup of docs/how-to/back-up-and-restore.md from a running Postgres: an archive of its log, a base backup, and a point in
+ * time.
+ */
 import { appendFile, chown, mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
@@ -8,22 +11,22 @@ import type { Stack } from '../../../../dev/stack/stack.ts';
 import { dataOf } from '../../../../dev/stack/postgres-place.ts';
 
 export interface Backup {
-  /** Copies the server while it works. */
+  /** Copies the server while it runs. */
   copy(): Promise<void>;
-  /** @returns the time by the server's clock, with microseconds: what has committed by now is before it */
+  /** @returns the time by the clock of the server, with microseconds; everything that has committed is before this time */
   point(): Promise<string>;
-  /** Resolves once everything that was written so far is in the archive. */
+  /** Resolves when the archive contains everything that was written so far. */
   archived(): Promise<void>;
-  /** Puts the copy in the place of the data, which are moved aside, and plays the archive up to the point. The server was killed before. */
+  /** Moves the data aside, replaces them by the copy, and replays the archive up to the point. The server must be killed before. */
   restoreTo(point: string): Promise<void>;
 }
 
 const withinMs = 60_000;
 
 /**
- * Has the server archive its log from now on; it is started again for that.
- * @param directory the server's own, in the stack's
- * @param pgBasebackup the program
+ * Makes the server archive its log, and restarts the server for that.
+ * @param directory the directory of the server, in the directory of the stack
+ * @param pgBasebackup the path of the program
  */
 export async function backUp(stack: Stack, directory: string, pgBasebackup: string): Promise<Backup> {
   const url = stack.environment['DATABASE_URL'] ?? '';
@@ -34,8 +37,8 @@ export async function backUp(stack: Stack, directory: string, pgBasebackup: stri
 
   await mkdir(archive, { mode: 0o700 });
   await chown(archive, uid, gid);
-  await ask(url, `ALTER SYSTEM SET archive_mode = 'on'`);
-  await ask(url, `ALTER SYSTEM SET archive_command = 'test ! -f "${archive}/%f" && cp "%p" "${archive}/%f"'`);
+  await queryOnce(url, `ALTER SYSTEM SET archive_mode = 'on'`);
+  await queryOnce(url, `ALTER SYSTEM SET archive_command = 'test ! -f "${archive}/%f" && cp "%p" "${archive}/%f"'`);
   await stack.kill('postgres');
   await stack.startAgain('postgres');
 
@@ -45,15 +48,15 @@ export async function backUp(stack: Stack, directory: string, pgBasebackup: stri
       await runCommand('chown', ['-R', `${uid}:${gid}`, copied]);
     },
     async point() {
-      const [row] = await ask<{ at: string }>(
+      const [row] = await queryOnce<{ at: string }>(
         url,
         `SELECT (clock_timestamp() AT TIME ZONE 'UTC')::text || '+00' AS at`,
       );
-      if (!row) throw new Error('Postgres does not say what time it is.');
+      if (!row) throw new Error('Postgres returned no time');
       return row.at;
     },
     async archived() {
-      const [row] = await ask<{ file: string }>(url, 'SELECT pg_walfile_name(pg_switch_wal()) AS file');
+      const [row] = await queryOnce<{ file: string }>(url, 'SELECT pg_walfile_name(pg_switch_wal()) AS file');
       const file = path.join(archive, row?.file ?? '');
       await until('the archive', () => stat(file), { timeoutMs: withinMs });
     },
@@ -77,11 +80,11 @@ export async function backUp(stack: Stack, directory: string, pgBasebackup: stri
 }
 
 async function expectNoRecovery(url: string): Promise<void> {
-  const [row] = await ask<{ recovers: boolean }>(url, 'SELECT pg_is_in_recovery() AS recovers');
-  if (row?.recovers !== false) throw new Error('It still recovers.');
+  const [row] = await queryOnce<{ recovers: boolean }>(url, 'SELECT pg_is_in_recovery() AS recovers');
+  if (row?.recovers !== false) throw new Error('Postgres is still in recovery');
 }
 
-async function ask<Row extends object>(connectionString: string, text: string): Promise<Row[]> {
+async function queryOnce<Row extends object>(connectionString: string, text: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString });
   client.on('error', () => undefined);
   await client.connect();

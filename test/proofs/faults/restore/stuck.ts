@@ -1,4 +1,4 @@
-/** What does not come to its end: rows by the sweeper's own rules, and runs that know a row which is not there. */
+/** Finds work that hangs: overdue rows by the rules of the sweeper, and runs whose row is missing. */
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import type { DataSource } from 'typeorm';
@@ -14,7 +14,7 @@ import { Database } from '../../../../platform/infra/postgres/database.ts';
 import { createNotifier } from '../../../../platform/infra/postgres/notifications.ts';
 import { raw, sql } from '../../../../platform/infra/postgres/sql.ts';
 
-/** @returns a line for each row that waits: overdue by the sweeper's rules, a fact or a wake that no relay has carried, a step that fails */
+/** @returns a line for each row that waits: an overdue row, a fact or a wake that the relay has not handled, and a failed step */
 export async function rowsThatWait(source: DataSource): Promise<string[]> {
   const db = databaseOn(source);
   const lines: string[] = [];
@@ -22,13 +22,13 @@ export async function rowsThatWait(source: DataSource): Promise<string[]> {
     for (const { workflowType, subjectId } of await db.rows<Run>(statement))
       lines.push(`${workflowType} ${subjectId} is overdue`);
   const others = await db.rows<{ line: string }>(sql`
-    SELECT 'fact ' || id || ' is not carried' AS line FROM facts
-     UNION ALL SELECT 'the wake of ' || workflow_id || ' is not carried' FROM wakes
+    SELECT 'fact ' || id || ' waits for the relay' AS line FROM facts
+     UNION ALL SELECT 'the wake of ' || workflow_id || ' waits for the relay' FROM wakes
      UNION ALL SELECT workflow_id || ' fails: ' || error_code FROM failing_steps`);
   return [...lines, ...others.map(({ line }) => line)];
 }
 
-/** @returns a line for each open run in Temporal that is about a row which Postgres does not have */
+/** @returns a line for each open run in Temporal whose row is not in Postgres */
 export async function runsWithoutRow(
   source: DataSource,
   { address, namespace }: { address: string; namespace: string },
@@ -40,7 +40,8 @@ export async function runsWithoutRow(
     for await (const { workflowId } of workflow.list({ query: 'ExecutionStatus = "Running"' })) {
       const [prefix = '', ...rest] = workflowId.split('/');
       const type = workflowTypeNames.find((name) => workflowTypes[name].id === prefix);
-      if (type && !(await stands(source, type, rest.join('/')))) lines.push(`${workflowId} has no row, and goes on`);
+      if (type && !(await rowExists(source, type, rest.join('/'))))
+        lines.push(`${workflowId} has no row, and is still open`);
     }
     return lines;
   } finally {
@@ -48,7 +49,7 @@ export async function runsWithoutRow(
   }
 }
 
-async function stands(source: DataSource, type: WorkflowType, subjectId: string): Promise<boolean> {
+async function rowExists(source: DataSource, type: WorkflowType, subjectId: string): Promise<boolean> {
   const { entity, key } = workflowTypes[type];
   const row = await databaseOn(source).one(
     sql`SELECT 1 FROM ${raw(source.getMetadata(entity).tableName)} row WHERE ${columnOf(source, type, key)}::text = ${subjectId}`,

@@ -1,4 +1,4 @@
-/** Whole bodies whose parts belong together: an address and its code, a token and what it was mailed for. */
+/** Makes bodies whose parts belong together, such as an address with its code, or a token with its purpose. */
 import type { OperationId } from '../../../../contract/contract.ts';
 import type { TokenPurpose } from '../../../../entities/mail/values.ts';
 import { password } from '../../../toolkit/builders/clubs.ts';
@@ -8,21 +8,21 @@ import type { Pool } from './pool.ts';
 import { oneOf } from './references.ts';
 import type { Json, JsonRecord } from './step.ts';
 
-/** @returns undefined where what it needs is not there */
+/** @returns undefined if a needed value does not exist */
 type BodyMaker = (draw: Draw, pool: Pool) => Json | undefined;
 
-/** A token that was mailed for one of these purposes. */
+/** Takes a token that was mailed for one of these purposes. */
 const withToken =
   (purposes: readonly TokenPurpose[], more: (draw: Draw) => JsonRecord = () => ({})): BodyMaker =>
   (draw, pool) => {
     const mailed = purposes.flatMap((purpose) => pool.living(`mail.${purpose}`));
     if (mailed.length === 0) return undefined;
-    // A newer one may have taken the others back.
+    // A newer token may have replaced the older ones.
     const { template } = draw.chance(0.7) ? (mailed.at(-1) ?? draw.pick(mailed)) : draw.pick(mailed);
     return { token: template, ...more(draw) };
   };
 
-/** A request for a mail to somebody. */
+/** Makes a request for a mail to a person. */
 const addressed =
   (kind: 'student.email' | 'administrator.email'): BodyMaker =>
   (draw, pool) => {
@@ -34,8 +34,8 @@ const addressed =
 const signIn =
   (kind: 'student.email' | 'administrator.email'): BodyMaker =>
   (draw, pool) => {
-    const who = addressed(kind)(draw, pool) as JsonRecord | undefined;
-    return who && { ...who, password: draw.chance(0.8) ? password : 'wrong horse battery' };
+    const addressee = addressed(kind)(draw, pool) as JsonRecord | undefined;
+    return addressee && { ...addressee, password: draw.chance(0.8) ? password : 'wrong horse battery' };
   };
 
 const exchangedCode: BodyMaker = (draw, pool) => {
@@ -45,12 +45,12 @@ const exchangedCode: BodyMaker = (draw, pool) => {
   return { club_id: '{{own.club}}', email: parents['email'] ?? '', code_id: parents['id'] ?? '', code: template };
 };
 
-/** A file so small that the world puts it where the reservation says. */
-const announced =
+/** Announces a small file, so that the world can upload it to the reserved URL. */
+const announcedFile =
   (mimes: readonly string[]): BodyMaker =>
   (draw) => ({ file_name: 'notes', mime: draw.pick(mimes), size_bytes: draw.between(200, 2_000) });
 
-/** Sessions of the scene begin every half an hour. */
+/** Sessions in the scene begin every half hour. */
 const nextHalfHour = (count: number) =>
   new Date((Math.floor(Date.now() / 1_800_000) + count) * 1_800_000).toISOString();
 
@@ -81,9 +81,9 @@ export const bodies: Partial<Record<OperationId, BodyMaker>> = {
   receiveSalesNotice: salesNotice,
   updateOwnStudent: (draw) => ({ language: draw.pick(['en', 'pt-BR', 'es', 'de', 'ar']) }),
   updateProfile: (draw) => ({ language: draw.pick(['en', 'pt-BR', 'es', 'de', 'ar']) }),
-  reserveMedia: announced(['text/plain', 'text/markdown', 'text/html']),
-  reserveAgentImage: announced(['image/png']),
-  reserveAvatar: announced(['image/png']),
+  reserveMedia: announcedFile(['text/plain', 'text/markdown', 'text/html']),
+  reserveAgentImage: announcedFile(['image/png']),
+  reserveAvatar: announcedFile(['image/png']),
   createAssignment: (draw) => ({ prompt: `Tie knot ${draw.below(1e6)}`, max_files: draw.below(11) }),
   setAssignmentExtension: () => ({ due_at: '2999-03-12T22:00:00.000Z' }),
   submitAssignment: (draw) => ({ text: `Tied ${draw.below(1e6)}` }),
@@ -100,7 +100,7 @@ export const bodies: Partial<Record<OperationId, BodyMaker>> = {
   orderCommunitySpaces: (_, pool) => ({ space_ids: pool.living('space').map(({ template }) => template) }),
   publishSpacePost: (draw) => ({ body: `Tied *${draw.below(1e6)}*` }),
   publishPostComment: (draw) => ({ body: `Tied ${draw.below(1e6)}` }),
-  reservePostFile: announced(['image/png']),
+  reservePostFile: announcedFile(['image/png']),
   markCommunitySpaceRead: () => ({ read_until: '2026-03-12T22:00:00.000Z' }),
   createMediaReference: (draw) => ({ provider: 'protectedvideo', external_id: 'b7a1c9', title: `${draw.below(1e6)}` }),
   putMediaTrack: (draw) => ({ content: `WEBVTT\n\n00:01.000 --> 00:02.000\nTie knot ${draw.below(1e6)}\n` }),

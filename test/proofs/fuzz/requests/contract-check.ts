@@ -1,4 +1,4 @@
-/** Whether a request is one that the contract allows: judged by its schemas alone, not by the service's own checks of requests. */
+/** Checks whether the contract allows a request. It uses only the schemas, and not the request checks of the service. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { ContractOperation } from '../../../../contract/contract.ts';
@@ -10,14 +10,16 @@ const ajv = new Ajv2020({ strict: false, discriminator: true });
 addFormats.default(ajv);
 ajv.addSchema(contractDocument, 'contract');
 
-/** The contract says of these that their form is not judged: what names nothing answers as what is not there. */
+/** The contract does not validate these parameters: an unknown value is answered as a missing record. */
 const unjudged: readonly string[] = ['clubId', 'certificateCode', 'slug'];
 
-/** @param step its templates replaced @returns what the contract does not allow in it, in words; nothing where it is valid */
+/** @param step with its templates replaced @returns the violations of the contract, in words; empty for a valid request */
 export function faultsOf(operation: ContractOperation, step: RequestStep): string[] {
   const { path, query = [], body } = step;
-  const inPath = operation.parameters.filter(({ in: place, name }) => place === 'path' && !unjudged.includes(name));
-  const inQuery = operation.parameters.filter(({ in: place }) => place === 'query');
+  const inPath = operation.parameters.filter(
+    ({ in: location, name }) => location === 'path' && !unjudged.includes(name),
+  );
+  const inQuery = operation.parameters.filter(({ in: location }) => location === 'query');
   const names = query.map(([name]) => name);
   return [
     ...inPath.flatMap((parameter) => parameterFaults(parameter, path[parameter.name] ?? '')),
@@ -47,22 +49,24 @@ function parameterFaults({ name, schema, schemaPointer }: ContractParameter, tex
   return broken(schemaPointer, value).map((fault) => `${name} ${fault}`);
 }
 
-/** A parameter's text as a value of its type; undefined where it is none. */
+/** Parses the text of a parameter as a value of its type; undefined if it is no such value. */
 function scalarOf(type: string | undefined, text: string): unknown {
   if (type === 'integer') return /^-?\d+$/.test(text) ? Number(text) : undefined;
   if (type === 'boolean') return { true: true, false: false }[text];
   return type === 'array' ? text.split(',') : text;
 }
 
-/** The rule of the contract's introduction: no NUL byte and no half of a surrogate pair, except where any text is taken. */
+/** Checks the rule of the introduction of the contract: no NUL byte and no lone surrogate, except in operations that accept any text. */
 function textFaults({ takesAnyText }: ContractOperation, { path, query, body }: RequestStep): string[] {
   const texts = JSON.stringify([path, query, takesAnyText ? undefined : body]);
-  return /\\u0000|\\ud[89a-f]/i.test(texts.replaceAll('\\\\', '')) ? ['a text cannot be stored'] : [];
+  return /\\u0000|\\ud[89a-f]/i.test(texts.replaceAll('\\\\', ''))
+    ? ['a text contains a character that cannot be stored']
+    : [];
 }
 
 function broken(pointer: string, value: unknown): string[] {
   const validate: ValidateFunction | undefined = ajv.getSchema(`contract${encodeURI(pointer)}`);
-  if (!validate) throw new Error(`The contract has nothing at ${pointer}.`);
+  if (!validate) throw new Error(`The contract has no schema at ${pointer}`);
   return validate(value)
     ? []
     : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);

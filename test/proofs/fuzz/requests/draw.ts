@@ -1,4 +1,4 @@
-/** Choices that follow from a seed alone: the same seed, the same requests. */
+/** Choices that depend only on a seed: the same seed makes the same requests. */
 import fc from 'fast-check';
 
 export class Draw {
@@ -8,7 +8,7 @@ export class Draw {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to below 1: mulberry32. */
+  /** A number from 0 up to 1, by mulberry32. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -17,12 +17,12 @@ export class Draw {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 to below `count`. */
+  /** A whole number from 0 and below `count`. */
   below(count: number): number {
     return Math.floor(this.next() * count);
   }
 
-  /** A whole number, both ends included. */
+  /** A whole number from `least` to `most`. */
   between(least: number, most: number): number {
     return least + Math.floor(this.next() * (most - least + 1));
   }
@@ -31,19 +31,19 @@ export class Draw {
     return this.next() < probability;
   }
 
-  /** @throws Error where there is nothing to pick from */
+  /** @throws Error if the list is empty */
   pick<T>(from: readonly T[]): T {
-    if (from.length === 0) throw new Error('There is nothing to pick from.');
+    if (from.length === 0) throw new Error('The list to pick from is empty');
     return from[this.below(from.length)] as T;
   }
 
-  /** One of the options, each as likely as its weight says. */
+  /** One of the options, with probabilities in proportion to the weights. */
   weighted<T>(options: readonly (readonly [weight: number, option: T])[]): T {
     const total = options.reduce((sum, [weight]) => sum + weight, 0);
-    let left = this.next() * total;
+    let remainingWeight = this.next() * total;
     for (const [weight, option] of options) {
-      left -= weight;
-      if (left < 0) return option;
+      remainingWeight -= weight;
+      if (remainingWeight < 0) return option;
     }
     return this.pick(options)[1];
   }
@@ -57,7 +57,7 @@ export class Draw {
     return rest;
   }
 
-  /** A value of fast-check's. */
+  /** A value of an arbitrary of fast-check. */
   sample<T>(values: fc.Arbitrary<T>): T {
     const [value] = fc.sample(values, { numRuns: 1, seed: this.below(2 ** 31) });
     return value as T;

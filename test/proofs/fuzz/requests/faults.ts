@@ -1,4 +1,4 @@
-/** Requests with one fault each: a valid request, and all the ways in which it can be made invalid by the contract. */
+/** Makes requests with one fault each: all the changes that make a valid request invalid by the contract. */
 import type { ContractOperation } from '../../../../contract/contract.ts';
 import { isObject, type JsonObject } from '../../../../contract/openapi.ts';
 import type { ContractParameter } from '../../../../contract/operations.ts';
@@ -10,10 +10,10 @@ import { boundsOf, numberOf, propertiesOf, requiredOf, schemaAt, type Place } fr
 const malformed = 'malformed_request' as const;
 const invalid = 'invalid_request' as const;
 
-/** A broken copy of a value: what was done, the code for it, and the copy. Undefined as value: the property is gone. */
+/** A broken copy of a value: the change, the expected code, and the copy. The value is undefined if the property is removed. */
 type Broken = readonly [what: string, code: ErrorCode, value: Json | undefined];
 
-/** Every request with one fault that can be made of a valid one, by where the fault is. */
+/** Every request with one fault that a valid request can become, by the part of the request with the fault. */
 export function faultyVersions(operation: ContractOperation, valid: RequestStep): Record<FaultyPart, RequestStep[]> {
   return {
     path: inPath(operation, valid),
@@ -66,7 +66,7 @@ function inQuery(operation: ContractOperation, valid: RequestStep): RequestStep[
   ];
 }
 
-/** Date-times that no request may name: before 1970, after 2999, a leap second. */
+/** Date-times that no request may contain: before 1970, after 2999, and a leap second. */
 const badTimes = ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59', '2016-12-31T23:59:60Z'];
 
 function badScalars({ schema }: ContractParameter): (readonly [ErrorCode, string])[] {
@@ -82,7 +82,7 @@ function badScalars({ schema }: ContractParameter): (readonly [ErrorCode, string
     ];
   }
   if (type === 'array') return ['', 'not-a-uuid', `{{uuid:1}},{{uuid:1}}`].map((value) => [invalid, value] as const);
-  const texts = ['a\0b']; // a URL cannot hold half of a character
+  const texts = ['a\0b']; // a URL cannot contain half of a character
   if (Array.isArray(schema['enum']) || format === 'uuid' || format === 'date-time') texts.push('nothing known', '');
   if (format === 'date-time') texts.push(...badTimes);
   if (typeof schema['pattern'] === 'string') texts.push('', '\n', '2026-1', '2026-13', '0000-01', '9999-12');
@@ -96,9 +96,9 @@ function inBody(operation: ContractOperation, valid: RequestStep): RequestStep[]
   const { body } = valid;
   if (!isRecord(body)) return [];
   const text = JSON.stringify(body);
-  const raw = (what: string, code: ErrorCode, sent: string): RequestStep => {
+  const raw = (what: string, code: ErrorCode, rawBody: string): RequestStep => {
     const { body: _, ...rest } = valid;
-    return { ...rest, raw: sent, fault: { what: `the body ${what}`, code } };
+    return { ...rest, raw: rawBody, fault: { what: `the body ${what}`, code } };
   };
   const { body: _, ...withoutBody } = valid;
   return [
@@ -121,9 +121,9 @@ function inBody(operation: ContractOperation, valid: RequestStep): RequestStep[]
   ];
 }
 
-/** Every copy of a value with one fault, however deep it is. */
-function brokenAt(given: JsonObject, value: Json, place: Place, anyText: boolean): Broken[] {
-  const schema = branchOf(schemaAt(given), value);
+/** Every copy of a value with one fault, at any depth. */
+function brokenAt(schemaOrReference: JsonObject, value: Json, place: Place, anyText: boolean): Broken[] {
+  const schema = branchOf(schemaAt(schemaOrReference), value);
   const here = (what: string, code: ErrorCode, broken: Json | undefined): Broken => [
     `${place.length === 0 ? 'the body' : place.join('/')} ${what}`,
     code,
@@ -190,7 +190,7 @@ function brokenArray(schema: JsonObject, value: readonly Json[], here: Here): Br
   ];
 }
 
-/** A further item like this one: ids can be told apart, so that too many of them break no other rule. */
+/** Makes another item. Ids differ, so that too many ids break no other rule. */
 const another = (item: Json, at: number): Json => (typeof item === 'string' && at > 0 ? `{{uuid:${at}}}` : item);
 
 function brokenItems(schema: JsonObject, value: readonly Json[], place: Place, anyText: boolean): Broken[] {
@@ -233,24 +233,24 @@ function wrongValues(schema: JsonObject, value: Json, here: Here, anyText: boole
     ...(least > 1 && { 'is too short': 'x'.repeat(least - 1) }),
     ...(numberOf(schema, 'maxLength') !== undefined && { 'is too long': `{{fill:${most + 1}}}` }),
     ...(Array.isArray(schema['enum']) && { 'is none of the values': 'nothing known' }),
-    ...(typeof schema['format'] === 'string' && { [`is no ${schema['format']}`]: 'nothing-of-this-form' }),
+    ...(typeof schema['format'] === 'string' && { [`is not of format ${schema['format']}`]: 'nothing-of-this-form' }),
     ...(schema['format'] === 'date-time' && Object.fromEntries(badTimes.map((time) => [`is ${time}`, time]))),
     ...(schema['pattern'] === '\\S' && { 'is blank': ' \t ' }),
-    ...(!anyText && { 'holds a NUL byte': `${value}\0`, 'holds half of a character': `${value}\ud800` }),
+    ...(!anyText && { 'contains a NUL byte': `${value}\0`, 'contains half of a character': `${value}\ud800` }),
   };
   return Object.entries(texts).map(([what, text]) => here(what, invalid, text));
 }
 
-/** The branch of a choice that the value is of, by the property that chooses. */
+/** Finds the branch of a choice to which the value belongs, by its discriminator. */
 function branchOf(schema: JsonObject, value: Json): JsonObject {
   const branches = schema['oneOf'];
   if (!Array.isArray(branches) || !isRecord(value)) return schema;
   const { propertyName = '' } = (schema['discriminator'] ?? {}) as { propertyName?: string };
-  const found = (branches as JsonObject[]).find((branch) => {
-    const chooses = propertiesOf(schemaAt(branch))[propertyName];
+  const branch = (branches as JsonObject[]).find((candidate) => {
+    const chooses = propertiesOf(schemaAt(candidate))[propertyName];
     return chooses !== undefined && schemaAt(chooses)['const'] === value[propertyName];
   });
-  return found ? schemaAt(found) : schema;
+  return branch ? schemaAt(branch) : schema;
 }
 
 function inHeaders(operation: ContractOperation, valid: RequestStep): RequestStep[] {

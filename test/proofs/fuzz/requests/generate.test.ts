@@ -11,7 +11,7 @@ import { resolved, type RequestStep } from './step.ts';
 
 const requestsEach = 20;
 
-/** Templates without a world: each is a text of the form that its place asks for. */
+/** Replaces templates without a world: each value has the format that the schema asks for. */
 function valueOf(name: string): string | undefined {
   const [maker = '', argument = ''] = name.split(':');
   if (maker === 'now') return new Date(Date.UTC(2026, 0, 1) + Number(argument) * 1_000).toISOString();
@@ -29,13 +29,14 @@ function generated(operation: ContractOperation, seed: number, faulty: number): 
 
 const sentOf = (step: RequestStep) => resolved(step as never, valueOf) as RequestStep;
 
-/** What the service's own check of requests says: the status and code, or 200. */
+/** Returns the verdict of the request checks of the service: a status with a code, or 200. */
 function verdictOn(operation: ContractOperation, step: RequestStep): string {
   const { path, query = [], body } = sentOf(step);
   const { params, query: inQuery, body: inBody } = compileValidators(operation);
-  const asked: Record<string, string | string[]> = {};
-  for (const [name, value] of query) asked[name] = name in asked ? [asked[name] as string, value] : value;
-  const checks = [params(path), inQuery(asked), operation.hasBody ? inBody(body) : { value: undefined }];
+  const queryValues: Record<string, string | string[]> = {};
+  for (const [name, value] of query)
+    queryValues[name] = name in queryValues ? [queryValues[name] as string, value] : value;
+  const checks = [params(path), inQuery(queryValues), operation.hasBody ? inBody(body) : { value: undefined }];
   const problem = checks.flatMap((checked) => ('problem' in checked ? [checked.problem] : []))[0];
   if (problem === undefined) return '200';
   return problem.kind === 'malformed' ? '400 malformed_request' : '422 invalid_request';
@@ -44,7 +45,7 @@ function verdictOn(operation: ContractOperation, step: RequestStep): string {
 describe('test/proofs/fuzz/requests/generate', () => {
   describe('valid requests', () => {
     for (const operation of everyOperation) {
-      it(`pass the checks of ${nameOf(operation)}`, () => {
+      it(`makes requests that pass the checks of ${nameOf(operation)}`, () => {
         for (let seed = 0; seed < requestsEach; seed++) {
           const step = generated(operation, seed, 0);
           expect(faultsOf(operation, sentOf(step)), JSON.stringify(step)).to.deep.equal([]);
@@ -54,9 +55,9 @@ describe('test/proofs/fuzz/requests/generate', () => {
     }
   });
 
-  describe('every version with one fault', () => {
+  describe('faultyVersions', () => {
     for (const operation of everyOperation) {
-      it(`is refused by the checks of ${nameOf(operation)}, with the code that it names`, () => {
+      it(`makes requests that the checks of ${nameOf(operation)} refuse with the expected code`, () => {
         const valid = generated(operation, 1, 0);
         const { path, query, body } = faultyVersions(operation, valid);
         const judged = [...path, ...query, ...body].filter(
@@ -70,14 +71,14 @@ describe('test/proofs/fuzz/requests/generate', () => {
     }
   });
 
-  it('makes the same requests of the same seed, and others of another', () => {
+  it('makes the same requests from the same seed, and different requests from different seeds', () => {
     const operation = operationOf('createCourse');
-    const made = (seed: number) => JSON.stringify(generated(operation, seed, 30));
-    expect(made(7)).to.equal(made(7));
-    expect(new Set([1, 2, 3, 4, 5].map(made))).to.have.length(5);
+    const requestOfSeed = (seed: number) => JSON.stringify(generated(operation, seed, 30));
+    expect(requestOfSeed(7)).to.equal(requestOfSeed(7));
+    expect(new Set([1, 2, 3, 4, 5].map(requestOfSeed))).to.have.length(5);
   });
 
-  it('names ids of the pool mostly, and ids of another club, deleted and unknown ones now and then', () => {
+  it('usually names an id of the pool, and sometimes an id that is foreign, deleted or unknown', () => {
     const pool = new Pool();
     for (const [template, club] of [
       ['{{own.course}}', 'own'],
@@ -87,7 +88,7 @@ describe('test/proofs/fuzz/requests/generate', () => {
       pool.add({ kind: 'course', template, value: template, club });
     pool.remove('{{s1/data/id}}');
     const draw = new Draw(3);
-    const named = new Map<string, number>();
+    const countsById = new Map<string, number>();
     for (let count = 0; count < 400; count++) {
       const { path } = generateRequest(
         draw,
@@ -97,9 +98,14 @@ describe('test/proofs/fuzz/requests/generate', () => {
         { ...usualWishes, faulty: 0 },
       );
       const id = path['courseId']?.startsWith('{{uuid') ? 'unknown' : (path['courseId'] ?? '');
-      named.set(id, (named.get(id) ?? 0) + 1);
+      countsById.set(id, (countsById.get(id) ?? 0) + 1);
     }
-    expect([...named.keys()]).to.include.members(['{{own.course}}', '{{other.course}}', '{{s1/data/id}}', 'unknown']);
-    expect(named.get('{{own.course}}')).to.be.above(300);
+    expect([...countsById.keys()]).to.include.members([
+      '{{own.course}}',
+      '{{other.course}}',
+      '{{s1/data/id}}',
+      'unknown',
+    ]);
+    expect(countsById.get('{{own.course}}')).to.be.above(300);
   });
 });

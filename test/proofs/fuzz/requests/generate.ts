@@ -1,4 +1,4 @@
-/** Makes a request for an operation: valid by the contract, or with one fault, with ids that mostly exist. */
+/** Generates a request for an operation: a valid request, or a request with one fault. Its ids usually exist. */
 import type { CallerKind, ContractOperation } from '../../../../contract/contract.ts';
 import { faultsOf } from './contract-check.ts';
 import type { Draw } from './draw.ts';
@@ -11,20 +11,20 @@ import { suggestionsFor } from './suggestions.ts';
 import { valueOf, type Suggest } from './values.ts';
 import { bodySchemaOf, everyOperation } from '../../../toolkit/drive/every-operation.ts';
 
-/** What requests are made from. */
+/** The sources of generated requests. */
 export interface Surroundings {
   readonly pool: Pool;
-  /** The value of a template. */
+  /** Returns the value of a template. */
   readonly valueOf: (name: string) => string | undefined;
 }
 
-/** How often what is wished for, of a hundred requests; and which records they name. */
+/** The percentages of kinds of requests, and the records that the requests name. */
 export interface Wishes {
-  /** With a fault. */
+  /** The percentage of requests with a fault. */
   readonly faulty: number;
-  /** From somebody who may call; 100: from the one who may most. */
+  /** The percentage of requests from a permitted caller; 100 means always from the caller with the most rights. */
   readonly permitted: number;
-  /** Of valid writes: sent at the same moment as another request about the same record. */
+  /** The percentage of valid writes that are sent at the same time as another request about the same record. */
   readonly beside: number;
   /** Records named by the path. */
   readonly inPath: Shares;
@@ -36,7 +36,7 @@ export const usualWishes: Wishes = { faulty: 30, permitted: 88, beside: 8, inPat
 
 const tries = 50;
 
-/** How often a fault is in which part of a request. */
+/** The weights of the parts of a request for the location of a fault. */
 const partWeights: readonly (readonly [number, FaultyPart])[] = [
   [60, 'body'],
   [20, 'query'],
@@ -45,7 +45,7 @@ const partWeights: readonly (readonly [number, FaultyPart])[] = [
   [2, 'method'],
 ];
 
-/** @param name of the step @throws Error where no valid request comes about: the generator then lacks a case */
+/** @param name the name of the step @throws Error if no valid request is found, because the generator lacks a case */
 export function generateRequest(
   draw: Draw,
   operation: ContractOperation,
@@ -60,7 +60,7 @@ export function generateRequest(
   return { ...valid, beside: rivalOf(draw, operation, valid, surroundings) };
 }
 
-/** @returns the valid request itself where no fault comes about */
+/** @returns the valid request itself if no fault is found */
 function withFault(
   draw: Draw,
   operation: ContractOperation,
@@ -77,7 +77,7 @@ function withFault(
   return valid;
 }
 
-/** Its fault is one that no schema describes. */
+/** Whether no schema describes the fault. */
 const isOutside = ({ raw, fault }: RequestStep) =>
   raw !== undefined || fault?.code === 'unsupported_media_type' || fault?.code === 'method_not_allowed';
 
@@ -105,7 +105,7 @@ function validRequest(
   throw new Error(`No valid request for ${operation.operationId} in ${tries} tries: ${faults.join('; ')}`);
 }
 
-/** The same request again, or another one about the same record. */
+/** Makes a copy of the request, or another request about the same record. */
 function rivalOf(draw: Draw, operation: ContractOperation, step: RequestStep, surroundings: Surroundings): RequestStep {
   const name = `${step.name}b`;
   const last = operation.pathParameters.at(-1);
@@ -150,7 +150,7 @@ function callerFor(draw: Draw, { auth, roles }: ContractOperation, permitted: nu
 
 const ranks: Readonly<Partial<Record<CallerName, true>>> = { owner: true, admin: true, editor: true, support: true };
 
-/** From the last parameter to the first: a record that stands under another brings that one along. */
+/** Fills the parameters from the last to the first, because a nested record determines its parents. */
 function pathFor(
   draw: Draw,
   operation: ContractOperation,
@@ -198,10 +198,10 @@ function pathFor(
   return path;
 }
 
-/** A text that a path can hold: neither nothing nor what a client takes for a step in the path. */
+/** Returns a text that a path can contain: not empty, and no dots, which clients resolve. */
 const segmentOf = (text: string): string => (/^\.{0,2}$/.test(text) ? 'dots' : text);
 
-/** Those of the parents that the path of the operation names. */
+/** Returns the parents that the path of the operation names. */
 function within({ pathParameters }: ContractOperation, parents: Readonly<Record<string, string>> = {}) {
   return Object.fromEntries(Object.entries(parents).filter(([name]) => pathParameters.includes(name)));
 }
@@ -215,7 +215,7 @@ function clubFor(draw: Draw, caller: CallerName): string {
 function queryFor(draw: Draw, operation: ContractOperation, suggest: Suggest): Pick<RequestStep, 'query'> {
   const share = draw.pick([0, 0.3, 0.3, 0.8]);
   const query = operation.parameters
-    .filter(({ in: place, required }) => place === 'query' && (required || draw.chance(share)))
+    .filter(({ in: location, required }) => location === 'query' && (required || draw.chance(share)))
     .map(({ name, schema }) => [name, textOfScalar(valueOf(draw, schema, suggest, [name]))] as const);
   return query.length === 0 ? {} : { query };
 }
@@ -256,7 +256,7 @@ function headersFor(
   return Object.keys(headers).length === 0 ? {} : { headers };
 }
 
-/** A file of students: mostly one that can be read. */
+/** Makes a file of students, which is usually readable. */
 function table(draw: Draw, pool: Pool): string {
   if (draw.chance(0.1)) return draw.pick(['\n', 'email', 'email,name', '"email,name\n', 'name;email\n;;\n', '\uFEFF']);
   const known = pool.living('student.email').map(({ template }) => template);

@@ -1,11 +1,11 @@
-/** Bodies of notices, whose schema allows any object: good ones of each platform, and good ones with a part of them spoilt. */
+/** Makes bodies of notices, whose schema allows any object: valid notices of each platform, and notices with one corrupted part. */
 import { hotmartCancellation, hotmartPurchase, kiwifyOrder } from '../../../toolkit/builders/platform-notices.ts';
 import { billingEvents } from '../../../toolkit/builders/billing-events.ts';
 import type { Draw } from './draw.ts';
 import type { Pool } from './pool.ts';
 import { isRecord, type Json, type JsonRecord } from './step.ts';
 
-const spoilt: readonly Json[] = [
+const corruptValues: readonly Json[] = [
   null,
   true,
   0,
@@ -28,7 +28,7 @@ const spoilt: readonly Json[] = [
   { id: { id: {} } },
 ];
 
-/** A notice of one of the platforms about a product of the own club. */
+/** Makes a notice of one of the platforms about a product of the club `own`. */
 export function salesNotice(draw: Draw, pool: Pool): Json {
   const notice = draw.weighted<() => JsonRecord>([
     [6, () => genericNotice(draw, pool)],
@@ -39,10 +39,10 @@ export function salesNotice(draw: Draw, pool: Pool): Json {
     [1, () => hotmartCancellation as JsonRecord],
     [2, () => kiwifyOrder(draw.pick(['order_approved', 'order_refunded', 'subscription_canceled'])) as JsonRecord],
   ])();
-  return draw.chance(0.35) ? withOneSpoilt(draw, notice) : notice;
+  return draw.chance(0.35) ? withOneCorruption(draw, notice) : notice;
 }
 
-/** An event of the payment processor; the world signs it. */
+/** Makes an event of the payment processor. The world signs it. */
 export function billingNotice(draw: Draw): Json {
   const clubId = draw.pick(['{{own.club}}', '{{other.club}}', '{{uuid:7}}', 'no club']);
   const about = { clubId, customer: `cus_{{own.club}}`, subscription: 'sub_{{own.club}}', at: 1_790_000_000 };
@@ -53,7 +53,7 @@ export function billingNotice(draw: Draw): Json {
     [1, () => billingEvents.invoice(draw.pick(['paid', 'payment_failed']), about)],
   ])();
   const notice = { ...(JSON.parse(JSON.stringify(event)) as JsonRecord), id: `evt_{{salt}}_${draw.below(200)}` };
-  return draw.chance(0.35) ? withOneSpoilt(draw, notice) : notice;
+  return draw.chance(0.35) ? withOneCorruption(draw, notice) : notice;
 }
 
 function genericNotice(draw: Draw, pool: Pool): JsonRecord {
@@ -77,13 +77,13 @@ function genericNotice(draw: Draw, pool: Pool): JsonRecord {
   };
 }
 
-/** A copy in which one part, anywhere, has become something else or is gone. */
-function withOneSpoilt(draw: Draw, whole: JsonRecord): JsonRecord {
+/** Returns a copy with one corrupted or missing part, at any depth. */
+function withOneCorruption(draw: Draw, whole: JsonRecord): JsonRecord {
   const names = Object.keys(whole);
   if (names.length === 0) return whole;
   const name = draw.pick(names);
   const part = whole[name];
-  if (isRecord(part) && draw.chance(0.75)) return { ...whole, [name]: withOneSpoilt(draw, part) };
+  if (isRecord(part) && draw.chance(0.75)) return { ...whole, [name]: withOneCorruption(draw, part) };
   const { [name]: _, ...rest } = whole;
-  return draw.chance(0.3) ? rest : { ...rest, [name]: draw.pick(spoilt) };
+  return draw.chance(0.3) ? rest : { ...rest, [name]: draw.pick(corruptValues) };
 }

@@ -1,15 +1,15 @@
-/** Values out of the scene and out of answers that later requests can use, by the kind of record that they name. */
+/** Stores values of the scene and of answers for later requests, by the kind of record that they identify. */
 export type ClubName = 'own' | 'other';
 
 export interface Entry {
   readonly kind: string;
-  /** How a step writes it: `{{own.course}}`, `{{s3/data/id}}`. */
+  /** The template of the value in a step: `{{own.course}}`, `{{s3/data/id}}`. */
   readonly template: string;
   readonly value: string;
   readonly club: ClubName;
-  /** Of the scene: what belongs together there stays so. */
+  /** Whether the value is from the scene, whose records belong together. */
   readonly ofScene?: boolean;
-  /** Path parameters under which it stands, as templates. */
+  /** The path parameters of the parent records, as templates. */
   readonly parents?: Readonly<Record<string, string>>;
 }
 
@@ -17,13 +17,13 @@ export class Pool {
   readonly #entries = new Map<string, Entry>();
   readonly #deleted = new Set<string>();
 
-  /** A value that is known already keeps its first template. */
+  /** Adds a value. A known value keeps its first template. */
   add(entry: Entry): void {
     const key = `${entry.kind} ${entry.value.toLowerCase()}`;
     if (!this.#entries.has(key)) this.#entries.set(key, entry);
   }
 
-  /** The record of this id was deleted. */
+  /** Marks the record with this id as deleted. */
   remove(value: string): void {
     this.#deleted.add(value.toLowerCase());
   }
@@ -40,7 +40,9 @@ export class Pool {
     return this.#all().filter((entry) => entry.kind === kind && this.isDeleted(entry.value));
   }
 
-  /** Ids of every kind. The designer of an automation names its steps, so such a name is no id: a letter stands in many texts. */
+  /**
+   * Returns ids of every kind. The names of steps in automations are no ids, because their authors choose them, often as single letters.
+   */
   ids(club: ClubName): Entry[] {
     const isId = ({ kind, value }: Entry) => !kind.includes('.') && kind !== 'club' && /^[\da-f-]{36}$/i.test(value);
     return this.#all().filter((entry) => entry.club === club && isId(entry));

@@ -1,7 +1,7 @@
-/** Which kind of record a path, a parameter or a property of the contract speaks of, read from its name. */
+/** Derives the kind of a record from the name of a path segment, a parameter or a property of the contract. */
 import { contractOperations, type ContractOperation, type OperationId } from '../../../../contract/contract.ts';
 
-/** Kinds whose name in the contract is not the singular of what stands there. */
+/** Kinds whose name in the contract is not the singular of the kind. */
 const spelled: Readonly<Record<string, string>> = {
   webhook_endpoint: 'endpoint',
   sales_connection: 'connection',
@@ -26,8 +26,8 @@ const spelled: Readonly<Record<string, string>> = {
   organization: 'club',
 };
 
-/** Operations that answer with another record than their path names. */
-const answered: Partial<Record<OperationId, string>> = {
+/** Operations whose answer contains another record than the path names. */
+const answerKinds: Partial<Record<OperationId, string>> = {
   getClubBySlug: 'club',
   sendTestWebhook: 'webhook_delivery',
   reserveAgentImage: 'media',
@@ -50,7 +50,7 @@ export function kindOfName(name: string): string {
   return spelled[singular] ?? singular;
 }
 
-/** By a part of the path. */
+/** Kinds of tokens, by a part of the path. */
 const tokens = [
   { of: '/classroom/mail/', kind: 'way_out' },
   { of: '/mail/links/', kind: 'mail_link' },
@@ -60,7 +60,7 @@ const tokens = [
   { of: '/webhooks/ses/', kind: 'notice_token' },
 ] as const;
 
-/** @returns the kind of record that a path parameter names, with `.public_id`, `.code` or `.token` where it is no id */
+/** @returns the kind of record that a path parameter identifies, with `.public_id`, `.code` or `.token` unless the parameter is an id */
 export function kindOfParameter({ path }: Pick<ContractOperation, 'path'>, name: string): string {
   const [, segment = ''] = new RegExp(`([\\w-]+)/\\{${name}\\}`).exec(path) ?? [];
   if (name === 'publicId') return `${kindOfName(segment)}.public_id`;
@@ -70,9 +70,9 @@ export function kindOfParameter({ path }: Pick<ContractOperation, 'path'>, name:
   return kindOfSegment(path, segment) ?? kindOfName(name);
 }
 
-/** @returns the kind of record that the operation answers with */
+/** @returns the kind of record in the answer of the operation */
 export function kindOfAnswer({ path, operationId }: Pick<ContractOperation, 'path' | 'operationId'>): string {
-  const known = answered[operationId];
+  const known = answerKinds[operationId];
   if (known !== undefined) return known;
   const segments = path.split('/').slice(1);
   const last = segments.at(-1) ?? '';
@@ -82,16 +82,19 @@ export function kindOfAnswer({ path, operationId }: Pick<ContractOperation, 'pat
   return parameter === undefined ? kindOfName(last) : kindOfParameter({ path }, parameter.slice(1, -1));
 }
 
-/** Kinds that share a segment: deliveries of access and those to a webhook endpoint, comments on lessons and on posts, files and those with subtitles. */
+/**
+ * Distinguishes kinds that share a segment: deliveries of access and of webhooks, comments on lessons and on posts, and files with
+ * subtitles.
+ */
 function kindOfSegment(path: string, segment: string): string | undefined {
   if (segment === 'media' && path.includes('/tracks')) return 'video';
   if (segment === 'comments' && path.includes('/posts/')) return 'post_comment';
   return segment === 'deliveries' && path.includes('/webhook-endpoints/') ? 'webhook_delivery' : undefined;
 }
 
-/** @returns the kind that a property such as `course_id` or `delivery_ids` names; undefined where it names no record */
+/** @returns the kind that a property such as `course_id` or `delivery_ids` names; undefined if it names no record */
 export function kindOfProperty(name: string): string | undefined {
-  // Whoever writes an automation names its steps: `p` may be one in each club.
+  // The author of an automation names its steps, so two clubs may use the same name.
   if (name === 'external_id' || name === 'public_id' || name === 'step_id') return undefined;
   return /_ids?$/.test(name) ? kindOfName(name) : undefined;
 }

@@ -1,17 +1,17 @@
-/** Which record a request names: mostly one that exists, else one of another club, a deleted one, or one that nobody has. */
+/** Chooses the record that a request names: usually an existing record, sometimes a foreign, a deleted or an unknown one. */
 import type { Draw } from './draw.ts';
 import type { Entry, Pool } from './pool.ts';
 
-/** How often, of all, a place names which kind of record. */
+/** The weights of the kinds of references. */
 export interface Shares {
   readonly living: number;
   readonly foreign: number;
   readonly deleted: number;
   readonly unknown: number;
   readonly ofOtherKind: number;
-  /** A living one, its UUID in capitals. */
+  /** An existing record with its UUID in capital letters. */
   readonly upperCase: number;
-  /** Of the living ones: the scene's own, which belong together, or the newest, which nothing else names yet. */
+  /** The preferred existing record: a record of the scene, whose records belong together, or the newest, which no other record uses. */
   readonly prefers?: 'scene' | 'newest';
 }
 
@@ -21,7 +21,7 @@ export const ofScene: Shares = { ...none, living: 1, prefers: 'scene' };
 export const newest: Shares = { ...none, living: 1, prefers: 'newest' };
 export const foreign: Shares = { ...none, foreign: 1 };
 
-/** @returns an entry of this kind as a request should mostly name it; undefined where there is none */
+/** @returns an existing entry of this kind; undefined if there is none */
 function someLiving(draw: Draw, living: readonly Entry[], prefers?: Shares['prefers']): Entry | undefined {
   const [first] = living;
   if (first === undefined || prefers === 'scene') return first;
@@ -29,7 +29,7 @@ function someLiving(draw: Draw, living: readonly Entry[], prefers?: Shares['pref
   return first.ofScene && draw.chance(0.4) ? first : draw.pick(living);
 }
 
-/** @returns an entry of the pool, or a text that names none. Where there is none of the kind that was drawn: a living one */
+/** @returns an entry of the pool, or a text that identifies no record; an existing entry if none of the drawn kind exists */
 export function someReference(draw: Draw, pool: Pool, kind: string, shares: Shares): Entry | string {
   const unknown = kind.includes('.') ? `nothing-${draw.below(1e6)}` : `{{uuid:${draw.below(1e6)}}}`;
   const living = someLiving(draw, pool.living(kind), shares.prefers);
@@ -44,10 +44,10 @@ export function someReference(draw: Draw, pool: Pool, kind: string, shares: Shar
   return find() ?? living ?? unknown;
 }
 
-/** The template of an entry of one of these kinds; undefined where there is none. */
+/** Returns the template of an entry of one of these kinds; undefined if there is none. */
 export function oneOf(...kinds: string[]): (draw: Draw, pool: Pool) => string | undefined {
   return (draw, pool) => {
-    const found = kinds.flatMap((kind) => pool.living(kind));
-    return found.length === 0 ? undefined : draw.pick(found).template;
+    const entries = kinds.flatMap((kind) => pool.living(kind));
+    return entries.length === 0 ? undefined : draw.pick(entries).template;
   };
 }

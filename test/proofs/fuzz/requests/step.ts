@@ -1,4 +1,4 @@
-/** What the fuzzer does, as data: rounds make sequences of steps, a failure shrinks to a shorter one, a case file keeps it. */
+/** The steps of the fuzzer as data. Rounds make sequences of steps, failures are shrunk to shorter sequences, and case files store them. */
 import type { OperationId } from '../../../../contract/contract.ts';
 import type { ErrorCode } from '../../../../platform/core/error-codes.ts';
 
@@ -7,7 +7,7 @@ export interface JsonRecord {
   readonly [name: string]: Json;
 }
 
-/** Whose session a request is sent with. Members and students act in the club `own`, unless the name says otherwise. */
+/** The callers of requests. Members and students belong to the club `own`, unless their name says otherwise. */
 const callerNames = [
   'owner',
   'admin',
@@ -27,38 +27,38 @@ const callerNames = [
 ] as const;
 export type CallerName = (typeof callerNames)[number];
 
-/** What is wrong with a request by the contract, and the code that the contract gives for it. */
+/** The violation of the contract in a request, and the code that the contract defines for it. */
 interface Fault {
   readonly what: string;
   readonly code: ErrorCode;
 }
 
 /**
- * One request. Its texts may hold templates, such as `{{own.course}}` of the scene or `{{s3/data/id}}` of the answer to step `s3`, so
- * that a sequence can be sent again in another world.
+ * A request. Its texts may contain templates, such as `{{own.course}}` of the scene or `{{s3/data/id}}` of the answer to step `s3`. The
+ * templates make a sequence repeatable in another world.
  */
 export interface RequestStep {
-  /** Names its answer for templates of later steps. */
+  /** Identifies the answer in templates of later steps. */
   readonly name: string;
   readonly operation: OperationId;
   readonly caller: CallerName;
   /** Path parameters by name, not encoded. */
   readonly path: Readonly<Record<string, string>>;
-  /** Pairs, because a name may stand twice. */
+  /** A list of pairs, because a name may occur twice. */
   readonly query?: readonly (readonly [name: string, value: string])[];
   readonly body?: Json;
-  /** Sent as it is, in place of JSON. */
+  /** Is sent unchanged, instead of a JSON body. */
   readonly raw?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** In place of the operation's own. */
+  /** Replaces the method of the operation. */
   readonly method?: string;
-  /** Sent at the same moment; its answer is judged, too. */
+  /** Is sent at the same time; the answer is also judged. */
   readonly beside?: RequestStep;
-  /** Absent: the request is valid by the contract. */
+  /** Undefined if the request is valid by the contract. */
   readonly fault?: Fault;
 }
 
-/** Beside requests: time that passes, in seconds, and what the worker would do with all that is waiting. */
+/** A request, a jump of the clock in seconds, or the work of the worker on everything that waits. */
 export type Step = RequestStep | { readonly advance: number } | { readonly work: true };
 
 export function isRequest(step: Step): step is RequestStep {
@@ -67,7 +67,7 @@ export function isRequest(step: Step): step is RequestStep {
 
 const template = /\{\{([^{}]+)\}\}/g;
 
-/** Replaces the templates of every text, names of properties excepted. What has no value stays as it is. */
+/** Replaces the templates in all texts, but not in names of properties. A template without a value stays. */
 export function resolved<T extends Json | undefined>(value: T, valueOf: (name: string) => string | undefined): T {
   if (typeof value === 'string')
     return value.replaceAll(template, (whole, name: string) => valueOf(name) ?? whole) as T;
@@ -76,7 +76,7 @@ export function resolved<T extends Json | undefined>(value: T, valueOf: (name: s
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, resolved(item, valueOf)])) as T;
 }
 
-/** The names of the templates in a step. */
+/** Returns the names of the templates in a step. */
 export function templatesOf(step: RequestStep): Set<string> {
   return new Set([...JSON.stringify(step).matchAll(template)].map(([, name = '']) => name));
 }

@@ -1,4 +1,4 @@
-/** Values that requests need beyond their schema to be accepted: real ids, addresses, tokens and codes, by the names of fields. */
+/** Suggests values that the service accepts: existing ids, addresses, tokens and codes, by the names of fields. */
 import type { ContractOperation } from '../../../../contract/contract.ts';
 import { password } from '../../../toolkit/builders/clubs.ts';
 import { bodies } from './bodies.ts';
@@ -9,14 +9,14 @@ import { oneOf, someReference, type Shares } from './references.ts';
 import type { Json } from './step.ts';
 import type { Place, Suggest } from './values.ts';
 
-/** How often a text is one that was accepted before under the same name: names, codes and addresses must be unique. */
+/** The share of texts that repeat an accepted text of the same field, because names, codes and addresses must be unique. */
 const repeatedOf = 0.08;
-/** How often an operation's own body is taken where it has one. */
+/** The share of requests that use the special body of their operation. */
 const wholeBodyOf = 0.75;
 
 const timeZones = [
   ...Intl.supportedValuesOf('timeZone'),
-  // Those that one of the runtime and the database may know, and the other not.
+  // Time zones that only one of the runtime and the database may know.
   ...'UTC utc GMT Zulu EST EST5EDT CET PRC Factory localtime posixrules posix/UTC right/UTC Etc/GMT+12 Etc/GMT-14'.split(
     ' ',
   ),
@@ -41,10 +41,10 @@ const urls = [
   'not an address',
 ];
 
-/** Of a version: the scene publishes one of each automation. */
+/** The number of a version. The scene publishes one version of each automation. */
 const firstNumber = (draw: Draw) => (draw.chance(0.8) ? 1 : undefined);
 
-/** What a property or parameter of this name holds, in every operation. */
+/** Suggests a value for a property or parameter of this name, in every operation. */
 const byName: Readonly<Record<string, (draw: Draw, pool: Pool) => Json | undefined>> = {
   email: (draw, pool) => (draw.chance(0.35) ? oneOf('student.email', 'administrator.email')(draw, pool) : undefined),
   password: (draw) => (draw.chance(0.7) ? password : undefined),
@@ -63,13 +63,13 @@ const byName: Readonly<Record<string, (draw: Draw, pool: Pool) => Json | undefin
   month: (draw) => (draw.chance(0.4) ? '2026-11' : undefined),
 };
 
-/** @param shares of the records that bodies and queries name @returns what to ask for each value of a request of this operation */
+/** @param shares the weights of references in bodies and queries @returns a function that suggests a value for each field */
 export function suggestionsFor(draw: Draw, pool: Pool, operation: ContractOperation, shares: Shares): Suggest {
   return (place, schema) => {
     if (place.length === 0) return draw.chance(wholeBodyOf) ? bodies[operation.operationId]?.(draw, pool) : undefined;
     if (schema['type'] === 'array' || schema['type'] === 'object') return undefined;
     const name = nameAt(place);
-    // The caller makes it up; one that is in use already must be answered, too.
+    // The caller chooses this id. The service must also answer an id that is in use already.
     if (name === 'id') return draw.chance(0.15) ? oneOf(clientIdKind(operation))(draw, pool) : undefined;
     const kind = kindOfProperty(name);
     if (kind === 'club') return draw.chance(0.9) ? '{{own.club}}' : draw.pick(['{{other.club}}', '{{uuid:1}}']);
@@ -85,13 +85,13 @@ export function suggestionsFor(draw: Draw, pool: Pool, operation: ContractOperat
   };
 }
 
-/** The name of the property that a value belongs to, also as an item of a list. */
+/** Returns the name of the property that contains a value, also for an item of a list. */
 function nameAt(place: Place): string {
   return place.findLast((step) => typeof step === 'string') ?? '';
 }
 
-/** Ids that callers made up for this operation. */
+/** Ids that callers chose for this operation. */
 export const clientIdKind = ({ operationId }: Pick<ContractOperation, 'operationId'>) => `client.${operationId}`;
 
-/** Texts that were accepted under this name. */
+/** Texts that the service accepted in this field. */
 export const textKind = (name: string) => `text.${name}`;

@@ -1,4 +1,4 @@
-/** Texts for requests: ordinary ones, those at the bounds of their schema, and those that programs stumble over. */
+/** Generates texts: ordinary texts, texts at the bounds of their schema, and texts that often cause faults. */
 import fc from 'fast-check';
 import type { Draw } from './draw.ts';
 
@@ -39,14 +39,14 @@ const troublesome: readonly string[] = [
 ];
 
 export interface Bounds {
-  /** In characters (code points), as JSON Schema counts them. */
+  /** The smallest length in characters (code points), as in JSON Schema. */
   readonly least: number;
   readonly most: number;
 }
 
 const usualMost = 40;
 
-/** A text of so many characters, not blank where it may be longer than nothing. */
+/** Returns a text with a length between the bounds. */
 export function textOf(draw: Draw, { least, most }: Bounds): string {
   const some = { least, most: Math.min(most, Math.max(usualMost, least)) };
   const make = draw.weighted<() => string>([
@@ -58,22 +58,22 @@ export function textOf(draw: Draw, { least, most }: Bounds): string {
     [3, () => (most > 500 ? `{{fill:${most}}}` : draw.pick(words))],
     [7, () => 'l'.repeat(least)],
   ]);
-  return fitted(storable(make()), { least, most });
+  return fitToBounds(storable(make()), { least, most });
 }
 
-/** Matches the pattern; ordinary where nearly anything does. */
+/** Returns a text that matches the pattern. */
 export function patternedText(draw: Draw, pattern: string, bounds: Bounds): string {
   if (pattern === '\\S') {
     const text = textOf(draw, bounds);
-    return /\S/.test(text) ? text : fitted(`x${text}`, bounds);
+    return /\S/.test(text) ? text : fitToBounds(`x${text}`, bounds);
   }
   const matching = new RegExp(pattern);
-  const found = draw.sample(fc.stringMatching(matching));
-  const short = Array.from(found).slice(0, bounds.most).join('');
+  const matchingText = draw.sample(fc.stringMatching(matching));
+  const short = Array.from(matchingText).slice(0, bounds.most).join('');
   return draw.chance(0.4) ? atTheEdge(draw, short, matching) : short;
 }
 
-/** Digits become 0 or 9 wherever the pattern lets them: the first and last year, month, hour. */
+/** Replaces digits by 0 or 9 if the pattern allows it: the first and last years, months and hours. */
 function atTheEdge(draw: Draw, text: string, pattern: RegExp): string {
   const digit = draw.pick(['0', '9']);
   return [...text.matchAll(/\d/g)].reduce((edged, { index }) => {
@@ -82,7 +82,7 @@ function atTheEdge(draw: Draw, text: string, pattern: RegExp): string {
   }, text);
 }
 
-function fitted(text: string, { least, most }: Bounds): string {
+function fitToBounds(text: string, { least, most }: Bounds): string {
   if (text.startsWith('{{fill:')) return text;
   const characters = Array.from(text);
   return characters
@@ -91,7 +91,7 @@ function fitted(text: string, { least, most }: Bounds): string {
     .concat('x'.repeat(Math.max(0, least - characters.length)));
 }
 
-/** Without what no text of a request may hold: a NUL byte, half of a surrogate pair. */
+/** Removes characters that no request may contain: NUL bytes and lone surrogates. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '0');
 }

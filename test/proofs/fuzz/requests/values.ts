@@ -1,4 +1,4 @@
-/** Values that a JSON Schema of the contract allows. */
+/** Generates values that a JSON Schema of the contract allows. */
 import fc from 'fast-check';
 import { contractDocument } from '../../../../contract/document.ts';
 import { dereference, isObject, type JsonObject } from '../../../../contract/openapi.ts';
@@ -6,20 +6,25 @@ import type { Draw } from './draw.ts';
 import type { Json, JsonRecord } from './step.ts';
 import { patternedText, textOf, type Bounds } from './texts.ts';
 
-/** Where a value stands: names of properties and positions, from the root of the body; of a parameter, its name. */
+/** The path of a value: names of properties and positions, from the root of the body. For a parameter it is the name. */
 export type Place = readonly (string | number)[];
 
-/** What a value may be in place of a generated one; undefined: nothing in particular. */
+/** Suggests a value instead of a generated one; undefined for no suggestion. */
 export type Suggest = (place: Place, schema: JsonObject) => Json | undefined;
 
-/** Schemas that hold themselves, such as steps in steps, are not followed further. */
+/** The depth at which recursive schemas end, such as steps in steps. */
 const deepest = 8;
 
 const nothing: Suggest = () => undefined;
 
-/** @param suggest asked first, for each value */
-export function valueOf(draw: Draw, given: JsonObject, suggest: Suggest = nothing, place: Place = []): Json {
-  const schema = schemaAt(given);
+/** @param suggest is called first for each value */
+export function valueOf(
+  draw: Draw,
+  schemaOrReference: JsonObject,
+  suggest: Suggest = nothing,
+  place: Place = [],
+): Json {
+  const schema = schemaAt(schemaOrReference);
   const suggested = suggest(place, schema);
   if (suggested !== undefined) return suggested;
   if ('const' in schema) return schema['const'] as Json;
@@ -38,15 +43,13 @@ export function valueOf(draw: Draw, given: JsonObject, suggest: Suggest = nothin
     case 'boolean':
       return draw.chance(0.5);
     default:
-      throw new Error(
-        `No values are made of ${JSON.stringify(schema)}: say how in test/proofs/fuzz/requests/values.ts.`,
-      );
+      throw new Error(`values.ts cannot generate a value for ${JSON.stringify(schema)}: add a case`);
   }
 }
 
-/** The schema itself, its reference followed. */
-export function schemaAt(given: JsonObject): JsonObject {
-  return dereference(given, contractDocument.components.schemas);
+/** Returns the schema, after following its reference. */
+export function schemaAt(schemaOrReference: JsonObject): JsonObject {
+  return dereference(schemaOrReference, contractDocument.components.schemas);
 }
 
 export function propertiesOf(schema: JsonObject): Readonly<Record<string, JsonObject>> {
@@ -91,7 +94,7 @@ function arrayOf(draw: Draw, schema: JsonObject, suggest: Suggest, place: Place)
   const items = schema['items'] as JsonObject;
   const values = Array.from({ length: count }, (_, position) => valueOf(draw, items, suggest, [...place, position]));
   const [first] = values;
-  // A UUID has two spellings, which JSON Schema takes for two items.
+  // The same UUID in small and capital letters counts as two items in JSON Schema.
   if (values.length < most && typeof first === 'string' && schemaAt(items).format === 'uuid' && draw.chance(0.1))
     values.push(first.startsWith('{{') && !first.startsWith('{{upper:') ? `{{upper:${first.slice(2, -2)}}}` : first);
   if (schema['uniqueItems'] !== true) return values;
@@ -123,7 +126,7 @@ function emailOf(draw: Draw): string {
   ])();
 }
 
-/** Times around now, and times at the ends of what a date-time can say. */
+/** Returns a time near now, or a time at the limits of date-times. */
 function instantOf(draw: Draw): string {
   const day = 86_400;
   return draw.weighted([

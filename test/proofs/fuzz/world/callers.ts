@@ -1,4 +1,4 @@
-/** Who sends requests: members and students of the fuzzed club, of another one, and those without a living session. */
+/** The callers of requests: members and students of the fuzzed club and of another club, and callers without a valid session. */
 import { Transaction } from '../../../../platform/infra/postgres/database.ts';
 import type { CallerKind } from '../../../../contract/contract.ts';
 import type { Role } from '../../../../entities/clubs/values.ts';
@@ -14,18 +14,18 @@ import type { CallerName } from '../requests/step.ts';
 
 export interface Caller {
   readonly token?: string;
-  /** Whose session it is; absent where there is none that lives. */
+  /** The kind of the session; undefined without a valid session. */
   readonly kind?: CallerKind;
   readonly id?: Id;
-  /** Where they act. */
+  /** The club of the caller. */
   readonly club?: ClubName;
-  /** Of an administrator. */
+  /** The role of an administrator. */
   readonly role?: Role;
 }
 
 export type Callers = Record<CallerName, Caller>;
 
-/** Those who have no living session: one of each for a whole run. */
+/** Builds the callers without a valid session, once for a whole run. */
 export async function buildStrangers(): Promise<Partial<Callers>> {
   return {
     nobody: {},
@@ -39,9 +39,9 @@ export async function buildStrangers(): Promise<Partial<Callers>> {
 }
 
 /**
- * Requests end sessions, change roles and remove people. Who is not any more what their name says is replaced, so that each
- * request comes from whom it names.
- * @param rebuild makes a student like the one of this name
+ * Requests can end sessions, change roles and remove people. Replaces each caller who no longer matches their name, so that each request
+ * has the named caller.
+ * @param rebuild makes a student like the student of this name
  */
 export async function restoreCallers(
   callers: Callers,
@@ -59,7 +59,7 @@ export async function restoreCallers(
   }
 }
 
-/** Whether a caller is still there in this role, and still has the session. */
+/** Returns whether a caller still has the role and the session. */
 async function standingOf(
   { token = '', kind, id, role }: Caller & { kind: CallerKind },
   clubId: Id | undefined,
@@ -75,7 +75,7 @@ async function standingOf(
             EXISTS (SELECT FROM ${sessions} WHERE token_hash = $1 AND expires_at > $5) AS "hasSession"`,
     [sha256(token), role ?? null, id, clubId ?? null, clock.now()],
   );
-  if (!standing) throw new Error('A query of one row has one.');
+  if (!standing) throw new Error('The query of the caller returned no row');
   return standing;
 }
 

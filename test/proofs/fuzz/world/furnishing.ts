@@ -1,14 +1,14 @@
-/** What furnishes a scene: records made through the API by the club's owner, and their names for templates. */
+/** Furnishes a scene: creates records through the API as the owner of the club, and names them for templates. */
 import type { Id } from '../../../../platform/core/ids.ts';
 import { type TestAdministrator } from '../../../toolkit/builders/clubs.ts';
 import type { ClubName, Entry } from '../requests/pool.ts';
 import { isRecord, type Json, type JsonRecord } from '../requests/step.ts';
 import type { FuzzGround } from './ground.ts';
 
-interface Made {
-  /** A text of the record in `data`. @throws Error where there is none */
+interface CreatedRecord {
+  /** Returns a text of the record in `data`. @throws Error if the text is missing */
   text(name: string): string;
-  /** Another part of the answer. */
+  /** Returns another part of the answer. */
   part(name: string): JsonRecord;
 }
 
@@ -20,7 +20,7 @@ export class Furnishing {
   readonly canary: string;
   readonly entries: Entry[] = [];
 
-  /** @param canary stands in the texts of this club's records and of no other's */
+  /** @param canary a text that occurs only in the records of this club */
   constructor(ground: FuzzGround, club: ClubName, clubId: Id, owner: TestAdministrator, canary: string) {
     this.ground = ground;
     this.club = club;
@@ -29,7 +29,7 @@ export class Furnishing {
     this.canary = canary;
   }
 
-  /** Gives a value a name, the kind's own unless told. @param parents path parameters under which it stands, as templates */
+  /** Names a value. The default name is the kind. @param parents the path parameters of the parent records, as templates */
   name(kind: string, value: string, as = kind, parents?: Record<string, string>): void {
     const template = this.template(as);
     this.entries.push({ kind, template, value, club: this.club, ofScene: true, ...(parents && { parents }) });
@@ -39,23 +39,27 @@ export class Furnishing {
     return `{{${this.club}.${name}}}`;
   }
 
-  /** @param more whose token, or what is sent in place of JSON @throws Error where the record does not come about */
-  async make(method: string, path: string, body?: JsonRecord, more: object = {}): Promise<Made> {
+  /** @param more the token of another caller, or a raw body @throws Error if the API refuses */
+  async make(method: string, path: string, body?: JsonRecord, more: object = {}): Promise<CreatedRecord> {
     const options = { token: this.owner.token, body, ...more };
-    const { status, text, body: answered } = await this.ground.call(method, `/v1/clubs/${this.clubId}${path}`, options);
-    if (status >= 300) throw new Error(`The scene lacks ${method} ${path}: ${status} ${text}`);
-    const made = answered as Json | undefined;
+    const {
+      status,
+      text,
+      body: responseBody,
+    } = await this.ground.call(method, `/v1/clubs/${this.clubId}${path}`, options);
+    if (status >= 300) throw new Error(`${method} ${path} of the scene returned ${status} ${text}`);
+    const record = responseBody as Json | undefined;
     const part = (name: string): JsonRecord => {
-      const found = isRecord(made) ? made[name] : undefined;
-      if (!isRecord(found)) throw new Error(`The answer to ${method} ${path} has no ${name}.`);
-      return found;
+      const partOfName = isRecord(record) ? record[name] : undefined;
+      if (!isRecord(partOfName)) throw new Error(`The answer to ${method} ${path} has no ${name}.`);
+      return partOfName;
     };
     return {
       part,
       text(name) {
-        const found = part('data')[name];
-        if (typeof found !== 'string') throw new Error(`The answer to ${method} ${path} has no text ${name}.`);
-        return found;
+        const value = part('data')[name];
+        if (typeof value !== 'string') throw new Error(`The answer to ${method} ${path} has no text ${name}.`);
+        return value;
       },
     };
   }

@@ -1,4 +1,7 @@
-/** What every world of a fuzz stands on: the API on the real stack, a payment processor, and names that all lead to one public address. */
+/**
+ * The common ground of all worlds of a fuzz: the API on real servers, a payment processor, and a DNS that resolves all names to one public
+ * address.
+ */
 import { callAt, type Answer, type Call } from '../../../toolkit/drive/api.ts';
 import { webhookSecret } from '../../../toolkit/drive/billing.ts';
 import { startStripe, type StripeServer } from '../../../toolkit/fakes/stripe-server.ts';
@@ -9,22 +12,22 @@ import { serveApp, type ServedApp } from '../../../toolkit/stack/app.ts';
 export interface FuzzGround {
   readonly strangers: Partial<Callers>;
   readonly stripe: StripeServer;
-  /** Sends a request, and holds its answer against the contract. */
+  /** Sends a request, and checks its answer against the contract. */
   call(method: string, path: string, options?: Call): Promise<Answer>;
-  /** What the API has logged as an error since the last look. */
+  /** Returns the errors that the API logged since the last call. */
   errors(): string[];
-  /** How long the thread was held while the last request was answered, in milliseconds; undefined if another one was under way beside it. */
+  /** The time that the last request blocked the thread, in milliseconds; undefined if another request ran at the same time. */
   lastHoldMs(): number | undefined;
   close(): Promise<void>;
 }
 
-/** In the addresses of notices of mail providers. */
+/** The token in the addresses for notices of mail providers. */
 export const noticeToken = 'a-token-of-the-operator';
 
 const publicAddress = '93.184.216.34';
 const errorLevel = 50;
 
-/** The caller closes it. */
+/** The caller must close the ground. */
 export async function openGround(): Promise<FuzzGround> {
   const stripe = await startStripe();
   const api: ServedApp = await serveApp({
@@ -36,7 +39,7 @@ export async function openGround(): Promise<FuzzGround> {
       MAIL_NOTICE_TOKEN: noticeToken,
     },
   });
-  // The API runs in the thread of the fuzz, whose own work between two requests does not count.
+  // The API runs in the thread of the fuzz. The work of the fuzz between two requests does not count.
   const holds = watchHolds();
   let underWay = 0;
   let lastHoldMs: number | undefined;
@@ -66,7 +69,7 @@ export async function openGround(): Promise<FuzzGround> {
   };
 }
 
-/** The server closes connections that were idle, and a request may be on its way then. One that is cut off for itself fails again. */
+/** Repeats a request whose connection broke, because the server closes idle connections. A real fault breaks the second request too. */
 async function onceMoreIfCut(send: () => Promise<Answer>): Promise<Answer> {
   try {
     return await send();

@@ -5,15 +5,17 @@ import { kindOfParameter } from '../requests/record-kinds.ts';
 import type { Json } from '../requests/step.ts';
 import { harvestOf, textAt } from './harvest.ts';
 
-const harvested = (operation: OperationId, body: Json, path: Record<string, string> = {}) =>
+const harvestedTemplates = (operation: OperationId, body: Json, path: Record<string, string> = {}) =>
   harvestOf(operationOf(operation), { name: 's1', operation, caller: 'owner', path }, body, 'own').map(
     ({ kind, template }) => `${kind} ${template}`,
   );
 
 describe('test/proofs/fuzz/world/harvest', () => {
-  it('takes the ids of a record, of those within it, and its public id', () => {
+  it('returns the id of a record, the ids of the records in it, and its public id', () => {
     const modules = [{ id: 'm', lessons: [{ id: 'l', public_id: 'p' }] }];
-    expect(harvested('getCourse', { data: { id: 'c', public_id: 'knots', title: 'Knots', modules } })).to.deep.equal([
+    expect(
+      harvestedTemplates('getCourse', { data: { id: 'c', public_id: 'knots', title: 'Knots', modules } }),
+    ).to.deep.equal([
       'course {{s1/data/id}}',
       'course.public_id {{s1/data/public_id}}',
       'module {{s1/data/modules/0/id}}',
@@ -22,31 +24,35 @@ describe('test/proofs/fuzz/world/harvest', () => {
     ]);
   });
 
-  it('takes ids by the names of their properties, and each of a list', () => {
-    expect(harvested('createProduct', { data: { id: 'p', delivery_ids: ['d', 'e'], external_id: 'x' } })).to.deep.equal(
-      [
-        'product {{s1/data/id}}',
-        'delivery {{s1/data/delivery_ids/0}}',
-        'delivery {{s1/data/delivery_ids/1}}',
-        'product.external_id {{s1/data/external_id}}',
-      ],
-    );
+  it('returns ids by the names of their properties, and each id of a list', () => {
+    expect(
+      harvestedTemplates('createProduct', { data: { id: 'p', delivery_ids: ['d', 'e'], external_id: 'x' } }),
+    ).to.deep.equal([
+      'product {{s1/data/id}}',
+      'delivery {{s1/data/delivery_ids/0}}',
+      'delivery {{s1/data/delivery_ids/1}}',
+      'product.external_id {{s1/data/external_id}}',
+    ]);
   });
 
-  it('takes no name of a step, which its author has chosen', () => {
+  it('skips the name of a step, which its author chose', () => {
     const audience = { match: 'all', rules: [{ kind: 'email_opened', step_id: 'p' }] };
-    expect(harvested('getCampaign', { data: { id: 'c', audience } })).to.deep.equal(['campaign {{s1/data/id}}']);
+    expect(harvestedTemplates('getCampaign', { data: { id: 'c', audience } })).to.deep.equal([
+      'campaign {{s1/data/id}}',
+    ]);
   });
 
-  it('tells deliveries to a webhook endpoint from those of access', () => {
-    expect(harvested('sendTestWebhook', { data: { id: 'd', endpoint_id: 'e' } })).to.deep.equal([
+  it('distinguishes webhook deliveries from access deliveries', () => {
+    expect(harvestedTemplates('sendTestWebhook', { data: { id: 'd', endpoint_id: 'e' } })).to.deep.equal([
       'webhook_delivery {{s1/data/id}}',
       'endpoint {{s1/data/endpoint_id}}',
     ]);
-    expect(harvested('listDeliveries', { data: [{ id: 'd' }], total: 1 })).to.deep.equal(['delivery {{s1/data/0/id}}']);
+    expect(harvestedTemplates('listDeliveries', { data: [{ id: 'd' }], total: 1 })).to.deep.equal([
+      'delivery {{s1/data/0/id}}',
+    ]);
   });
 
-  it('takes a question and its answer out of the events of a stream, under their conversation', () => {
+  it('returns the question and the answer from the events of a stream, under their conversation', () => {
     const data = { conversation: { id: 'c' }, question: { id: 'q' }, answer: { id: 'a' } };
     const step = { name: 's1', operation: 'askAgent', caller: 'student', path: {} } as const;
     const entries = harvestOf(operationOf('askAgent'), step, [{ event: 'accepted', data }], 'own');
@@ -54,13 +60,13 @@ describe('test/proofs/fuzz/world/harvest', () => {
     expect(entries.at(-1)?.parents).to.deep.equal({ conversationId: '{{s1/0/data/conversation/id}}' });
   });
 
-  it('finds the text at a pointer, and nothing where there is none', () => {
+  it('finds the text at a pointer, and returns undefined without a text', () => {
     expect(textAt({ data: [{ id: 'x' }] }, '/data/0/id')).to.equal('x');
     for (const pointer of ['/data', '/data/1/id', '/other/id'])
       expect(textAt({ data: [] }, pointer)).to.equal(undefined);
   });
 
-  it('reads the kind of each id in a path from its name', () => {
+  it('derives the kind of each id in a path from its name', () => {
     const kinds = new Set(
       everyOperation.flatMap((operation) =>
         operation.pathParameters

@@ -1,10 +1,10 @@
-/** Takes what later requests can use out of an answer: ids, public ids, codes, tokens and addresses, by where they stand. */
+/** Extracts values for later requests from an answer: ids, public ids, codes, tokens and addresses, by their position. */
 import type { ContractOperation } from '../../../../contract/contract.ts';
 import type { ClubName, Entry } from '../requests/pool.ts';
 import { kindOfAnswer, kindOfName, kindOfProperty } from '../requests/record-kinds.ts';
 import { isRecord, type Json, type RequestStep } from '../requests/step.ts';
 
-/** Properties that name the record that they stand in otherwise than by its id. */
+/** Properties that identify their record, in addition to its id. */
 const ownNames: Readonly<Record<string, readonly string[]>> = {
   public_id: ['course', 'lesson', 'agent', 'repository', 'space', 'post'],
   code: ['link', 'certificate'],
@@ -13,7 +13,7 @@ const ownNames: Readonly<Record<string, readonly string[]>> = {
   email: ['student', 'administrator'],
 };
 
-/** @param body of the answer; of a stream, its events */
+/** @param body the body of the answer; for a stream, its events */
 export function harvestOf(operation: ContractOperation, step: RequestStep, body: Json, club: ClubName): Entry[] {
   const { clubId: _, ...parents } = step.path;
   const conversation = isRecord(body) ? undefined : `{{${step.name}/0/data/conversation/id}}`;
@@ -47,7 +47,7 @@ export function harvestOf(operation: ContractOperation, step: RequestStep, body:
   return entries;
 }
 
-/** @returns the text at a JSON pointer; undefined where there is none */
+/** @returns the text at a JSON pointer; undefined without a text */
 export function textAt(body: Json | undefined, pointer: string): string | undefined {
   let at: Json | undefined = body;
   for (const step of pointer.split('/').slice(1))

@@ -1,4 +1,4 @@
-/** The tokens and codes that were mailed to people of a world: read where they are made, as their inboxes would show them. */
+/** Reads the tokens and codes that the system mailed to people of a world, from the tables instead of inboxes. */
 import type { DataSource } from 'typeorm';
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { TokenPurpose } from '../../../../entities/mail/values.ts';
@@ -9,12 +9,12 @@ interface MailedToken {
   readonly id: Id;
   readonly purpose: TokenPurpose;
   readonly text: string;
-  /** Of the student or administrator; null for somebody invited. */
+  /** The address of the student or administrator; null for an invited person. */
   readonly email: string | null;
 }
 
-/** Those that no look has seen before. @param seen ids, which the look adds to */
-export async function newTokens(seen: Set<Id>): Promise<MailedToken[]> {
+/** Returns the tokens that no earlier call returned. @param seen their ids; the call adds the new ids */
+export async function newTokens(seenIds: Set<Id>): Promise<MailedToken[]> {
   const source: DataSource = await testDatabase();
   const { vault } = await testDeps();
   const rows = await source.query<{ id: Id; purpose: TokenPurpose; email: string | null }[]>(
@@ -22,8 +22,8 @@ export async function newTokens(seen: Set<Id>): Promise<MailedToken[]> {
        FROM one_time_tokens token LEFT JOIN students student ON student.id = token.student_id
        LEFT JOIN administrators administrator ON administrator.id = token.administrator_id
       WHERE NOT token.id = ANY($1) ORDER BY token.id`,
-    [[...seen]],
+    [[...seenIds]],
   );
-  for (const { id } of rows) seen.add(id);
+  for (const { id } of rows) seenIds.add(id);
   return rows.map(({ id, purpose, email }) => ({ id, purpose, email, text: tokenText(vault, purpose, id) }));
 }

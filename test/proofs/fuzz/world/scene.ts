@@ -1,4 +1,4 @@
-/** A club with one record of every kind that a request can name, so that the first request of each operation can succeed. */
+/** Builds a club with one record of every kind that a request can name, so that the first request of each operation can succeed. */
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import { buildCohort, buildCourse, type TestCourse } from '../../../toolkit/builders/courses.ts';
 import { buildAccessDelivery, buildEnrollment } from '../../../toolkit/builders/access.ts';
@@ -33,11 +33,11 @@ import { noticeToken, type FuzzGround } from './ground.ts';
 
 export interface Scene {
   readonly clubId: Id;
-  /** Stands in the texts of this club's records and of no other's. */
+  /** A text that occurs only in the records of this club. */
   readonly canary: string;
   readonly callers: Partial<Record<CallerName, Caller>>;
   readonly entries: readonly Entry[];
-  /** Gives a further student the access that the first one has. */
+  /** Gives another student the access of the first student. */
   readonly enroll: (studentId: Id) => Promise<void>;
 }
 
@@ -80,7 +80,7 @@ export async function buildScene(ground: FuzzGround, club: ClubName): Promise<Sc
   return { clubId, canary, callers, entries: scene.entries, enroll: enrollFurther };
 }
 
-/** Puts the club on the plan that has every feature, by the processor's own event. */
+/** Puts the club on the plan with all features, by an event of the payment processor. */
 async function subscribe({ ground: { call, stripe }, clubId }: Furnishing): Promise<void> {
   const customer = `cus_${clubId}`;
   stripe.paymentMethods.set(customer, 'pm_card');
@@ -90,7 +90,7 @@ async function subscribe({ ground: { call, stripe }, clubId }: Furnishing): Prom
     raw,
     headers: { 'stripe-signature': signatureOf(raw) },
   });
-  if (status !== 202) throw new Error(`The billing notice of the scene was answered ${status}.`);
+  if (status !== 202) throw new Error(`The billing notice of the scene returned ${status}`);
 }
 
 async function addPeople(scene: Furnishing) {
@@ -138,7 +138,7 @@ async function addCourse(scene: Furnishing): Promise<TestCourse> {
   return course;
 }
 
-/** The first of its kind goes by the name of the kind. */
+/** Returns the name of a record: the first record has the name of its kind. */
 const numbered = (kind: string, position: number) => (position === 0 ? kind : `${kind}${position + 1}`);
 
 /** @returns the deliveries that open the course and the agent */
@@ -183,7 +183,7 @@ async function addStanding(scene: Furnishing, student: TestStudent, course: Test
   scene.name('certificate.code', certificate.text('code'));
 }
 
-/** An assignment that nobody has answered, and one whose submission waits for a review. */
+/** Adds an assignment without a submission, and an assignment whose submission waits for a review. */
 async function addAssignments(scene: Furnishing, { token }: TestStudent, { lessons }: TestCourse): Promise<void> {
   const create = (label: string) =>
     scene.make('POST', `/lessons/${lessons[0]?.id ?? ''}/assignments`, {
@@ -193,14 +193,14 @@ async function addAssignments(scene: Furnishing, { token }: TestStudent, { lesso
       max_files: 1,
     });
   scene.name('assignment', (await create('Bowline')).text('id'));
-  const answered = (await create('Hitch')).text('id');
-  scene.name('assignment', answered, 'answeredAssignment');
-  const path = `/classroom/assignments/${answered}/submissions`;
+  const answeredId = (await create('Hitch')).text('id');
+  scene.name('assignment', answeredId, 'answeredAssignment');
+  const path = `/classroom/assignments/${answeredId}/submissions`;
   const submission = await scene.make('POST', path, { text: `Tied, ${scene.canary}` }, { token });
   scene.name('submission', submission.text('id'));
 }
 
-/** A mentorship with hours all day, and a session that the student has booked. */
+/** Adds a mentorship with hours all day, and a session that the student booked. */
 async function addMentorship(scene: Furnishing, { id: studentId }: TestStudent): Promise<void> {
   const { id, publicId } = await buildMentorship(scene.clubId, { title: `Clinic ${scene.canary}`, maxUpcoming: 50 });
   scene.name('mentorship', id);
@@ -209,7 +209,7 @@ async function addMentorship(scene: Furnishing, { id: studentId }: TestStudent):
   scene.name('session', session.id, 'session', { publicId: scene.template('mentorship.public_id') });
 }
 
-/** A space whose members, two students, have published posts with comments; one post is reported. */
+/** Adds a space with two students as members, who published posts with comments. One post is reported. */
 async function addCommunity(scene: Furnishing, student: TestStudent, visitor: TestStudent): Promise<void> {
   const { canary } = scene;
   const space = (await scene.make('POST', '/community/spaces', { name: `Quay ${canary}` })).text('id');
@@ -220,11 +220,11 @@ async function addCommunity(scene: Furnishing, student: TestStudent, visitor: Te
     const post = await scene.make('POST', `${at}/posts`, { body: `Ahoy ${canary}` }, { token });
     const publicId = post.text('public_id');
     scene.name('post', post.text('id'), numbered('post', number));
-    const named = `${numbered('post', number)}.public_id`;
-    scene.name('post.public_id', publicId, named);
+    const publicIdName = `${numbered('post', number)}.public_id`;
+    scene.name('post.public_id', publicId, publicIdName);
     const commenting = `/classroom/posts/${publicId}/comments`;
     const comment = await scene.make('POST', commenting, { body: `Aye ${canary}` }, { token });
-    const ofPost = { publicId: scene.template(named) };
+    const ofPost = { publicId: scene.template(publicIdName) };
     scene.name('post_comment', comment.text('id'), numbered('post_comment', number), ofPost);
     if (number > 0) continue;
     const report = await scene.make('POST', `/classroom/posts/${publicId}/reports`, { reason: canary }, { token });
@@ -232,10 +232,10 @@ async function addCommunity(scene: Furnishing, student: TestStudent, visitor: Te
   }
 }
 
-/** A file that has arrived and waits to be completed, one that is public, a video, and a folder. */
+/** Adds an uploaded file that waits for completion, a public file, a video, and a folder. */
 async function addFiles(scene: Furnishing): Promise<void> {
-  const announced = { file_name: `${scene.canary}.txt`, mime: 'text/plain', size_bytes: 9 };
-  const file = await scene.make('POST', '/media', announced);
+  const announcedFile = { file_name: `${scene.canary}.txt`, mime: 'text/plain', size_bytes: 9 };
+  const file = await scene.make('POST', '/media', announcedFile);
   await put(file.part('upload') as unknown as Reserved['upload'], Buffer.from('Ropes 1-2'));
   scene.name('media', file.text('id'));
   const { id } = await buildMedia(scene.clubId, { title: scene.canary, bytes: null, sizeBytes: 9 });
@@ -250,7 +250,7 @@ async function addFiles(scene: Furnishing): Promise<void> {
   scene.name('folder', folder.text('id'));
 }
 
-/** A repository with a file, which the student has access to. */
+/** Adds a repository with a file, to which the student has access. */
 async function addRepository(scene: Furnishing, student: TestStudent): Promise<void> {
   const { clubId, canary } = scene;
   const file = await buildHostedFile(clubId, `cards-${canary}.txt`, `Cards ${canary}`);
@@ -264,7 +264,7 @@ async function addRepository(scene: Furnishing, student: TestStudent): Promise<v
   await buildEnrollment(clubId, { studentId: student.id, deliveryId: delivery.id, startsAt });
 }
 
-/** An agent's material, and a question that it has answered. */
+/** Adds the material of an agent, and a question that the agent answered. */
 async function addAgent(scene: Furnishing, agent: OpenAgent, student: TestStudent): Promise<void> {
   const { clubId, canary } = scene;
   const passages = [`Tie the knot ${canary} well.`];
@@ -288,7 +288,7 @@ async function addAgent(scene: Furnishing, agent: OpenAgent, student: TestStuden
   scene.name('message', answerId, 'message', { conversationId: scene.template('conversation') });
 }
 
-/** A product, a sale of it, a notice that failed, an import and an add-on. */
+/** Adds a product, a sale of the product, a failed notice, an import and an add-on. */
 async function addSales(scene: Furnishing, deliveryId: Id): Promise<void> {
   const { clubId, owner, canary } = scene;
   const externalId = `product-${canary}`;
@@ -317,7 +317,7 @@ async function addSales(scene: Furnishing, deliveryId: Id): Promise<void> {
   await scene.make('POST', '/add-ons', { id: newId(), kind: 'students', quantity: 1 });
 }
 
-/** How the club writes, a draft, a campaign that waits for its time, and somebody it does not write to. */
+/** Adds a sender, a draft, a scheduled campaign, and a suppressed address. */
 async function addCampaign(scene: Furnishing, student: TestStudent): Promise<void> {
   const { canary } = scene;
   await scene.make('PUT', '/mail/sender', { from_name: `Club ${canary}`, postal_address: 'Quay 1' });
@@ -332,8 +332,8 @@ async function addCampaign(scene: Furnishing, student: TestStudent): Promise<voi
   scene.name('suppression', suppression.text('id'));
   const { vault } = await testDeps();
   scene.name('way_out', unsubscribeToken(vault, { kind: 'campaigns', studentId: student.id }));
-  const sent = await scene.make('POST', `/campaigns/${campaign.text('id')}/duplicate`);
-  const { mailId, linkId } = await addSentMail(scene.clubId, sent.text('id'), student);
+  const sentCampaign = await scene.make('POST', `/campaigns/${campaign.text('id')}/duplicate`);
+  const { mailId, linkId } = await addSentMail(scene.clubId, sentCampaign.text('id'), student);
   scene.name('mail_link', linkToken(vault, { linkId, mailId }));
   scene.name('mail_opening', openingToken(vault, mailId));
   scene.name('notice_token', noticeToken);
@@ -341,7 +341,7 @@ async function addCampaign(scene: Furnishing, student: TestStudent): Promise<voi
   scene.name('mail_preview', previewToken(vault, { campaignId: campaign.text('id'), expiresAt }));
 }
 
-/** The mail of a campaign that was sent, with a link in it. */
+/** Adds a mail of a sent campaign with a link. */
 async function addSentMail(clubId: Id, campaignId: Id, { id: studentId, email }: TestStudent) {
   const source = await testDatabase();
   const [mailId, linkId, now] = [newId(), newId(), new Date()];
@@ -361,7 +361,7 @@ async function addSentMail(clubId: Id, campaignId: Id, { id: studentId, email }:
   return { mailId, linkId };
 }
 
-/** An active automation whose draft was changed since, one that is paused, and a draft; an active run and a failed one. */
+/** Adds an active automation with a changed draft, a paused automation, a draft, an active run and a failed run. */
 async function addAutomation(scene: Furnishing, student: TestStudent): Promise<void> {
   const { clubId, canary } = scene;
   const draftOf = (points: number) => ({
@@ -403,6 +403,6 @@ async function addWebhooks(scene: Furnishing, student: TestStudent): Promise<voi
   const { clubId, canary } = scene;
   const endpoint = await buildEndpoint(clubId, `https://hooks.example.com/${canary}`);
   scene.name('endpoint', endpoint.id);
-  const sent = await buildWebhookDelivery({ clubId, studentId: student.id, endpoint });
-  scene.name('webhook_delivery', sent.id, 'webhook_delivery', { endpointId: scene.template('endpoint') });
+  const delivery = await buildWebhookDelivery({ clubId, studentId: student.id, endpoint });
+  scene.name('webhook_delivery', delivery.id, 'webhook_delivery', { endpointId: scene.template('endpoint') });
 }

@@ -1,4 +1,4 @@
-/** What the worker would do, done here at once and in a fixed order: notices, imports, and answers to questions. */
+/** Does the work of the worker immediately and in a fixed order: notices, imports, and answers to questions. */
 import type { Id } from '../../../../platform/core/ids.ts';
 import { endAnswer } from '../../../toolkit/drive/answers.ts';
 import { runImport } from '../../../toolkit/drive/imports.ts';
@@ -9,8 +9,8 @@ import { testDatabase } from '../../../toolkit/stack/database.ts';
 const answerLookMs = 5;
 
 /**
- * Works through the notices and imports that are waiting in these clubs, the newest import excepted: it can still be canceled.
- * @throws Error of a step that fails
+ * Handles the waiting notices and imports of these clubs, except the newest import, which can still be canceled.
+ * @throws Error when a step fails
  */
 export async function workThrough(clubIds: readonly Id[]): Promise<void> {
   for (const id of await idsOf(`sales_notices WHERE status = 'pending'`, clubIds)) await stepNotice(id, clock.now());
@@ -19,8 +19,8 @@ export async function workThrough(clubIds: readonly Id[]): Promise<void> {
 }
 
 /**
- * Answers the questions of these clubs as long as the request is under way: its stream ends with its answer.
- * @returns what the request comes to
+ * Answers the questions of these clubs while the request runs, because the stream of the request ends with the answer.
+ * @returns the result of the request
  */
 export async function whileAnswering<T>(clubIds: readonly Id[], request: Promise<T>): Promise<T> {
   let underWay = true;

@@ -1,4 +1,4 @@
-/** Two furnished clubs and their people, in which steps are carried out: what one request creates, the next one can name. */
+/** Two furnished clubs and their people, in which steps run. Later requests can use the records of earlier requests. */
 import { createHash } from 'node:crypto';
 import { AssertionError } from 'chai';
 import { createParser } from 'eventsource-parser';
@@ -22,38 +22,38 @@ import { newTokens } from './mails.ts';
 import { buildScene, type Scene } from './scene.ts';
 import { whileAnswering, workThrough } from './work.ts';
 
-/** A request as it went out, and what came back. */
+/** A request and its answer. */
 export interface Exchange {
   readonly step: RequestStep;
   readonly caller: Caller;
   readonly method: string;
   readonly path: string;
-  /** Another request was under way at the same moment. */
+  /** Whether another request ran at the same time. */
   readonly hasRival: boolean;
   /** The step with its templates replaced. */
-  readonly sent: RequestStep;
-  /** Absent where the answer broke off, or was none that the contract allows: then `problem` says what was wrong. */
+  readonly resolvedStep: RequestStep;
+  /** The answer; undefined if it broke off or violated the contract, as `problem` says. */
   readonly answer?: Answer;
   readonly problem?: Problem;
-  /** What the API logged as an error meanwhile. */
+  /** The errors that the API logged during the request. */
   readonly errors: readonly string[];
-  /** How long the API held its thread meanwhile, in milliseconds; undefined if that cannot be told from other work. */
+  /** The time that the API blocked its thread, in milliseconds; undefined if other work ran at the same time. */
   readonly holdMs?: number | undefined;
 }
 
 type Request = Omit<Exchange, 'answer' | 'problem' | 'errors' | 'holdMs'>;
 
 interface Problem {
-  /** The same for every answer that is wrong alike. */
+  /** A short text that is equal for equal violations. */
   readonly brief: string;
   readonly what: string;
 }
 
 export interface World extends Surroundings {
   readonly clubs: Readonly<Record<ClubName, Scene>>;
-  /** @returns what came back; of a step with another beside it, both answers */
+  /** @returns the answer, or both answers if the step has a concurrent request */
   send(step: RequestStep): Promise<Exchange[]>;
-  /** Any step. @returns the exchanges of a request @throws Error where the work of a `work` step fails */
+  /** Runs a step of any kind. @returns the exchanges of a request @throws Error if a `work` step fails */
   carryOut(step: Step): Promise<readonly Exchange[]>;
 }
 
@@ -65,7 +65,7 @@ export async function buildWorld(ground: FuzzGround): Promise<World> {
   return new FuzzedWorld(ground, clubs, callers);
 }
 
-/** Of a file whose size is not announced, in bytes. */
+/** The size of a file whose size is not announced, in bytes. */
 const smallSize = 100;
 const uploadedMost = 65_536;
 
@@ -101,7 +101,7 @@ class FuzzedWorld implements World {
     return slash < 0 ? undefined : textAt(this.#bodies.get(name.slice(0, slash)), name.slice(slash));
   };
 
-  /** A UUID of version 4 that is the same for the same number in this world. */
+  /** Returns a version 4 UUID, which is the same for the same number in this world. */
   uuid(number: string): string {
     const hex = createHash('sha256').update(`${this.#salt}:${number}`).digest('hex');
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
@@ -127,24 +127,31 @@ class FuzzedWorld implements World {
     for (const exchange of exchanges)
       if (exchange.answer && exchange.answer.status < 300) await this.#takeIn(exchange, exchange.answer);
     const errors = this.ground.errors();
-    const isWatched = beside === undefined && !streams; // who answers a stream works in the same thread
+    const isWatched = beside === undefined && !streams; // the answering of a stream works in the same thread
     return exchanges.map((exchange) => ({ ...exchange, errors, ...(isWatched && { holdMs: exchange.holdMs }) }));
   }
 
   #requestOf(step: RequestStep, hasRival: boolean): Request {
     const operation = operationOf(step.operation);
-    const sent = resolved(step as never, this.valueOf) as RequestStep;
+    const resolvedStep = resolved(step as never, this.valueOf) as RequestStep;
     const method = step.method ?? operation.method.toUpperCase();
-    return { step, sent, method, hasRival, caller: this.callers[step.caller], path: pathTo(operation.path, sent) };
+    return {
+      step,
+      resolvedStep,
+      method,
+      hasRival,
+      caller: this.callers[step.caller],
+      path: pathTo(operation.path, resolvedStep),
+    };
   }
 
   async #answerTo(exchange: Request): Promise<Exchange> {
-    const { step, sent, caller, method, path } = exchange;
+    const { step, resolvedStep, caller, method, path } = exchange;
     try {
       const answer = await this.ground.call(method, path, {
         ...(caller.token !== undefined && { token: caller.token }),
-        ...(sent.raw === undefined ? { body: sent.body } : { raw: sent.raw }),
-        headers: { ...sent.headers, ...this.#proofOf(step.operation, sent) },
+        ...(resolvedStep.raw === undefined ? { body: resolvedStep.body } : { raw: resolvedStep.raw }),
+        headers: { ...resolvedStep.headers, ...this.#proofOf(step.operation, resolvedStep) },
       });
       return { ...exchange, answer, errors: [], holdMs: this.ground.lastHoldMs() };
     } catch (error) {
@@ -152,34 +159,34 @@ class FuzzedWorld implements World {
     }
   }
 
-  /** Notices of the payment processor are signed. */
+  /** Signs notices of the payment processor. */
   #proofOf(operation: OperationId, { body, raw }: RequestStep): Record<string, string> {
     if (operation !== 'receiveBillingNotice') return {};
     return { 'stripe-signature': signatureOf(raw ?? JSON.stringify(body) ?? '') };
   }
 
-  async #takeIn({ step, sent, method }: Request, answer: Answer) {
+  async #takeIn({ step, resolvedStep, method }: Request, answer: Answer) {
     const operation = operationOf(step.operation);
     const body = bodyOf(answer);
     if (body !== undefined) this.#bodies.set(step.name, body);
-    const clubId = sent.path['clubId']?.toLowerCase();
+    const clubId = resolvedStep.path['clubId']?.toLowerCase();
     const club: ClubName = clubId === this.#clubIds.other ? 'other' : 'own';
     if (body !== undefined && operation.auth.length > 0)
       for (const entry of harvestOf(operation, step, body, club)) this.pool.add(entry);
     if (method === 'GET') return;
-    const deleted = sent.path[operation.pathParameters.at(-1) ?? ''];
-    if (method === 'DELETE' && isOfRecord(operation) && deleted !== undefined) this.pool.remove(deleted);
-    this.#rememberTexts(step, sent, club);
+    const deletedId = resolvedStep.path[operation.pathParameters.at(-1) ?? ''];
+    if (method === 'DELETE' && isOfRecord(operation) && deletedId !== undefined) this.pool.remove(deletedId);
+    this.#rememberTexts(step, resolvedStep, club);
     await this.#readMails(step.name, club);
-    await this.#upload(sent, body);
+    await this.#upload(resolvedStep, body);
     await this.#restoreCallers();
   }
 
-  /** Texts that were accepted can be sent again, and ids that the caller made up. */
-  #rememberTexts(step: RequestStep, sent: RequestStep, club: ClubName): void {
-    if (!isRecord(step.body) || !isRecord(sent.body)) return;
+  /** Stores accepted texts and ids of the caller, so that later requests can repeat them. */
+  #rememberTexts(step: RequestStep, resolvedStep: RequestStep, club: ClubName): void {
+    if (!isRecord(step.body) || !isRecord(resolvedStep.body)) return;
     for (const [name, template] of Object.entries(step.body)) {
-      const value = sent.body[name];
+      const value = resolvedStep.body[name];
       if (typeof template !== 'string' || typeof value !== 'string') continue;
       const kind = name === 'id' ? clientIdKind({ operationId: step.operation }) : textKind(name);
       this.pool.add({ kind, template, value, club });
@@ -202,15 +209,15 @@ class FuzzedWorld implements World {
     }
   }
 
-  /** Puts a small file of the announced size where a reservation says, so that it can be completed. */
-  async #upload({ body: announced }: RequestStep, body: Json | undefined): Promise<void> {
+  /** Uploads a small file of the announced size to the reserved URL, so that the upload can be completed. */
+  async #upload({ body: announcedFile }: RequestStep, body: Json | undefined): Promise<void> {
     const upload = isRecord(body) ? body['upload'] : undefined;
-    if (!isRecord(upload) || !isRecord(announced) || typeof upload['url'] !== 'string') return;
-    const size = Number(announced['size_bytes'] ?? smallSize); // of an assignment's file nobody says the size
+    if (!isRecord(upload) || !isRecord(announcedFile) || typeof upload['url'] !== 'string') return;
+    const size = Number(announcedFile['size_bytes'] ?? smallSize); // the caller announces no size for a file of an assignment
     if (size > uploadedMost) return;
-    // The listener of files does not run here: what goes through it (MED-26, MED-29) does not arrive.
+    // The listener of files does not run here, so uploads through it (MED-26, MED-29) do not arrive.
     if (/^\/uploads(?:\/|$)/.test(new URL(upload['url']).pathname)) return;
-    const bytes = announced['mime'] === 'image/png' ? pngOf(size) : Buffer.alloc(size, 'rope ');
+    const bytes = announcedFile['mime'] === 'image/png' ? pngOf(size) : Buffer.alloc(size, 'rope ');
     await put({ url: upload['url'], headers: upload['headers'] as Record<string, string> }, bytes);
   }
 
@@ -224,10 +231,10 @@ class FuzzedWorld implements World {
   }
 }
 
-/** Deleting takes the record of the last parameter away, and not only what ties it to another. */
+/** Whether a deletion removes the record of the last parameter, and not only its link to another record. */
 function isOfRecord({ path }: ContractOperation): boolean {
   const [record, depth] = [path.split('/').at(-1), path.split('/').length];
-  // Such as the member of a space: the student is a record of a shorter path, and stays.
+  // An example is the member of a space: the student has a shorter path, and remains.
   const isTied = everyOperation.some(
     (other) =>
       (other.path === path && other.method === 'put') ||
@@ -242,27 +249,27 @@ const day = 86_400_000;
 const makers = {
   uuid: (number: string, world: FuzzedWorld) => world.uuid(number),
   upper: (name: string, world: FuzzedWorld) => world.valueOf(name)?.toUpperCase(),
-  /** So many seconds from now. */
+  /** A time this many seconds from now. */
   now: (seconds: string) =>
     new Date(Math.max(-30_000 * day, clock.now().getTime() + Number(seconds) * 1_000)).toISOString(),
   fill: (length: string) => 'x'.repeat(Number(length)),
   blanks: (length: string) => ' '.repeat(Number(length)),
 } as const;
 
-/** An answer that the contract does not allow is an assertion's error: its faults are what the assertion has found. */
+/** Describes a violation of the contract, which the check throws as an AssertionError with the violations. */
 function problemIn(error: unknown): Problem {
   const what = messageOf(error);
-  const found = error instanceof AssertionError ? (error as { actual?: unknown }).actual : undefined;
-  return { brief: Array.isArray(found) ? found.join('; ') : what, what };
+  const violations = error instanceof AssertionError ? (error as { actual?: unknown }).actual : undefined;
+  return { brief: Array.isArray(violations) ? violations.join('; ') : what, what };
 }
 
 function pathTo(pattern: string, { path, query = [] }: RequestStep): string {
-  const filled = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''));
+  const filledPath = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''));
   const search = query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&');
-  return search === '' ? filled : `${filled}?${search}`;
+  return search === '' ? filledPath : `${filledPath}?${search}`;
 }
 
-/** JSON as it is, a stream as the list of its events; undefined for everything else. */
+/** Returns JSON unchanged, a stream as the list of its events, and undefined for other types. */
 function bodyOf({ body, text, headers }: Answer): Json | undefined {
   const type = headers.get('content-type') ?? '';
   if (type.startsWith('application/json')) return body as Json;
@@ -275,7 +282,7 @@ function bodyOf({ body, text, headers }: Answer): Json | undefined {
   return events;
 }
 
-/** A picture of so many bytes. */
+/** Makes a picture of this many bytes. */
 function pngOf(size: number): Buffer {
   const extra = size - png(2, 3, { extra: 1 }).length + 1;
   return extra > 0 ? png(2, 3, { extra }) : Buffer.alloc(size);

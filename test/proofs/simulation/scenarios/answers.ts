@@ -1,4 +1,7 @@
-/** Answers of an agent: students ask, delete conversations and are removed, and the model's stream is a step for each of its events. */
+/**
+ * Answers of an agent: students ask questions, delete conversations and are removed. Each event in the stream of the model is a step of the
+ * schedule.
+ */
 import pino from 'pino';
 import { createDeltaLog } from '../../../../domain/agents/answers/delta-log.ts';
 import { answerRules } from '../../../../domain/agents/answers/answers.policy.ts';
@@ -18,22 +21,22 @@ import { simulatedStore } from './store.ts';
 const moods = ['answers', 'is slow', 'breaks off', 'is overloaded', 'rejects', 'declines'] as const;
 type Mood = (typeof moods)[number];
 
-/** A request as the model's service saw it. */
+/** A request as the service of the model saw it. */
 interface Call {
   questionId: Id;
-  /** Words that have left the model. */
-  sent: string;
+  /** The words that the model has sent. */
+  sentWords: string;
   hasBegun: boolean;
-  /** The whole stream was read. */
+  /** Whether the whole stream was read. */
   isWhole: boolean;
 }
 
 const model = 'claude-haiku-5-5';
-/** So many that something may happen between any two. */
+/** So many words that faults can happen between any two of them. */
 const words = 'A bowline holds and does not slip when it is wet or under a heavy load. '.match(/\S+ /g) ?? [];
 const promptUse = { input: 100, output: 1, cacheWrite: 0, cacheRead: 0 };
 const wholeUse = { ...promptUse, output: 12 };
-/** The slow model's pause before each of its words. */
+/** The pause of the slow model before each word. */
 const slowMs = 8_000;
 
 export async function answers(sim: Simulation, ground: Footing): Promise<Stage> {
@@ -44,13 +47,13 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
   const deps = { db: sim.db, vault, storage, model: { configured: true, defaultModel: model } };
   const now = () => new Date(sim.time.now);
   await openAgent();
-  const asked = new Map<Id, Id>();
+  const askers = new Map<Id, Id>();
   const removed = new Set<Id>();
   const calls: Call[] = [];
-  const broken: { invariant: string; details: string }[] = [];
+  const brokenInvariants: { invariant: string; details: string }[] = [];
   let mood: Mood = 'answers';
 
-  /** An agent to which all students have access. */
+  /** Opens an agent to which all students have access. */
   async function openAgent(): Promise<void> {
     const [agentId, deliveryId] = [newId(), newId()];
     await sim.postgres.ask(`INSERT INTO club_plans (club_id, plan, status) VALUES ($1, 'professional', 'active')`, [
@@ -72,43 +75,47 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
 
   const askModel: AskModel = async function* (request, signal) {
     const questionId = [...JSON.stringify(request.messages).matchAll(/question ([0-9a-f-]{36})/g)].at(-1)?.[1] ?? '';
-    const [row] = await sim.postgres.ask<{ begun: boolean }>(
-      `SELECT begun_at IS NOT NULL AS begun FROM agent_answers WHERE question_id = $1`,
+    const [row] = await sim.postgres.ask<{ hasBegun: boolean }>(
+      `SELECT begun_at IS NOT NULL AS "hasBegun" FROM agent_answers WHERE question_id = $1`,
       [questionId],
     );
-    if (row?.begun && !sim.slow)
-      broken.push({ invariant: 'an answer that has begun is not asked again', details: questionId });
-    const call: Call = { questionId, sent: '', hasBegun: false, isWhole: false };
-    const how = await sim.outside(`call of ${questionId}`, () => {
+    if (row?.hasBegun && !sim.slow)
+      brokenInvariants.push({ invariant: 'an answer that has begun is not asked again', details: questionId });
+    const call: Call = { questionId, sentWords: '', hasBegun: false, isWhole: false };
+    const callMood = await sim.outside(`call of ${questionId}`, () => {
       calls.push(call);
       call.hasBegun = mood !== 'is overloaded' && mood !== 'rejects';
       return mood;
     });
     signal.throwIfAborted();
-    if (how === 'is overloaded') throw new ModelFailure('overloaded', '529');
-    if (how === 'rejects') throw new ModelFailure('rejected', '400');
+    if (callMood === 'is overloaded') throw new ModelFailure('overloaded', '529');
+    if (callMood === 'rejects') throw new ModelFailure('rejected', '400');
     yield { type: 'begun', requestId: `req_${questionId}`, use: promptUse };
     for (const word of words) {
-      if (how === 'is slow') await new Promise((resolve) => void setTimeout(resolve, slowMs));
-      await sim.outside(`words of ${questionId}`, () => void (call.sent += word));
+      if (callMood === 'is slow') await new Promise((resolve) => void setTimeout(resolve, slowMs));
+      await sim.outside(`words of ${questionId}`, () => void (call.sentWords += word));
       signal.throwIfAborted();
       yield { type: 'text', text: word };
-      if (how === 'breaks off') throw new ModelFailure('unavailable', 'cut');
+      if (callMood === 'breaks off') throw new ModelFailure('unavailable', 'cut');
     }
-    yield { type: 'stopped', reason: how === 'declines' ? 'refusal' : 'end_turn', use: { output: wholeUse.output } };
+    yield {
+      type: 'stopped',
+      reason: callMood === 'declines' ? 'refusal' : 'end_turn',
+      use: { output: wholeUse.output },
+    };
     call.isWhole = true;
     yield { type: 'ended' };
   };
 
   const ask = (studentId: Id, decisions: Decisions): Command => {
-    const id = decisions.happens(6) ? ([...asked.keys()].at(-1) ?? newId()) : newId();
-    const goesOn = decisions.happens(3);
+    const id = decisions.happens(6) ? ([...askers.keys()].at(-1) ?? newId()) : newId();
+    const isFollowUp = decisions.happens(3);
     return {
       label: `${studentId} asks`,
       async run() {
-        const conversations = goesOn ? await conversationsOf(studentId) : [];
+        const conversations = isFollowUp ? await conversationsOf(studentId) : [];
         const last = conversations.at(-1);
-        asked.set(id, studentId);
+        askers.set(id, studentId);
         const content = `${addressOf(studentId)} has question ${id}`;
         const turn = { id, content, ...(last && { conversation_id: last }) };
         await askAgent(deps, { clubId, id: studentId }, 'knots', turn, now());
@@ -124,7 +131,7 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
     return rows.map(({ id }) => id);
   }
 
-  const turn = (next: Mood): Command => ({
+  const setMood = (next: Mood): Command => ({
     label: `the model ${next}`,
     run() {
       mood = next;
@@ -132,7 +139,7 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
   });
 
   const expectNothingBroken = () => {
-    const [first] = broken;
+    const [first] = brokenInvariants;
     mustHold(first === undefined, first?.invariant ?? '', () => first?.details ?? '');
   };
 
@@ -162,7 +169,7 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
       const which = decisions.choose(12);
       const studentId = decisions.pick(students);
       if (which < 5) return ask(studentId, decisions);
-      if (which < 9) return turn(decisions.pick(moods));
+      if (which < 9) return setMood(decisions.pick(moods));
       if (which === 9)
         return {
           label: `${studentId} deletes a conversation`,
@@ -187,7 +194,7 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
         },
       };
     },
-    calm: () => [turn('answers')],
+    calm: () => [setMood('answers')],
     atRest: async () => expectNothingBroken(),
     async atEnd() {
       expectNothingBroken();
@@ -197,7 +204,7 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
     },
   };
 
-  /** Each question has one answer, which has ended, says what the model said, and is charged for that. */
+  /** Expects that each question has one ended answer, with the text of the model and the charge for that text. */
   async function expectAnswers(): Promise<void> {
     const rows = await sim.postgres.ask<{
       questionId: Id;
@@ -218,32 +225,32 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
          LEFT JOIN agent_charges charge ON charge.answer_id = answer.id ORDER BY answer.id`,
     );
     for (const row of rows) {
-      const made = calls.filter(({ questionId }) => questionId === row.questionId);
-      const about = () => JSON.stringify({ row, made });
-      mustHold(row.status !== 'generating' && row.isSettled, 'everything ends', about);
-      mustHold(made.length <= Math.min(row.calls, answerRules.calls), 'no more calls than are allowed', about);
+      const modelCalls = calls.filter(({ questionId }) => questionId === row.questionId);
+      const about = () => JSON.stringify({ row, modelCalls });
+      mustHold(row.status !== 'generating' && row.isSettled, 'all work ends', about);
+      mustHold(modelCalls.length <= Math.min(row.calls, answerRules.calls), 'no more calls than are allowed', about);
       if (row.isErased) {
-        mustHold(row.content === '' && row.log === null, 'what was deleted is nowhere', about);
+        mustHold(row.content === '' && row.log === null, 'no deleted content remains', about);
         continue;
       }
       mustHold(row.log === null || row.log === row.content, 'the log has the words of the answer', about);
       mustHold(
-        made.some(({ sent }) => sent.startsWith(row.content)) || row.content === '',
-        'an answer says what the model said',
+        modelCalls.some(({ sentWords }) => sentWords.startsWith(row.content)) || row.content === '',
+        'an answer has the text of the model',
         about,
       );
       const isWhole = row.status === 'complete' || row.status === 'refused';
       mustHold(
-        !isWhole || made.some((call) => call.isWhole && call.sent === row.content),
-        'what is recorded has happened',
+        !isWhole || modelCalls.some((call) => call.isWhole && call.sentWords === row.content),
+        'a recorded effect has happened',
         about,
       );
       const price = costOf(model, wholeUse, new Date(beginning));
       mustHold(!isWhole || row.cost === String(price), 'an answer costs what the model counted', about);
       mustHold(row.hasBegun || row.cost === '0', 'an answer that has not begun costs nothing', about);
       mustHold(
-        row.hasBegun ? made.some((call) => call.hasBegun) : row.status === 'failed',
-        'what is recorded has happened',
+        row.hasBegun ? modelCalls.some((call) => call.hasBegun) : row.status === 'failed',
+        'a recorded effect has happened',
         about,
       );
     }
@@ -255,7 +262,7 @@ export async function answers(sim: Simulation, ground: Footing): Promise<Stage> 
       );
   }
 
-  /** Nothing is reserved any more, and both kinds of months are the sums of the charges. */
+  /** Expects that nothing is reserved, and that both kinds of months are the sums of the charges. */
   async function expectSums(): Promise<void> {
     const [sums] = await sim.postgres.ask<Record<string, string>>(
       `SELECT (SELECT coalesce(sum(cost_micros), 0) FROM agent_charges)::text AS charged,

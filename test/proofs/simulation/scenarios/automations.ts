@@ -1,4 +1,6 @@
-/** Automations and their gates: students enter and leave, versions follow each other, people pause, and a mail server does as it likes. */
+/**
+ * Automations and their gates: students enter and leave, versions replace each other, administrators pause, and a mail server has faults.
+ */
 import { v5 } from 'uuid';
 import {
   firstOf,
@@ -20,19 +22,22 @@ import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Simulation } from '../simulation.ts';
 import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addStudents, type Footing } from './ground.ts';
-import { anybody, loadCompiler, MailServer, recipients, type BulkMail } from './mail-server.ts';
+import { anyAddress, loadCompiler, MailServer, recipients, type BulkMail } from './mail-server.ts';
 
 const email = { subject: 'News', blocks: [{ kind: 'heading' as const, text: 'Ahoy' }] };
 const mostRuns = 6;
 const mostVersions = 3;
-/** Mails of the club's first day; the day after has no bound. */
+/** The limit of mails on the first day of the club; the next day has no limit. */
 const firstDay = 5;
 const dayMs = 86_400_000;
 
-/** A version: no step and no number of points is another version's. */
-function versionOf(number: number, { asked, given }: { asked: Id; given: Id }): Definition {
+/** A version whose steps and points differ from all other versions. */
+function versionOf(number: number, { conditionTag, givenTag }: { conditionTag: Id; givenTag: Id }): Definition {
   const of = (name: string) => `${name}${number}`;
-  const condition = { match: 'all' as const, rules: [{ kind: 'has_tag' as const, negate: false, tag_ids: [asked] }] };
+  const condition = {
+    match: 'all' as const,
+    rules: [{ kind: 'has_tag' as const, negate: false, tag_ids: [conditionTag] }],
+  };
   return {
     trigger: { kind: 'manual' },
     reentry: 'always',
@@ -51,15 +56,15 @@ function versionOf(number: number, { asked, given }: { asked: Id; given: Id }): 
           { id: of('second'), kind: 'send_email', email },
         ],
       },
-      { id: of('tag'), kind: 'add_tag', tag_id: given },
+      { id: of('tag'), kind: 'add_tag', tag_id: givenTag },
       { id: of('last'), kind: 'award_points', points: 100 * number },
     ],
   };
 }
 
-/** Students whom the other automation tags enter this one, by the fact. */
-const echoOf = (given: Id): Definition => ({
-  trigger: { kind: 'student_tagged', tag_ids: [given] },
+/** An automation that students enter by the tag of the other automation. */
+const echoOf = (tagId: Id): Definition => ({
+  trigger: { kind: 'student_tagged', tag_ids: [tagId] },
   reentry: 'always',
   exit_on_access_lost: false,
   steps: [{ id: 'echo', kind: 'award_points', points: 7_000 }],
@@ -96,8 +101,8 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
   const deps = { db: sim.db, vault };
   await setSender(deps, clubId, { from_name: 'Knots', postal_address: 'Quay 1', mails_per_minute: 30 }, now());
   const tags = {
-    asked: (await createTag(deps, clubId, { name: 'Asked' }, now())).id,
-    given: (await createTag(deps, clubId, { name: 'Given' }, now())).id,
+    conditionTag: (await createTag(deps, clubId, { name: 'Asked' }, now())).id,
+    givenTag: (await createTag(deps, clubId, { name: 'Given' }, now())).id,
   };
   const published = {
     publicUrl: 'https://api.example.com',
@@ -110,19 +115,19 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     return record.id;
   };
   const automationId = await begin('Welcome', versionOf(1, tags));
-  const echoId = await begin('Echo', echoOf(tags.given));
+  const echoId = await begin('Echo', echoOf(tags.givenTag));
   const server = new MailServer(sim);
   const people = recipients(sim, ground, { server, clubId, kind: 'automations' });
   const [first = ''] = students;
   const causes = [newId()];
-  /** Students of whom somebody was told that they entered, and by which cause. */
+  /** The students and causes whose entry was confirmed to an administrator. */
   const entered = new Set<string>();
   let versions = 1;
 
   const mailsOf = {
     mails: 'run_id IN (SELECT id FROM automation_runs WHERE automation_id = $1)',
     of: automationId,
-    to: anybody,
+    to: anyAddress,
   };
   await enroll(first, causes[0] ?? '').run();
   const resume: Command = {
@@ -131,7 +136,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       try {
         await resumeAutomation(deps, clubId, automationId, now());
       } finally {
-        server.allow('paused'); // also where the commit was not answered
+        server.allow('paused'); // also if the commit was not answered
       }
     },
   };
@@ -141,8 +146,8 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       label: `${studentId} enters by ${cause}`,
       async run() {
         if (!causes.includes(cause)) causes.push(cause);
-        const asked = { id: cause, student_ids: [studentId] };
-        const { results } = await enrollByHand(deps, clubId, automationId, asked, now());
+        const enrollment = { id: cause, student_ids: [studentId] };
+        const { results } = await enrollByHand(deps, clubId, automationId, enrollment, now());
         if (results[0]?.result.startsWith('entered') === true) entered.add(`${studentId} by ${cause}`);
       },
     };
@@ -224,7 +229,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
           },
         };
       }
-      const tagging = { clubId, studentId, tagId: tags.asked };
+      const tagging = { clubId, studentId, tagId: tags.conditionTag };
       if (which === 18) return { label: `tag ${studentId}`, run: () => tagStudent(deps, tagging, now()) };
       return { label: `untag ${studentId}`, run: () => untagStudent(deps, tagging, now()) };
     },
@@ -232,12 +237,12 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     atRest: async () => server.expectNothingBroken(),
     async atEnd() {
       server.expectNothingBroken();
-      await sim.postgres.setClock(sim.time.now + 2 * 60_000); // no lease of a mail lasts so long
-      await settleLeftMails(sim.db); // as retention does each day
+      await sim.postgres.setClock(sim.time.now + 2 * 60_000); // no lease of a mail lasts this long
+      await settleLeftMails(sim.db); // like the daily retention
       const mails = await server.expectStories(() => 0);
       server.expectNoOthers(new Set());
-      const left = await sim.postgres.ask<{ id: Id }>('SELECT id FROM students WHERE removed_at IS NOT NULL');
-      const removed = new Set(left.map(({ id }) => id));
+      const removedRows = await sim.postgres.ask<{ id: Id }>('SELECT id FROM students WHERE removed_at IS NOT NULL');
+      const removed = new Set(removedRows.map(({ id }) => id));
       const runs = await expectRuns(mails, removed);
       for (const id of [automationId, echoId]) await expectSums(id, runs, mails, removed);
       expectPace();
@@ -269,7 +274,7 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       const status = statusOf.get(run.automationId);
       mustHold(
         run.status !== 'active' || (status === 'paused' && run.parked),
-        'everything ends',
+        'all work ends',
         about(`its automation is ${status}`),
       );
       mustHold(run.status !== 'failed', 'no run of an automation fails', about('it failed'));
@@ -277,11 +282,11 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       const ofMails = mails.filter(({ runId }) => runId === run.id);
       mustHold(
         run.status === 'active' || ofMails.every((mail) => mail.status !== 'pending'),
-        'everything ends',
+        'all work ends',
         about('it has an e-mail that waits'),
       );
       if (removed.has(run.studentId))
-        mustHold(ofRun.length === 0, 'removed students are nowhere', about(`its path: ${JSON.stringify(ofRun)}`));
+        mustHold(ofRun.length === 0, 'no data of removed students remain', about(`its path: ${JSON.stringify(ofRun)}`));
       else expectStory(run, ofRun, stepsOf.get(run.versionId) ?? new Map(), ofMails, about);
     }
     expectEntries(runs, path);
@@ -290,21 +295,22 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     return runs;
   }
 
-  /** One run for each cause that let a student in, and one for each fact. */
+  /** Expects one run for each cause that let a student enter, and one run for each fact. */
   function expectEntries(runs: readonly RunRow[], path: readonly PathRow[]): void {
     const byHand = runs.filter((run) => run.automationId === automationId);
     const keys = byHand.map(({ studentId, causeId }) => `${studentId} by ${causeId}`);
-    mustHold(new Set(keys).size === keys.length, 'no effect twice', () => `entered twice: ${keys.join(', ')}`);
-    for (const key of entered) mustHold(keys.includes(key), 'what is recorded has happened', () => `${key} has no run`);
+    mustHold(new Set(keys).size === keys.length, 'no effect happens twice', () => `entered twice: ${keys.join(', ')}`);
+    for (const key of entered)
+      mustHold(keys.includes(key), 'a recorded effect has happened', () => `${key} has no run`);
     const tagged = new Set(path.filter(({ outcome }) => outcome === 'tagged').map(({ runId }) => runId));
     const ofStudent = Map.groupBy(runs, ({ studentId }) => studentId);
     for (const [studentId, own] of ofStudent) {
-      const told = own.filter(({ id }) => tagged.has(id)).length;
+      const tagCount = own.filter(({ id }) => tagged.has(id)).length;
       const echoes = own.filter((run) => run.automationId === echoId).length;
       mustHold(
-        told === 0 || echoes === told,
+        tagCount === 0 || echoes === tagCount,
         'each fact starts its run, once',
-        () => `${studentId} was tagged ${told} times and entered ${echoes} times`,
+        () => `${studentId} was tagged ${tagCount} times and entered ${echoes} times`,
       );
     }
   }
@@ -312,25 +318,33 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
   async function expectTags(runs: readonly RunRow[], path: readonly PathRow[]): Promise<void> {
     const has = await sim.postgres.ask<{ studentId: Id }>(
       `SELECT student_id AS "studentId" FROM student_tags WHERE tag_id = $1`,
-      [tags.given],
+      [tags.givenTag],
     );
     const tagged = new Set(has.map(({ studentId }) => studentId));
-    const done = new Set(
+    const taggingRuns = new Set(
       path.filter(({ outcome }) => outcome?.startsWith('tagged') === true).map(({ runId }) => runId),
     );
     for (const { id, studentId } of runs)
-      mustHold(!done.has(id) || tagged.has(studentId), 'each story is true', () => `run ${id} tagged nobody`);
+      mustHold(
+        !taggingRuns.has(id) || tagged.has(studentId),
+        'each recorded path is true',
+        () => `run ${id} tagged no student`,
+      );
   }
 
-  /** CAMP-41; a clock that is off ends its day a little later. */
+  /** CAMP-41: a clock that is wrong ends its day a little later. */
   function expectPace(): void {
     if (sim.slow) return;
     const midnight = Math.ceil(beginning / dayMs) * dayMs;
-    const sent = server.log.filter(({ at }) => at < midnight).length;
-    mustHold(sent <= firstDay, 'a club sends no more in a day than it may', () => `${sent} mails on the first day`);
+    const sentCount = server.log.filter(({ at }) => at < midnight).length;
+    mustHold(
+      sentCount <= firstDay,
+      'a club sends no more in a day than it may',
+      () => `${sentCount} mails on the first day`,
+    );
   }
 
-  /** The path is a way through the version that the run is pinned to, and the cursor stands at its end. */
+  /** Expects that the path follows the version of the run, and that the cursor is at the end of the path. */
   function expectStory(
     run: RunRow,
     path: readonly PathRow[],
@@ -357,26 +371,30 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       at = nextOf(placed, row);
     }
     const isAtCursor = run.status === 'completed' ? at === null : at === run.cursor;
-    mustHold(isAtCursor, 'each story is true', about(`its path leads to ${at ?? 'the end'}: ${JSON.stringify(path)}`));
+    mustHold(
+      isAtCursor,
+      "its path ends at ${at ?? 'the end'}: ${JSON.stringify(path)}",
+      about(`its path leads to ${at ?? 'the end'}: ${JSON.stringify(path)}`),
+    );
     mustHold(
       path.every(({ stepId }) => passed.has(stepId) || stepId === at),
-      'each story is true',
-      about(`steps beside its way: ${JSON.stringify(path)}`),
+      'each recorded path is true',
+      about(`steps outside its path: ${JSON.stringify(path)}`),
     );
     for (const stepId of passed) {
       if (steps.get(stepId)?.step.kind !== 'send_email') continue;
-      const said = rows.get(stepId)?.outcome ?? '';
+      const recordedOutcome = rows.get(stepId)?.outcome ?? '';
       const ofStep = mails.filter((mail) => mail.stepId === stepId);
       const [mail] = ofStep;
       mustHold(
-        ofStep.length === 1 && mail !== undefined && tells(said, mail),
-        'each story is true',
-        about(`${stepId} says ${said}, its mail ${JSON.stringify(ofStep)}`),
+        ofStep.length === 1 && mail !== undefined && agrees(recordedOutcome, mail),
+        'each recorded path is true',
+        about(`${stepId} says ${recordedOutcome}, its mail ${JSON.stringify(ofStep)}`),
       );
     }
   }
 
-  /** Points are awarded once for each step that says so, and for no other. */
+  /** Expects an award for each step that awards points, and no other award. */
   async function expectPoints(
     runs: readonly RunRow[],
     path: readonly PathRow[],
@@ -390,7 +408,11 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       `SELECT count(*)::int AS wrong FROM students WHERE removed_at IS NULL
          AND points <> (SELECT coalesce(sum(award.points), 0) FROM point_awards award WHERE award.student_id = students.id)`,
     );
-    mustHold(sums?.wrong === 0, 'sums are equal', () => 'the points of a student are not those of the awards');
+    mustHold(
+      sums?.wrong === 0,
+      'the points of a student differ from the sum of the awards',
+      () => 'the points of a student differ from the sum of the awards',
+    );
     const owner = new Map(runs.map((run) => [run.id, run]));
     const expected = path
       .filter(({ outcome }) => outcome === 'awarded')
@@ -418,14 +440,14 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
     removed: ReadonlySet<Id>,
   ): Promise<void> {
     const runs = all.filter((run) => run.automationId === id);
-    const counted = (await countRuns(sim.db, [{ id, clubId }])).get(id) ?? { active: 0, total: 0 };
+    const counts = (await countRuns(sim.db, [{ id, clubId }])).get(id) ?? { active: 0, total: 0 };
     const active = runs.filter(({ status }) => status === 'active').length;
     mustHold(
-      counted.total === runs.length && counted.active === active,
+      counts.total === runs.length && counts.active === active,
       'sums are equal',
-      () => `${JSON.stringify(counted)} are told, ${active} of ${runs.length} are active`,
+      () => `${JSON.stringify(counts)} are the counts, but ${active} of ${runs.length} are active`,
     );
-    if (runs.some(({ studentId }) => removed.has(studentId))) return; // what they came to stays counted, without rows
+    if (runs.some(({ studentId }) => removed.has(studentId))) return; // counts include the runs of removed students, whose rows are gone
     const numbers = await sim.postgres.ask<{ id: Id; number: number }>(
       'SELECT id, number FROM automation_versions WHERE automation_id = $1',
       [id],
@@ -439,13 +461,13 @@ export async function automations(sim: Simulation, ground: Footing): Promise<Sta
       const ofVersion = new Set(runs.filter((run) => run.versionId === versionId).map((run) => run.id));
       for (const step of steps) {
         const row = rows.find(({ stepId }) => stepId === step.step_id) ?? { entered: 0, left: 0 };
-        const sent = mails.filter(
+        const sentCount = mails.filter(
           ({ runId, stepId, status }) => ofVersion.has(runId ?? '') && stepId === step.step_id && status === 'sent',
         ).length;
         mustHold(
-          step.entered === row.entered && step.left === row.left && (step.sent ?? 0) === sent,
+          step.entered === row.entered && step.left === row.left && (step.sent ?? 0) === sentCount,
           'sums are equal',
-          () => `step ${JSON.stringify(step)} has ${JSON.stringify(row)} and ${sent} sent mails`,
+          () => `step ${JSON.stringify(step)} has ${JSON.stringify(row)} and ${sentCount} sent mails`,
         );
       }
     }
@@ -459,12 +481,14 @@ function nextOf(placed: PlacedStep, { outcome, answers }: PathRow): string | nul
   return branch === outcome ? firstOf(placed, branch) : 'a branch that its answers do not lead to';
 }
 
-/** What is known later stands in the mail alone: an acceptance that came late, or what a provider told. */
-function tells(said: string, { status, reason, error }: BulkMail): boolean {
-  if (said === 'sent') return status === 'sent';
-  if (said === 'outcome_unknown' || said === 'refused')
-    return status === 'sent' || (status === 'failed' && (said === 'outcome_unknown') === (error === 'outcome_unknown'));
-  return status === 'skipped' && reason === said;
+/** Only the mail contains later knowledge: a late acceptance, or an event of the provider. */
+function agrees(outcome: string, { status, reason, error }: BulkMail): boolean {
+  if (outcome === 'sent') return status === 'sent';
+  if (outcome === 'outcome_unknown' || outcome === 'refused')
+    return (
+      status === 'sent' || (status === 'failed' && (outcome === 'outcome_unknown') === (error === 'outcome_unknown'))
+    );
+  return status === 'skipped' && reason === outcome;
 }
 
 const noStore = () => Promise.reject(new Error('No mail has an image'));

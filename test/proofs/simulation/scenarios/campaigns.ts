@@ -1,4 +1,7 @@
-/** Campaigns and their tests: people schedule, pause and repeat them, and leave, while a mail server takes, refuses and keeps silent. */
+/**
+ * Campaigns and test mails: administrators schedule, pause and repeat them, students unsubscribe, and a mail server accepts, refuses and
+ * hangs.
+ */
 import { createCampaign } from '../../../../domain/campaigns/drafts.ts';
 import { readStatistics } from '../../../../domain/campaigns/recipients.ts';
 import {
@@ -21,12 +24,12 @@ const content = {
   subject: 'News',
   blocks: [{ kind: 'button' as const, text: 'Read', url: 'https://example.com/news' }],
 };
-/** Mails of the club's first day; the day after has no bound. */
+/** The limit of mails on the first day of the club; the next day has no limit. */
 const firstDay = 6;
 const mailsPerMinute = 60;
 const mostCampaigns = 3;
 const dayMs = 86_400_000;
-/** As the claim of bulk mail (90 s) and of a test (120 s) last. */
+/** The claims of bulk mail (90 s) and of a test mail (120 s). */
 const leasesMs = { mail: 90_000, test: 120_000 };
 
 export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage> {
@@ -42,11 +45,11 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
   const tests = new Set<Id>();
   const server = new MailServer(sim, (key) => (tests.has(key) ? leasesMs.test : leasesMs.mail));
   const people = recipients(sim, ground, { server, clubId, kind: 'campaigns' });
-  /** In the order in which they were asked for. */
-  const made: Id[] = [];
-  let asked = 0;
-  /** By campaign: how often somebody accepted duplicates. */
-  const again = new Map<Id, number>();
+  /** In the order of the requests. */
+  const campaignIds: Id[] = [];
+  let requestCount = 0;
+  /** The number of retries that accept duplicates, by campaign. */
+  const retries = new Map<Id, number>();
 
   const act = (label: string, campaignId: Id | undefined, run: (id: Id) => Promise<unknown>): Command => ({
     label: `${label} campaign ${campaignId ?? ''}`,
@@ -60,7 +63,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
     try {
       await work();
     } finally {
-      server.allow(stopped(id)); // also where the commit was not answered
+      server.allow(stopped(id)); // also if the commit was not answered
     }
   };
   const resume = (id: Id | undefined) =>
@@ -70,10 +73,10 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
     return {
       label: 'schedule a campaign',
       async run() {
-        if (asked >= mostCampaigns) return;
-        asked++; // before the first statement: others ask meanwhile
+        if (requestCount >= mostCampaigns) return;
+        requestCount++; // before the first statement, because other commands run in between
         const { id } = await createCampaign(deps, clubId, { name: 'Spring', content }, now());
-        made.push(id);
+        campaignIds.push(id);
         await scheduleCampaign(deps, clubId, id, at, now());
       },
     };
@@ -81,7 +84,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
 
   const retry = (id: Id | undefined, acceptDuplicates: boolean) =>
     act(`retry, ${acceptDuplicates ? 'twice or not,' : 'what was refused of'}`, id, (one) => {
-      if (acceptDuplicates) again.set(one, (again.get(one) ?? 0) + 1);
+      if (acceptDuplicates) retries.set(one, (retries.get(one) ?? 0) + 1);
       return start(one, () => retryCampaign(deps, clubId, one, { acceptDuplicates }, now()));
     });
 
@@ -107,8 +110,8 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
     }),
     command(decisions) {
       const which = decisions.choose(16);
-      if (which === 0 || made.length === 0) return schedule(undefined);
-      const id = decisions.pick(made);
+      if (which === 0 || campaignIds.length === 0) return schedule(undefined);
+      const id = decisions.pick(campaignIds);
       if (which < 4) return server.someMood(decisions);
       if (which < 8) return people.command(decisions, decisions.pick(students));
       if (which === 8)
@@ -132,11 +135,11 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
       if (which === 14) return act('unschedule', id, (one) => unscheduleCampaign(deps, clubId, one, now()));
       return schedule(decisions.pick(['2026-11-02T12:00', '2026-11-02T23:59']));
     },
-    calm: () => [server.turn('accepts'), ...made.map(resume)],
+    calm: () => [server.turn('accepts'), ...campaignIds.map(resume)],
     atRest: async () => server.expectNothingBroken(),
     async atEnd() {
       server.expectNothingBroken();
-      const mails = await server.expectStories(({ campaignId }) => again.get(campaignId ?? '') ?? 0);
+      const mails = await server.expectStories(({ campaignId }) => retries.get(campaignId ?? '') ?? 0);
       await expectTests();
       await expectEnds(mails);
       expectPace(new Set(mails.map(({ id }) => id)));
@@ -149,12 +152,12 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
       'SELECT id, status, fence FROM test_mails',
     );
     for (const { id, status, fence } of rows) {
-      const taken = server.takenTimes(id);
-      const about = () => `test ${id} (${status}): taken ${taken} times, ${fence} claims`;
-      mustHold(status !== 'pending', 'everything ends', about);
-      mustHold(status !== 'sent' || taken > 0, 'what is recorded has happened', about);
-      // A worker that dies may have sent it: then it is sent again.
-      mustHold(taken <= (sim.cuts > 0 || sim.slow ? fence : 1), 'no effect twice', about);
+      const acceptedCount = server.acceptedTimes(id);
+      const about = () => `test ${id} (${status}): taken ${acceptedCount} times, ${fence} claims`;
+      mustHold(status !== 'pending', 'all work ends', about);
+      mustHold(status !== 'sent' || acceptedCount > 0, 'a recorded effect has happened', about);
+      // A dead worker may have sent the mail, which is then sent again.
+      mustHold(acceptedCount <= (sim.cuts > 0 || sim.slow ? fence : 1), 'no effect happens twice', about);
     }
     server.expectNoOthers(new Set(rows.map(({ id }) => id)));
   }
@@ -165,10 +168,10 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
     );
     for (const { id, status, recipients: frozen } of rows) {
       const ofIt = mails.filter(({ campaignId }) => campaignId === id);
-      mustHold(status !== 'scheduled' && status !== 'sending', 'everything ends', () => `campaign ${id} is ${status}`);
+      mustHold(status !== 'scheduled' && status !== 'sending', 'all work ends', () => `campaign ${id} is ${status}`);
       mustHold(
         status === 'paused' || ofIt.every((mail) => mail.status !== 'pending'),
-        'everything ends',
+        'all work ends',
         () => `campaign ${id} is ${status}, and has mails that wait`,
       );
       mustHold(
@@ -181,7 +184,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
   }
 
   async function expectSums(id: Id, mails: readonly BulkMail[]): Promise<void> {
-    const told = await readStatistics(sim.db, clubId, id);
+    const statistics = await readStatistics(sim.db, clubId, id);
     const [events] = await sim.postgres.ask<Record<'delivered' | 'bounced' | 'complained', number>>(
       `SELECT count(delivered_at)::int AS delivered, count(bounced_at)::int AS bounced, count(complained_at)::int AS complained FROM mails WHERE campaign_id = $1`,
       [id],
@@ -193,7 +196,7 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
       ),
     );
     const count = (status: string) => mails.filter((mail) => mail.status === status).length;
-    const counted = {
+    const counts = {
       recipients: mails.length,
       pending: count('pending'),
       sending: count('sending'),
@@ -203,34 +206,38 @@ export async function campaigns(sim: Simulation, ground: Footing): Promise<Stage
       ...events,
       skip_reasons: reasons.map(([reason, of]) => `${reason} ${of?.length}`).toSorted(),
     };
-    const { skip_reasons: saidReasons, ...said } = told;
+    const { skip_reasons: saidReasons, ...said } = statistics;
     const same = Object.entries({
       ...said,
       skip_reasons: Object.entries(saidReasons)
         .map(([reason, of]) => `${reason} ${of}`)
         .toSorted(),
     })
-      .filter(([name]) => name in counted)
-      .every(([name, value]) => JSON.stringify(value) === JSON.stringify(counted[name as keyof typeof counted]));
+      .filter(([name]) => name in counts)
+      .every(([name, value]) => JSON.stringify(value) === JSON.stringify(counts[name as keyof typeof counts]));
     mustHold(
       same,
       'sums are equal',
-      () => `campaign ${id} says ${JSON.stringify(told)}, and has ${JSON.stringify(counted)}`,
+      () => `campaign ${id} says ${JSON.stringify(statistics)}, and has ${JSON.stringify(counts)}`,
     );
   }
 
-  /** CAMP-41; a clock that is off, or a page that stands still, ends its day a little later. */
+  /** CAMP-41: a clock that is wrong, or a page that waits, ends its day a little later. */
   function expectPace(mails: ReadonlySet<Id>): void {
     if (sim.slow) return;
     const midnight = Math.ceil(beginning / dayMs) * dayMs;
-    const sent = server.log.filter(({ key, at }) => at < midnight && mails.has(key)).length;
-    mustHold(sent <= firstDay, 'a club sends no more in a day than it may', () => `${sent} mails on the first day`);
+    const sentCount = server.log.filter(({ key, at }) => at < midnight && mails.has(key)).length;
+    mustHold(
+      sentCount <= firstDay,
+      'a club sends no more in a day than it may',
+      () => `${sentCount} mails on the first day`,
+    );
   }
 }
 
 const noStore = () => Promise.reject(new Error('No mail has an image'));
 
-/** @returns an administrator of the club */
+/** @returns the id of an administrator of the club */
 async function addMember(sim: Simulation, clubId: Id): Promise<Id> {
   const id = newId();
   const at = new Date(sim.time.now);

@@ -1,4 +1,4 @@
-/** A course whose lessons are withdrawn and come back while its students complete them, lose access and get it again. */
+/** A course whose lessons are withdrawn and published again, while students complete them, lose access and get access again. */
 import { grantEnrollment, restoreEnrollment, revokeEnrollment } from '../../../../domain/access/enrollments/by-hand.ts';
 import { completeLesson, undoCompletion } from '../../../../domain/learning/courses/completion.ts';
 import { updateCourse } from '../../../../domain/learning/courses/courses.ts';
@@ -31,7 +31,7 @@ export async function courseCompletions(sim: Simulation, ground: Footing): Promi
   const deliveryId = newId();
   const removed = new Set<Id>();
   const lessons = await addCourse();
-  /** Published until the end, and never completed by the first student. */
+  /** This lesson stays published, and the first student never completes it. */
   const [lasting, ...others] = lessons;
   for (const studentId of students)
     await grantEnrollment(deps, clubId, { student_id: studentId, delivery_id: deliveryId }, now());
@@ -52,14 +52,14 @@ export async function courseCompletions(sim: Simulation, ground: Footing): Promi
        VALUES ($1, $2, 'Knots', 'course', $3, false, $4, $4)`,
       [deliveryId, clubId, courseId, now()],
     );
-    const made = Array.from({ length: 3 }, (_, position) => ({ id: newId(), publicId: `knot-${position}` }));
-    for (const [position, { id, publicId }] of made.entries())
+    const newLessons = Array.from({ length: 3 }, (_, position) => ({ id: newId(), publicId: `knot-${position}` }));
+    for (const [position, { id, publicId }] of newLessons.entries())
       await sim.postgres.ask(
         `INSERT INTO lessons (id, club_id, course_id, module_id, public_id, title, position, created_at, updated_at, published_at)
          VALUES ($1, $2, $3, $4, $5, 'Knot', $6, $7, $7, $7)`,
         [id, clubId, courseId, moduleId, publicId, position, now()],
       );
-    return made;
+    return newLessons;
   }
 
   function learn(studentId: Id, decisions: Decisions): Command {
@@ -140,8 +140,8 @@ export async function courseCompletions(sim: Simulation, ground: Footing): Promi
     },
     calm: () => [],
     async atEnd() {
-      const left = await sim.postgres.ask('SELECT FROM course_completion_looks');
-      mustHold(left.length === 0, 'everything ends', () => 'the course is still looked at');
+      const looks = await sim.postgres.ask('SELECT FROM course_completion_looks');
+      mustHold(looks.length === 0, 'all work ends', () => 'the completion run of the course has not ended');
       const missing = await sim.postgres.ask<{ id: Id }>(
         `SELECT student.id FROM students student JOIN courses course ON course.id = $1 AND course.status = 'published'
           WHERE student.removed_at IS NULL
@@ -152,7 +152,11 @@ export async function courseCompletions(sim: Simulation, ground: Footing): Promi
             AND NOT EXISTS (SELECT FROM course_completions completion WHERE completion.student_id = student.id)`,
         [courseId, now()],
       );
-      mustHold(missing.length === 0, 'who has all lessons has the course', () => `student ${missing[0]?.id} has not`);
+      mustHold(
+        missing.length === 0,
+        'a student with all lessons completes the course',
+        () => `student ${missing[0]?.id} has not`,
+      );
       const alone = await sim.postgres.ask<{ id: Id }>(
         `SELECT coalesce(completion.student_id, certificate.student_id) AS id FROM course_completions completion
            FULL JOIN (SELECT student_id FROM certificates WHERE withdrawn_at IS NULL) AS certificate ON certificate.student_id = completion.student_id
@@ -160,7 +164,11 @@ export async function courseCompletions(sim: Simulation, ground: Footing): Promi
       );
       mustHold(alone.length === 0, 'a completion has its certificate', () => `student ${alone[0]?.id} has one of both`);
       const wrong = await sim.postgres.ask('SELECT FROM course_completions WHERE student_id = $1', [idle]);
-      mustHold(wrong.length === 0, 'nobody completes what they lack', () => `${idle} never did ${lasting?.publicId}`);
+      mustHold(
+        wrong.length === 0,
+        'no student completes a course without all lessons',
+        () => `${idle} never did ${lasting?.publicId}`,
+      );
       for (const id of removed) await searchForTraces(sim, id);
     },
   };

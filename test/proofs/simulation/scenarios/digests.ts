@@ -1,4 +1,4 @@
-/** The daily mail of spaces: students post, read, mute and leave, the plan changes, and a mail server does as it likes. */
+/** The daily mail of spaces: students post, read, mute and leave, the plan changes, and a mail server has faults. */
 import { beginDigests } from '../../../../domain/community/digests/beginning.ts';
 import { digestRules } from '../../../../domain/community/digests/digests.policy.ts';
 import { prepareLayout } from '../../../../domain/community/digests/layout.ts';
@@ -12,7 +12,7 @@ import { MailServer, recipients, type BulkMail } from './mail-server.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** A digest that began on the last morning ends with its date at the latest. */
+/** A digest that began on the last morning ends at the end of its date. */
 const horizonMs = dayMs + dayMs / 2;
 
 interface DigestRow {
@@ -31,7 +31,7 @@ interface PostRow {
 
 export async function digests(sim: Simulation, ground: Footing): Promise<Stage> {
   const { vault } = ground;
-  await prepareLayout(); // its frame is compiled once, from files
+  await prepareLayout(); // compiles the frame of the mail once, from files
   const clubId = await addClub(sim, ground);
   const students = await addStudents(sim, ground, clubId, 4);
   const now = () => new Date(sim.time.now);
@@ -46,7 +46,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
   );
   const spaceId = await addSpace(sim, clubId, students);
   const posts: PostRow[] = [];
-  /** Of whom somebody did something that may cost them their mail, or may give them one. */
+  /** Students whose mail was affected by a command: they may lose or get a mail. */
   const touched = new Set<Id>();
   let planMoved = false;
   const server = new MailServer(sim);
@@ -64,7 +64,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
     );
     posts.push({ studentId, at: at.getTime() });
   };
-  // The posts of the last minute wait for the next digest (COMM-18).
+  // Posts of the last minute wait for the next digest (COMM-18).
   for (const studentId of students.slice(0, 2)) await write(studentId, new Date(sim.time.now - hourMs));
   const post = (studentId: Id): Command => ({
     label: `${studentId} posts`,
@@ -137,26 +137,31 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
     for (const digest of rows) {
       const ofIt = mails.filter(({ digestId }) => digestId === digest.id);
       const about = () => `digest ${digest.id}: ${JSON.stringify(digest)}, mails ${JSON.stringify(ofIt)}`;
-      mustHold(digest.isOver, 'everything ends', about);
+      mustHold(digest.isOver, 'all work ends', about);
       mustHold(
         ofIt.every(({ status }) => status !== 'pending'),
-        'everything ends',
+        'all work ends',
         about,
       );
-      const told = new Set(ofIt.map(({ studentId }) => studentId));
-      mustHold(told.size === ofIt.length && ofIt.length === digest.recipients, 'no effect twice', about);
-      for (const { studentId } of ofIt)
-        mustHold(isNewFor(studentId, digest, posts), 'each mail has something to tell', about);
+      const recipientIds = new Set(ofIt.map(({ studentId }) => studentId));
+      mustHold(
+        recipientIds.size === ofIt.length && ofIt.length === digest.recipients,
+        'no effect happens twice',
+        about,
+      );
+      for (const { studentId } of ofIt) mustHold(isNewFor(studentId, digest, posts), 'each mail contains news', about);
       if (!planMoved)
         for (const studentId of students)
           mustHold(
-            touched.has(studentId) || told.has(studentId) || !isNewFor(studentId, digest, surePosts(studentId, digest)),
-            'who has something new is told',
+            touched.has(studentId) ||
+              recipientIds.has(studentId) ||
+              !isNewFor(studentId, digest, surePosts(studentId, digest)),
+            'each student with news gets a mail',
             about,
           );
     }
 
-    /** Posts that this student has not been told by an earlier digest, and that stand: those of a removed student go with it. */
+    /** Returns the posts that no earlier digest sent to this student. Posts of removed students are deleted. */
     function surePosts(studentId: Id, digest: DigestRow): PostRow[] {
       const earlier = rows.filter(({ id, takesUntil }) => {
         const had = mails.some((mail) => mail.digestId === id && mail.studentId === studentId);
@@ -175,7 +180,7 @@ export async function digests(sim: Simulation, ground: Footing): Promise<Stage> 
   }
 }
 
-/** @returns a space of which all students are members, and want its mail */
+/** @returns a space with all students as members, who want its mail */
 async function addSpace(sim: Simulation, clubId: Id, students: readonly Id[]): Promise<Id> {
   const id = newId();
   const at = new Date(sim.time.now - dayMs);

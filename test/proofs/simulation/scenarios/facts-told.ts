@@ -1,4 +1,4 @@
-/** Every fact that was ever recorded in a schedule: relays delete those that they have carried. */
+/** Stores every fact of a schedule, because relays delete the facts that they have carried. */
 import type { Id } from '../../../../platform/core/ids.ts';
 import type { Simulation } from '../simulation.ts';
 
@@ -18,7 +18,7 @@ const keepFacts = `
   END $$;
   CREATE OR REPLACE TRIGGER facts_kept AFTER INSERT ON facts FOR EACH ROW EXECUTE FUNCTION simulation.keep_fact();`;
 
-/** From now on facts are kept, also those whose transaction is still to commit. @returns what reads them */
+/** Stores facts from now on, also facts of open transactions. @returns a function that reads them */
 export async function keepToldFacts(sim: Simulation): Promise<() => Promise<ToldFact[]>> {
   await sim.postgres.ask(keepFacts);
   return () =>

@@ -1,11 +1,11 @@
-/** What every scenario stands on: a club, students, and the search for traces of removed ones. */
+/** The common ground of the scenarios: a club, students, and the search for traces of removed students. */
 import type { Vault } from '../../../../platform/infra/keys/vault.ts';
 import { addressKeyOf } from '../../../../platform/infra/keys/address-keys.ts';
 import { newId, type Id } from '../../../../platform/core/ids.ts';
 import type { Simulation } from '../simulation.ts';
 import { mustHold } from '../stage.ts';
 
-/** What does not change between schedules. */
+/** Things that do not change between schedules. */
 export interface Footing {
   vault: Vault;
 }
@@ -20,7 +20,7 @@ export async function addClub(sim: Simulation, _ground: Footing): Promise<Id> {
   return id;
 }
 
-/** Confirmed students; each name and address holds the student's id, by which traces are found. */
+/** Adds confirmed students. Each name and address contains the id of the student, by which traces are found. */
 export async function addStudents(sim: Simulation, { vault }: Footing, clubId: Id, count: number): Promise<Id[]> {
   const ids = Array.from({ length: count }, newId);
   for (const id of ids) {
@@ -33,26 +33,26 @@ export async function addStudents(sim: Simulation, { vault }: Footing, clubId: I
   return ids;
 }
 
-/** Stands in the name and in the address of a student, and nowhere else. */
+/** A text that occurs only in the name and the address of a student. */
 const markOf = (id: Id) => `stella${id.replaceAll('-', '').slice(-20)}`;
 
-/** @returns the address of a student that `addStudents` made */
+/** @returns the address of a student that `addStudents` added */
 export const addressOf = (id: Id) => `${markOf(id)}@example.com`;
 
 let columnsByTable: ReadonlyMap<string, readonly string[]> | undefined;
 
-/** A removed student's name and address stand in no table. @throws BrokenInvariant */
+/** Expects that no table contains the name or the address of a removed student. @throws BrokenInvariant */
 export async function searchForTraces(sim: Simulation, studentId: Id): Promise<void> {
   columnsByTable ??= await columnsWithWords(sim);
   const searches = [...columnsByTable].map(
     ([table, columns]) =>
       `SELECT '${table}' AS table FROM "${table}" WHERE strpos(concat_ws(' ', ${columns.join(', ')}), $1) > 0`,
   );
-  const found = await sim.postgres.ask<{ table: string }>(searches.join(' UNION ALL '), [markOf(studentId)]);
+  const matches = await sim.postgres.ask<{ table: string }>(searches.join(' UNION ALL '), [markOf(studentId)]);
   mustHold(
-    found.length === 0,
-    'removed students are nowhere',
-    () => `${studentId} stands in ${found.map(({ table }) => table).join(', ')}`,
+    matches.length === 0,
+    'no data of removed students remain',
+    () => `${studentId} stands in ${matches.map(({ table }) => table).join(', ')}`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** Imports of students: files that arrive late or never, batches that are cut off, and people who are removed meanwhile. */
+/** Imports of students: files arrive late or never, batches are interrupted, and students are removed in between. */
 import { Readable } from 'node:stream';
 import { cancelImport } from '../../../../domain/access/imports/imports.ts';
 import { forgetAddressesLate } from '../../../../domain/access/imports/removals.ts';
@@ -11,23 +11,23 @@ import { mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts';
 import { simulatedStore } from './store.ts';
 
-/** Somebody whom files name; `studentId` is of those who are students from the beginning. */
+/** A person in a file; `studentId` is set for persons who are students from the beginning. */
 interface Person {
   email: string;
   name: string;
   studentId?: Id;
 }
 
-interface Asked {
+interface ImportUpload {
   people: readonly Person[];
-  /** At which step its row stood; undefined while that is not known. */
-  stood?: number;
+  /** The step at which its row was committed; undefined while this is unknown. */
+  committedStep?: number;
 }
 
-/** The server gives a body so long, and the store is late by no more than a minute: both end before the upload counts as broken off. */
+/** The time limit of a body, and the delays of the store. Both end before the upload counts as abandoned. */
 const bodyMs = 300_000;
 const latenessMs = [2_000, 20_000, 60_000] as const;
-/** A column that is passed over: a piece of the file, and so a batch, has two rows. */
+/** A column that the import ignores. It makes a piece of the file, and therefore a batch, two rows long. */
 const padding = 'x'.repeat(50_000);
 
 export async function imports(sim: Simulation, ground: Footing): Promise<Stage> {
@@ -46,8 +46,8 @@ export async function imports(sim: Simulation, ground: Footing): Promise<Stage> 
   }));
   const people: readonly Person[] = [...known, ...strangers];
   const store = simulatedStore(sim, latenessMs);
-  const asked = new Map<string, Asked>();
-  /** By student: at which step the removal was asked for, of those that were answered. */
+  const uploads = new Map<string, ImportUpload>();
+  /** The step of each answered removal command, by student. */
   const removed = new Map<Id, number>();
   const now = () => new Date(sim.time.now);
 
@@ -56,14 +56,14 @@ export async function imports(sim: Simulation, ground: Footing): Promise<Stage> 
     return {
       label: `import of ${chosen.length} rows`,
       async run() {
-        const upload: Asked = { people: chosen };
-        asked.set(newId(), upload);
+        const upload: ImportUpload = { people: chosen };
+        uploads.set(newId(), upload);
         const ends = sim.time.now + bodyMs;
         const storage: ObjectStore = {
           ...store.storage,
           put(key, _type, body) {
-            upload.stood = sim.steps;
-            asked.set(key, upload);
+            upload.committedStep = sim.steps;
+            uploads.set(key, upload);
             return store.putUntil(ends, key, body);
           },
         };
@@ -77,8 +77,8 @@ export async function imports(sim: Simulation, ground: Footing): Promise<Stage> 
     label: 'cancel an import',
     async run() {
       const rows = await sim.postgres.ask<{ id: Id }>('SELECT id FROM student_imports ORDER BY id');
-      const found = rows[lot % Math.max(1, rows.length)];
-      if (found) await cancelImport({ db: sim.db }, clubId, found.id, now());
+      const row = rows[lot % Math.max(1, rows.length)];
+      if (row) await cancelImport({ db: sim.db }, clubId, row.id, now());
     },
   });
 
@@ -114,16 +114,16 @@ export async function imports(sim: Simulation, ground: Footing): Promise<Stage> 
       );
       await forgetAddressesLate(sim.db);
       const noted = await sim.postgres.ask('SELECT FROM student_import_addresses');
-      mustHold(noted.length === 0, 'removed students are nowhere', () => 'their addresses are still noted');
+      mustHold(noted.length === 0, 'no data of removed students remain', () => 'their addresses are still noted');
       for (const [id, at] of removed) if (!mayComeAgain(id, at)) await searchForTraces(sim, id);
     },
   };
 
-  /** A file that came after the removal may bring the person back. */
+  /** Whether a file after the removal may bring the person back. */
   function mayComeAgain(id: Id, at: number): boolean {
-    return [...asked.values()].some(
-      ({ people: named, stood }) =>
-        named.some(({ studentId }) => studentId === id) && (stood === undefined || stood >= at),
+    return [...uploads.values()].some(
+      ({ people: named, committedStep }) =>
+        named.some(({ studentId }) => studentId === id) && (committedStep === undefined || committedStep >= at),
     );
   }
 
@@ -131,7 +131,7 @@ export async function imports(sim: Simulation, ground: Footing): Promise<Stage> 
     const open = await sim.postgres.ask<{ id: Id; status: string }>(
       `SELECT id, status FROM student_imports WHERE looks_at IS NOT NULL OR completed_at IS NULL`,
     );
-    mustHold(open.length === 0, 'everything ends', () => `import ${open[0]?.id} is ${open[0]?.status}`);
+    mustHold(open.length === 0, 'all work ends', () => `import ${open[0]?.id} is ${open[0]?.status}`);
   }
 
   async function expectReports(): Promise<void> {
@@ -148,7 +148,7 @@ export async function imports(sim: Simulation, ground: Footing): Promise<Stage> 
                     FROM student_import_rows WHERE import_id = import.id) AS wrong
           FROM student_imports import`);
     for (const { id, status, counted, reported, wrong } of rows) {
-      const upload = asked.get(`student-imports/${clubId}/${id}.csv`);
+      const upload = uploads.get(`student-imports/${clubId}/${id}.csv`);
       mustHold(
         !wrong && counted === reported,
         'sums are equal',
@@ -173,6 +173,6 @@ export async function imports(sim: Simulation, ground: Footing): Promise<Stage> 
       `SELECT student.email FROM student_import_rows report JOIN students student ON student.id = report.student_id
         WHERE report.outcome = 'created' GROUP BY student.id HAVING count(*) > 1`,
     );
-    mustHold(facts.length === 0, 'no effect twice', () => `${facts[0]?.email} was created twice`);
+    mustHold(facts.length === 0, 'no effect happens twice', () => `${facts[0]?.email} was created twice`);
   }
 }

@@ -1,4 +1,4 @@
-/** The scenario of each workflow type. A type of the table without a line here does not compile. (ADR 33) */
+/** The scenarios of the workflow types. A workflow type without an entry does not compile. (ADR 33) */
 import type { WorkflowType } from '../../../../platform/engine/workflow-types.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Stage } from '../stage.ts';
@@ -24,7 +24,7 @@ import { webhooks, webhooksDirectly, webhooksOnBothLanes } from './webhooks.ts';
 
 type Scenario = (sim: Simulation, ground: Footing) => Promise<Stage>;
 
-/** By the name of `--engine`. */
+/** The scenarios by their name in `--engine`. */
 export const scenarios = {
   webhooks,
   'webhooks-directly': webhooksDirectly,
@@ -50,7 +50,7 @@ export const scenarios = {
 export type Engine = keyof typeof scenarios;
 export const engines = Object.keys(scenarios) as readonly Engine[];
 
-/** The scenario that plays a type. */
+/** The scenario that plays a workflow type. */
 export const playedBy: Readonly<Record<WorkflowType, Engine>> = {
   webhookDelivery: 'webhooks',
   endpointGate: 'webhooks',

@@ -1,4 +1,4 @@
-/** Mail domains: a club publishes records and takes them back, name servers fall silent, and checks overtake each other. */
+/** Mail domains: a club publishes and withdraws records, name servers do not answer, and checks overtake each other. */
 import { checkMailDomain } from '../../../../domain/mail/domains/checking.ts';
 import {
   makeDomainKeys,
@@ -14,10 +14,10 @@ import { addClub, type Footing } from './ground.ts';
 
 const names = ['knots.example', 'ropes.example'] as const;
 const dayMs = 86_400_000;
-/** The next look at a domain that was proven is a day later. */
+/** The next look at a proven domain is a day later. */
 const horizonMs = dayMs + 6 * 3_600_000;
 
-/** Slow is one question: a later check overtakes the one that asked it. */
+/** Only one query is slow, so that a later check overtakes it. */
 const moods = ['answers', 'is slow once', 'is silent'] as const;
 type Mood = (typeof moods)[number];
 
@@ -25,13 +25,13 @@ interface DomainRow {
   id: Id;
   status: string;
   publicKey: string;
-  /** Where its key is to be published. */
+  /** The name at which its key must be published. */
   name: string;
   firstProvenAt: Date | null;
   checkedAt: Date | null;
 }
 
-/** Made once: each takes a tenth of a second, in a thread, which no schedule can repeat. */
+/** The keys are generated once, because each takes a tenth of a second in a thread, which no schedule can repeat. */
 let keys: Promise<DomainKeys[]> | undefined;
 
 export async function mailDomains(sim: Simulation, ground: Footing): Promise<Stage> {
@@ -39,41 +39,41 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
   const prepared = await (keys ??= Promise.all(Array.from({ length: 4 }, makeDomainKeys)));
   const clubId = await addClub(sim, ground);
   const published = new Map<string, string>();
-  /** Keys that a name server has told. */
-  const told = new Set<string>();
-  /** Whether a name server ever said nothing, or had no records any more. */
+  /** The keys that a name server has returned. */
+  const returnedKeys = new Set<string>();
+  /** Whether a name server ever failed to answer or had no records. */
   let wasGone = false;
-  /** When a name server last had no record. */
+  /** The last time at which a name server had no record. */
   let blankAt = 0;
   let mood: Mood = 'answers';
-  let made = 0;
-  /** By domain: what a row may not take back. */
-  const seen = new Map<Id, Pick<DomainRow, 'firstProvenAt' | 'checkedAt'>>();
+  let keyCount = 0;
+  /** The values of each row that may not change back, by domain. */
+  const earlierRows = new Map<Id, Pick<DomainRow, 'firstProvenAt' | 'checkedAt'>>();
   const now = () => new Date(sim.time.now);
 
   const settings = {
     platformAddress: 'news@platform.test',
     warmUps: { clubs: [], domains: [] },
     spfInclude: 'spf.platform.test',
-    makeKeys: () => Promise.resolve(prepared[made++ % prepared.length] as DomainKeys),
+    makeKeys: () => Promise.resolve(prepared[keyCount++ % prepared.length] as DomainKeys),
     async resolveText(name: string): Promise<readonly string[]> {
-      const answered = await sim.outside(`a name server is asked for ${labelOf(name)}`, () => {
+      const reply = await sim.outside(`a name server is asked for ${labelOf(name)}`, () => {
         const text = published.get(name);
         if (text === undefined) blankAt = sim.time.now;
         const key = /p=([^;]+)/.exec(text ?? '')?.[1];
-        if (key !== undefined && mood !== 'is silent') told.add(key);
-        const asked = { mood, text };
+        if (key !== undefined && mood !== 'is silent') returnedKeys.add(key);
+        const answer = { mood, text };
         if (mood === 'is slow once') mood = 'answers';
-        return asked;
+        return answer;
       });
-      if (answered.mood === 'is silent') throw new Error('queryTxt ETIMEOUT');
-      if (answered.mood === 'is slow once') await new Promise((resolve) => void setTimeout(resolve, 4_000));
-      return answered.text === undefined ? [] : [answered.text];
+      if (reply.mood === 'is silent') throw new Error('queryTxt ETIMEOUT');
+      if (reply.mood === 'is slow once') await new Promise((resolve) => void setTimeout(resolve, 4_000));
+      return reply.text === undefined ? [] : [reply.text];
     },
   };
   const deps = { db: sim.db, vault, mailDomains: settings };
 
-  const turn = (next: Mood): Command => ({
+  const setMood = (next: Mood): Command => ({
     label: `the name server ${next}`,
     run() {
       mood = next;
@@ -81,13 +81,13 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
     },
   });
 
-  /** The club copies what the API shows it. */
+  /** The club publishes the records that the API returns. */
   const publish: Command = {
     label: 'the club publishes its records',
     async run() {
       const { records } = await readMailDomain(deps, clubId);
       for (const { name, value } of records) published.set(name, value);
-      wasGone ||= blankAt === sim.time.now; // of two checks of one moment either has the last word
+      wasGone ||= blankAt === sim.time.now; // either of two checks at the same moment may be the last
     },
   };
   const withdraw: Command = {
@@ -123,9 +123,9 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
             await checkMailDomain(deps, clubId, now());
           },
         };
-      return turn(decisions.pick(moods));
+      return setMood(decisions.pick(moods));
     },
-    calm: () => [turn('answers')],
+    calm: () => [setMood('answers')],
     async atRest() {
       for (const row of await rows()) expectStory(row);
     },
@@ -136,7 +136,7 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
         const was = row.firstProvenAt === null ? 'unproven' : 'lapsed';
         mustHold(
           row.status === (isPublished ? 'proven' : was),
-          'what DNS says is known within a day',
+          'a change in DNS is known within a day',
           () => `domain ${row.id} is ${row.status}, and its records are ${isPublished ? '' : 'not '}published`,
         );
         mustHold(
@@ -156,8 +156,8 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
 
   function expectStory(row: DomainRow): void {
     const { id, publicKey, status, firstProvenAt, checkedAt } = row;
-    const before = seen.get(id);
-    seen.set(id, { firstProvenAt, checkedAt });
+    const before = earlierRows.get(id);
+    earlierRows.set(id, { firstProvenAt, checkedAt });
     mustHold(
       !before?.firstProvenAt || before.firstProvenAt.getTime() === firstProvenAt?.getTime(),
       'a domain is proven first once',
@@ -169,17 +169,17 @@ export async function mailDomains(sim: Simulation, ground: Footing): Promise<Sta
       () => `domain ${id}: checked ${before?.checkedAt?.toISOString()}, then ${checkedAt?.toISOString()}`,
     );
     mustHold(
-      firstProvenAt === null || told.has(publicKey),
-      'what is recorded has happened',
+      firstProvenAt === null || returnedKeys.has(publicKey),
+      'a recorded effect has happened',
       () => `domain ${id} was proven, and no name server had its key`,
     );
     mustHold(
       status !== 'lapsed' || wasGone,
-      'what is recorded has happened',
+      'a recorded effect has happened',
       () => `domain ${id} has lapsed, and every name server had its key`,
     );
   }
 }
 
-/** Without the key's name, which is drawn anew each time. */
+/** Removes the name of the key, which is drawn anew each time. */
 const labelOf = (name: string): string => name.replace(/^k[0-9a-f]{8}\./, 'key.');

@@ -1,4 +1,4 @@
-/** The mail server of bulk mail, with a log of its own, and whom it must not be given mail for. */
+/** The mail server of bulk mail with its log, and the list of forbidden mails. */
 import { compileEmail } from '../../../../domain/mail/content/compile.ts';
 import { resubscribe, unsubscribe } from '../../../../domain/mail/suppressions/preferences.ts';
 import { outcomeUnknown } from '../../../../domain/mail/sending/recipients.policy.ts';
@@ -13,57 +13,57 @@ import type { Simulation } from '../simulation.ts';
 import { mustHold, type Command } from '../stage.ts';
 import { addressOf, searchForTraces, type Footing } from './ground.ts';
 
-/** What the server does with a message: whether it takes it, and what the sender hears. */
+/** The reactions of the server to a message: whether it accepts the message, and the answer to the sender. */
 const moods = {
-  accepts: { taken: true, answer: { kind: 'accepted', reply: '250 ok' } },
-  'is slow': { taken: true, answer: { kind: 'accepted', reply: '250 ok' }, slow: true },
-  'defers mail': { taken: false, answer: { kind: 'refused', permanent: false, reply: '451 later' } },
-  'rejects mail': { taken: false, answer: { kind: 'refused', permanent: true, reply: '550 no' } },
-  'is away': { taken: false, answer: { kind: 'not_sent', reply: 'ECONNREFUSED' } },
-  'takes mail and hangs up': { taken: true, answer: { kind: 'unknown' } },
-  'hangs up': { taken: false, answer: { kind: 'unknown' } },
+  accepts: { isAccepted: true, answer: { kind: 'accepted', reply: '250 ok' } },
+  'is slow': { isAccepted: true, answer: { kind: 'accepted', reply: '250 ok' }, slow: true },
+  'defers mail': { isAccepted: false, answer: { kind: 'refused', permanent: false, reply: '451 later' } },
+  'rejects mail': { isAccepted: false, answer: { kind: 'refused', permanent: true, reply: '550 no' } },
+  'is away': { isAccepted: false, answer: { kind: 'not_sent', reply: 'ECONNREFUSED' } },
+  'takes mail and hangs up': { isAccepted: true, answer: { kind: 'unknown' } },
+  'hangs up': { isAccepted: false, answer: { kind: 'unknown' } },
   'defers mail after a while': {
-    taken: false,
+    isAccepted: false,
     answer: { kind: 'refused', permanent: false, reply: '451 later' },
     slow: true,
   },
-  'takes mail and hangs up after a while': { taken: true, answer: { kind: 'unknown' }, slow: true },
-} as const satisfies Record<string, { taken: boolean; answer: HandOver; slow?: true }>;
+  'takes mail and hangs up after a while': { isAccepted: true, answer: { kind: 'unknown' }, slow: true },
+} as const satisfies Record<string, { isAccepted: boolean; answer: HandOver; slow?: true }>;
 type Mood = keyof typeof moods;
 
 /** A message as the server saw it. */
-interface Handed {
-  /** The mail's id. */
+interface HandedMail {
+  /** The id of the mail. */
   key: Id;
   to: string;
   at: number;
   endedAt: number | undefined;
-  taken: boolean;
+  isAccepted: boolean;
   answer: HandOver;
 }
 
-/** Mails that must not be handed over any more, because somebody said so. */
+/** A condition on mails that must not be handed over any more, because a command forbids them. */
 interface Ban {
-  why: string;
-  concerns: (handed: Pick<Handed, 'key' | 'to'>) => boolean;
+  reason: string;
+  concerns: (handed: Pick<HandedMail, 'key' | 'to'>) => boolean;
 }
 
 const connections = 2;
 
-/** Every address. */
-export const anybody = '*';
+/** Matches every address. */
+export const anyAddress = '*';
 
-/** The server, and what the invariants of bulk mail ask of it. */
+/** The server, and the invariants of bulk mail that concern it. */
 export class MailServer {
-  readonly log: Handed[] = [];
+  readonly log: HandedMail[] = [];
   readonly #sim: Simulation;
   readonly #leaseMs: (key: Id) => number;
   readonly #bans = new Map<string, Ban>();
-  /** Broken invariants: the product would take an error of the server's for an answer. */
+  /** The broken invariants. They are thrown later, because the product would take an error of the server for an answer. */
   readonly #broken: { invariant: string; details: string }[] = [];
   #mood: Mood = 'accepts';
 
-  /** @param leaseMs how long the claim of a mail holds */
+  /** @param leaseMs returns the duration of the claim of a mail */
   constructor(sim: Simulation, leaseMs: (key: Id) => number = () => 90_000) {
     this.#sim = sim;
     this.#leaseMs = leaseMs;
@@ -85,7 +85,7 @@ export class MailServer {
   /** @returns the connections of a process */
   connect(): SmtpHandOver {
     let idle = connections;
-    const waiting: ((taken: boolean) => void)[] = [];
+    const waiting: ((isFree: boolean) => void)[] = [];
     const take = (limitMs?: number): Promise<boolean> => {
       if (idle > 0) {
         idle--;
@@ -95,9 +95,9 @@ export class MailServer {
         waiting.push(resolve);
         if (limitMs === undefined) return;
         setTimeout(() => {
-          const place = waiting.indexOf(resolve);
-          if (place === -1) return;
-          waiting.splice(place, 1);
+          const position = waiting.indexOf(resolve);
+          if (position === -1) return;
+          waiting.splice(position, 1);
           resolve(false);
         }, limitMs);
       });
@@ -127,46 +127,53 @@ export class MailServer {
 
   async #handOver({ messageId, to }: HandedMessage): Promise<HandOver> {
     const key = /^<([^@]+)@/.exec(messageId)?.[1] ?? '';
-    let handed: Handed | undefined;
+    let handedMail: HandedMail | undefined;
     let isSlow = false;
     const answer = await this.#sim.outside(`mail ${key}`, () => {
       this.#judge({ key, to });
-      const mood: { taken: boolean; answer: HandOver; slow?: true } = moods[this.#mood];
-      handed = { key, to, at: this.#sim.time.now, endedAt: undefined, taken: mood.taken, answer: mood.answer };
+      const mood: { isAccepted: boolean; answer: HandOver; slow?: true } = moods[this.#mood];
+      handedMail = {
+        key,
+        to,
+        at: this.#sim.time.now,
+        endedAt: undefined,
+        isAccepted: mood.isAccepted,
+        answer: mood.answer,
+      };
       isSlow = mood.slow === true;
-      this.log.push(handed);
+      this.log.push(handedMail);
       for (const tell of this.#curious.splice(0)) tell(key);
-      return handed.answer;
+      return handedMail.answer;
     });
     if (isSlow) await new Promise((resolve) => void setTimeout(resolve, 40_000));
-    if (handed) handed.endedAt = this.#sim.time.now;
+    if (handedMail) handedMail.endedAt = this.#sim.time.now;
     return answer;
   }
 
-  #judge(handed: Pick<Handed, 'key' | 'to'>): void {
+  #judge(mail: Pick<HandedMail, 'key' | 'to'>): void {
     const { now } = this.#sim.time;
     const isUnderWay = this.log.some(
-      ({ key, at, endedAt }) => key === handed.key && endedAt === undefined && now - at < this.#leaseMs(key),
+      ({ key, at, endedAt }) => key === mail.key && endedAt === undefined && now - at < this.#leaseMs(key),
     );
     if (isUnderWay && !this.#sim.slow)
-      this.#broken.push({ invariant: 'one attempt at a time', details: `mail ${handed.key} is sent twice at a time` });
-    for (const { why, concerns } of this.#bans.values())
-      if (concerns(handed))
-        this.#broken.push({ invariant: 'no mail to who is not to get it', details: `mail ${handed.key}: ${why}` });
+      this.#broken.push({ invariant: 'one attempt at a time', details: `mail ${mail.key} is sent twice at a time` });
+    for (const { reason, concerns } of this.#bans.values())
+      if (concerns(mail))
+        this.#broken.push({ invariant: 'no forbidden mail is sent', details: `mail ${mail.key}: ${reason}` });
   }
 
-  /** @throws BrokenInvariant for what the server has seen */
+  /** @throws BrokenInvariant when the server saw a broken invariant */
   expectNothingBroken(): void {
     const [broken] = this.#broken;
     mustHold(broken === undefined, broken?.invariant ?? '', () => broken?.details ?? '');
   }
 
   /**
-   * From now on these mails must not go out, except for what is on its way: claimed, or being claimed.
-   * @param mails a condition of `mails` with $1
-   * @param to also mails that are written later, to this address, or to anybody
+   * Forbids these mails, except mails that are claimed or being claimed.
+   * @param mails a condition on `mails` with $1
+   * @param to also forbids later mails to this address, or to any address
    */
-  async forbid(name: string, why: string, { mails, of, to }: { mails: string; of: Id; to?: string }): Promise<void> {
+  async forbid(name: string, reason: string, { mails, of, to }: { mails: string; of: Id; to?: string }): Promise<void> {
     const rows = await this.#sim.postgres.ask<{ id: Id; waits: boolean }>(
       `WITH waiting AS (SELECT id FROM mails WHERE ${mails} AND status = 'pending' FOR UPDATE SKIP LOCKED)
        SELECT id, id IN (SELECT id FROM waiting) AS waits FROM mails WHERE ${mails}`,
@@ -174,20 +181,25 @@ export class MailServer {
     );
     const waiting = new Set(rows.filter(({ waits }) => waits).map(({ id }) => id));
     const underWay = new Set(rows.filter(({ waits }) => !waits).map(({ id }) => id));
-    const concerns = (handed: Pick<Handed, 'key' | 'to'>) =>
-      waiting.has(handed.key) || ((to === anybody || handed.to === to) && !underWay.has(handed.key));
-    this.#bans.set(name, { why, concerns });
+    const concerns = (mail: Pick<HandedMail, 'key' | 'to'>) =>
+      waiting.has(mail.key) || ((to === anyAddress || mail.to === to) && !underWay.has(mail.key));
+    this.#bans.set(name, { reason, concerns });
   }
 
   allow(name: string): void {
     this.#bans.delete(name);
   }
 
-  /** Waits until a mail is on its way, so that whoever asks comes between its claim and its record. @returns its id; undefined for none in time */
+  /**
+   * Waits until a mail is between its hand-over and its record, so that the next command happens in between.
+   * @returns its id; undefined if no mail comes in time
+   */
   async somethingUnderWay(limitMs = 60_000): Promise<Id | undefined> {
     const { now } = this.#sim.time;
-    const handed = this.log.findLast(({ key, at, endedAt }) => endedAt === undefined && now - at < this.#leaseMs(key));
-    if (handed) return handed.key;
+    const handedMail = this.log.findLast(
+      ({ key, at, endedAt }) => endedAt === undefined && now - at < this.#leaseMs(key),
+    );
+    if (handedMail) return handedMail.key;
     return new Promise((resolve) => {
       this.#curious.push(resolve);
       setTimeout(() => resolve(undefined), limitMs);
@@ -195,14 +207,14 @@ export class MailServer {
   }
   #curious: ((key: Id) => void)[] = [];
 
-  /** @returns how often the server took it */
-  takenTimes(key: Id): number {
-    return this.log.filter((handed) => handed.key === key && handed.taken).length;
+  /** @returns how many times the server accepted the mail */
+  acceptedTimes(key: Id): number {
+    return this.log.filter((handed) => handed.key === key && handed.isAccepted).length;
   }
 
   /**
-   * Each row of `mails` tells what the server knows (CAMP-6): at most once by itself, and none that is lost without a word.
-   * @param again how often somebody has said that a mail may go out twice
+   * Expects that each row of `mails` agrees with the server (CAMP-6): the system sends it at most once, and loses none without a record.
+   * @param again returns how many times a command allowed the mail to be sent again
    */
   async expectStories(again: (mail: BulkMail) => number): Promise<BulkMail[]> {
     const rows = await this.#sim.postgres.ask<BulkMail>(
@@ -211,27 +223,31 @@ export class MailServer {
     );
     for (const row of rows) {
       const { id, status, fence, error } = row;
-      const handed = this.log.filter(({ key }) => key === id);
-      const taken = this.takenTimes(id);
+      const handedMails = this.log.filter(({ key }) => key === id);
+      const acceptedCount = this.acceptedTimes(id);
       const about = () =>
-        `mail ${id} (${status} ${error ?? row.reason ?? ''}): taken ${taken} times, handed over ${handed.length} times, ${fence} claims`;
+        `mail ${id} (${status} ${error ?? row.reason ?? ''}): accepted ${acceptedCount} times, handed over ${handedMails.length} times, ${fence} claims`;
       const isUnknown = status === 'failed' && error === outcomeUnknown;
-      mustHold(status !== 'sending', 'everything ends', about);
-      mustHold(taken <= 1 + again(row), 'no effect twice', about);
-      mustHold(status !== 'sent' || taken > 0, 'what is recorded has happened', about);
-      mustHold(taken === 0 || status === 'sent' || isUnknown || again(row) > 0, 'what has happened is recorded', about);
-      mustHold(handed.length <= fence, 'each hand-over has a claim of its own', about);
+      mustHold(status !== 'sending', 'all work ends', about);
+      mustHold(acceptedCount <= 1 + again(row), 'no effect happens twice', about);
+      mustHold(status !== 'sent' || acceptedCount > 0, 'a recorded effect has happened', about);
+      mustHold(
+        acceptedCount === 0 || status === 'sent' || isUnknown || again(row) > 0,
+        'an effect that happened is recorded',
+        about,
+      );
+      mustHold(handedMails.length <= fence, 'each hand-over has a claim of its own', about);
       const isCut = this.#sim.cuts > 0 || this.#sim.slow;
       mustHold(
-        !isUnknown || isCut || handed.some(({ answer }) => answer.kind === 'unknown'),
-        'nothing is called unknown that is known',
+        !isUnknown || isCut || handedMails.some(({ answer }) => answer.kind === 'unknown'),
+        'no known outcome is recorded as unknown',
         about,
       );
       mustHold(
         status !== 'failed' ||
           isUnknown ||
-          handed.some(({ answer }) => answer.kind === 'refused' || answer.kind === 'not_sent'),
-        'what is recorded has happened',
+          handedMails.some(({ answer }) => answer.kind === 'refused' || answer.kind === 'not_sent'),
+        'a recorded effect has happened',
         about,
       );
     }
@@ -241,10 +257,10 @@ export class MailServer {
   }
   #known: ReadonlySet<Id> = new Set();
 
-  /** @param others messages that are no bulk mail */
+  /** @param others messages that are not bulk mail */
   expectNoOthers(others: ReadonlySet<Id>): void {
     const stranger = this.log.find(({ key }) => !this.#known.has(key) && !others.has(key));
-    mustHold(stranger === undefined, 'what has happened is recorded', () => `mail ${stranger?.key} has no row`);
+    mustHold(stranger === undefined, 'an effect that happened is recorded', () => `mail ${stranger?.key} has no row`);
   }
 }
 
@@ -264,7 +280,10 @@ export interface BulkMail {
   email: string;
 }
 
-/** What recipients, and who tells of them, do: they leave, come back, are removed, are suppressed; a provider tells of their mails. */
+/**
+ * The commands of recipients and providers: students unsubscribe, resubscribe, are removed and are suppressed, and a provider reports
+ * events of mails.
+ */
 export function recipients(
   sim: Simulation,
   { vault }: Footing,
@@ -304,7 +323,7 @@ export function recipients(
               try {
                 await resubscribe({ ...deps, publicUrl: 'https://api.example.com' }, clubId, token);
               } finally {
-                server.allow(`left ${studentId}`); // also where the commit was not answered
+                server.allow(`left ${studentId}`); // also if the commit was not answered
               }
             },
           };
@@ -318,18 +337,14 @@ export function recipients(
           };
         case 4: {
           const lot = decisions.choose(40);
-          const what = decisions.pick(['delivered', 'bounced', 'complained'] as const);
+          const event = decisions.pick(['delivered', 'bounced', 'complained'] as const);
           return {
-            label: `a mail was ${what}`,
+            label: `a mail was ${event}`,
             async run() {
-              const taken = server.log.filter((handed) => handed.taken);
-              const about = taken[lot % Math.max(1, taken.length)];
+              const acceptedMails = server.log.filter((handed) => handed.isAccepted);
+              const about = acceptedMails[lot % Math.max(1, acceptedMails.length)];
               if (about)
-                await recordEvents(
-                  sim.db,
-                  [{ kind: what, at: now(), mailId: about.key, providerId: undefined }],
-                  now(),
-                );
+                await recordEvents(sim.db, [{ kind: event, at: now(), mailId: about.key, providerId: undefined }], now());
             },
           };
         }
@@ -345,7 +360,7 @@ export function recipients(
 }
 
 let compiler: Promise<unknown> | undefined;
-/** Once, beforehand: a file that is read meanwhile is no step of a schedule. */
+/** Compiles once in advance, because reading a file during a schedule would be no step. */
 export function loadCompiler(): Promise<unknown> {
   const blocks = [{ kind: 'button' as const, text: 'Read', url: 'https://example.com/news' }];
   return (compiler ??= compileEmail(

@@ -1,4 +1,4 @@
-/** Videos that a plan does not keep: warnings, removals, and plans that change while both are under way. */
+/** Videos without a plan that hosts them: warnings, removals, and plans that change at the same time. */
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { receiveEvent } from '../../../../domain/billing/events.ts';
 import { planOfPriceBy, readEvent } from '../../../../domain/billing/events.policy.ts';
@@ -17,7 +17,7 @@ import { addStoredFile } from './media-moves.ts';
 import { expectNamed, expectNothingElse, expectReadable, expectStorageSums, simulatedStore } from './store.ts';
 
 const dayMs = 86_400_000;
-/** The latest clock of a worker, and the wait of a run. */
+/** The largest offset of a clock of a worker, plus the wait of a run. */
 const inaccuracyMs = 400_000;
 
 interface Video {
@@ -37,12 +37,12 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
   const deps = { db: sim.db, storage: store.storage, mediaUses };
   const videos = [await addVideo(), await addVideo(), await addVideo(), await addVideo()];
   const removed = new Set<Id>();
-  /** Message keys that the mail server has taken. */
+  /** The message keys that the mail server has accepted. */
   const mailed = new Set<Id>();
-  /** Files that stood when somebody heard that the plan hosts videos, as long as nobody asked for another plan. */
+  /** Files that existed when the change to a hosting plan was answered, until another plan is requested. */
   let hosted = new Set<Id>();
   let isHosting = false;
-  /** Whether a change of the plan was asked for, and whether each was answered. */
+  /** The number of requested changes of the plan, and the number of unanswered requests. */
   let [changes, unanswered] = [0, 0];
   let seconds = Math.floor(sim.time.now / 1_000);
 
@@ -56,7 +56,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
     return id;
   }
 
-  /** A video of a club that does not host any: about to be announced, or announced and about to go. */
+  /** Adds a video of a club without video hosting: its warning or its removal is due. */
   async function addVideo(): Promise<Id> {
     const id = newId();
     await addStoredFile(sim, store, { id, clubId, content: Buffer.alloc(100), mime: 'video/mp4', isProcessed: true });
@@ -77,7 +77,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
     async run() {
       const about = { clubId, customer: `cus_${clubId}`, subscription: `sub_${clubId}`, plan: name, at: ++seconds };
       const event = readEvent(billingEvents.subscription('updated', about), planOfPriceBy([]));
-      if (!event) throw new Error('The event says nothing');
+      if (!event) throw new Error('The billing event is empty');
       const change = ++changes;
       hosted = new Set();
       unanswered++;
@@ -162,7 +162,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
       for (const { id, removedAt } of await readVideos()) {
         mustHold(
           !hosted.has(id) || removedAt === null || removed.has(id),
-          'a plan keeps what it hosts',
+          'a hosting plan keeps its videos',
           () => `video ${id} has gone, and the plan hosts it`,
         );
       }
@@ -180,21 +180,21 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
     },
   };
 
-  /** Nothing goes but seven days after its announcement, unless somebody removes it. */
+  /** Expects that videos are removed only seven days after their warning, unless a command removes them. */
   function expectWarned(found: readonly Video[]): void {
     for (const { id, removedAt, warnedAt } of found) {
       if (removedAt === null || removed.has(id)) continue;
       const warnedFor = warnedAt && removedAt.getTime() - warnedAt.getTime();
       mustHold(
         warnedFor !== null && warnedFor >= expiryRules.warningMs - inaccuracyMs,
-        'who loses a video was told',
+        'a warning precedes each removal of a video',
         () =>
           `video ${id} has gone ${warnedFor === null ? 'unannounced' : `${warnedFor / dayMs} days after its warning`}`,
       );
     }
   }
 
-  /** Of a plan that hosts videos every one stays, of another every one goes. */
+  /** Expects that every video stays under a hosting plan, and that every video is removed under another plan. */
   function expectPlan(found: readonly Video[]): void {
     for (const { id, removedAt, expiresAt } of found) {
       if (removedAt !== null) continue;
@@ -207,7 +207,7 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
     }
   }
 
-  /** Each administrator is told once a day, and the mail server has each mail. */
+  /** Expects that each administrator gets one mail a day, and that each mail is sent. */
   async function expectMails(): Promise<void> {
     const mails = await sim.postgres.ask<{ id: Id; administratorId: Id; status: string; createdAt: Date }>(
       `SELECT id, administrator_id AS "administratorId", status, created_at AS "createdAt" FROM transactional_mails ORDER BY created_at, id`,
@@ -225,15 +225,15 @@ export async function mediaExpiry(sim: Simulation, ground: Footing): Promise<Sta
       for (const { at } of warned) {
         mustHold(
           times.some((time) => Math.abs(at.getTime() - time) <= expiryRules.oneWarningMs + inaccuracyMs),
-          'who loses a video was told',
-          () => `nobody told ${administratorId} of the warning of ${at.toISOString()}`,
+          'a warning precedes each removal of a video',
+          () => `${administratorId} got no mail about the warning of ${at.toISOString()}`,
         );
       }
       if (changes > 0 || sim.slow || removed.size > 0) continue;
       const isOften = times.some(
         (time, at) => at > 0 && time - (times[at - 1] ?? 0) < expiryRules.oneWarningMs - inaccuracyMs,
       );
-      mustHold(!isOften, 'one mail tells of a day', () => `${administratorId} was told twice in a day`);
+      mustHold(!isOften, 'one mail reports all warnings of a day', () => `${administratorId} got two mails in a day`);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Files that change their bucket: wishes that turn round, contents that are exchanged, and a store that copies late. */
+/** Files that change their bucket: requests reverse each other, contents are exchanged, and a store copies late. */
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
 import { eraseLeftovers } from '../../../../domain/media/erasure/leftovers.ts';
@@ -23,21 +23,21 @@ import {
   type SimulatedStore,
 } from './store.ts';
 
-/** What somebody asked for; `answered` is undefined while nobody knows what came of it. */
+/** A requested visibility; `answered` is undefined while the result is unknown. */
 interface Wish {
   visibility: MediaVisibility;
-  asked: number;
-  answered?: number;
+  askedStep: number;
+  answeredStep?: number;
 }
 
-/** An address that somebody has, and until when it leads to the file. */
+/** An address that a reader has, and the time until which it must work. */
 interface Address {
   fileId: Id;
   key: string;
   until: number;
 }
 
-/** Signed addresses are good for 20 minutes at most; where a lasting one leads may be kept for five (MED-6, MED-7). */
+/** Signed addresses work for at most 20 minutes. The target of a permanent address may be cached for five (MED-6, MED-7). */
 const readableMs = { private: 20 * 60_000, public: 300_000 } as const;
 const day = 86_400_000;
 
@@ -51,7 +51,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
   const wishes = new Map<Id, Wish[]>(files.map((id) => [id, []]));
   const addresses: Address[] = [];
   const removed = new Set<Id>();
-  /** By file: those whose content it may hold since contents were exchanged, itself among them. */
+  /** The files whose content each file may have after exchanges, including itself. */
   const holders = new Map<Id, ReadonlySet<Id>>(files.map((id) => [id, new Set([id])]));
   const now = () => new Date(sim.time.now);
 
@@ -68,7 +68,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
   const move = (id: Id, visibility: MediaVisibility): Command => ({
     label: `${id} ${visibility}`,
     async run() {
-      const wish: Wish = { visibility, asked: sim.steps };
+      const wish: Wish = { visibility, askedStep: sim.steps };
       const ofFile = wishes.get(id) ?? [];
       ofFile.push(wish);
       try {
@@ -77,7 +77,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
         if (isRefusal(error)) ofFile.splice(ofFile.indexOf(wish), 1);
         throw error;
       }
-      wish.answered = sim.steps;
+      wish.answeredStep = sim.steps;
     },
   });
 
@@ -87,9 +87,9 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
     const key = keyAt(file.download_url ?? '');
     addresses.push({ fileId: id, key, until: at + readableMs.private });
     if (file.visibility === 'private') return;
-    const asked = sim.time.now;
+    const askedAt = sim.time.now;
     const { location } = await findPublicFile(sim.db, store.storage, id, 'preview');
-    addresses.push({ fileId: id, key: keyAt(location), until: asked + readableMs.public });
+    addresses.push({ fileId: id, key: keyAt(location), until: askedAt + readableMs.public });
   }
 
   for (const id of files) await readAddresses(id);
@@ -148,8 +148,8 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
     },
     async atEnd() {
       const standing = await expectReadable(sim, store);
-      const left = await sim.postgres.ask<{ id: Id }>('SELECT id FROM media_moves');
-      mustHold(left.length === 0, 'everything ends', () => `the move of ${left[0]?.id}`);
+      const openMoves = await sim.postgres.ask<{ id: Id }>('SELECT id FROM media_moves');
+      mustHold(openMoves.length === 0, 'all work ends', () => `the move of ${openMoves[0]?.id}`);
       for (const { id, visibility } of standing) expectWish(id, visibility);
       mustHold(faults.length === 0 || removed.size > 0, 'no file is at fault', () => String(faults[0]));
       await expectStorageSums(sim);
@@ -170,11 +170,14 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
     };
   }
 
-  /** The last of several wishes counts: what was answered before another was asked for has been overruled by it. */
+  /** Expects the last of several requests. A later request overrules all requests that were answered before it began. */
   function expectWish(id: Id, visibility: MediaVisibility): void {
     const ofFile = wishes.get(id) ?? [];
-    const lastAsked = Math.max(-1, ...ofFile.map(({ asked, answered }) => (answered === undefined ? -1 : asked)));
-    const open = ofFile.filter(({ answered }) => answered === undefined || answered >= lastAsked);
+    const lastAsked = Math.max(
+      -1,
+      ...ofFile.map(({ askedStep: asked, answeredStep: answered }) => (answered === undefined ? -1 : asked)),
+    );
+    const open = ofFile.filter(({ answeredStep: answered }) => answered === undefined || answered >= lastAsked);
     const possible = open.map((wish) => wish.visibility);
     if (lastAsked === -1) possible.push('private');
     mustHold(
@@ -185,7 +188,7 @@ export async function mediaMoves(sim: Simulation, ground: Footing): Promise<Stag
   }
 }
 
-/** Postgres or the store was lost, or kept waiting: no file is at fault, and it is tried again. */
+/** Postgres or the store was lost or slow. No file is at fault, and the work is repeated. */
 export const isCutOff = (error: unknown) => {
   const { code, driverError } = error as { code?: string; driverError?: { code?: string } };
   return ['ECONNRESET', '55P03'].includes(driverError?.code ?? code ?? '');
@@ -198,13 +201,13 @@ interface StoredFile {
   clubId: Id;
   content: Buffer;
   mime: string;
-  /** Else upkeep sees to it. */
+  /** Otherwise upkeep processes the file. */
   isProcessed: boolean;
 }
 
 const keyOf = ({ id, clubId }: Pick<StoredFile, 'id' | 'clubId'>) => `media/${clubId}/${id}`;
 
-/** A file of the library that is ready. */
+/** Adds a ready file of the library. */
 export async function addStoredFile(sim: Simulation, store: SimulatedStore, file: StoredFile): Promise<void> {
   const { id, clubId, content, mime, isProcessed } = file;
   const kind = kindOf(mime);

@@ -1,4 +1,4 @@
-/** Files that arrive: their readers break, their store is away, and who sent them takes them back or leaves meanwhile. */
+/** Files that arrive: readers break, the store is away, and senders remove their files or are removed. */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
@@ -45,10 +45,10 @@ import {
 } from './processing.ts';
 import { expectNamed, expectNothingElse, expectReadable, expectStorageSums, simulatedStore } from './store.ts';
 
-/** What somebody sends, or what stood from the beginning. */
-interface Sent {
+/** A file that a person sent, or a file from the beginning. */
+interface SentFile {
   purpose: MediaPurpose;
-  /** The type that was announced. */
+  /** The announced type. */
   announced: string;
   nature: Nature;
   content: Buffer;
@@ -87,25 +87,25 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
   const deps = { db: sim.db, storage: store.storage, mediaUses, vault, filesUrl: 'https://files.test' };
   let mood: ReaderMood = 'reads';
   const faults: unknown[] = [];
-  const sent = new Map<Id, Sent>();
-  /** Files of the library that somebody has asked to be removed, and students of whom something was. */
+  const sentFiles = new Map<Id, SentFile>();
+  /** Files of the library whose removal was requested, and students with a requested removal. */
   const removed = new Set<Id>();
   await addOldFile('image', 'image/png');
   await addOldFile('pdf', 'application/pdf');
 
-  /** Ready since before files were processed. */
+  /** Adds a file that was ready before the system processed files. */
   async function addOldFile(nature: Nature, mime: string): Promise<void> {
     const id = newId();
-    const content = contentOf(nature, sent.size);
-    sent.set(id, { purpose: 'library', announced: mime, nature, content });
+    const content = contentOf(nature, sentFiles.size);
+    sentFiles.set(id, { purpose: 'library', announced: mime, nature, content });
     await addStoredFile(sim, store, { id, clubId, content, mime, isProcessed: false });
   }
 
-  /** Reserves, sends and completes; each of them may come to nothing. */
-  async function send(reserved: Reservation, file: Omit<Sent, 'content'>): Promise<void> {
+  /** Reserves, uploads and completes a file. Each of these steps may fail. */
+  async function send(reserved: Reservation, file: Omit<SentFile, 'content'>): Promise<void> {
     const { id } = reserved.data;
-    const content = contentOf(file.nature, sent.size);
-    sent.set(id, { ...file, content });
+    const content = contentOf(file.nature, sentFiles.size);
+    sentFiles.set(id, { ...file, content });
     const objectKey = `media/${clubId}/${id}`;
     const until = Date.parse(reserved.upload.expires_at);
     await store.upload(until, objectKey, Readable.from([content]));
@@ -115,7 +115,7 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
   const announce = (nature: Nature, mime: string): AnnouncedFile => ({
     fileName: 'file',
     mime,
-    sizeBytes: contentOf(nature, sent.size).length,
+    sizeBytes: contentOf(nature, sentFiles.size).length,
   });
 
   function sendToLibrary(decisions: Decisions): Command {
@@ -136,25 +136,29 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
     const nature = decisions.pick(everyNature);
     const owner = { clubId, studentId: decisions.pick(students) };
     const purpose = decisions.pick(['avatar', 'avatar', 'avatar', 'agent_image', 'assignment'] as const);
-    const announced = purpose === 'assignment' ? decisions.pick(announcedTypes) : 'image/png';
+    const announcedType = purpose === 'assignment' ? decisions.pick(announcedTypes) : 'image/png';
     const reserve = { avatar: reserveAvatar, agent_image: reserveAgentImage, assignment: reserveAssignmentFile }[
       purpose
     ];
     return {
       label: `${nature} as ${purpose} of ${owner.studentId}`,
       run: async () =>
-        send(await reserve(deps, owner, announce(nature, announced), now()), { purpose, announced, nature }),
+        send(await reserve(deps, owner, announce(nature, announcedType), now()), {
+          purpose,
+          announced: announcedType,
+          nature,
+        }),
     };
   }
 
   function remove(decisions: Decisions): Command {
     const studentId = decisions.pick(students);
-    const place = decisions.choose(8);
+    const position = decisions.choose(8);
     return decisions.pick<Command>([
       {
-        label: `remove file ${place}`,
+        label: `remove file ${position}`,
         async run() {
-          const id = [...sent.keys()][place % sent.size];
+          const id = [...sentFiles.keys()][position % sentFiles.size];
           if (id === undefined) return;
           removed.add(id);
           await removeMedia(deps, clubId, id, now());
@@ -195,7 +199,7 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
 
   return {
     types: ['mediaProcessing'],
-    // A reader that breaks is asked seven times, the last two hours after the one before.
+    // A broken reader is tried seven times, and the last try is two hours after the one before.
     horizonMs: 4 * 3_600_000,
     leaseMs: processingRules.leaseMs,
     depsFor: (db) => ({
@@ -239,8 +243,8 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
         await eraseLeftovers(deps, later);
       }
       await expectNothingElse(sim, store);
-      const [left] = store.objects.keys();
-      mustHold(left === undefined, 'what nobody has is erased', () => `${left} is left`);
+      const [leftover] = store.objects.keys();
+      mustHold(leftover === undefined, 'objects without an owner are erased', () => `${leftover} is left`);
     },
   };
 
@@ -260,22 +264,22 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
     );
   }
 
-  /** At any time: what is said of a file that can be delivered is true, and its pictures show it. */
+  /** Expects at any time that the data of a ready file are true, and that its pictures show its content. */
   function expectFound(row: Row): void {
-    const file = sent.get(row.id);
-    if (!file) return; // its reservation was not answered, and nothing was sent
+    const file = sentFiles.get(row.id);
+    if (!file) return; // its reservation was not answered, so no file was sent
     const about = () =>
       `file ${row.id} is ${JSON.stringify(row)}, and was ${file.content.toString()} as ${file.announced}`;
-    const found = findingOf(file.nature, file);
-    mustHold('mime' in found && row.mime === found.mime, 'a file is what it was found to be', about);
+    const finding = findingOf(file.nature, file);
+    mustHold('mime' in finding && row.mime === finding.mime, 'a file is what it was found to be', about);
     const boxes = {
       preview: keptPictureBox(row.purpose) ?? renditionBoxes.preview,
       thumbnail: thumbnailOf(file),
       mail: mailBox,
     };
     for (const { role, key } of row.renditions) {
-      const shown = store.objects.get(key)?.toString();
-      mustHold(shown === pictureOf(file.content, boxes[role]).toString(), 'a picture shows its file', about);
+      const shownContent = store.objects.get(key)?.toString();
+      mustHold(shownContent === pictureOf(file.content, boxes[role]).toString(), 'a picture shows its file', about);
     }
     const isPicture = isKeptAsPicture(row.purpose);
     mustHold(!isPicture || row.renditions.length === 1, 'a picture shows its file', about);
@@ -285,10 +289,12 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
     mustHold(row.crc32 === crc32(whole) && digest.equals(row.sha256), 'checksums are of the file', about);
   }
 
-  /** A student is shown by one picture at most, which is theirs and stands. */
+  /** Expects that a student has at most one picture, which belongs to the student and exists. */
   async function expectShown(rows: readonly Row[]): Promise<void> {
-    const shown = await sim.postgres.ask<{ id: Id; key: string | null }>('SELECT id, avatar_key AS key FROM students');
-    for (const { id, key } of shown) {
+    const studentRows = await sim.postgres.ask<{ id: Id; key: string | null }>(
+      'SELECT id, avatar_key AS key FROM students',
+    );
+    for (const { id, key } of studentRows) {
       const avatars = rows.filter(
         ({ ownerId, purpose, status }) => ownerId === id && purpose === 'avatar' && status === 'ready',
       );
@@ -306,21 +312,21 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
 
   function expectEnded(row: Row): void {
     const { id, key, purpose, ownerId, status, error, faults: count, isRemoved, renditions } = row;
-    const file = sent.get(id);
+    const file = sentFiles.get(id);
     const about = () =>
       `file ${id} is ${JSON.stringify(row)}, and was ${file?.content.toString()} as ${file?.announced}`;
-    mustHold(row.looksAt === null && !row.isHeld && status !== 'processing', 'everything ends', about);
+    mustHold(row.looksAt === null && !row.isHeld && status !== 'processing', 'all work ends', about);
     if (isRemoved) {
       const isAsked = purpose === 'avatar' || removed.has(ownerId ?? id);
-      mustHold(isAsked, 'nobody loses a file', about);
+      mustHold(isAsked, 'no student loses a file', about);
       return;
     }
     if (!file || status === 'uploading') return;
-    const found = findingOf(file.nature, file);
+    const finding = findingOf(file.nature, file);
     const hasGivenUp = count >= processingRules.maxFaults - 1;
     if (status === 'failed') {
       const isBroken = isKeptAsPicture(purpose) && file.nature === 'torn' && error === 'image_broken';
-      const isRefused = 'error' in found && error === found.error;
+      const isRefused = 'error' in finding && error === finding.error;
       const isLate = error === 'upload_expired';
       mustHold(
         isBroken || isRefused || isLate || (error === 'inspection_failed' && hasGivenUp),
@@ -330,17 +336,17 @@ export async function mediaProcessing(sim: Simulation, ground: Footing): Promise
       return;
     }
     if (hasGivenUp) return;
-    mustHold(row.processedAt !== null && row.sha256 !== null, 'everything ends', about);
+    mustHold(row.processedAt !== null && row.sha256 !== null, 'all work ends', about);
     const roles = renditions.map(({ role }) => role).join();
     mustHold(roles === rolesOf(file), 'a file has its pictures', () => `${about()}: it should have ${rolesOf(file)}`);
     if (isKeptAsPicture(purpose)) mustHold(store.objects.get(key ?? '')?.length === 0, 'an original goes', about);
   }
 }
 
-const thumbnailOf = ({ nature }: Sent) => (nature === 'pdf' ? pictureBox : renditionBoxes.thumbnail);
+const thumbnailOf = ({ nature }: SentFile) => (nature === 'pdf' ? pictureBox : renditionBoxes.thumbnail);
 
-/** Of a file that is ready, in the order of their names. */
-function rolesOf({ purpose, nature }: Sent): string {
+/** The roles of the renditions of a ready file, in the order of their names. */
+function rolesOf({ purpose, nature }: SentFile): string {
   if (isKeptAsPicture(purpose)) return 'preview';
   if (purpose !== 'library') return '';
   if (nature === 'pdf') return 'thumbnail';

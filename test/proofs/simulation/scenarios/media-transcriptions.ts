@@ -1,4 +1,4 @@
-/** Subtitles that are made of speech, while somebody uploads others, removes them, or removes the file. */
+/** Subtitles that are generated from speech, while people upload others, remove them, or remove the file. */
 import { MediaTranscription } from '../../../../entities/media/media-transcription.ts';
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { eraseDue, removeMedia } from '../../../../domain/media/erasure/erasure.ts';
@@ -19,7 +19,7 @@ import { simulatedStore } from './store.ts';
 const moods = ['speaks', 'is silent', 'is slow', 'breaks', 'is missing'] as const;
 type Mood = (typeof moods)[number];
 const languages = ['en', 'pt'] as const;
-/** Longer than a lease that nobody renews. */
+/** Longer than a lease that is not renewed. */
 const slowMs = 15_000;
 const broken = 'The process has ended';
 const day = 86_400_000;
@@ -31,7 +31,7 @@ export async function mediaTranscriptions(sim: Simulation, ground: Footing): Pro
   const now = () => new Date(sim.time.now);
   const files = [await addFile(100), await addFile(101)];
   const faults: unknown[] = [];
-  /** By file and language: uploads are under way, or one was answered last. */
+  /** The number of open uploads, and whether the last answered command was an upload, by file and language. */
   const uploads = new Map<string, { open: number; isUploaded: boolean }>();
   let mood: Mood = 'speaks';
 
@@ -49,16 +49,16 @@ export async function mediaTranscriptions(sim: Simulation, ground: Footing): Pro
 
   const makeSubtitles: TranscriptionDeps['makeSubtitles'] = async (file, { signal, tell }) => {
     tell('the command works');
-    const how = await sim.outside('the command', () => mood);
-    if (how === 'is slow') await pause(signal);
+    const commandMood = await sim.outside('the command', () => mood);
+    if (commandMood === 'is slow') await pause(signal);
     signal.throwIfAborted();
-    if (how === 'breaks') throw new Error(broken);
-    if (how === 'is missing') return { waitsFor: 'program' };
-    if (how === 'is silent') return { error: 'no_speech' };
+    if (commandMood === 'breaks') throw new Error(broken);
+    if (commandMood === 'is missing') return { waitsFor: 'program' };
+    if (commandMood === 'is silent') return { error: 'no_speech' };
     return { vtt: Buffer.from(`WEBVTT\n\n00:01.000 --> 00:02.000\nMade in ${file.language}.\n`) };
   };
 
-  const turn = (next: Mood): Command => ({
+  const setMood = (next: Mood): Command => ({
     label: `the command ${next}`,
     run() {
       mood = next;
@@ -94,7 +94,7 @@ export async function mediaTranscriptions(sim: Simulation, ground: Footing): Pro
       return {
         label: `remove subtitles of ${key}`,
         async run() {
-          upload.open += 1; // nobody knows what stands until it is answered
+          upload.open += 1; // the state is unknown until the answer
           await removeTrack({ db: sim.db }, name, now());
           upload.open -= 1;
           upload.isUploaded = false;
@@ -133,11 +133,11 @@ export async function mediaTranscriptions(sim: Simulation, ground: Footing): Pro
     command(decisions) {
       const which = decisions.choose(12);
       if (which < 7) return ofFile(decisions);
-      if (which < 10) return turn(decisions.pick(moods));
+      if (which < 10) return setMood(decisions.pick(moods));
       if (which === 10) return upkeep();
       return store.turn(decisions.pick(['answers', 'is slow', 'is away'] as const));
     },
-    calm: () => [turn('speaks'), store.turn('answers')],
+    calm: () => [setMood('speaks'), store.turn('answers')],
     async atRest() {
       const [fault] = faults;
       mustHold(fault === undefined, 'nothing is at fault', () => String(fault));
@@ -153,10 +153,10 @@ export async function mediaTranscriptions(sim: Simulation, ground: Footing): Pro
       }
     },
     async atEnd() {
-      const left = await sim.postgres.ask<{ id: Id }>(
+      const openTranscriptions = await sim.postgres.ask<{ id: Id }>(
         `SELECT id FROM ${tableOf(MediaTranscription)} WHERE looks_at IS NOT NULL`,
       );
-      mustHold(left.length === 0, 'everything ends', () => `the subtitles of ${left[0]?.id}`);
+      mustHold(openTranscriptions.length === 0, 'all work ends', () => `the subtitles of ${openTranscriptions[0]?.id}`);
       await upkeep(() => new Date(sim.time.now + 2 * day)).run();
       const named = await sim.postgres.ask<{ key: string }>(
         `SELECT object_key AS key FROM media_tracks UNION SELECT object_key FROM media WHERE object_key IS NOT NULL`,
@@ -168,7 +168,7 @@ export async function mediaTranscriptions(sim: Simulation, ground: Footing): Pro
   };
 }
 
-/** Until a lease that nobody renews has ended, or the work is stopped. */
+/** Waits until an unrenewed lease has expired, or until the work is stopped. */
 function pause(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, slowMs);

@@ -1,4 +1,6 @@
-/** Sessions of mentorships: students book, move and cancel them, the club does too, mentors change, and each mail is sent in its time. */
+/**
+ * Sessions of mentorships: students book, move and cancel them, the club cancels them, mentors change, and each mail is sent at its time.
+ */
 import {
   bookSession,
   cancelOwnSession,
@@ -19,7 +21,7 @@ import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-/** Hours from the beginning: some so near that their reminders have passed, some beyond each of them. */
+/** Hours from the beginning: some so near that their reminders are over, and some beyond each reminder. */
 const hoursAhead = [1, 2, 3, 25, 26, 49] as const;
 const maxUpcoming = 2;
 const publicIds = ['knots', 'sails'] as const;
@@ -33,7 +35,7 @@ interface Session {
   mentorId: Id;
   status: string;
   sequence: number;
-  /** Unix milliseconds, as all times here. */
+  /** All times are Unix milliseconds. */
   startsAt: number;
   endsAt: number;
   bookedAt: number;
@@ -69,16 +71,16 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
   await sim.postgres.ask(`UPDATE mentorships SET status = 'published', published_at = $1`, [now()]);
 
   const removed = new Set<Id>();
-  /** Of whom it was said that they did not come: they are not asked for a rating. */
+  /** Sessions whose student did not come, who therefore gets no request for a rating. */
   const missed = new Set<Id>();
   let mood: Mood = 'accepts';
   let refusals = 0;
   let hasLost = false;
-  /** Mails that the server has taken, with how often. */
-  const taken = new Map<Id, number>();
-  /** The claim up to which a mail may still go out: what it tells of has changed. */
+  /** The mails that the server accepted, with their number. */
+  const acceptedCounts = new Map<Id, number>();
+  /** The last claim by which a mail may still be sent, because the session has changed. */
   const outdated = new Map<Id, number>();
-  /** By process and mail, the fence of its last claim. */
+  /** The fence of the last claim, by process and mail. */
   const claims = new Map<SimulatedProcess, Map<Id, number>>();
   const broken: { invariant: string; details: string }[] = [];
 
@@ -92,7 +94,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
     return id;
   }
 
-  /** Before it hands a mail over, a worker may have lost its claim to another: what counts is its own. */
+  /** Records the claims of each process, because a worker may lose its claim before the hand-over. */
   function noteClaim({ process, text, result }: Statement): void {
     if (!/^\s*WITH claimed AS \(UPDATE transactional_mails/.test(text)) return;
     const own = claims.get(process) ?? new Map<Id, number>();
@@ -108,9 +110,9 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
          FROM transactional_mails mail JOIN mentorship_sessions session ON session.id = mail.session_id WHERE mail.id = $1`,
       [id],
     );
-    const last = outdated.get(id);
-    if (last !== undefined && fence > last)
-      broken.push({ invariant: 'no mail tells of a time that is over', details: `${row?.template} ${id}` });
+    const lastClaim = outdated.get(id);
+    if (lastClaim !== undefined && fence > lastClaim)
+      broken.push({ invariant: 'no mail reports an outdated time', details: `${row?.template} ${id}` });
     if (row?.template === 'mentorship_rating' && !sim.slow && row.endsAt > sim.time.now)
       broken.push({ invariant: 'a rating is asked for after the session', details: id });
     const isSlow = mood === 'is slow';
@@ -119,12 +121,12 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
         refusals++;
         throw Object.assign(new Error('451 try again later'), { code: 'EENVELOPE' });
       }
-      taken.set(id, (taken.get(id) ?? 0) + 1);
+      acceptedCounts.set(id, (acceptedCounts.get(id) ?? 0) + 1);
     });
     if (isSlow) await new Promise((resolve) => void setTimeout(resolve, 40_000));
   }
 
-  /** What is not claimed yet of earlier times of changed sessions must not go out any more. */
+  /** Records the mails about earlier times of changed sessions, which may not be claimed any more. */
   async function outdate(): Promise<void> {
     const rows = await sim.postgres.ask<{ id: Id; fence: number }>(
       `SELECT mail.id, mail.fence FROM transactional_mails mail JOIN mentorship_sessions session ON session.id = mail.session_id
@@ -144,13 +146,13 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
   const book = (studentId: Id, publicId: string, hours: number, moves: boolean): Command => ({
     label: `${studentId} ${moves ? 'moves a session' : 'books'} of ${publicId} to ${hours} h`,
     async run() {
-      const booked = (await own(studentId)).find((one) => one.publicId === publicId);
+      const bookedSession = (await own(studentId)).find((one) => one.publicId === publicId);
       const starts_at = new Date(Math.ceil(sim.time.now / hourMs) * hourMs + hours * hourMs).toISOString();
-      const replaces = moves && booked ? { replaces: booked.id } : {};
+      const replaces = moves && bookedSession ? { replaces: bookedSession.id } : {};
       try {
         await bookSession(deps, { clubId, id: studentId }, publicId, { starts_at, ...replaces }, now());
       } finally {
-        await outdate(); // also where the commit was not answered
+        await outdate(); // also if the commit was not answered
       }
     },
   });
@@ -172,7 +174,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
     },
   });
 
-  const turn = (next: Mood): Command => ({
+  const setMood = (next: Mood): Command => ({
     label: `the mail server ${next}`,
     run() {
       mood = next;
@@ -229,12 +231,12 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
       if (which === 11) {
         const mentorId = decisions.pick(mentors);
         return {
-          label: `${publicId} goes to ${mentorId}`,
+          label: `mentorship ${publicId} gets mentor ${mentorId}`,
           run: async () =>
             void (await sim.db.run(sql`UPDATE mentorships SET mentor_id = ${mentorId} WHERE public_id = ${publicId}`)),
         };
       }
-      if (which < 15) return turn(moods[which - 12] ?? 'accepts');
+      if (which < 15) return setMood(moods[which - 12] ?? 'accepts');
       return {
         label: `remove ${studentId}`,
         async run() {
@@ -244,10 +246,10 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
         },
       };
     },
-    calm: () => [turn('accepts')],
+    calm: () => [setMood('accepts')],
     onStatement: noteClaim,
     async atRest() {
-      hasLost ||= sim.lossy; // known only until the schedule ends
+      hasLost ||= sim.lossy; // known only until the end of the schedule
       expectNothingBroken();
       await expectBounds();
     },
@@ -256,17 +258,17 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
       const sessions = await readSessions();
       const mails = await readMails();
       for (const { id, status } of mails) {
-        const times = taken.get(id) ?? 0;
-        mustHold(status !== 'pending', 'everything ends', () => `mail ${id} is pending`);
-        mustHold(status !== 'sent' || times > 0, 'what is recorded has happened', () => `mail ${id}: ${status}`);
+        const times = acceptedCounts.get(id) ?? 0;
+        mustHold(status !== 'pending', 'all work ends', () => `mail ${id} is pending`);
+        mustHold(status !== 'sent' || times > 0, 'a recorded effect has happened', () => `mail ${id}: ${status}`);
         mustHold(
           times <= 1 || sim.cuts > 0 || sim.slow || sim.doubled,
-          'no effect twice',
+          'no effect happens twice',
           () => `mail ${id} was taken ${times} times`,
         );
       }
       for (const session of sessions) {
-        mustHold(session.looksAt === null, 'everything ends', () => `session ${JSON.stringify(session)}`);
+        mustHold(session.looksAt === null, 'all work ends', () => `session ${JSON.stringify(session)}`);
         expectMails(
           session,
           mails.filter(({ sessionId }) => sessionId === session.id),
@@ -292,7 +294,7 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
     );
   }
 
-  /** Nobody is at two places, and nobody has more to come than the mentorship allows (MENT-6). */
+  /** Expects that no person has two sessions at the same time, and no student more sessions than allowed (MENT-6). */
   async function expectBounds(): Promise<void> {
     const clashes = await sim.postgres.ask<{ one: Id; other: Id }>(
       `SELECT one.id AS one, other.id AS other FROM mentorship_sessions one JOIN mentorship_sessions other
@@ -300,21 +302,21 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
           AND (one.mentor_id = other.mentor_id OR one.student_id = other.student_id)
         WHERE one.status <> 'canceled' AND other.status <> 'canceled'`,
     );
-    mustHold(clashes.length === 0, 'nobody is at two places', () => JSON.stringify(clashes));
+    mustHold(clashes.length === 0, 'no person has two sessions at the same time', () => JSON.stringify(clashes));
     const crowded = await sim.postgres.ask(
       `SELECT student_id, mentorship_id FROM mentorship_sessions WHERE status = 'booked' AND starts_at > $1
         GROUP BY 1, 2 HAVING count(*) > $2`,
       [now(), maxUpcoming],
     );
-    mustHold(crowded.length === 0, 'nobody has more to come than is allowed', () => JSON.stringify(crowded));
+    mustHold(crowded.length === 0, 'no student has more upcoming sessions than allowed', () => JSON.stringify(crowded));
   }
 
-  /** What was to be told of the last time of a session was asked for once, and nothing else was (MENT-11). */
+  /** Expects that each mail about the last time of a session was requested once, and that no other mail was (MENT-11). */
   function expectMails(session: Session, all: readonly Mail[]): void {
     const { id, sequence, status, startsAt, endsAt, bookedAt, studentId, mentorId } = session;
     const about = () => `session ${JSON.stringify(session)}: ${JSON.stringify(all)}`;
     const last = all.filter((mail) => mail.sequence === sequence && mail.template !== 'mentorship_mentor_replaced');
-    const found = last.map(({ template }) => template);
+    const templates = last.map(({ template }) => template);
     const forStudent =
       status === 'canceled'
         ? ['mentorship_canceled']
@@ -325,22 +327,22 @@ export async function mentorships(sim: Simulation, ground: Footing): Promise<Sta
             ...(missed.has(id) ? [] : ['mentorship_rating']),
           ];
     const forMentor = status === 'canceled' ? ['mentorship_mentor_canceled'] : ['mentorship_mentor_booked'];
-    mustHold(new Set(found).size === found.length, 'no effect twice', about);
+    mustHold(new Set(templates).size === templates.length, 'no effect happens twice', about);
     const allowed = new Set([...forStudent, ...forMentor, ...(missed.has(id) ? ['mentorship_rating'] : [])]);
     mustHold(
-      found.every((template) => allowed.has(template)),
-      'nothing is told that is not so',
+      templates.every((template) => allowed.has(template)),
+      'no mail is false',
       about,
     );
-    if (hasLost || sim.slow) return; // told too late, it is told no more
-    const wanted = [...(removed.has(studentId) ? [] : forStudent), ...forMentor];
+    if (hasLost || sim.slow) return; // a late mail is not sent any more
+    const expectedTemplates = [...(removed.has(studentId) ? [] : forStudent), ...forMentor];
     const isTold = (template: string) =>
       last.some((mail) => {
         const isToMentor = mail.administratorId !== null;
         if (mail.template !== template || (isToMentor && mail.administratorId !== mentorId)) return false;
         return mail.status === 'sent' || refusals > 0;
       });
-    for (const template of wanted)
-      mustHold(isTold(template), 'who has a session is told', () => `${template} until ${endsAt}: ${about()}`);
+    for (const template of expectedTemplates)
+      mustHold(isTold(template), 'each session has its mails', () => `${template} until ${endsAt}: ${about()}`);
   }
 }

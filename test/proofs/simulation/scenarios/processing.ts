@@ -1,4 +1,4 @@
-/** What processes files in a simulation: no threads, no child processes, no ffmpeg, no disk. */
+/** Processes files in a simulation without threads, child processes, ffmpeg or a disk. */
 import type { Finding } from '../../../../domain/media/formats/file-content.ts';
 import { isImageType, kindOf, type ContentType, type MediaError } from '../../../../domain/media/media.policy.ts';
 import { isKeptAsPicture } from '../../../../domain/media/processing.policy.ts';
@@ -15,7 +15,7 @@ import type { Simulation } from '../simulation.ts';
 interface SimulatedDeps {
   storage: ObjectStore;
   readers: FileReaders;
-  /** Hears of faults of ours, which no store's absence is. */
+  /** Is called with faults of the product. A store that is away is no such fault. */
   onFault: (error: unknown) => void;
 }
 
@@ -39,19 +39,19 @@ export function simulatedProcessing(db: Database, deps: SimulatedDeps): Processi
   };
 }
 
-/** What a file is: its first word, and what is found in it then. */
+/** The natures of files: the first word of a file, and the finding for it. */
 const natures = {
   image: { mime: 'image/png' },
-  /** It can be measured, and not decoded. */
+  /** Its size can be read, but it cannot be decoded. */
   torn: { mime: 'image/png' },
   animated: { error: 'image_animated' },
   pdf: { mime: 'application/pdf' },
-  /** It opens with a password. */
+  /** It needs a password. */
   locked: { mime: 'application/pdf' },
   text: { mime: 'text/plain' },
   video: { mime: 'video/mp4' },
   evil: { error: 'content_not_allowed' },
-  /** Whoever opens it breaks. */
+  /** It kills each reader. */
   deadly: { mime: 'image/png' },
 } as const satisfies Record<string, { mime: ContentType } | { error: MediaError }>;
 export type Nature = keyof typeof natures;
@@ -60,41 +60,41 @@ export const everyNature = Object.keys(natures) as readonly Nature[];
 export const contentOf = (nature: Nature, number: number) =>
   Buffer.from(`${nature} ${number} ${'.'.repeat(number % 7)}`);
 
-/** @returns undefined for what no scenario has written */
+/** @returns undefined for a content that no scenario wrote */
 function natureOf(content: Buffer): Nature | undefined {
   const [word] = content.toString().split(' ');
   return everyNature.find((nature) => nature === word);
 }
 
-/** @param announced the type that was announced @returns its type, or why it is refused */
+/** @param announced the announced type @returns the type of the file, or the reason of its refusal */
 export function findingOf(
   nature: Nature,
   { purpose, announced }: { purpose: MediaPurpose; announced: string },
 ): { mime: ContentType } | { error: MediaError } {
-  const found = natures[nature];
-  if ('error' in found) return found;
-  const isWanted = isImageType(found.mime) || !isKeptAsPicture(purpose);
-  const isNamed = kindOf(found.mime) !== 'video' || kindOf(announced) === 'video';
-  return isWanted && isNamed ? found : { error: 'content_not_allowed' };
+  const finding = natures[nature];
+  if ('error' in finding) return finding;
+  const isWanted = isImageType(finding.mime) || !isKeptAsPicture(purpose);
+  const isNamed = kindOf(finding.mime) !== 'video' || kindOf(announced) === 'video';
+  return isWanted && isNamed ? finding : { error: 'content_not_allowed' };
 }
 
-/** @returns what a picture of this size shows of a file */
+/** @returns the content of a picture of this size */
 export const pictureOf = (content: Buffer, { width }: Box) => Buffer.from(`${content.toString()} in ${width}`);
 
 const readerMoods = ['reads', 'is slow', 'breaks'] as const;
 export type ReaderMood = (typeof readerMoods)[number];
 
-/** Longer than a lease that nobody renews. */
+/** Longer than a lease that is not renewed. */
 const slowMs = 15_000;
 
-/** @param mood how a file is read that is opened now */
+/** @param mood returns how files are read at the moment */
 export function simulatedReaders(sim: Simulation, mood: () => ReaderMood): FileReaders {
   async function open(label: string, content: Buffer, signal?: AbortSignal): Promise<Nature | undefined> {
     const nature = natureOf(content);
-    const how = await sim.outside(label, mood);
-    if (how === 'is slow') await pause(signal);
+    const readerMood = await sim.outside(label, mood);
+    if (readerMood === 'is slow') await pause(signal);
     signal?.throwIfAborted();
-    if (how === 'breaks' || nature === 'deadly') throw new ThreadEnded();
+    if (readerMood === 'breaks' || nature === 'deadly') throw new ThreadEnded();
     return nature;
   }
 
@@ -104,8 +104,10 @@ export function simulatedReaders(sim: Simulation, mood: () => ReaderMood): FileR
       const content = await contents.read(0, sizeBytes);
       if (!content) return undefined;
       const nature = await open('a file is identified', content, signal);
-      const found = findingOf(nature ?? 'evil', { purpose, announced: mime ?? '' });
-      return 'error' in found ? { sizeBytes, ...found } : { sizeBytes, ...found, kind: kindOf(found.mime), ...sizes };
+      const finding = findingOf(nature ?? 'evil', { purpose, announced: mime ?? '' });
+      return 'error' in finding
+        ? { sizeBytes, ...finding }
+        : { sizeBytes, ...finding, kind: kindOf(finding.mime), ...sizes };
     },
     async shrinkImage(bytes, boxes) {
       const nature = await open('an image is shrunk', bytes);
@@ -127,7 +129,7 @@ export function simulatedReaders(sim: Simulation, mood: () => ReaderMood): FileR
 
 const sizes = { width: 40, height: 30, durationMs: 1_000 };
 
-/** What the picture for e-mails fits into. */
+/** The box of the picture for e-mails. */
 export const mailBox = { width: mailPictureRules.width };
 
 const picture = (content: Buffer, box: Box) => ({
@@ -137,12 +139,12 @@ const picture = (content: Buffer, box: Box) => ({
   height: 4,
 });
 
-/** What a reader's end is to the product: a fault of ours. */
+/** The error of a dead reader, which counts as a fault of the product. */
 export class ThreadEnded extends Error {
   override name = 'ThreadEnded';
 }
 
-/** Ends early where whoever waits gives up. */
+/** Waits, and ends early if the caller gives up. */
 function pause(signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, slowMs);

@@ -1,6 +1,6 @@
 /**
- * Sales: a platform that repeats its notices and sends them in any order, buyers who leave, and administrators who change what was
- * sold. Whatever order came about, each sale is what its notices say together.
+ * Sales: a platform repeats its notices and sends them in any order, buyers are removed, and administrators change access. In any order of
+ * notices, each sale must be the sum of its notices.
  */
 import { receivedBody } from '../../../toolkit/builders/received-bodies.ts';
 import {
@@ -19,9 +19,9 @@ import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { keepToldFacts } from './facts-told.ts';
 import { addClub, addressOf, addStudents, searchForTraces, type Footing } from './ground.ts';
 
-/** The body of a notice, in the format of our own. */
+/** The body of a notice in our own format. */
 interface Body {
-  /** Which notice of the platform it is. */
+  /** The number of the notice. */
   n: number;
   event: string;
   occurred_at: string;
@@ -32,12 +32,12 @@ interface Body {
 }
 
 /** A notice that the platform has sent. */
-interface Sent {
+interface SentNotice {
   body: Body;
-  /** Whom its address names. */
+  /** The student whose address is in the notice. */
   buyer: Id;
-  /** The request was answered: the platform does not send it again. */
-  answered: boolean;
+  /** Whether the request was answered, so that the platform does not repeat it. */
+  isAnswered: boolean;
 }
 
 interface PurchaseRow {
@@ -72,12 +72,12 @@ interface EnrollmentRow {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const token = 'token-of-the-shop';
-/** Beyond every end that a notice or an administrator states. */
+/** Later than every end in a notice or in a command. */
 const horizonMs = 6 * dayMs;
-/** Known from the beginning, and created later. */
+/** The first product exists from the beginning, and the second is created later. */
 const products = ['knots', 'sails'] as const;
 const subscription = 'sub-1';
-/** Of each event of a purchase, which of them wins. */
+/** The rank of each event of a purchase: the highest wins. */
 const ranks: Readonly<Record<string, number>> = {
   'purchase.paid': 0,
   'purchase.refunded': 1,
@@ -89,18 +89,18 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
   const { vault } = ground;
   const clubId = await addClub(sim, ground);
   const [first, second] = (await addStudents(sim, ground, clubId, 2)) as [Id, Id];
-  // Nobody that the club knows: the first sale opens the account.
+  // A person whom the club does not know. The first sale opens an account for them.
   const stranger = newId();
-  const told = await keepToldFacts(sim);
+  const readFacts = await keepToldFacts(sim);
   const deliveries = [await addDelivery(sim, clubId), await addDelivery(sim, clubId)];
   await addShop(sim, clubId);
   const deps = { db: sim.db, vault };
   const now = () => new Date(sim.time.now);
   await createProduct(deps, clubId, productOf(0), now());
-  const sent: Sent[] = [];
-  /** Buyers whose removal was asked for. */
-  const gone = new Set<Id>();
-  /** Enrollments that somebody changed by hand. */
+  const sentNotices: SentNotice[] = [];
+  /** Buyers whose removal was requested. */
+  const removedBuyers = new Set<Id>();
+  /** Enrollments that an administrator changed. */
   const byHand = new Set<Id>();
 
   function productOf(which: 0 | 1) {
@@ -108,26 +108,26 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     return { platform: 'generic', external_id: externalId, name: externalId, delivery_ids: deliveries.slice(which) };
   }
 
-  async function send(one: Sent): Promise<void> {
-    const receiveBody = receivedBody(one.body);
+  async function send(notice: SentNotice): Promise<void> {
+    const receiveBody = receivedBody(notice.body);
     const received = { platform: 'generic', token, receiveBody, header: () => '', signature: undefined };
-    await createNoticeReceiver(deps)(received, now()); // each request comes to a process of its own
-    one.answered = true;
+    await createNoticeReceiver(deps)(received, now()); // each request reaches another process
+    notice.isAnswered = true;
   }
 
-  /** Who has left is named no more, but by what is known as theirs: nobody is brought back by it. */
-  async function mayName({ body, buyer }: Omit<Sent, 'answered'>): Promise<boolean> {
-    if (!gone.has(buyer)) return true;
-    const known = await sim.postgres.ask<{ gone: boolean }>(
-      `SELECT student.removed_at IS NOT NULL AS gone
+  /** Whether a notice may name this buyer. A removed buyer may be named only for known sales, so that no notice recreates the buyer. */
+  async function mayName({ body, buyer }: Omit<SentNotice, 'isAnswered'>): Promise<boolean> {
+    if (!removedBuyers.has(buyer)) return true;
+    const known = await sim.postgres.ask<{ isRemoved: boolean }>(
+      `SELECT student.removed_at IS NOT NULL AS "isRemoved"
          FROM (SELECT student_id, external_id FROM purchases UNION ALL SELECT student_id, external_id FROM subscriptions) AS sale
          JOIN students student ON student.id = sale.student_id WHERE sale.external_id = ANY ($1)`,
       [[body.purchase?.id, body.subscription?.id].filter((id) => id !== undefined)],
     );
-    return known.length > 0 && known.every((sale) => sale.gone);
+    return known.length > 0 && known.every((sale) => sale.isRemoved);
   }
 
-  function tell(decisions: Decisions): Command {
+  function sendNotice(decisions: Decisions): Command {
     const notice = someNotice(decisions);
     const times = decisions.happens(4) ? 2 : 1;
     return {
@@ -135,27 +135,27 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
       async run() {
         if (!(await mayName(notice))) return;
         for (let time = 1; time <= times; time++) {
-          const one = { ...notice, answered: false };
-          sent.push(one);
-          await send(one);
+          const sentNotice = { ...notice, isAnswered: false };
+          sentNotices.push(sentNotice);
+          await send(sentNotice);
         }
       },
     };
   }
 
-  function someNotice(decisions: Decisions): Omit<Sent, 'answered'> {
+  function someNotice(decisions: Decisions): Omit<SentNotice, 'isAnswered'> {
     const which = decisions.choose(6);
     const isOther = decisions.happens(6);
     const at = (hours: number) => new Date(beginning - hours * hourMs).toISOString();
     const ofBuyer = (buyer: Id, product: string) => ({
-      n: sent.length,
+      n: sentNotices.length,
       occurred_at: at(decisions.choose(12)),
       product: { id: product },
       buyer: { email: addressOf(buyer), name: 'Somebody' },
     });
     const purchase = (id: string, paid: number) => ({
       event: decisions.pick(['purchase.paid', 'purchase.paid', 'purchase.refunded', 'purchase.chargeback']),
-      // A refund gives back all that any notice may have stated: a partial refund ends nothing (ADR 47).
+      // A refund covers the largest amount of all notices, because a partial refund ends nothing (ADR 47).
       purchase: {
         id,
         amount: 4_900 + decisions.choose(3),
@@ -208,7 +208,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
   }
 
   const replay: Command = {
-    label: 'what failed is processed again',
+    label: 'failed notices are processed again',
     async run() {
       const failed = await sim.postgres.ask<{ id: Id }>(
         `SELECT id FROM sales_notices WHERE status = 'failed' AND body IS NOT NULL ORDER BY id`,
@@ -237,7 +237,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     }),
     command(decisions) {
       const which = decisions.choose(16);
-      if (which < 10) return tell(decisions);
+      if (which < 10) return sendNotice(decisions);
       if (which === 10)
         return { label: 'a product', run: async () => void (await createProduct(deps, clubId, productOf(1), now())) };
       if (which === 11) return replay;
@@ -250,7 +250,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
             addressOf(buyer),
           ]);
           if (!student) return;
-          gone.add(buyer);
+          removedBuyers.add(buyer);
           await removeStudent(deps, clubId, student.id, now());
         },
       };
@@ -264,43 +264,48 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     },
   };
 
-  /** @returns the bodies of those that were carried out and still have one */
+  /** @returns the bodies of the processed notices that still have a body */
   async function expectNotices(): Promise<Body[]> {
     const rows = await sim.postgres.ask<{
       id: Id;
       status: string;
       code: string | null;
       body: string | null;
-      gone: boolean;
+      isRemoved: boolean;
     }>(
-      `SELECT notice.id, notice.status, error_code AS code, convert_from(body, 'UTF8') AS body, coalesce(student.removed_at IS NOT NULL, false) AS gone
+      `SELECT notice.id, notice.status, error_code AS code, convert_from(body, 'UTF8') AS body, coalesce(student.removed_at IS NOT NULL, false) AS "isRemoved"
          FROM sales_notices notice LEFT JOIN students student ON student.id = notice.student_id`,
     );
-    for (const { id, status, code, body, gone: isGone } of rows) {
+    for (const { id, status, code, body, isRemoved } of rows) {
       const about = `notice ${id} (${status}, ${code})`;
-      mustHold(status !== 'pending', 'everything ends', () => `${about} is pending`);
+      mustHold(status !== 'pending', 'all work ends', () => `${about} is pending`);
       mustHold(
         status !== 'failed' || code === 'unknown_product' || code === 'sale_mismatch',
         'no fault of ours ends a notice',
         () => about,
       );
-      mustHold(!isGone || body === null, 'removed students are nowhere', () => `${about} is kept`);
-      mustHold(body !== null || gone.size > 0, 'what was answered is kept', () => `${about} lost its body`);
+      mustHold(!isRemoved || body === null, 'no data of removed students remain', () => `${about} is kept`);
+      mustHold(
+        body !== null || removedBuyers.size > 0,
+        'an acknowledged change remains',
+        () => `${about} lost its body`,
+      );
     }
     mustHold(
-      rows.length <= sent.length && rows.length >= sent.filter(({ answered }) => answered).length,
-      'what was answered is kept',
-      () => `${rows.length} notices are kept of ${sent.length}`,
+      rows.length <= sentNotices.length && rows.length >= sentNotices.filter(({ isAnswered }) => isAnswered).length,
+      'an acknowledged change remains',
+      () => `${rows.length} notices are kept of ${sentNotices.length}`,
     );
     return rows.flatMap(({ status, body }) =>
       status === 'processed' && body !== null ? [JSON.parse(body) as Body] : [],
     );
   }
 
-  /** What nobody who has left was ever named in: all of its notices are still there. */
+  /** Whether all notices of a sale still exist: no notice of it names a removed buyer. */
   function isWhole(id: string): boolean {
-    return sent.every(
-      ({ body, buyer }) => !gone.has(buyer) || (body.purchase?.id !== id && (body.subscription?.id ?? id) !== id),
+    return sentNotices.every(
+      ({ body, buyer }) =>
+        !removedBuyers.has(buyer) || (body.purchase?.id !== id && (body.subscription?.id ?? id) !== id),
     );
   }
 
@@ -309,7 +314,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
       `SELECT id, external_id AS "externalId", product_id AS "productId", student_id AS "studentId", subscription_id AS "subscriptionId", status,
               amount, paid_at AS "paidAt", refunded_at AS "refundedAt" FROM purchases ORDER BY paid_at, external_id`,
     );
-    const facts = await told();
+    const facts = await readFacts();
     const count = (type: string, subjectId: Id) =>
       facts.filter((fact) => fact.type === type && fact.subjectId === subjectId).length;
     for (const purchase of purchases) {
@@ -324,8 +329,12 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
       if (isWhole(purchase.externalId)) expectPurchase(purchase, processed);
     }
     const known = new Set(purchases.map(({ externalId }) => externalId));
-    const lost = processed.find(({ purchase }) => purchase && !known.has(purchase.id));
-    mustHold(lost === undefined, 'what is recorded has happened', () => `no purchase is of ${JSON.stringify(lost)}`);
+    const missing = processed.find(({ purchase }) => purchase && !known.has(purchase.id));
+    mustHold(
+      missing === undefined,
+      'a recorded effect has happened',
+      () => `no purchase is of ${JSON.stringify(missing)}`,
+    );
     await expectAccess(purchases, processed, count);
   }
 
@@ -338,12 +347,12 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     const enrollments = await sim.postgres.ask<EnrollmentRow>(
       `SELECT id, origin_id AS "originId", delivery_id AS "deliveryId", ends_at AS "endsAt", revoked_at AS "revokedAt" FROM enrollments ORDER BY id`,
     );
-    const given = await sim.postgres.ask<{ productId: Id; deliveryId: Id }>(
+    const productDeliveries = await sim.postgres.ask<{ productId: Id; deliveryId: Id }>(
       `SELECT product_id AS "productId", delivery_id AS "deliveryId" FROM product_deliveries`,
     );
     for (const { id, revokedAt } of enrollments) {
       const open = count('access.granted', id) - count('access.revoked', id) + count('access.restored', id);
-      const removed = gone.size > 0;
+      const removed = removedBuyers.size > 0;
       mustHold(
         count('access.granted', id) === 1 && (open === Number(revokedAt === null) || removed),
         'each fact is told once',
@@ -352,12 +361,14 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
       );
     }
     const expectGiven = (of: { id: Id; externalId: string; productId: Id }, once: boolean) => {
-      const got = enrollments.filter(({ originId }) => originId === of.id).map(({ deliveryId }) => deliveryId);
-      const wanted = given.filter(({ productId }) => productId === of.productId).map(({ deliveryId }) => deliveryId);
+      const deliveryIds = enrollments.filter(({ originId }) => originId === of.id).map(({ deliveryId }) => deliveryId);
+      const expectedIds = productDeliveries
+        .filter(({ productId }) => productId === of.productId)
+        .map(({ deliveryId }) => deliveryId);
       mustHold(
-        new Set(got).size === got.length && (got.length === wanted.length || !once),
-        'what is sold is given once',
-        () => `${of.externalId} gave ${got.length} of ${wanted.length} accesses`,
+        new Set(deliveryIds).size === deliveryIds.length && (deliveryIds.length === expectedIds.length || !once),
+        'each sale gives access once',
+        () => `${of.externalId} gave ${deliveryIds.length} of ${expectedIds.length} accesses`,
       );
     };
     const isOpen = (originId: Id) =>
@@ -365,11 +376,11 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     for (const purchase of purchases) {
       expectGiven(purchase, purchase.subscriptionId === null);
       if (!isWhole(purchase.externalId)) continue;
-      const wanted = purchase.status === 'paid' && purchase.subscriptionId === null;
+      const shouldBeOpen = purchase.status === 'paid' && purchase.subscriptionId === null;
       mustHold(
-        isOpen(purchase.id).every((open) => open === wanted),
+        isOpen(purchase.id).every((open) => open === shouldBeOpen),
         'access follows its sale',
-        () => `${purchase.externalId} is ${purchase.status}; its access is ${wanted ? 'taken' : 'left'}`,
+        () => `${purchase.externalId} is ${purchase.status}, and its access is ${shouldBeOpen ? 'closed' : 'open'}`,
       );
     }
     for (const one of subscriptions) {
@@ -377,16 +388,16 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
       if (!isWhole(one.externalId)) continue;
       const charges = purchases.filter(({ subscriptionId }) => subscriptionId === one.id);
       if (!charges.every(({ externalId }) => isWhole(externalId))) continue;
-      const { wanted, status } = stateOf(charges, processed);
+      const { shouldBeOpen, status } = stateOf(charges, processed);
       mustHold(
         one.status === status,
-        'notices in any order say the same',
+        'the order of notices does not matter',
         () => `${one.externalId} is ${one.status}, not ${status}`,
       );
       mustHold(
-        isOpen(one.id).every((open) => open === wanted),
+        isOpen(one.id).every((open) => open === shouldBeOpen),
         'access follows its sale',
-        () => `the access of ${one.externalId} (${status}) is ${wanted ? 'taken' : 'left'}`,
+        () => `the access of ${one.externalId} (${status}) is ${shouldBeOpen ? 'closed' : 'open'}`,
       );
       const late = new Set(
         ofSubscription(processed, 'subscription.past_due').map((body) => body.subscription?.lateness),
@@ -409,7 +420,7 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
     );
   }
 
-  /** What was noted of the end of each subscription's access is what the access says. */
+  /** Expects that the recorded end of the access of each subscription is true. */
   async function expectSubscriptionEnds(): Promise<void> {
     for (const one of await readSubscriptions()) {
       const [access] = await sim.postgres.ask<{ open: boolean | null; endsAt: Date | null; revokedAt: Date | null }>(
@@ -420,21 +431,21 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
       const ended = access?.open === true ? null : (access?.endsAt ?? access?.revokedAt ?? null);
       mustHold(
         one.endLooksAt === null && one.accessEndedAt?.getTime() === ended?.getTime(),
-        'everything ends',
+        'all work ends',
         () =>
           `the end of ${one.externalId} is noted as ${one.accessEndedAt?.toISOString()}, its access ended ${ended?.toISOString()}; looked at ${one.endLooksAt?.toISOString()}`,
       );
     }
   }
 
-  /** Whoever bought has one account, one invitation to it, and counts once. */
+  /** Expects that each buyer has one account, one invitation, and counts once. */
   async function expectAccounts(): Promise<void> {
     const accounts = await sim.postgres.ask<{ email: string; invitations: number }>(
       `SELECT email, (SELECT count(*)::int FROM transactional_mails WHERE student_id = student.id AND template = 'student_invitation') AS invitations
          FROM students student WHERE opened_by = 'sale' AND removed_at IS NULL`,
     );
     for (const { email, invitations } of accounts)
-      mustHold(invitations === 1, 'no effect twice', () => `${email} was invited ${invitations} times`);
+      mustHold(invitations === 1, 'no effect happens twice', () => `${email} was invited ${invitations} times`);
     const [sums] = await sim.postgres.ask<{ counted: number; there: number }>(
       `SELECT (SELECT sum(students)::int FROM (SELECT students FROM club_student_counts UNION ALL SELECT students FROM club_student_changes) AS sides) AS counted,
               (SELECT count(*)::int FROM students WHERE removed_at IS NULL) AS there`,
@@ -444,10 +455,10 @@ export async function salesOfPlatforms(sim: Simulation, ground: Footing): Promis
       'sums are equal',
       () => `${sums?.counted} students counted, ${sums?.there} there`,
     );
-    for (const buyer of gone) {
-      const left = await sim.postgres.ask('SELECT 1 FROM students WHERE email = $1', [addressOf(buyer)]);
-      // A notice that was on its way when they left may have brought the address again: a sale of another account.
-      if (left.length > 0 || sent.some((one) => one.buyer === buyer && !one.answered)) continue;
+    for (const buyer of removedBuyers) {
+      const remainingRows = await sim.postgres.ask('SELECT 1 FROM students WHERE email = $1', [addressOf(buyer)]);
+      // A notice during the removal may have brought the address back, as a sale of another account.
+      if (remainingRows.length > 0 || sentNotices.some((one) => one.buyer === buyer && !one.isAnswered)) continue;
       await searchForTraces(sim, buyer);
     }
   }
@@ -457,11 +468,13 @@ const purchasesIn = (processed: readonly Body[], id: string) => processed.filter
 const ofSubscription = (processed: readonly Body[], event: string) =>
   processed.filter((body) => body.event === event && body.subscription?.id === subscription);
 
-/** A purchase is what its notices say together. */
+/** Expects that a purchase is the sum of its notices. */
 function expectPurchase(row: PurchaseRow, processed: readonly Body[]): void {
-  const of = purchasesIn(processed, row.externalId);
-  const undone = of.filter(({ event }) => event !== 'purchase.paid').map(({ occurred_at: at }) => Date.parse(at));
-  const terms = of
+  const notices = purchasesIn(processed, row.externalId);
+  const refundTimes = notices
+    .filter(({ event }) => event !== 'purchase.paid')
+    .map(({ occurred_at: at }) => Date.parse(at));
+  const terms = notices
     .map(({ event, occurred_at: at, purchase }) => [
       Number(event === 'purchase.paid'),
       Date.parse(at),
@@ -469,32 +482,35 @@ function expectPurchase(row: PurchaseRow, processed: readonly Body[]): void {
     ])
     .toSorted((one, other) => one.map((part, place) => part - (other[place] ?? 0)).find((by) => by !== 0) ?? 0)
     .at(-1);
-  const wanted = {
-    status: statuses[Math.max(...of.map(({ event }) => ranks[event] ?? 0))],
+  const expected = {
+    status: statuses[Math.max(...notices.map(({ event }) => ranks[event] ?? 0))],
     amount: terms?.[2],
-    refundedAt: undone.length === 0 ? undefined : Math.min(...undone),
-    isCharge: of.some((body) => body.subscription !== undefined),
+    refundedAt: refundTimes.length === 0 ? undefined : Math.min(...refundTimes),
+    isCharge: notices.some((body) => body.subscription !== undefined),
   };
-  const found = {
+  const actual = {
     status: row.status,
     amount: Number(row.amount),
     refundedAt: row.refundedAt?.getTime(),
     isCharge: row.subscriptionId !== null,
   };
   mustHold(
-    JSON.stringify(found) === JSON.stringify(wanted),
-    'notices in any order say the same',
-    () => `purchase ${row.externalId} is ${JSON.stringify(found)}, its notices say ${JSON.stringify(wanted)}`,
+    JSON.stringify(actual) === JSON.stringify(expected),
+    'the order of notices does not matter',
+    () => `purchase ${row.externalId} is ${JSON.stringify(actual)}, its notices say ${JSON.stringify(expected)}`,
   );
 }
 
-/** What a subscription has come to: the latest charge decides, and the cancellations since. */
-function stateOf(charges: readonly PurchaseRow[], processed: readonly Body[]): { wanted: boolean; status: string } {
+/** Returns the state of a subscription: the latest charge decides, and the cancellations after it. */
+function stateOf(
+  charges: readonly PurchaseRow[],
+  processed: readonly Body[],
+): { shouldBeOpen: boolean; status: string } {
   const last = charges.at(-1);
   const paidAt = last?.paidAt.getTime() ?? -Infinity;
   const isSince = ({ occurred_at: at }: Body) => Date.parse(at) >= paidAt;
   const canceled = ofSubscription(processed, 'subscription.canceled').some(isSince);
-  // Of one lateness the earliest notice counts.
+  // The earliest notice of each lateness counts.
   const lateAt = new Map<string, number>();
   for (const { subscription: of, occurred_at: at } of ofSubscription(processed, 'subscription.past_due')) {
     const key = of?.lateness ?? '';
@@ -502,7 +518,7 @@ function stateOf(charges: readonly PurchaseRow[], processed: readonly Body[]): {
   }
   const late = [...lateAt.values()].some((at) => at > paidAt);
   const status = canceled ? 'canceled' : late ? 'past_due' : 'active';
-  return { wanted: (last?.status ?? 'paid') === 'paid' && !canceled, status };
+  return { shouldBeOpen: (last?.status ?? 'paid') === 'paid' && !canceled, status };
 }
 
 async function addDelivery(sim: Simulation, clubId: Id): Promise<Id> {

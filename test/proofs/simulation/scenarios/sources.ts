@@ -1,4 +1,4 @@
-/** The index of the agents' material: lessons, files and agents change while it is read out, and it follows. */
+/** The index of the material of agents: lessons, files and agents change while a run reads them, and the index must follow. */
 import { mediaUses } from '../../../../domain/contexts.ts';
 import { withWords } from '../../../../domain/knowledge/indexing/passage-words.policy.ts';
 import { updateAgent } from '../../../../domain/agents/setup/agents.ts';
@@ -25,7 +25,7 @@ import { simulatedStore } from './store.ts';
 const readerMoods = ['reads', 'is slow', 'breaks'] as const;
 type ReaderMood = (typeof readerMoods)[number];
 
-/** A lesson or file that stands in the index. */
+/** A lesson or file in the index. */
 interface Indexed {
   id: Id;
   itemId: Id | null;
@@ -39,8 +39,8 @@ interface Indexed {
   passages: { title: string; text: string; language: string }[];
 }
 
-/** A lesson or file that should: each of its lines is a passage. */
-interface Wanted {
+/** A lesson or file that must be in the index: each of its lines is a passage. */
+interface ExpectedItem {
   itemId: Id;
   title: string;
   content: string | null;
@@ -50,7 +50,7 @@ interface Wanted {
 const words = ['bowline', 'hitch', 'splice', 'anchor', 'halyard', 'rudder'] as const;
 /** A content with this word cannot be read. */
 const illegible = 'illegible';
-/** Longer than a lease that nobody renews. */
+/** Longer than a lease that is not renewed. */
 const slowMs = 15_000;
 const titles = ['Ropes', 'Sails', 'Tides'] as const;
 const languages = ['en', 'pt', 'de'] as const;
@@ -67,8 +67,8 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
   const files = [await addFile(100), await addFile(101), await addFile(102)];
   const agents = [await addAgent(), await addAgent()];
   const faults: unknown[] = [];
-  /** The lines of all that was ever asked to be read: a passage that nothing has said is an invention. */
-  const said = new Set<string>();
+  /** All texts that were read, because a passage must come from one of these texts. */
+  const readTexts = new Set<string>();
   let mood: ReaderMood = 'reads';
 
   async function addCourse(): Promise<Id> {
@@ -82,7 +82,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
     return (await createLesson(deps, clubId, moduleId, input, now())).id;
   }
 
-  /** @param sizeBytes tells its content from those of others */
+  /** @param sizeBytes makes its content differ from other files */
   async function addFile(sizeBytes: number): Promise<Id> {
     const id = newId();
     const content = Buffer.alloc(sizeBytes);
@@ -102,17 +102,17 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
 
   const extract: IndexingDeps['extract'] = async (source, { onPage, signal }) => {
     const lines = linesOf(source.kind === 'lesson' ? source.markdown : source.bytes.length);
-    const how = await sim.outside(`the reading of a ${source.kind}`, () => mood);
-    if (how === 'is slow') await pause(signal);
+    const readerMood = await sim.outside(`the reading of a ${source.kind}`, () => mood);
+    if (readerMood === 'is slow') await pause(signal);
     signal.throwIfAborted();
-    if (how === 'breaks') throw new Error('The thread has ended');
+    if (readerMood === 'breaks') throw new Error('The thread has ended');
     onPage(1, 1);
     if (lines.length === 0) return { result: 'unreadable', code: 'no_text', warnings: [] };
-    said.add(lines.join('\n'));
+    readTexts.add(lines.join('\n'));
     return { result: 'read', pageCount: null, passages: lines.map(passageOf).map(withWords), warnings: [] };
   };
 
-  const turn = (next: ReaderMood): Command => ({
+  const setMood = (next: ReaderMood): Command => ({
     label: `the reader ${next}`,
     run() {
       mood = next;
@@ -155,18 +155,18 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
 
   function readAnew(decisions: Decisions): Command {
     const agentId = decisions.pick(agents);
-    const place = decisions.choose(4);
+    const position = decisions.choose(4);
     return {
-      label: `agent ${agentId} wants a source read anew`,
+      label: `agent ${agentId} requests a new reading of a source`,
       async run() {
         const rows = await sim.postgres.ask<{ id: Id }>('SELECT id FROM agent_sources ORDER BY created_at, id');
-        const source = rows[place % Math.max(rows.length, 1)];
+        const source = rows[position % Math.max(rows.length, 1)];
         if (source) await reindexSource(deps, clubId, agentId, source.id, now());
       },
     };
   }
 
-  /** What concerns many sources at once. */
+  /** Changes many sources at the same time. */
   function changeMuch(decisions: Decisions): Command {
     const [id, other] = [decisions.pick(files), decisions.pick(files)];
     const agentId = decisions.pick(agents);
@@ -203,7 +203,7 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
 
   return {
     types: ['sourceIndex'],
-    // A reader that breaks is asked seven times, the last an hour after the one before.
+    // A broken reader is tried seven times, and the last try is an hour after the one before.
     horizonMs: 3 * 3_600_000,
     leaseMs: indexingRules.leaseMs,
     depsFor: (db) => ({
@@ -228,11 +228,11 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
       if (which === 9) return readAnew(decisions);
       if (which < 12) return changeMuch(decisions);
       if (which === 12) return { label: 'words', run: async () => void (await rollUpWords(sim.db, 3)) };
-      if (which < 15) return turn(decisions.pick(readerMoods));
+      if (which < 15) return setMood(decisions.pick(readerMoods));
       if (which < 17) return remove(decisions);
       return store.turn(decisions.pick(['answers', 'is slow', 'is away'] as const));
     },
-    calm: () => [turn('reads'), store.turn('answers')],
+    calm: () => [setMood('reads'), store.turn('answers')],
     async atRest() {
       const [fault] = faults;
       mustHold(faults.length === 0, 'no source is at fault', () => String(fault));
@@ -240,17 +240,17 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
     },
     async atEnd() {
       const rows = await readIndex();
-      const wanted = await readWanted();
+      const expectedItems = await readWanted();
       const language = await readLanguage();
-      const left = rows.filter(({ looksAt, isRemoved }) => looksAt !== null || isRemoved);
-      mustHold(left.length === 0, 'everything ends', () => JSON.stringify(left));
+      const unfinishedRows = rows.filter(({ looksAt, isRemoved }) => looksAt !== null || isRemoved);
+      mustHold(unfinishedRows.length === 0, 'all work ends', () => JSON.stringify(unfinishedRows));
       mustHold(
-        idsOf(rows) === idsOf(wanted),
-        'the index has what is wanted, and no more',
-        () => `it has ${idsOf(rows)}, and should have ${idsOf(wanted)}`,
+        idsOf(rows) === idsOf(expectedItems),
+        'the index contains exactly the expected sources',
+        () => `it has ${idsOf(rows)}, and should have ${idsOf(expectedItems)}`,
       );
       for (const row of rows) {
-        const item = wanted.find(({ itemId }) => itemId === row.itemId);
+        const item = expectedItems.find(({ itemId }) => itemId === row.itemId);
         if (item) expectFollowed(row, item, language);
       }
       await expectWords();
@@ -272,14 +272,14 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
     );
   }
 
-  /** Told from the tables of lessons, files and agents alone. */
-  async function readWanted(): Promise<Wanted[]> {
+  /** Derives the expected index only from the tables of lessons, files and agents. */
+  async function readWanted(): Promise<ExpectedItem[]> {
     const named = await sim.postgres.ask<{ courseId: Id | null; lessonId: Id | null; mediaId: Id | null }>(
       `SELECT course_id AS "courseId", lesson_id AS "lessonId", media_id AS "mediaId"
          FROM agent_materials WHERE agent_id IN (SELECT id FROM agents WHERE status <> 'archived')`,
     );
     const [course] = await sim.postgres.ask<{ status: string }>('SELECT status FROM courses WHERE id = $1', [courseId]);
-    const standing = await sim.postgres.ask<Wanted & { isShown: boolean }>(
+    const standing = await sim.postgres.ask<ExpectedItem & { isShown: boolean }>(
       `SELECT id AS "itemId", title, content, NULL AS "sizeBytes", published_at IS NOT NULL AND removed_at IS NULL AS "isShown" FROM lessons
         UNION ALL
        SELECT id, title, NULL, size_bytes::int, NOT archived AND removed_at IS NULL FROM media`,
@@ -292,57 +292,57 @@ export async function sources(sim: Simulation, ground: Footing): Promise<Stage> 
     });
   }
 
-  /** At any time: what is found of a source is the whole of something that it said. */
+  /** Expects at any time that the passages of a source are the whole of one reading. */
   function expectWhole({ id, isRemoved, indexedVersion, passageCount, passages }: Indexed): void {
     if (isRemoved) return;
     const text = passages.map((passage) => passage.text).join('\n');
     mustHold(
-      passages.length === passageCount && (indexedVersion > 0 ? said.has(text) : text === ''),
-      'what stands was read out in one piece',
+      passages.length === passageCount && (indexedVersion > 0 ? readTexts.has(text) : text === ''),
+      'the passages of a source are from one reading',
       () => `source ${id} has ${JSON.stringify({ text, passageCount, indexedVersion })}`,
     );
     const variants = new Set(passages.map(({ title, language }) => `${title} ${language}`));
     mustHold(
       variants.size <= 1,
-      'what stands was read out in one piece',
+      'the passages of a source are from one reading',
       () => `source ${id}: ${[...variants].join()}`,
     );
   }
 
-  /** In the end: the source says what its lesson or file says now, or why it cannot. */
-  function expectFollowed(row: Indexed, { title, content, sizeBytes }: Wanted, language: string): void {
+  /** Expects at the end that the source has the current text of its lesson or file, or the reason of its failure. */
+  function expectFollowed(row: Indexed, { title, content, sizeBytes }: ExpectedItem, language: string): void {
     const lines = linesOf(content ?? sizeBytes ?? 0);
     const about = () => JSON.stringify({ row, lines, title, language });
     if (row.error === 'indexing_failed') {
-      mustHold(row.attempts >= maxAttempts, 'who gives up has tried as often as is allowed', about);
+      mustHold(row.attempts >= maxAttempts, 'a failed source used all its tries', about);
     } else if (lines.length === 0) {
-      mustHold(row.error === 'no_text', 'the index says what the material says', about);
+      mustHold(row.error === 'no_text', 'the index equals the material', about);
     } else {
       const expected = lines.map((text) => ({ title, text, language }));
       mustHold(
         row.status === 'ready' && JSON.stringify(row.passages) === JSON.stringify(expected),
-        'the index says what the material says',
+        'the index equals the material',
         about,
       );
     }
   }
 
-  /** Each word is counted as often as it stands in a passage. */
+  /** Expects that the count of each word is the number of its passages. */
   async function expectWords(): Promise<void> {
-    const counted = await sim.postgres.ask<{ word: string; passages: number }>(
+    const counts = await sim.postgres.ask<{ word: string; passages: number }>(
       `SELECT word, sum(passages)::int AS passages FROM agent_words WHERE word = ANY ($1) GROUP BY word`,
       [words],
     );
     const texts = (await readIndex()).flatMap(({ passages }) => passages.map(({ text }) => text));
     for (const word of words) {
       const isIn = texts.filter((text) => text.split(' ').includes(word)).length;
-      const count = counted.find((row) => row.word === word)?.passages ?? 0;
+      const count = counts.find((row) => row.word === word)?.passages ?? 0;
       mustHold(count === isIn, 'sums are equal', () => `${word} is counted ${count} times, and is in ${isIn} passages`);
     }
   }
 }
 
-/** A lesson of up to four lines, or one that nobody can read. */
+/** Returns the content of a lesson of up to four lines, or an unreadable content. */
 function contentFrom(decisions: Decisions): string {
   if (decisions.happens(8)) return illegible;
   const count = 1 + decisions.choose(4);
@@ -352,7 +352,7 @@ function contentFrom(decisions: Decisions): string {
   ).join('\n');
 }
 
-/** @param content of a lesson, or a file's size @returns none where it cannot be read */
+/** @param content the content of a lesson, or the size of a file @returns the lines; empty for unreadable content */
 function linesOf(content: string | number): string[] {
   if (typeof content === 'string') return content === illegible ? [] : content.split('\n');
   return words.slice(0, (content % 3) + 1).map((word) => `${content} bytes ${word}`);
@@ -366,7 +366,7 @@ const idsOf = (rows: readonly { itemId: Id | null }[]) =>
 
 const passageOf = (text: string) => ({ page: null, headings: [], blocks: [text], text, seconds: null });
 
-/** Ends early where whoever waits gives up. */
+/** Waits, and ends early if the caller gives up. */
 function pause(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, slowMs);

@@ -1,4 +1,4 @@
-/** Spaces that take everybody with access: students who come, leave and are banned, and access that moves while a run fills. */
+/** Spaces that all students with access join: students join, leave and are banned, and access changes while a run fills a space. */
 import {
   grantEnrollment,
   restoreEnrollment,
@@ -18,14 +18,14 @@ import { beginning, mustHold, type Command, type Stage } from '../stage.ts';
 import { addClub, addressOf, addStudents, searchForTraces, type Footing } from './ground.ts';
 import { simulatedStore } from './store.ts';
 
-/** What a student or an administrator wants of a membership. */
+/** A request about a membership. */
 type Will = 'join' | 'leave' | 'ban' | 'unban';
 
-/** What somebody asked for; `answered` is undefined while nobody knows what came of it. */
+/** A requested membership; `answered` is undefined while the result is unknown. */
 interface Wish {
   will: Will;
-  asked: number;
-  answered?: number;
+  askedStep: number;
+  answeredStep?: number;
 }
 
 interface Space {
@@ -38,7 +38,7 @@ interface Standing {
   studentId: Id;
   autoJoin: boolean;
   isPrivate: boolean;
-  /** Whether an access is open now, or will be. */
+  /** Whether the student has an enrollment that is open now or later. */
   held: boolean;
   open: boolean;
   counted: boolean | null;
@@ -61,7 +61,7 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
   const deps = { db: sim.db, vault, storage };
   const now = () => new Date(sim.time.now);
   const removed = new Set<Id>();
-  /** By space and student. */
+  /** The requests, by space and student. */
   const wishes = new Map<string, Wish[]>();
 
   const keyOf = (spaceId: Id, studentId: Id) => `${spaceId} ${studentId}`;
@@ -120,31 +120,31 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
     };
   }
 
-  function will(of: Space, studentId: Id, what: Will): Command {
+  function will(of: Space, studentId: Id, request: Will): Command {
     const member = { clubId, spaceId: of.id, studentId };
     const reader = { clubId, id: studentId };
     return {
-      label: `${what}: ${studentId} and space ${of.id}`,
+      label: `${request}: ${studentId} and space ${of.id}`,
       async run() {
-        const wish: Wish = { will: what, asked: sim.steps };
+        const wish: Wish = { will: request, askedStep: sim.steps };
         const key = keyOf(of.id, studentId);
         wishes.set(key, [...(wishes.get(key) ?? []), wish]);
-        if (what === 'join') await joinSpace(deps, reader, of.id, now());
-        else if (what === 'leave') await leaveSpace(deps, reader, of.id, now());
-        else if (what === 'ban') await banMember(deps, member, now());
+        if (request === 'join') await joinSpace(deps, reader, of.id, now());
+        else if (request === 'leave') await leaveSpace(deps, reader, of.id, now());
+        else if (request === 'ban') await banMember(deps, member, now());
         else await unbanMember(deps, member, now());
-        if (what !== 'leave' || (await isOutOf(of.id, studentId))) wish.answered = sim.steps;
+        if (request !== 'leave' || (await isOutOf(of.id, studentId))) wish.answeredStep = sim.steps;
       },
     };
   }
 
-  /** Who never was a member leaves nothing, and may be made one later. */
+  /** Whether the student is out of the space. Leaving has no effect for a student who was never a member, and who may be added later. */
   async function isOutOf(spaceId: Id, studentId: Id): Promise<boolean> {
-    const left = await sim.postgres.ask(
+    const rows = await sim.postgres.ask(
       'SELECT FROM community_memberships WHERE space_id = $1 AND student_id = $2 AND (left_at IS NOT NULL OR banned_at IS NOT NULL)',
       [spaceId, studentId],
     );
-    return left.length > 0;
+    return rows.length > 0;
   }
 
   return {
@@ -169,32 +169,32 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
     },
     calm: () => [],
     async atEnd() {
-      const left = await sim.postgres.ask<{ id: Id }>(
+      const unfilled = await sim.postgres.ask<{ id: Id }>(
         'SELECT id FROM community_spaces WHERE fill_looks_at IS NOT NULL',
       );
-      mustHold(left.length === 0, 'everything ends', () => `space ${left[0]?.id} is not filled`);
-      // As upkeep does each hour.
+      mustHold(unfilled.length === 0, 'all work ends', () => `space ${unfilled[0]?.id} is not filled`);
+      // Runs the hourly upkeep.
       while ((await followAccessByTime(sim.db, now())).followed > 0);
       for (const standing of await readStandings()) expectStanding(standing);
       await expectTallies();
       const ofGone = await sim.postgres.ask(
         'SELECT FROM community_memberships JOIN students ON students.id = student_id WHERE removed_at IS NOT NULL',
       );
-      mustHold(ofGone.length === 0, 'removed students are nowhere', () => 'one is still a member');
+      mustHold(ofGone.length === 0, 'no data of removed students remain', () => 'a removed student is still a member');
       for (const id of removed) await searchForTraces(sim, id);
     },
   };
 
-  /** Of each space and each student who is there, member or not. */
+  /** The standing of each existing student in each space, member or not. */
   function readStandings(): Promise<Standing[]> {
-    const held = (when: string) =>
+    const enrollmentExists = (when: string) =>
       `EXISTS (SELECT FROM enrollments held JOIN access_deliveries opening ON opening.id = held.delivery_id
                 WHERE held.student_id = student.id AND opening.space_id = space.id AND held.revoked_at IS NULL ${when})`;
     return sim.postgres.ask<Standing>(
       `SELECT space.id AS "spaceId", student.id AS "studentId", auto_join AS "autoJoin", private AS "isPrivate", counted,
               left_at AS "leftAt", banned_at AS "bannedAt", (left_at IS NOT NULL OR banned_at IS NOT NULL) AS "isOut",
-              ${held('AND (held.ends_at IS NULL OR held.ends_at > $1)')} AS held,
-              ${held('AND held.starts_at <= $1 AND (held.ends_at IS NULL OR held.ends_at > $1)')} AS open
+              ${enrollmentExists('AND (held.ends_at IS NULL OR held.ends_at > $1)')} AS held,
+              ${enrollmentExists('AND held.starts_at <= $1 AND (held.ends_at IS NULL OR held.ends_at > $1)')} AS open
          FROM community_spaces space CROSS JOIN students student
          LEFT JOIN community_memberships membership ON membership.space_id = space.id AND membership.student_id = student.id
         WHERE student.removed_at IS NULL`,
@@ -216,22 +216,26 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
     const about = `student ${studentId} in space ${spaceId}`;
     mustHold(
       counted !== null || !autoJoin || (isPrivate && !held),
-      'who has access is a member',
+      'a student with access is a member',
       () => `${about} has no membership`,
     );
     if (counted === null) return;
-    const wanted = isOut !== true && (!isPrivate || isOpen);
-    mustHold(counted === wanted, 'who is counted has access', () => `${about} is ${wanted ? 'not ' : ''}counted`);
+    const shouldCount = isOut !== true && (!isPrivate || isOpen);
+    mustHold(
+      counted === shouldCount,
+      'a counted member has access',
+      () => `${about} is ${shouldCount ? 'not ' : ''}counted`,
+    );
     const ofBoth = wishes.get(keyOf(spaceId, studentId)) ?? [];
     mustHold(
       !isLast(ofBoth, 'ban', 'unban') || ends.bannedAt !== null,
       'the last wish counts',
-      () => `${about} was banned, and is so no more`,
+      () => `${about} was banned, but the ban has ended`,
     );
     mustHold(
       !isLast(ofBoth, 'leave', 'join') || isOut === true,
       'the last wish counts',
-      () => `${about} has left, and is a member again`,
+      () => `${about} has left, but is a member again`,
     );
   }
 
@@ -247,13 +251,13 @@ export async function spaceFills(sim: Simulation, ground: Footing): Promise<Stag
   }
 }
 
-/** Whether this was answered, and everything that undoes it was answered before it was asked for. */
+/** Whether a request was answered, and each opposite request was answered before this request began. */
 function isLast(wishes: readonly Wish[], will: Will, undoneBy: Will): boolean {
   const last = Math.max(
     -1,
-    ...wishes.map((wish) => (wish.will === will && wish.answered !== undefined ? wish.asked : -1)),
+    ...wishes.map((wish) => (wish.will === will && wish.answeredStep !== undefined ? wish.askedStep : -1)),
   );
-  return last >= 0 && wishes.every((wish) => wish.will !== undoneBy || (wish.answered ?? Infinity) < last);
+  return last >= 0 && wishes.every((wish) => wish.will !== undoneBy || (wish.answeredStep ?? Infinity) < last);
 }
 
 async function addSpace(sim: Simulation, clubId: Id, position: number): Promise<Space> {

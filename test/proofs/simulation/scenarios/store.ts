@@ -1,6 +1,6 @@
 /**
- * An object store without a network: each request is a step of the schedule. It may be refused, be carried out without an answer, or be
- * carried out late, when whoever asked has given up or is dead.
+ * An object store without a network. Each request is a step of the schedule. A request may be refused, run without an answer, or run
+ * late, when the caller has given up or is dead.
  */
 import type { Readable } from 'node:stream';
 import type { Id } from '../../../../platform/core/ids.ts';
@@ -12,32 +12,32 @@ import type { SimulatedProcess } from '../simulated-process.ts';
 type Mood = 'answers' | 'is slow' | 'is away';
 
 export interface SimulatedStore {
-  /** What the product gets. */
+  /** The interface for the product. */
   readonly storage: ObjectStore;
-  /** By key. */
+  /** The objects by key. */
   readonly objects: ReadonlyMap<string, Buffer>;
-  /** Without a step: for what stands before the schedule begins. */
+  /** Stores an object without a step, before the schedule begins. */
   place(key: string, content: Buffer): void;
-  /** As `put`, of a body that is given so long: until a time in Unix milliseconds. */
+  /** Like `put`, but the body must arrive before a time in Unix milliseconds. */
   putUntil(until: number, key: string, body: Readable): Promise<void>;
-  /** To a signed address, which is good until a time in Unix milliseconds and takes a file once: what stands there stays. */
+  /** Uploads to a signed URL, which works until a time in Unix milliseconds and accepts one file. An existing object stays. */
   upload(until: number, key: string, body: Readable): Promise<void>;
   turn(next: Mood): Command;
 }
 
-/** What a request that is carried out late has to wait for, in milliseconds: less than anybody may keep what it leaves (MED-27). */
+/** The delays of late requests, in milliseconds. They are shorter than the time after which leftovers are erased (MED-27). */
 const usualLatenessMs: readonly number[] = [2_000, 60_000, 20 * 60_000];
-/** Longer than a lease that nobody renews. */
+/** Longer than a lease that is not renewed. */
 const slowMs = 15_000;
 
-/** @param latenessMs what a request that is carried out late waits for, in milliseconds */
+/** @param latenessMs the delays of late requests, in milliseconds */
 export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): SimulatedStore {
   const objects = new Map<string, Buffer>();
   const server: SimulatedProcess = { name: 'store', alive: true, standsUntil: 0, skewMs: 0 };
   const isUnreliable = sim.decisions.happens(2);
   let mood: Mood = sim.decisions.happens(3) ? 'is slow' : 'answers';
 
-  /** @param act what the store does @throws the store's error */
+  /** @param act runs in the store @throws the error of the store */
   async function ask<T>(label: string, act: () => T, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     const answer = await sim.outside(label, () => {
@@ -101,7 +101,7 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
         () => {
           const content = objects.get(from);
           if (!content) return false;
-          mustHold(!objects.has(to), 'nothing is written over', () => `a copy goes to ${to}, which is there`);
+          mustHold(!objects.has(to), 'no object is overwritten', () => `a copy would overwrite ${to}`);
           objects.set(to, content);
           return true;
         },
@@ -113,8 +113,8 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
     remove,
     joinParts: () => Promise.resolve('incomplete'),
     async removeUnder(prefix, isKept = () => false) {
-      const found = await ask(`LIST ${prefix}`, () => [...objects.keys()].filter((key) => key.startsWith(prefix)));
-      for (const key of found) if (!isKept(key)) await remove(key);
+      const keys = await ask(`LIST ${prefix}`, () => [...objects.keys()].filter((key) => key.startsWith(prefix)));
+      for (const key of keys) if (!isKept(key)) await remove(key);
     },
     endUploads: async () => {},
     allowOrigins: () => Promise.resolve(false),
@@ -137,12 +137,12 @@ export function simulatedStore(sim: Simulation, latenessMs = usualLatenessMs): S
 
 const addresses = 'https://store.test/';
 
-/** @returns the key to which an address of the store leads */
+/** @returns the key in a URL of the store */
 export const keyAt = (address: string) => address.slice(addresses.length);
 
 const away = () => ({ error: Object.assign(new Error('The store is away'), { code: 'ECONNRESET' }) });
 
-/** Ends early where whoever waits gives up. */
+/** Waits, and ends early if the caller gives up. */
 function slowly(signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, slowMs);
@@ -160,7 +160,7 @@ async function* inPieces(content: Buffer): AsyncGenerator<Buffer> {
   yield content;
 }
 
-/** Every object has a row that names it: its file, what erases it, or a move that copies it. @throws BrokenInvariant */
+/** Expects that every object has a row with its key: a file, a leftover, or a move. @throws BrokenInvariant */
 export async function expectNamed(sim: Simulation, store: SimulatedStore): Promise<void> {
   const rows = await sim.postgres.ask<{ key: string }>(
     `SELECT object_key AS key FROM media WHERE object_key IS NOT NULL
@@ -178,13 +178,13 @@ interface StandingFile {
   sizeBytes: string | null;
   visibility: keyof typeof keyPrefix;
   renditions: string[];
-  /** The original goes once it has been replaced by a picture: `sizeBytes` is of that. */
+  /** Whether a picture replaces the original, so that `sizeBytes` is the size of the picture. */
   isPicture: boolean;
 }
 
 /**
- * Every file that can be read is there, with its renditions, in the bucket of its visibility.
- * @returns those files @throws BrokenInvariant
+ * Expects that every readable file exists with its renditions, in the bucket of its visibility.
+ * @returns the files @throws BrokenInvariant
  */
 export async function expectReadable(sim: Simulation, store: SimulatedStore): Promise<StandingFile[]> {
   const files = await sim.postgres.ask<StandingFile>(
@@ -199,9 +199,17 @@ export async function expectReadable(sim: Simulation, store: SimulatedStore): Pr
       'every file is there',
       () => `file ${id} has ${length} of ${sizeBytes} bytes`,
     );
-    for (const made of renditions) {
-      mustHold(store.objects.has(made), 'every file is there', () => `file ${id} lacks the rendition ${made}`);
-      mustHold(made.startsWith(`${key}.`), 'every file is there', () => `rendition ${made} is not beside file ${id}`);
+    for (const rendition of renditions) {
+      mustHold(
+        store.objects.has(rendition),
+        'every file is there',
+        () => `file ${id} lacks the rendition ${rendition}`,
+      );
+      mustHold(
+        rendition.startsWith(`${key}.`),
+        'every file is there',
+        () => `rendition ${rendition} is not beside file ${id}`,
+      );
     }
     mustHold(
       key.startsWith(keyPrefix[visibility]),
@@ -212,7 +220,7 @@ export async function expectReadable(sim: Simulation, store: SimulatedStore): Pr
   return files;
 }
 
-/** What the club's storage says, with changes not yet rolled up, is what the rows add up to. @throws BrokenInvariant */
+/** Expects that the storage of the club, with changes that are not rolled up, is the sum of the rows. @throws BrokenInvariant */
 export async function expectStorageSums(sim: Simulation): Promise<void> {
   const wrong = await sim.postgres.ask(
     `SELECT club_id, kind, sum(bytes)::text AS bytes, sum(files)::text AS files, sum(held)::text AS held FROM (
@@ -230,18 +238,22 @@ export async function expectStorageSums(sim: Simulation): Promise<void> {
   mustHold(wrong.length === 0, 'sums are equal', () => JSON.stringify(wrong));
 }
 
-/** Nothing is stored but what can be read: once all that is due has been erased. @throws BrokenInvariant */
+/** Expects that only readable files are stored, after all due erasures. @throws BrokenInvariant */
 export async function expectNothingElse(sim: Simulation, store: SimulatedStore): Promise<void> {
   const files = await expectReadable(sim, store);
-  const wanted = new Set(files.flatMap(({ key, renditions }) => [key, ...renditions]));
-  const left = [...store.objects.keys()].filter((key) => !wanted.has(key));
-  mustHold(left.length === 0, 'what nobody has is erased', () => `left in the store: ${left.join(', ')}`);
+  const neededKeys = new Set(files.flatMap(({ key, renditions }) => [key, ...renditions]));
+  const leftKeys = [...store.objects.keys()].filter((key) => !neededKeys.has(key));
+  mustHold(
+    leftKeys.length === 0,
+    'objects without an owner are erased',
+    () => `left in the store: ${leftKeys.join(', ')}`,
+  );
   const rows = await sim.postgres.ask<{ key: string }>(
     `SELECT object_key AS key FROM leftover_objects UNION ALL SELECT id::text FROM media WHERE erases_at IS NOT NULL AND removed_at IS NOT NULL`,
   );
   mustHold(
     rows.length === 0,
-    'what nobody has is erased',
+    'objects without an owner are erased',
     () => `still to be erased: ${rows.map(({ key }) => key).join(', ')}`,
   );
 }

@@ -1,4 +1,4 @@
-/** Deliveries and gates: receivers that accept, refuse and keep silent, and everything that people do with endpoints. */
+/** Deliveries and gates: receivers accept, refuse and hang, and administrators change endpoints. */
 import { createSuccessWriter } from '../../../../domain/webhooks/attempts/record-success.ts';
 import type { AttemptAnswer } from '../../../../domain/webhooks/attempts/post.ts';
 import { newSecret } from '../../../../domain/webhooks/endpoints/secrets.ts';
@@ -14,13 +14,13 @@ import { addClub, addStudents, searchForTraces, type Footing } from './ground.ts
 type Mood = 'accepts' | 'fails' | 'asks for time' | 'answers late';
 
 /** A request as the receiver saw it. */
-interface Seen {
+interface SeenRequest {
   eventId: Id;
   endpointId: Id;
   at: number;
   endedAt: number | undefined;
   answer: AttemptAnswer;
-  /** Of its delivery's row, as it was claimed. */
+  /** The fence of the delivery at its claim. */
   fence: number;
   leaseUntil: number;
 }
@@ -40,20 +40,22 @@ const answers = {
 
 const leaseMs = 25_000;
 
-/** Commands of a schedule, by their numbers: with few of them, those that meet in one place meet often. */
+/** The commands of a schedule, by number. Related commands meet more often if a schedule has few commands. */
 const all = Array.from({ length: 16 }, (_, number) => number);
-const [telling, failing, accepting, pausing, enabling, resending, recovering] = [0, 5, 7, 9, 10, 13, 14];
-/** Of an endpoint that is paused at first, and told of something, so that deliveries park. */
-const ofPaused = [telling, telling, pausing, enabling];
+const [tellCommand, failCommand, acceptCommand, pauseCommand, enableCommand, resendCommand, recoverCommand] = [
+  0, 5, 7, 9, 10, 13, 14,
+];
+/** The commands for an endpoint that is paused at first and gets facts, so that deliveries park. */
+const ofPaused = [tellCommand, tellCommand, pauseCommand, enableCommand];
 const choices = [
   all,
   ofPaused,
   ofPaused,
-  [telling, failing, resending, resending],
-  [telling, failing, accepting, enabling, recovering, recovering],
+  [tellCommand, failCommand, resendCommand, resendCommand],
+  [tellCommand, failCommand, acceptCommand, enableCommand, recoverCommand, recoverCommand],
 ] as const;
 
-/** Which workers make first attempts without a run. */
+/** The workers that make first attempts without a run. */
 const lanes = {
   workflow: () => false,
   direct: () => true,
@@ -75,8 +77,8 @@ async function deliveries(
 ): Promise<Stage> {
   const clubId = await addClub(sim, ground);
   const students = await addStudents(sim, ground, clubId, 3);
-  const asked = sim.isPaced ? sim.decisions.pick(choices) : all;
-  const endpoints = asked === all ? [newId(), newId()] : [newId()];
+  const commandNumbers = sim.isPaced ? sim.decisions.pick(choices) : all;
+  const endpoints = commandNumbers === all ? [newId(), newId()] : [newId()];
   for (const id of endpoints) {
     await sim.postgres.ask(
       `INSERT INTO webhook_endpoints (id, club_id, url, event_types, secret, status, created_at, updated_at)
@@ -87,22 +89,22 @@ async function deliveries(
         ground.vault.seal(newSecret(), id),
         new Date(sim.time.now),
         `https://receiver.test/${id}`,
-        asked === ofPaused ? 'paused' : 'enabled',
+        commandNumbers === ofPaused ? 'paused' : 'enabled',
       ],
     );
   }
   const moods = new Map<Id, Mood>(endpoints.map((id) => [id, 'accepts']));
-  const seen: Seen[] = [];
+  const seenRequests: SeenRequest[] = [];
   const facts = new Set<Id>();
   const removed = new Set<Id>();
-  /** By delivery: attempts that were asked for beside the schedule. */
+  /** The number of attempts that commands requested in addition to the schedule, by delivery. */
   const besides = new Map<Id, number>();
   const deps = { db: sim.db, vault: ground.vault };
   const now = () => new Date(sim.time.now);
 
   async function post(message: { url: string; eventId: Id }): Promise<AttemptAnswer> {
     const endpointId = message.url.split('/').at(-1) ?? '';
-    let request: Seen | undefined;
+    let request: SeenRequest | undefined;
     const lease = await leaseOf(message.eventId, endpointId);
     const begunAt = sim.time.now;
     const answer = await sim.outside(`POST ${message.eventId} to ${endpointId}`, () => {
@@ -115,7 +117,7 @@ async function deliveries(
         ...lease,
       };
       expectAlone(request, begunAt);
-      seen.push(request);
+      seenRequests.push(request);
       return request.answer;
     });
     if (answer.durationMs > 1_000) await new Promise((resolve) => void setTimeout(resolve, answer.durationMs));
@@ -123,7 +125,7 @@ async function deliveries(
     return answer;
   }
 
-  async function leaseOf(eventId: Id, endpointId: Id): Promise<Pick<Seen, 'fence' | 'leaseUntil'>> {
+  async function leaseOf(eventId: Id, endpointId: Id): Promise<Pick<SeenRequest, 'fence' | 'leaseUntil'>> {
     const [row] = await sim.postgres.ask<{ fence: number; leaseUntil: Date | null }>(
       `SELECT fence, lease_until AS "leaseUntil" FROM webhook_deliveries WHERE event_id = $1 AND endpoint_id = $2`,
       [eventId, endpointId],
@@ -131,15 +133,18 @@ async function deliveries(
     return { fence: row?.fence ?? 0, leaseUntil: row?.leaseUntil?.getTime() ?? 0 };
   }
 
-  /** While a lease lasts nobody else posts the same (ENG-2). @param begunAt when the step that posts had its claim */
-  function expectAlone({ eventId, endpointId, fence }: Seen, begunAt: number): void {
-    const other = seen.find(
+  /**
+   * Expects that no other process posts a delivery while its lease lives (ENG-2).
+   * @param begunAt the time at which the posting step had its claim
+   */
+  function expectAlone({ eventId, endpointId, fence }: SeenRequest, begunAt: number): void {
+    const other = seenRequests.find(
       (one) =>
         one.eventId === eventId &&
         one.endpointId === endpointId &&
         one.endedAt === undefined &&
         begunAt < one.leaseUntil &&
-        // Who was slow may see the claim of another in place of its own.
+        // A slow process may see the claim of another process instead of its own.
         (one.fence < fence || (one.fence === fence && !sim.slow)),
     );
     mustHold(
@@ -153,10 +158,10 @@ async function deliveries(
     label: `${count} fact(s) of ${studentId}`,
     async run() {
       const ids = await sim.db.transaction(async (tx) => {
-        const made = [];
+        const factIds = [];
         for (let one = 0; one < count; one++)
-          made.push(await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now() }));
-        return made;
+          factIds.push(await recordFact(tx, { clubId, type: 'student.updated', studentId, occurredAt: now() }));
+        return factIds;
       });
       for (const id of ids) facts.add(id);
     },
@@ -194,8 +199,8 @@ async function deliveries(
     command(decisions) {
       const endpointId = decisions.pick(endpoints);
       const studentId = decisions.pick(students);
-      const which = asked === ofPaused && facts.size === 0 ? telling : decisions.pick(asked);
-      if (which < 5) return tell(studentId, 1 + decisions.choose(asked === all ? 3 : 1));
+      const which = commandNumbers === ofPaused && facts.size === 0 ? tellCommand : decisions.pick(commandNumbers);
+      if (which < 5) return tell(studentId, 1 + decisions.choose(commandNumbers === all ? 3 : 1));
       if (which < 7) return settle(endpointId, 'fails');
       if (which === 7) return settle(endpointId, 'accepts');
       if (which === 8) return settle(endpointId, decisions.pick(['asks for time', 'answers late']));
@@ -215,7 +220,7 @@ async function deliveries(
           run: async () => void (await disableEndpoint(deps, clubId, endpointId, now())),
         };
       if (which === 13) {
-        const lot = decisions.choose(asked === all ? 40 : 2);
+        const lot = decisions.choose(commandNumbers === all ? 40 : 2);
         return {
           label: 'resend',
           async run() {
@@ -279,71 +284,75 @@ async function deliveries(
       const about = `delivery ${row.id} (${row.status})`;
       mustHold(
         row.status !== 'pending' && row.requested === null && row.inFlight === null,
-        'everything ends',
+        'all work ends',
         () => `${about}: requested ${row.requested}, in flight ${row.inFlight}, parked ${row.parked}`,
       );
-      const posts = seen.filter(({ eventId, endpointId }) => eventId === row.eventId && endpointId === row.endpointId);
+      const posts = seenRequests.filter(
+        ({ eventId, endpointId }) => eventId === row.eventId && endpointId === row.endpointId,
+      );
       const accepted = posts.filter(({ answer }) => answer.outcome === 'succeeded').length;
       const ended = new Map((row.ended ?? []).map(({ outcome, count }) => [outcome, count]));
       const cutOff = (ended.get('interrupted') ?? 0) + (ended.get('open') ?? 0);
       const recorded = [...ended.values()].reduce((sum, count) => sum + count, 0);
       mustHold(
         row.status !== 'succeeded' || accepted > 0,
-        'what is recorded has happened',
+        'a recorded effect has happened',
         () => `${about}: no receiver accepted it`,
       );
       mustHold(
         (ended.get('succeeded') ?? 0) <= accepted,
-        'what is recorded has happened',
+        'a recorded effect has happened',
         () => `${about}: ${ended.get('succeeded')} recorded, ${accepted} accepted`,
       );
       mustHold(
         (ended.get('http_error') ?? 0) <= posts.length - accepted,
-        'what is recorded has happened',
+        'a recorded effect has happened',
         () => `${about}: more failures than receivers had`,
       );
       mustHold(
         posts.length <= recorded,
-        'what has happened is recorded',
+        'an effect that happened is recorded',
         () => `${about}: ${posts.length} requests, ${recorded} attempts`,
       );
       mustHold(
         accepted <= 1 + cutOff + (besides.get(row.id) ?? 0),
-        'no effect twice',
+        'no effect happens twice',
         () => `${about}: accepted ${accepted} times, ${cutOff} cut off`,
       );
       mustHold(
         row.attempts + cutOff >= posts.length,
-        'what has happened is recorded',
+        'an effect that happened is recorded',
         () => `${about}: attempt_count ${row.attempts}, ${posts.length} requests`,
       );
     }
     for (const id of facts) {
-      const told = new Set(rows.filter(({ eventId }) => eventId === id).map(({ endpointId }) => endpointId)).size;
+      const endpointCount = new Set(rows.filter(({ eventId }) => eventId === id).map(({ endpointId }) => endpointId))
+        .size;
       mustHold(
-        told === rows.filter(({ eventId }) => eventId === id).length,
-        'no effect twice',
+        endpointCount === rows.filter(({ eventId }) => eventId === id).length,
+        'no effect happens twice',
         () => `fact ${id} has two deliveries for an endpoint`,
       );
     }
-    const twice = Map.groupBy(rows, ({ eventId, endpointId }) => `${eventId} ${endpointId}`);
+    const byEventAndEndpoint = Map.groupBy(rows, ({ eventId, endpointId }) => `${eventId} ${endpointId}`);
     mustHold(
-      [...twice.values()].every(({ length }) => length === 1),
-      'no effect twice',
+      [...byEventAndEndpoint.values()].every(({ length }) => length === 1),
+      'no effect happens twice',
       () => 'two deliveries of an event for one endpoint',
     );
   }
 
-  /** A later claim has ended what an earlier one left open (ENG-2). */
+  /** Expects that a later claim has ended the attempt that an earlier claim left open (ENG-2). */
   async function expectAttempts(): Promise<void> {
-    const left = await sim.postgres.ask<{ id: Id; fence: number }>(
+    const openAttempts = await sim.postgres.ask<{ id: Id; fence: number }>(
       `SELECT delivery_id AS id, fence FROM webhook_attempts attempt
         WHERE outcome IS NULL AND EXISTS (SELECT FROM webhook_attempts later WHERE later.delivery_id = attempt.delivery_id AND later.fence > attempt.fence)`,
     );
     mustHold(
-      left.length === 0,
-      'what was cut off is recorded',
-      () => `delivery ${left[0]?.id}: attempt ${left[0]?.fence} is open, and a later one was made`,
+      openAttempts.length === 0,
+      'an interrupted attempt is recorded',
+      () =>
+        `delivery ${openAttempts[0]?.id}: attempt ${openAttempts[0]?.fence} is open, although a later attempt exists`,
     );
   }
 

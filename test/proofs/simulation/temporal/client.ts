@@ -1,23 +1,23 @@
-/** The client of a simulated Temporal, on whose way calls and signals are lost, doubled or late. */
+/** The client of a simulated Temporal, which loses, doubles or delays calls and signals. */
 import { ServiceError } from '@temporalio/client';
 import { workflowIdOf, type Run } from '../../../../platform/engine/workflow-types.ts';
 import type { WorkflowClient } from '../../../../worker/temporal/workflow-client.ts';
 import type { SimulatedProcess } from '../simulated-process.ts';
 import type { SimulatedTemporal } from './server.ts';
 
-interface Way {
+interface ClientSettings {
   temporal: SimulatedTemporal;
-  /** Who calls. */
+  /** The calling process. */
   process: SimulatedProcess;
-  /** A step of the schedule. */
+  /** Waits for a step of the schedule. */
   step: (label: string) => Promise<void>;
   say: (line: string) => void;
   /** Whether the schedule has this fault now. */
   has: (fault: 'away' | 'elsewhere' | 'lose' | 'delay' | 'double', oneIn: number) => boolean;
-  /** Of a call that fails: whether it arrived. */
+  /** Whether a failed call arrived. */
   arrives: () => boolean;
   onLost: () => void;
-  /** @param isDouble the signal came in time, too */
+  /** @param isDouble whether the signal also arrived in time */
   signalLater: (run: Run, isDouble: boolean) => void;
 }
 
@@ -30,13 +30,13 @@ export function simulatedClient({
   arrives,
   onLost,
   signalLater,
-}: Way): WorkflowClient {
+}: ClientSettings): WorkflowClient {
   const call = async (label: string, arrive: () => void) => {
     await step(label);
     if (has('away', 15)) {
-      const isThere = arrives();
-      say(`  Temporal is away, ${isThere ? 'after' : 'before'} it`);
-      if (isThere) arrive();
+      const hasArrived = arrives();
+      say(`  Temporal is away, ${hasArrived ? 'after' : 'before'} it`);
+      if (hasArrived) arrive();
       throw engineAway();
     }
     arrive();

@@ -1,4 +1,4 @@
-/** Loads the real workflows, with the simulation in place of `@temporalio/workflow`. Other importers of both are not touched. */
+/** Loads the real workflows with the simulation instead of `@temporalio/workflow`. Other importers are not affected. */
 import { registerHooks } from 'node:module';
 
 const mark = '?simulated';
@@ -19,8 +19,8 @@ async function load(): Promise<Workflows> {
     resolve(specifier, context, nextResolve) {
       if (context.parentURL?.endsWith(mark) !== true) return nextResolve(specifier, context);
       if (specifier === '@temporalio/workflow') return { url: stand, shortCircuit: true };
-      const found = nextResolve(specifier, context);
-      return found.url.startsWith(directory) ? { ...found, url: `${found.url}${mark}` } : found;
+      const resolved = nextResolve(specifier, context);
+      return resolved.url.startsWith(directory) ? { ...resolved, url: `${resolved.url}${mark}` } : resolved;
     },
   });
   return (await import(`${directory}index.ts${mark}`)) as Workflows;

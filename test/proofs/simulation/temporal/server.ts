@@ -1,7 +1,7 @@
 /**
- * A Temporal without a network: runs of workflows, their tasks, activities and timers. What it does next is the schedule's choice
- * (`actions`). It models what the product relies on: signals that are never lost to a run that ends, activities at least once,
- * retries, time limits and heartbeats, local activities, and runs that go on as new.
+ * A Temporal without a network: runs of workflows, their tasks, activities and timers. The schedule chooses the next of its `actions`.
+ * It models the parts that the product needs. A run cannot end without reading its signals. Activities run at least once, with retries,
+ * time limits and heartbeats. It also has local activities and `continueAsNew`.
  */
 import { runAs, type SimulatedProcess, type VirtualTime } from '../simulated-process.ts';
 import { ContinuedAsNew, runOfCode, type ActivityLimits, type RunPrimitives } from './workflow.ts';
@@ -28,11 +28,11 @@ export interface ActivityTask {
 interface Activity {
   task: ActivityTask;
   limits: ActivityLimits;
-  /** Who works on the current attempt. */
+  /** The process that works on the current attempt. */
   worker?: SimulatedProcess;
-  /** Ends the current attempt for want of an answer. */
+  /** A timer that ends the current attempt without an answer. */
   deadline?: unknown;
-  /** Not before this time. */
+  /** The earliest time of the next attempt. */
   from: number;
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
@@ -40,7 +40,7 @@ interface Activity {
 
 interface Waiting {
   is: () => boolean;
-  resolve: (met: boolean) => void;
+  resolve: (isMet: boolean) => void;
   timer: unknown;
   at: number;
 }
@@ -49,11 +49,11 @@ interface Run extends RunPrimitives {
   id: string;
   type: string;
   clubId: string | null;
-  /** What its next task is told, signals first. */
+  /** The input of its next task, signals first. */
   signals: number;
   answers: (() => void)[];
-  begun: boolean;
-  /** Who does its first task. */
+  hasBegun: boolean;
+  /** The process that gets its first task. */
   starter: SimulatedProcess | undefined;
   args: readonly unknown[];
   handlers: Map<string, () => void>;
@@ -65,9 +65,9 @@ interface Run extends RunPrimitives {
 }
 
 const ms = (text: string | undefined): number | undefined => {
-  const found = /^(\d+)(ms|s|m|h)$/.exec(text ?? '');
-  if (!found) return undefined;
-  return Number(found[1]) * { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }[found[2] as 'ms' | 's' | 'm' | 'h'];
+  const parts = /^(\d+)(ms|s|m|h)$/.exec(text ?? '');
+  if (!parts) return undefined;
+  return Number(parts[1]) * { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }[parts[2] as 'ms' | 's' | 'm' | 'h'];
 };
 
 type Workflow = (...args: unknown[]) => Promise<unknown>;
@@ -75,15 +75,15 @@ type Workflow = (...args: unknown[]) => Promise<unknown>;
 interface TemporalSettings {
   time: VirtualTime;
   workflows: Readonly<Record<string, Workflow>>;
-  /** How many steps a run takes before it is told to go on as new. */
+  /** Returns the number of steps after which a run must continue as new. */
   stepsOfARun: () => number;
-  /** Begins an attempt in a process. @returns its result, as the process reports it; never where the process dies */
+  /** Begins an attempt in a process. @returns the result that the process reports; never if the process dies */
   perform: (worker: SimulatedProcess, task: ActivityTask, beat: () => void) => Promise<unknown>;
-  /** Whether this task reaches a second worker too. */
+  /** Whether this task also reaches a second worker. */
   isGivenTwice: () => boolean;
-  /** Lets the code of a run go on until it waits. */
+  /** Lets the code of a run continue until it waits. */
   settle: () => Promise<void>;
-  /** A run failed, which none of ours ever does. */
+  /** Is called when a run fails, which no run of ours may do. */
   onFailedRun: (workflowId: string, error: unknown) => void;
 }
 
@@ -96,7 +96,7 @@ export class SimulatedTemporal {
     this.#settings = settings;
   }
 
-  /** @param starter does its first task, if it lives then @returns whether there was no run yet */
+  /** @param starter gets the first task, if it lives then @returns whether there was no run yet */
   start(run: RunToStart, extraArguments: readonly unknown[] = [], starter?: SimulatedProcess): boolean {
     const id = workflowIdOf(run.workflowType, run.subjectId);
     if (this.runs.has(id)) return false;
@@ -110,12 +110,12 @@ export class SimulatedTemporal {
     if (known) known.signals++;
   }
 
-  /** A run of a schedule. */
+  /** Starts a run of a schedule in Temporal. */
   startScheduled(type: string): void {
     if (!this.runs.has(type)) this.#begin(type, type, null, []);
   }
 
-  /** As after a power loss: nobody knows of the run any more. */
+  /** Deletes a run, like after a power loss of Temporal. */
   forget(id: string): void {
     const run = this.runs.get(id);
     if (!run) return;
@@ -124,19 +124,19 @@ export class SimulatedTemporal {
     this.runs.delete(id);
   }
 
-  /** @returns when a run does something by itself: now where a task or an activity of it is open; undefined without a run */
+  /** @returns the time of the next action of a run: 0 if a task or an activity is open; undefined without a run */
   looksAt(id: string): number | undefined {
     const run = this.runs.get(id);
     if (!run) return undefined;
-    if (!run.begun || run.signals > 0 || run.answers.length > 0 || run.activities.size > 0) return 0;
+    if (!run.hasBegun || run.signals > 0 || run.answers.length > 0 || run.activities.size > 0) return 0;
     return Math.min(...[...run.waiting].map(({ at }) => at));
   }
 
-  /** @param workers that can take up an activity now */
+  /** @param workers the workers that can take an activity now */
   actions(workers: readonly SimulatedProcess[], choose: (below: number) => number): Action[] {
     const actions: Action[] = [];
     for (const run of this.runs.values()) {
-      if (!run.begun || run.signals > 0 || run.answers.length > 0) {
+      if (!run.hasBegun || run.signals > 0 || run.answers.length > 0) {
         actions.push({ label: `task of ${run.id}`, run: () => this.#task(run) });
       }
       for (const activity of run.activities) {
@@ -154,7 +154,7 @@ export class SimulatedTemporal {
     return actions;
   }
 
-  /** The process is gone. Local activities are noticed by the end of their workflow task, others by their time limits. */
+  /** Handles a dead process. The end of the workflow task reveals lost local activities, and time limits reveal other activities. */
   died(process: SimulatedProcess): void {
     for (const run of this.runs.values()) {
       for (const activity of run.activities) {
@@ -166,12 +166,12 @@ export class SimulatedTemporal {
     }
   }
 
-  /** The time limits of all activities pass, although their workers live and go on. */
+  /** Times out all activities, although their workers live and continue. */
   timeOutAll(): void {
     for (const id of this.runs.keys()) this.timeOut(id);
   }
 
-  /** The time limits of a run's activities pass, although their workers live and go on. */
+  /** Times out the activities of a run, although their workers live and continue. */
   timeOut(id: string): void {
     const run = this.runs.get(id);
     for (const activity of run?.activities ?? [])
@@ -189,7 +189,7 @@ export class SimulatedTemporal {
       args,
       signals: 0,
       answers: [],
-      begun: false,
+      hasBegun: false,
       starter: undefined,
       handlers: new Map(),
       waiting: new Set(),
@@ -204,7 +204,7 @@ export class SimulatedTemporal {
         run.handlers.set(signal, handler);
       },
       waitFor: (is, limit) => this.#waitFor(run, is, limit),
-      runActivity: (name, given, limits) => this.#schedule(run, name, given, limits),
+      runActivity: (name, inputs, limits) => this.#schedule(run, name, inputs, limits),
     };
     this.runs.set(id, run);
     return run;
@@ -255,8 +255,8 @@ export class SimulatedTemporal {
     const arm = () => {
       this.#settings.time.cancel(activity.deadline);
       const beatMs = task.heartbeatTimeoutMs ?? limitMs;
-      const left = Math.min(beatMs, timesOutAt - this.#settings.time.now);
-      activity.deadline = this.#settings.time.after(left, { process: this.#server }, () => {
+      const remainingMs = Math.min(beatMs, timesOutAt - this.#settings.time.now);
+      activity.deadline = this.#settings.time.after(remainingMs, { process: this.#server }, () => {
         if (isCurrent()) this.#failed(run, activity, new Error('timed out'));
       });
     };
@@ -295,7 +295,7 @@ export class SimulatedTemporal {
     this.#later(activity, pause);
   }
 
-  /** With a timer, so that the clock stops there. */
+  /** Delays an activity, with a timer so that the clock stops at that time. */
   #later(activity: Activity, pause: number): void {
     activity.from = this.#settings.time.now + pause;
     this.#settings.time.after(pause, { process: this.#server }, () => {});
@@ -309,11 +309,11 @@ export class SimulatedTemporal {
     run.signals = 0;
     const within = <T>(work: () => T) =>
       runAs({ process: run.process, now: () => run.taskTime }, () => runOfCode.run(run, work));
-    if (!run.begun) {
-      run.begun = true;
+    if (!run.hasBegun) {
+      run.hasBegun = true;
       const workflow = workflows[run.type];
       if (!workflow) throw new Error(`There is no workflow ${run.type}`);
-      // A signal that came with the start is handled as soon as the code has said how.
+      // Handles a signal that came with the start when the code has set the handler.
       within(
         () =>
           void workflow(...run.args).then(
@@ -333,9 +333,9 @@ export class SimulatedTemporal {
   async #unblock(run: Run, settle: () => Promise<void>): Promise<void> {
     for (;;) {
       await settle();
-      const met = [...run.waiting].filter(({ is }) => is());
-      if (met.length === 0) return;
-      for (const waiting of met) {
+      const metConditions = [...run.waiting].filter(({ is }) => is());
+      if (metConditions.length === 0) return;
+      for (const waiting of metConditions) {
         run.waiting.delete(waiting);
         this.#settings.time.cancel(waiting.timer);
         waiting.resolve(true);
@@ -357,5 +357,5 @@ export class SimulatedTemporal {
   }
 }
 
-/** The server gives a workflow task to another worker after so long. */
+/** The time after which the server gives a workflow task to another worker. */
 const workflowTaskMs = 10_000;

@@ -1,10 +1,10 @@
 /**
- * Stands for `@temporalio/workflow` in simulated runs: the part of it that workflows/ uses. Each call goes to the run whose code
- * calls it. (platform/load.mjs is not involved: module-hooks.ts maps the name.)
+ * Replaces `@temporalio/workflow` in simulated runs, as far as workflows/ uses it. Each call goes to the run whose code calls it.
+ * module-hooks.ts maps the name of the module, without platform/load.mjs.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What the code of a run asks of Temporal. */
+/** The calls of workflow code to Temporal. */
 export interface RunPrimitives {
   runActivity(name: string, args: readonly unknown[], options: ActivityLimits): Promise<unknown>;
   handle(signal: string, handler: () => void): void;
@@ -19,7 +19,7 @@ export interface ActivityLimits {
   local?: boolean;
 }
 
-/** Ends a run that goes on as a new one. */
+/** Ends a run that continues as new. */
 export class ContinuedAsNew extends Error {
   override name = 'ContinuedAsNew';
   readonly args: readonly unknown[];

@@ -1,7 +1,7 @@
 /**
- * This machine in the place of a cluster: it does with manifests what Helm and Kubernetes would do, in their order. A pod is a process of
- * a build on an address of its own (127.x.y.z), with the arguments, variables, secrets, probes and grace that its manifest has. What the
- * image sets comes from deploy/Dockerfile. The network, volumes, limits and accounts of a real cluster are not here.
+ * Plays a cluster on this machine: it does with manifests what Helm and Kubernetes do, in the same order. A pod is a process of a build on
+ * its own address (127.x.y.z), with the arguments, variables, secrets, probes and grace period of its manifest. The variables of the image
+ * come from deploy/Dockerfile. The network, volumes, limits and accounts of a real cluster are missing.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -17,42 +17,44 @@ import { templateOf, type Container, type Resource } from './manifests.ts';
 type Environment = Readonly<Record<string, string>>;
 
 interface ClusterOptions {
-  /** Empty; gets a directory for each pod. */
+  /** An empty directory, which receives a directory for each pod. */
   readonly directory: string;
-  /** By the tag of their image. */
+  /** The builds by the tags of their images. */
   readonly builds: Readonly<Record<string, InstalledBuild>>;
-  /** By their names, with their keys. */
+  /** The values of the secrets, by name and key. */
   readonly secrets: Readonly<Record<string, Environment>>;
-  /** Told when a pod of the API becomes ready or unready, and when it is out of the service. */
+  /** Is told when a pod of the API becomes ready or unready, and when it leaves the service. */
   readonly service: { tell(url: string, isReady: boolean): void; remove(url: string): void };
 }
 
-/** A pod that runs, or has run. */
+/** A pod that runs or has ended. */
 interface Pod {
   readonly name: string;
   readonly tag: string;
   readonly url: string;
   readonly pid: number | undefined;
   readonly isReady: boolean;
-  /** After it has ended: how, and whether it needed a SIGKILL. */
+  /** The end of the pod: its exit code or signal, and the time since SIGTERM. */
   readonly ended: Promise<{ code: number | null; signal: string | null; afterMs: number }>;
 }
 
 export interface Cluster {
-  /** `helm install` and `helm upgrade`: hooks before, resources, hooks after. Deployments roll on meanwhile: {@link settled}. */
+  /**
+   * Works like `helm install` and `helm upgrade`: hooks before, resources, hooks after. Deployments continue to roll: see {@link settled}.
+   */
   apply(resources: readonly Resource[], event: 'install' | 'upgrade'): Promise<void>;
-  /** `helm test`. @throws Problem with the last words of the one that fails */
+  /** Works like `helm test`. @throws Problem with the last output of a failed test */
   test(resources: readonly Resource[]): Promise<void>;
-  /** Resolves once every Deployment is as it was wanted last, and what it ended has ended. @throws Problem saying what went wrong */
+  /** Resolves when every Deployment is in its desired state and the old pods have ended. @throws Problem with the faults */
   settled(): Promise<void>;
-  /** The pods that run, of Deployments whose names contain the words. */
+  /** The running pods of Deployments whose names contain the words. */
   pods(words: string): readonly Pod[];
-  /** A sentence for each pod that ended other than by itself with exit code 0, and for each probe that failed while it should not. */
+  /** A sentence for each pod that ended unexpectedly or with another exit code than 0, and for each unexpected failure of a probe. */
   readonly faults: readonly string[];
   stop(): Promise<void>;
 }
 
-/** How long Kubernetes takes to tell the proxies that a pod is ending, about. */
+/** About the time after which Kubernetes tells the proxies that a pod is ending. */
 const endpointsLagMs = 1_000;
 const portOfApi = 'http';
 
@@ -76,7 +78,7 @@ export function createCluster({ directory, builds, secrets, service }: ClusterOp
   let number = 0;
   let isOver = false;
 
-  /** What goes on by itself; {@link Cluster.settled} waits for it, and throws what it throws. */
+  /** Adds background work. {@link Cluster.settled} waits for it, and throws its errors. */
   function track(...more: readonly Promise<unknown>[]): void {
     for (const one of more) one.catch(() => undefined);
     work.push(...more);
@@ -86,34 +88,36 @@ export function createCluster({ directory, builds, secrets, service }: ClusterOp
     const { spec } = templateOf(resource) ?? fail(resource);
     const tag = container.image.slice(container.image.lastIndexOf(':') + 1);
     const build = builds[tag] ?? fail(resource);
-    const place = path.join(directory, name);
+    const podDirectory = path.join(directory, name);
     const volumes = Object.fromEntries(
-      container.volumeMounts.map((mount) => [mount.mountPath, path.join(place, mount.name)]),
+      container.volumeMounts.map((mount) => [mount.mountPath, path.join(podDirectory, mount.name)]),
     );
     for (const volume of Object.values(volumes)) mkdirSync(volume, { recursive: true });
     for (const { name: volume, projected } of spec.volumes)
       for (const { secret } of projected?.sources ?? [])
         for (const { key, path: file } of secret.items)
-          writeFileSync(path.join(place, volume, file), secrets[secret.name]?.[key] ?? fail(resource), { mode: 0o440 });
-    const inPlace = (value: string) =>
+          writeFileSync(path.join(podDirectory, volume, file), secrets[secret.name]?.[key] ?? fail(resource), {
+            mode: 0o440,
+          });
+    const inPodDirectory = (value: string) =>
       Object.entries(volumes).reduce(
         (text, [mount, at]) => (text.startsWith(mount) ? at + text.slice(mount.length) : text),
         value,
       );
     const env: Record<string, string> = {
       PATH: process.env['PATH'] ?? '',
-      ...Object.fromEntries(Object.entries(image).map(([variable, value]) => [variable, inPlace(value)])),
-      HOME: build.place,
+      ...Object.fromEntries(Object.entries(image).map(([variable, value]) => [variable, inPodDirectory(value)])),
+      HOME: build.directory,
       API_HOST: address,
       WORKER_HOST: address,
     };
-    for (const { name: variable, value = '' } of container.env) env[variable] = inPlace(value);
+    for (const { name: variable, value = '' } of container.env) env[variable] = inPodDirectory(value);
     const child = startChild({
       name,
       command: process.execPath,
       args: [path.join('dist', 'main.js'), ...container.args],
       env,
-      cwd: build.place,
+      cwd: build.directory,
       logFile: path.join(directory, 'logs', `${name}.log`),
       graceMs: (spec.terminationGracePeriodSeconds ?? 30) * 1_000,
     });
@@ -126,9 +130,9 @@ export function createCluster({ directory, builds, secrets, service }: ClusterOp
     const [container] = templateOf(resource)?.spec.containers ?? fail(resource);
     for (let attempt = 0; ; attempt++) {
       const { child } = startProcess(`${resource.metadata.name}-${++number}`, container, resource, `${network}.254`);
-      const firmly = setTimeout(() => void child.stop(), activeDeadlineSeconds * 1_000);
+      const deadline = setTimeout(() => void child.stop(), activeDeadlineSeconds * 1_000);
       const exit = await child.exited;
-      clearTimeout(firmly);
+      clearTimeout(deadline);
       children.delete(child);
       if (exit.code === 0)
         return progress(
@@ -200,11 +204,11 @@ export function createCluster({ directory, builds, secrets, service }: ClusterOp
     track(
       (async () => {
         await probe(startupProbe, (failures) => {
-          if (failures === startupProbe?.failureThreshold) faults.push(`${name} did not start in its time`);
+          if (failures === startupProbe?.failureThreshold) faults.push(`${name} did not start in time`);
           return failures === 0;
         });
         void probe(livenessProbe, (failures) => {
-          if (failures === livenessProbe?.failureThreshold) faults.push(`${name} would have been started again`);
+          if (failures === livenessProbe?.failureThreshold) faults.push(`${name} would have been restarted`);
           return false;
         });
         void probe(readinessProbe, (failures) => {
@@ -218,7 +222,7 @@ export function createCluster({ directory, builds, secrets, service }: ClusterOp
     return pod;
   }
 
-  /** As a rolling update with `maxSurge: 1` and `maxUnavailable: 0`: one starts, and once it is ready, one of the old ends. */
+  /** Works like a rolling update with `maxSurge: 1` and `maxUnavailable: 0`: a new pod starts, and when it is ready, an old pod ends. */
   async function rollOut(resource: Resource): Promise<void> {
     const { name } = resource.metadata;
     const { replicas = 1 } = resource.spec ?? {};
@@ -232,18 +236,18 @@ export function createCluster({ directory, builds, secrets, service }: ClusterOp
     for (let count = 0; count < replicas; count++) {
       const pod = startPod(resource);
       deployment.pods.push(pod);
-      const one = old.shift();
-      if (one === undefined) continue;
+      const replaced = old.shift();
+      if (replaced === undefined) continue;
       await untilReady(pod);
-      deployment.pods = deployment.pods.filter((other) => other !== one);
-      ends.push(one.end());
+      deployment.pods = deployment.pods.filter((other) => other !== replaced);
+      ends.push(replaced.end());
     }
     await Promise.all([...ends, ...deployment.pods.map(untilReady)]);
   }
 
   async function untilReady(pod: RunningPod): Promise<void> {
-    const gone = pod.ended.then(() => true);
-    while (!pod.isReady && !isOver) if (await Promise.race([gone, sleep(100).then(() => false)])) return;
+    const hasEnded = pod.ended.then(() => true);
+    while (!pod.isReady && !isOver) if (await Promise.race([hasEnded, sleep(100).then(() => false)])) return;
   }
 
   return {
@@ -273,12 +277,12 @@ export function createCluster({ directory, builds, secrets, service }: ClusterOp
     pods: (words) => [...running].filter(([name]) => name.includes(words)).flatMap(([, { pods }]) => pods),
     async stop() {
       isOver = true;
-      await Promise.all([...children].map(killed)); // when a proof is over, nobody waits for graces
+      await Promise.all([...children].map(killed)); // at the end of a proof, pods need no grace period
     },
   };
 }
 
-/** In the order of their weights. */
+/** Returns the hooks of an event in the order of their weights. */
 const hooksOf = (resources: readonly Resource[], event: string): Resource[] =>
   resources
     .filter(({ metadata }) => metadata.annotations?.['helm.sh/hook']?.split(',').includes(event))
@@ -286,16 +290,16 @@ const hooksOf = (resources: readonly Resource[], event: string): Resource[] =>
 
 const weightOf = ({ metadata }: Resource): number => Number(metadata.annotations?.['helm.sh/hook-weight'] ?? 0);
 
-const portOf = ({ ports = [] }: Container, wanted: string): number | undefined =>
-  ports.find(({ name }) => name === wanted)?.containerPort;
+const portOf = ({ ports = [] }: Container, portName: string): number | undefined =>
+  ports.find(({ name }) => name === portName)?.containerPort;
 
 function fail({ kind, metadata }: Resource): never {
   throw new Problem(
-    `${kind} ${metadata.name} is not as a pod needs it: has it a template, a known image, secrets that are there?`,
+    `${kind} ${metadata.name} cannot become a pod: it needs a template, a known image, and existing secrets`,
   );
 }
 
-/** What `ENV` of the Dockerfile sets. */
+/** Returns the variables that `ENV` of the Dockerfile sets. */
 function imageEnvironment(): Environment {
   const dockerfile = readFileSync(path.join(projectDirectory, 'deploy', 'Dockerfile'), 'utf8');
   const [, lines = ''] = /^ENV ((?:.*\\\n)*.*)$/m.exec(dockerfile) ?? [];

@@ -1,4 +1,4 @@
-/** deploy/compose.yaml, held against the specification of Compose by its reference implementation, and against what we want of it. */
+/** Checks deploy/compose.yaml with the reference implementation of Compose, and against our own rules. */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { runCommand } from '../../../../dev/stack/commands.ts';
@@ -8,7 +8,7 @@ import { progress } from '../../faults/progress.ts';
 
 const deploy = path.join(projectDirectory, 'deploy');
 const program = path.join(import.meta.dirname, 'compose');
-/** Images that nobody maintains any more. */
+/** Images without maintainers. */
 const discontinued = /auto-setup|minio/;
 const ownImage = /^club-learning(:|$)/;
 
@@ -35,9 +35,9 @@ interface Project {
 }
 
 /**
- * @param directory empty; gets the program and secrets
- * @returns how many services it has
- * @throws Problem saying what is wrong
+ * @param directory an empty directory, which receives the program and the secrets
+ * @returns the number of services
+ * @throws Problem with the faults
  */
 export async function verifyCompose(directory: string): Promise<number> {
   const checker = path.join(directory, 'compose');
@@ -46,14 +46,14 @@ export async function verifyCompose(directory: string): Promise<number> {
     env: { GOOS: '', GOARCH: '' },
     stillRunning: (seconds) => progress(`  still building the reader of Compose (${seconds} s)`),
   }).catch((error: unknown) => {
-    throw new Problem(`The reader of Compose is not built; it needs Go 1.24 or newer: ${messageOf(error)}`);
+    throw new Problem(`The reader of Compose could not be built; it needs Go 1.24 or newer: ${messageOf(error)}`);
   });
-  const said = await runCommand(checker, [path.join(deploy, 'compose.yaml'), 'catcher', 'previous']).catch(
+  const projectJson = await runCommand(checker, [path.join(deploy, 'compose.yaml'), 'catcher', 'previous']).catch(
     (error: unknown) => {
       throw new Problem(`deploy/compose.yaml: ${messageOf(error)}`);
     },
   );
-  const project = JSON.parse(said) as Project;
+  const project = JSON.parse(projectJson) as Project;
   const secrets = path.join(directory, 'secrets');
   await runCommand('sh', [path.join(deploy, 'compose', 'make-secrets.sh'), secrets]);
   const faults = composeFaults(project, await readdir(secrets));
@@ -61,37 +61,38 @@ export async function verifyCompose(directory: string): Promise<number> {
   return Object.keys(project.services).length;
 }
 
-/** What its image cannot do without, by the service. */
+/** The capabilities that the image of a service needs. */
 const capabilities: Readonly<Record<string, string>> = { postgres: 'CHOWN,DAC_OVERRIDE,FOWNER,SETGID,SETUID' };
-/** Postgres has no limit of memory: what it caches would count. */
+/** Postgres has no memory limit, because its cache would count. */
 const unlimited: readonly string[] = ['postgres'];
 
-/** @returns a sentence for each way in which a container may do more than it must */
+/** @returns a sentence for each unnecessary right of a container */
 function confinementFaults(name: string, service: Service): string[] {
-  const isAsItShould = {
-    'a root that can be written': service.read_only === true,
-    'capabilities that it does not need':
+  const confinement = {
+    'a writable root': service.read_only === true,
+    'unneeded capabilities':
       service.cap_drop?.join() === 'ALL' && (service.cap_add ?? []).join() === (capabilities[name] ?? ''),
-    'a way to new privileges': service.security_opt?.join() === 'no-new-privileges:true' && service.privileged !== true,
-    'no end of processes': (service.pids_limit ?? 0) > 0,
-    'no end of memory': service.mem_limit !== undefined || unlimited.includes(name),
+    'the right to gain privileges':
+      service.security_opt?.join() === 'no-new-privileges:true' && service.privileged !== true,
+    'no limit of processes': (service.pids_limit ?? 0) > 0,
+    'no limit of memory': service.mem_limit !== undefined || unlimited.includes(name),
   };
-  return Object.entries(isAsItShould).flatMap(([fault, holds]) => (holds ? [] : [`${name} has ${fault}`]));
+  return Object.entries(confinement).flatMap(([fault, holds]) => (holds ? [] : [`${name} has ${fault}`]));
 }
 
-/** @param made names of the secrets that make-secrets.sh makes @returns a sentence for each fault */
-function composeFaults({ services, secrets }: Project, made: readonly string[]): string[] {
+/** @param generatedNames the names of the secrets that make-secrets.sh makes @returns a sentence for each fault */
+function composeFaults({ services, secrets }: Project, generatedNames: readonly string[]): string[] {
   const faults: string[] = [];
-  const demand = (isAsItShould: boolean, fault: string) => void (isAsItShould || faults.push(fault));
+  const demand = (isRight: boolean, fault: string) => void (isRight || faults.push(fault));
   demand(
-    JSON.stringify(Object.keys(secrets).toSorted()) === JSON.stringify(made.toSorted()),
-    `make-secrets.sh makes ${made.join(', ')}, but the file wants ${Object.keys(secrets).join(', ')}`,
+    JSON.stringify(Object.keys(secrets).toSorted()) === JSON.stringify(generatedNames.toSorted()),
+    `make-secrets.sh makes ${generatedNames.join(', ')}, but compose.yaml declares ${Object.keys(secrets).join(', ')}`,
   );
   for (const [name, service] of Object.entries(services)) {
     const { image, environment = {}, secrets: mounted = [], ports = [] } = service;
     demand(!discontinued.test(image), `${name}: ${image} is discontinued`);
     for (const { host_ip: address, target } of ports)
-      demand(address === '127.0.0.1', `${name} shows its port ${target} to other machines`);
+      demand(address === '127.0.0.1', `${name} publishes port ${target} to other machines`);
     faults.push(...confinementFaults(name, service));
     const roots = mounted.filter(({ source }) => source.startsWith('s3-root')).length;
     demand(
@@ -102,7 +103,9 @@ function composeFaults({ services, secrets }: Project, made: readonly string[]):
       demand(/:v?\d+\.\d+(\.\d+)?(-\w+)?$/.test(image), `${name}: ${image} is not pinned`);
       continue;
     }
-    for (const [variable, value] of Object.entries(environment).filter(([given]) => given.endsWith('_FILE')))
+    for (const [variable, value] of Object.entries(environment).filter(([variableName]) =>
+      variableName.endsWith('_FILE'),
+    ))
       demand(
         mounted.some(({ target }) => target === value),
         `${name}: ${variable} names a file that is not mounted`,
@@ -120,10 +123,13 @@ function composeFaults({ services, secrets }: Project, made: readonly string[]):
     worker: 'buckets completed_successfully, migrate completed_successfully, setup completed_successfully',
     promote: 'worker started',
   };
-  for (const [name, wanted] of Object.entries(order))
-    demand(waits(name) === wanted, `${name} waits for ${waits(name)}, not for ${wanted}`);
+  for (const [name, expectedOrder] of Object.entries(order))
+    demand(waits(name) === expectedOrder, `${name} waits for ${waits(name)}, not for ${expectedOrder}`);
   const graces = { api: '30s', worker: '15m0s', 'worker-previous': '15m0s' };
-  for (const [name, wanted] of Object.entries(graces))
-    demand(services[name]?.stop_grace_period === wanted, `${name} does not get ${wanted} to end`);
+  for (const [name, expectedGrace] of Object.entries(graces))
+    demand(
+      services[name]?.stop_grace_period === expectedGrace,
+      `${name} does not have a grace period of ${expectedGrace}`,
+    );
   return faults;
 }

@@ -31,7 +31,7 @@ const policies = [policyOf(), policyOf({ ports: [{ port: 'metrics' }], from: [mo
 const expected = { digests: true, policies: true };
 
 describe('faults of confinement', () => {
-  it('finds none in pods that reach nothing, and metrics for one namespace', () => {
+  it('finds no fault in pods without unneeded rights and with metrics for one namespace', () => {
     expect(confinementFaults([podsOf(), ...policies], expected)).to.deep.equal([]);
   });
 

@@ -1,4 +1,4 @@
-/** How far pods of the chart reach, and who reaches them. */
+/** Checks the rights of the pods of the chart, and the access to them. */
 import { templateOf, type Resource } from './manifests.ts';
 
 interface Rule {
@@ -12,13 +12,13 @@ interface Policy {
   readonly ingress?: readonly Rule[];
 }
 
-/** What an image is named by where its tag alone must not decide. */
+/** The end of an image name with a digest. */
 const byDigest = /@sha256:[0-9a-f]{64}$/;
 const metrics: readonly string[] = ['metrics', 'sdk-metrics'];
 
 /**
- * @param resources as Helm renders them
- * @param expected whether images are named by their digests, and whether there are network policies
+ * @param resources the resources that Helm rendered
+ * @param expected whether images must be named by digests, and whether network policies must exist
  * @returns a sentence for each fault
  */
 export function confinementFaults(
@@ -46,7 +46,7 @@ export function confinementFaults(
   demand(policies.length === (expected.policies ? 2 : 0), `it has ${policies.length} network policies`);
   for (const { metadata, spec } of policies) {
     const { policyTypes, ingress = [] } = spec as Policy;
-    demand(policyTypes?.join() === 'Ingress', `NetworkPolicy ${metadata.name} does not close what comes in`);
+    demand(policyTypes?.join() === 'Ingress', `NetworkPolicy ${metadata.name} does not restrict incoming traffic`);
     for (const { ports = [], from = [] } of ingress) {
       const isOfMetrics = ports.length === 0 || ports.some(({ port }) => metrics.includes(port));
       demand(

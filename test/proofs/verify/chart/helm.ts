@@ -1,4 +1,4 @@
-/** Helm: on the PATH, else from its Go module. It knows no version of Kubernetes by itself then, so each call names one. */
+/** Finds Helm on the PATH, or builds it from its Go module. A built Helm knows no version of Kubernetes, so each call names one. */
 import path from 'node:path';
 import { runCommand } from '../../../../dev/stack/commands.ts';
 import { locate } from '../../../../dev/components.ts';
@@ -26,26 +26,26 @@ const component: Component = {
   ],
   advice: ['install Helm 3: https://helm.sh/docs/intro/install', 'install Go 1.25 or newer (https://go.dev/dl)'],
   async flawOf(executable) {
-    const said = await askProgram(executable, ['version', '--short']).catch(messageOf);
-    return said.startsWith('v3.') ? undefined : `says ${said.trim()}; Helm 3 is needed`;
+    const versionText = await askProgram(executable, ['version', '--short']).catch(messageOf);
+    return versionText.startsWith('v3.') ? undefined : `says ${versionText.trim()}; Helm 3 is needed`;
   },
   check: async (executable) => void (await askProgram(executable, ['version'])),
 };
 
-/** Where values come from: files, or single ones as `--set` has them. */
+/** The sources of values: files, or single values as for `--set`. */
 interface Values {
   readonly files: readonly string[];
   readonly set?: Readonly<Record<string, string>>;
 }
 
 export interface Helm {
-  /** `helm lint --strict`. @throws Error with what it objects to */
+  /** Runs `helm lint --strict`. @throws Error with the objections of Helm */
   lint(values: Values, kubernetes: string): Promise<void>;
-  /** @returns the manifests, hooks and tests included, as YAML @throws Error saying why there are none */
+  /** @returns the manifests with hooks and tests, as YAML @throws Error with the reason when Helm renders nothing */
   render(values: Values, kubernetes: string): Promise<string>;
 }
 
-/** @throws Problem where there is no Helm, and none can be built */
+/** @throws Problem when Helm is missing and cannot be built */
 export async function findHelm(): Promise<Helm> {
   const helm = await locate(component, { report: progress });
   const argumentsOf = ({ files, set = {} }: Values, kubernetes: string) => [

@@ -32,8 +32,8 @@ const hook = (event: string, account?: string): Resource => ({
 const withSpec = (kind: string, spec: object): Resource => ({ kind, metadata: { name: 'of-api' }, spec: { ...spec } });
 const api = withPods('Deployment', 'api');
 
-describe('faults of manifests that schemas do not see', () => {
-  it('finds none where names fit', () => {
+describe('faults of manifests that no schema describes', () => {
+  it('finds no fault if the names fit', () => {
     const service = withSpec('Service', { selector: labels, ports: [{ targetPort: 'http' }] });
     const budget = withSpec('PodDisruptionBudget', { selector: { matchLabels: labels } });
     const scaler = withSpec('HorizontalPodAutoscaler', { scaleTargetRef: { name: 'api' } });
@@ -42,15 +42,15 @@ describe('faults of manifests that schemas do not see', () => {
   });
 
   it('names each fault', async () => {
-    const shown = { ...container, env: [{ name: 'MASTER_KEY', value: 'in plain sight' }] };
-    const watched = { ...container, args: ['worker'], env: [{ name: 'TEMPORAL_METRICS_PORT', value: '9090' }] };
+    const plainSecret = { ...container, env: [{ name: 'MASTER_KEY', value: 'in plain sight' }] };
+    const unexposed = { ...container, args: ['worker'], env: [{ name: 'TEMPORAL_METRICS_PORT', value: '9090' }] };
     const unmounted = { ...container, volumeMounts: [] };
     const twice = { ...container, env: [...container.env, ...container.env.slice(0, 1)] };
     const account: Resource = { kind: 'ServiceAccount', metadata: { name: 'club' } };
     const cases: [Resource[], string][] = [
       [[api, api], 'two resources have one name'],
       [[{ kind: 'ConfigMap', metadata: { name: 'c' } }], 'it makes Secrets or ConfigMaps: hooks would run before them'],
-      [[withPods('Deployment', 'api', shown)], 'Deployment api shows the secret MASTER_KEY'],
+      [[withPods('Deployment', 'api', plainSecret)], 'Deployment api shows the secret MASTER_KEY'],
       [[withPods('Deployment', 'api', unmounted)], 'Deployment api: MASTER_KEY_FILE names a file that is not mounted'],
       [[withPods('Deployment', 'api', twice)], 'Deployment api sets a variable twice'],
       [[account, hook('pre-install', 'club')], 'Job migrate runs before its account club is there'],
@@ -71,7 +71,7 @@ describe('faults of manifests that schemas do not see', () => {
         'PodMonitor of-api: no pod has the port metrics',
       ],
       [
-        [withPods('Deployment', 'worker', watched)],
+        [withPods('Deployment', 'worker', unexposed)],
         'Deployment worker does not show the port of TEMPORAL_METRICS_PORT',
       ],
       [[api, withSpec('Ingress', { port: 'metrics' })], 'Ingress of-api leads to metrics'],

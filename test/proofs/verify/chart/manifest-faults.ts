@@ -1,4 +1,4 @@
-/** What schemas do not say of the chart's manifests: names that must fit each other, and what must not be in them. */
+/** Checks rules of the manifests of the chart that schemas cannot express: names that must match, and forbidden contents. */
 import { declarations } from '../../../../config.ts';
 import { fileOf, variablesIn } from '../../../../platform/infra/variables.ts';
 import { templateOf, type Resource } from './manifests.ts';
@@ -12,10 +12,10 @@ export function manifestFaults(resources: readonly Resource[]): string[] {
   const of = (...kinds: readonly string[]) => resources.filter(({ kind }) => kinds.includes(kind));
   const pods = of('Deployment', 'Job', 'Pod');
   const faults: string[] = [];
-  const demand = (isAsItShould: boolean, fault: string) => void (isAsItShould || faults.push(fault));
+  const demand = (isRight: boolean, fault: string) => void (isRight || faults.push(fault));
 
   const names = resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-  demand(new Set(names).size === names.length, 'two resources have one name');
+  demand(new Set(names).size === names.length, 'two resources have the same name');
   demand(of('Secret', 'ConfigMap').length === 0, 'it makes Secrets or ConfigMaps: hooks would run before them');
 
   for (const resource of pods) {
@@ -30,7 +30,7 @@ export function manifestFaults(resources: readonly Resource[]): string[] {
     for (const { name, value } of env) {
       const plain = name.endsWith('_FILE') && !variables.has(name) ? name.slice(0, -'_FILE'.length) : name;
       const variable = variables.get(plain);
-      if (variable === undefined) continue; // of the values' own `extraEnv`
+      if (variable === undefined) continue; // a variable of `extraEnv` in the values
       demand(!(variable.isSecret && name === plain && value !== undefined), `${at} shows the secret ${name}`);
       demand(
         name === plain || volumeMounts.some(({ mountPath }) => value === `${mountPath}/${plain}`),

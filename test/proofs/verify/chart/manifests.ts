@@ -1,4 +1,6 @@
-/** Manifests as Helm renders them, read and held against Kubernetes' own schemas by the Python package `kubernetes-validate`. */
+/**
+ * Reads the manifests that Helm rendered, and validates them with the schemas of Kubernetes in the Python package `kubernetes-validate`.
+ */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -58,7 +60,7 @@ interface PodTemplate {
   };
 }
 
-/** What of a resource is read here; which of it is there depends on its kind. */
+/** The fields of a resource that the proof reads. They depend on the kind. */
 export interface Resource {
   readonly kind: string;
   readonly metadata: {
@@ -75,7 +77,7 @@ export interface Resource {
   };
 }
 
-/** @returns the template of its pods; itself, where it is one; undefined where it has none */
+/** @returns the template of the pods; the resource itself if it is a pod; undefined without pods */
 export function templateOf({ kind, metadata, spec }: Resource): PodTemplate | undefined {
   if (kind !== 'Pod') return spec?.template;
   return { metadata: { labels: metadata.labels ?? {} }, spec: spec as unknown as PodTemplate['spec'] };
@@ -83,29 +85,29 @@ export function templateOf({ kind, metadata, spec }: Resource): PodTemplate | un
 
 interface Read {
   readonly resources: readonly Resource[];
-  /** How many are valid in every version. */
+  /** The number of resources that are valid in every version. */
   readonly valid: number;
-  /** A sentence for each that is not. */
+  /** A sentence for each invalid resource. */
   readonly problems: readonly string[];
-  /** Kinds that are not Kubernetes' own. */
+  /** Kinds without a schema in Kubernetes. */
   readonly unknown: readonly string[];
 }
 
 export type ReadManifests = (yaml: string, versions: readonly string[]) => Promise<Read>;
 
-/** @param directory gets the package, where Python has none @throws Problem where pip does not bring it */
+/** @param directory receives the package, unless Python has it @throws Problem when pip cannot install the package */
 export async function findManifestReader(directory: string): Promise<ReadManifests> {
-  const isThere = await runCommand('python3', ['-c', 'import kubernetes_validate, yaml']).then(
+  const isInstalled = await runCommand('python3', ['-c', 'import kubernetes_validate, yaml']).then(
     () => true,
     () => false,
   );
-  if (!isThere)
+  if (!isInstalled)
     await runCommand('python3', ['-m', 'pip', 'install', '--quiet', '--target', directory, packageName]).catch(
       (error: unknown) => {
-        throw new Problem(`Python has no kubernetes-validate, and pip does not bring it: ${messageOf(error)}`);
+        throw new Problem(`Python has no kubernetes-validate, and pip could not install it: ${messageOf(error)}`);
       },
     );
-  const env = { ...process.env, ...(!isThere && { PYTHONPATH: directory }) };
+  const env = { ...process.env, ...(!isInstalled && { PYTHONPATH: directory }) };
   return async (yaml, versions) => {
     const child = spawn('python3', [script, ...versions], { env, stdio: ['pipe', 'pipe', 'inherit'] });
     child.stdin.end(yaml);

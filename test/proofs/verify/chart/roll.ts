@@ -1,6 +1,6 @@
 /**
- * Releases take over from each other as the chart has it, under facts and reads: install, upgrade, back by one command, upgrade again,
- * and the end of the release before. The chart renders each step; ./cluster.ts carries it out.
+ * Rolls releases as the chart renders them, under a load of facts and reads: install, upgrade, roll back with one command, upgrade again,
+ * and remove the previous release. ./cluster.ts applies each rendered step.
  */
 import path from 'node:path';
 import { readConfig, declarations } from '../../../../config.ts';
@@ -33,17 +33,18 @@ const factEveryMs = 150;
 /** A refused attempt waits for half a minute. */
 const toldWithinMs = 3 * 60_000;
 
-/** What each step asks Helm for: the release, and the one before that stays. */
+/** The releases of each step: the current release, and the previous release that stays. */
 const steps: readonly { title: string; release: BuildName; previous?: BuildName }[] = [
   { title: 'upgrade', release: 'starboard', previous: 'port' },
-  { title: 'back, by one command', release: 'port', previous: 'starboard' },
+  { title: 'rollback by one command', release: 'port', previous: 'starboard' },
   { title: 'upgrade again', release: 'starboard', previous: 'port' },
-  { title: 'the release before ends', release: 'starboard' },
+  { title: 'the previous release ends', release: 'starboard' },
 ];
 
-/** @throws Problem where a fact is lost, a request refused, or a process does not end as its grace lets it */
+/** @throws Problem when a fact is lost, a request is refused, or a process does not end within its grace period */
 export async function roll(site: Site, helm: Helm, read: ReadManifests): Promise<void> {
-  if (process.platform !== 'linux') throw new Problem('The roll needs Linux: each pod gets an address of 127.0.0.0/8.');
+  if (process.platform !== 'linux')
+    throw new Problem('The roll needs Linux, because each pod gets an address of 127.0.0.0/8');
   const builds = await installBuilds(path.join(site.directory, 'builds'));
   const stack = await startStackOn(site);
   const receipts = await startCounting(await stack.authority.issue(['127.0.0.1']));
@@ -107,29 +108,30 @@ export async function roll(site: Site, helm: Helm, read: ReadManifests): Promise
   const reading = startReading(subjects, proxy);
 
   for (const { title, ...tags } of steps) {
-    const workersBefore = pidsOf(cluster, 'worker');
+    const previousWorkers = pidsOf(cluster, 'worker');
     const manifests = await manifestsOf(tags);
     const committed = author.commit(factsPerStep);
     await cluster.apply(manifests, 'upgrade');
     const [current] = await source.query<{ build_id: string }[]>('SELECT build_id FROM releases WHERE is_current');
     if (current?.build_id !== builds[tags.release].buildId)
-      throw new Problem(`${title}: the current build is ${current?.build_id}, not that of ${tags.release}.`);
+      throw new Problem(`${title}: the current build is ${current?.build_id}, not the build of ${tags.release}`);
     await Promise.all([cluster.settled(), committed]);
     requirePods(cluster, tags, title);
-    // What was the release stays as it is: no new start of its workers.
-    const started = pidsOf(cluster, 'worker').filter((pid) => !workersBefore.includes(pid));
+    // The previous release is unchanged, so its workers are not restarted.
+    const newWorkers = pidsOf(cluster, 'worker').filter((pid) => !previousWorkers.includes(pid));
     const isNew = title === 'upgrade';
-    if (started.length !== (isNew ? 1 : 0)) throw new Problem(`${title}: ${started.length} workers were started.`);
+    if (newWorkers.length !== (isNew ? 1 : 0))
+      throw new Problem(`${title}: ${newWorkers.length} workers were started.`);
     progress(
       `${title}: ${tags.release} is current; ${author.committed} facts, ${proxy.answered} requests, ${proxy.refused.length} refused`,
     );
   }
   await reading.stop();
   await untilTold(source, toldWithinMs);
-  const { lost } = await tallyDeliveries(source, subjects, receipts);
-  const wrong = [...lost, ...proxy.refused, ...cluster.faults];
+  const { lostFacts } = await tallyDeliveries(source, subjects, receipts);
+  const wrong = [...lostFacts, ...proxy.refused, ...cluster.faults];
   progress(
-    `roll: steps ${steps.length}, facts ${author.committed}, lost ${lost.length}, requests refused ${proxy.refused.length}, of ${proxy.answered}`,
+    `roll: steps ${steps.length}, facts ${author.committed}, lost ${lostFacts.length}, requests refused ${proxy.refused.length}, of ${proxy.answered}`,
   );
   if (wrong.length > 0) throw new Problem(wrong.join('\n'));
 }
@@ -138,10 +140,10 @@ const valuesFile = path.join(import.meta.dirname, 'roll.yaml');
 
 const pidsOf = (cluster: Cluster, words: string) => cluster.pods(words).map(({ pid }) => pid);
 
-/** @throws Problem unless the API is of the release, and workers of it and of the one before */
+/** @throws Problem unless the API belongs to the release, and the workers to this and the previous release */
 function requirePods(cluster: Cluster, tags: { release: string; previous?: string }, title: string): void {
   const tagsOf = (words: string) => [...new Set(cluster.pods(words).map(({ tag }) => tag))].toSorted().join();
   const workers = [tags.release, ...(tags.previous === undefined ? [] : [tags.previous])].toSorted().join();
   if (tagsOf('-api') !== tags.release || tagsOf('-worker') !== workers)
-    throw new Problem(`${title}: the API is of ${tagsOf('-api')}, the workers of ${tagsOf('-worker')}.`);
+    throw new Problem(`${title}: the API belongs to ${tagsOf('-api')}, the workers to ${tagsOf('-worker')}`);
 }

@@ -4,32 +4,32 @@ import net from 'node:net';
 import { freePorts, host } from '../../../../dev/stack/ports.ts';
 import { startBalancer, type Balancer } from './balancer.ts';
 
-describe('the balancer before the frontends', () => {
+describe('startBalancer', () => {
   let balancer: Balancer;
   const servers: net.Server[] = [];
-  /** Says its name to whoever connects, and says nothing more. */
+  /** Starts a server that sends its name to each connection. */
   const listen = async (name: string, port: number) => {
     const server = net.createServer((socket) => socket.on('error', () => undefined).write(name));
     servers.push(server);
     server.listen(port, host);
     await once(server, 'listening');
   };
-  /** @returns the name of the one that answered; undefined where the connection was closed */
+  /** @returns the name of the server that answered; undefined if the connection was closed */
   const answer = async (): Promise<string | undefined> => {
     const socket = net.connect(Number(balancer.address.split(':')[1]), host);
-    const said = await Promise.race([
+    const reply = await Promise.race([
       once(socket, 'data').then(([bytes]) => String(bytes)),
       once(socket, 'close').then(() => undefined),
     ]);
     socket.destroy();
-    return said;
+    return reply;
   };
   afterEach(() => {
     balancer.stop();
     for (const server of servers.splice(0)) server.close();
   });
 
-  it('takes the frontends in turn, and only those that accept connections', async () => {
+  it('distributes connections over the frontends that accept connections', async () => {
     const ports = await freePorts(['one', 'other']);
     balancer = await startBalancer([ports.one, ports.other]);
     expect(await answer()).to.equal(undefined);

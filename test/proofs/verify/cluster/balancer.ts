@@ -1,21 +1,21 @@
-/** What a company has before the frontends of its cluster: connections go in turn to those that accept them. */
+/** A balancer in front of the frontends of a cluster. It distributes connections over the frontends that accept them. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { host } from '../../../../dev/stack/ports.ts';
 
 export interface Balancer {
-  /** For TEMPORAL_ADDRESS. */
+  /** The address for TEMPORAL_ADDRESS. */
   readonly address: string;
   stop(): void;
 }
 
-/** Starts it on 127.0.0.1. @param ports where the frontends listen, now or later */
+/** Starts a balancer on 127.0.0.1. @param ports the ports of the frontends, which may start later */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const sockets = new Set<net.Socket>();
-  let turn = 0;
+  let connectionCount = 0;
 
-  /** Ends the other one with it. */
-  function keep(socket: net.Socket, other: net.Socket): void {
+  /** Tracks a socket, and ends the other socket with it. */
+  function track(socket: net.Socket, other: net.Socket): void {
     sockets.add(socket);
     socket.on('error', () => other.destroy());
     socket.on('close', () => {
@@ -24,18 +24,18 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
     });
   }
 
-  /** @param left frontends that have not been tried for this connection */
-  function pass(near: net.Socket, left: number): void {
-    const port = ports[turn++ % ports.length];
-    if (left === 0 || port === undefined) return void near.destroy();
+  /** @param untriedCount the number of frontends that were not tried for this connection */
+  function pass(near: net.Socket, untriedCount: number): void {
+    const port = ports[connectionCount++ % ports.length];
+    if (untriedCount === 0 || port === undefined) return void near.destroy();
     const far = net.connect({ port, host, noDelay: true });
-    const next = () => pass(near, left - 1);
+    const next = () => pass(near, untriedCount - 1);
     far.once('error', next);
     far.once('connect', () => {
       far.off('error', next);
       if (near.destroyed) return void far.destroy();
-      keep(near, far);
-      keep(far, near);
+      track(near, far);
+      track(far, near);
       near.pipe(far).pipe(near);
     });
   }

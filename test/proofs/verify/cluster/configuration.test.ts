@@ -17,8 +17,8 @@ const portsFrom = (first: number) =>
 const store = { address: '127.0.0.1:5432', user: 'temporal', password: 'of-the-store' };
 const [one, other] = [nodeConfiguration(portsFrom(20_000), store), nodeConfiguration(portsFrom(20_100), store)];
 
-describe('the nodes of verify -- cluster', () => {
-  it('have the version, the shards and the dynamic configuration of deploy/compose.yaml', () => {
+describe('nodeConfiguration of the cluster proof', () => {
+  it('has the version, the shards and the dynamic configuration of deploy/compose.yaml', () => {
     expect(compose).to.include(`temporalio/server:${serverVersion}\n`);
     expect(compose).to.include(`NUM_HISTORY_SHARDS: '${historyShards}'\n`);
     expect(one.persistence.numHistoryShards).to.equal(historyShards);
@@ -26,7 +26,7 @@ describe('the nodes of verify -- cluster', () => {
     expect(readFileSync(filepath, 'utf8')).to.match(/^matching\.enableFairness:\n {2}- value: true\n/m);
   });
 
-  it('share the store, and no port', () => {
+  it('gives the nodes the same store and different ports', () => {
     expect(one.persistence).to.deep.equal(other.persistence);
     const { default: runs, visibility } = one.persistence.datastores;
     expect([runs.sql.databaseName, visibility.sql.databaseName]).to.deep.equal(['temporal', 'temporal_visibility']);

@@ -1,23 +1,26 @@
-/** What a node of the cluster is configured with: as Temporal's own image configures itself by the variables of deploy/compose.yaml. */
+/**
+ * The configuration of a node of the cluster. It is the configuration that the image of Temporal derives from the variables of
+ * deploy/compose.yaml.
+ */
 import path from 'node:path';
 import { host } from '../../../../dev/stack/ports.ts';
 import { projectDirectory } from '../../../../dev/project.ts';
 
-/** As in deploy/compose.yaml. */
+/** The version in deploy/compose.yaml. */
 export const serverVersion = '1.31.2';
 
-/** All in each node. */
+/** The services that run in each node. */
 export const services = ['frontend', 'history', 'matching', 'worker'] as const;
 export type NodePort = `${(typeof services)[number]}${'' | 'Membership'}`;
 export const nodePorts: readonly NodePort[] = services.flatMap((name) => [name, `${name}Membership`] as const);
 
-/** As in deploy/compose.yaml: a shard writes one thing at a time, so that their number bounds what a slow disk lets through. */
+/** The number in deploy/compose.yaml. A shard writes one operation at a time, so the number limits the load on a slow disk. */
 export const historyShards = 128;
 
-/** What operators set on a cluster, and nothing more. */
+/** The settings that operators change on a cluster, and no others. */
 const dynamicConfiguration = path.join(projectDirectory, 'deploy', 'compose', 'temporal.yaml');
 
-/** In Postgres, as deploy/compose/databases.sql makes it. */
+/** The databases in Postgres, which deploy/compose/databases.sql creates. */
 export interface ClusterStore {
   /** Host and port. */
   readonly address: string;
@@ -25,12 +28,12 @@ export interface ClusterStore {
   readonly password: string;
 }
 
-/** The databases, by what they hold. */
+/** The databases, by their contents. */
 export const databases = { temporal: 'temporal', visibility: 'temporal_visibility' } as const;
 
 /**
- * The configuration of one node. Nodes of a cluster differ in their ports alone, because they share a machine here.
- * @returns what becomes the file of `--config-file`: YAML takes JSON
+ * Makes the configuration of a node. The nodes differ only in their ports, because they share a machine.
+ * @returns the content of the file for `--config-file`; YAML includes JSON
  */
 export function nodeConfiguration(
   ports: Readonly<Record<NodePort, number>>,

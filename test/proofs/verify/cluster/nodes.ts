@@ -1,4 +1,4 @@
-/** A Temporal cluster of two nodes on this machine, with all services in each, which can be killed and started again. */
+/** A Temporal cluster of two nodes on this machine. Each node runs all services, and can be killed and restarted. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Connection } from '@temporalio/client';
@@ -13,32 +13,32 @@ import { historyShards, nodeConfiguration, nodePorts, type NodePort, type Cluste
 import { shardsOf } from './store.ts';
 
 const names = ['node 1', 'node 2'] as const;
-/** A node waits for others that its database still names, up to half a minute; and two cores have more to do. */
+/** The limit for a start: a node waits up to half a minute for the nodes in its database, and the machine has only two cores. */
 const readyWithinMs = 120_000;
 
-/** By gRPC's own protocol for health the frontend is a service of this name; 1 says that it serves. */
+/** The name of the frontend in the health protocol of gRPC, and the status of a healthy service. */
 const health = { service: 'temporal.api.workflowservice.v1.WorkflowService', serving: '1' } as const;
 
 export interface Node {
   readonly name: string;
-  /** SIGKILL. Resolves once it has ended. */
+  /** Sends SIGKILL, and resolves when the process has ended. */
   kill(): Promise<void>;
-  /** Resolves once it answers and has shards. @throws Problem when it does not come up */
+  /** Resolves when the node answers and owns shards. @throws Problem when the node does not become ready */
   start(): Promise<void>;
-  /** How many of the shards it has, by what the store says. */
+  /** Reads from the store how many shards the node owns. */
   shards(): Promise<number>;
 }
 
 export interface TemporalCluster {
-  /** Of the balancer before its frontends. */
+  /** The address of the balancer. */
   readonly address: string;
   readonly nodes: readonly [Node, Node];
-  /** Rejects when a node ends that nobody has killed. */
+  /** Rejects when a node ends without a kill. */
   readonly broken: Promise<never>;
   stop(): Promise<void>;
 }
 
-/** @param server the path of the program */
+/** @param server the path of the server program */
 export async function startCluster(site: Site, server: string, store: ClusterStore): Promise<TemporalCluster> {
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
@@ -56,16 +56,17 @@ export async function startCluster(site: Site, server: string, store: ClusterSto
     await Promise.all(nodes.map((node) => node.kill()));
   };
   site.stops.push(stop);
-  // Of two that find empty databases at the same moment, one ends: both would write what the cluster is.
+  // The nodes start one after another. If two nodes find empty databases at the same time, both write the metadata of the cluster, and one
+  // ends.
   for (const node of nodes) await node.start();
   const [first, second] = nodes;
-  if (!first || !second) throw new Error('There are two nodes.');
+  if (!first || !second) throw new Error('The cluster needs two nodes');
   return { address: balancer.address, nodes: [first, second], broken: broken.promise, stop };
 }
 
 interface Place {
   readonly name: string;
-  /** Empty at first, but for the configuration. */
+  /** Contains only the configuration at first. */
   readonly directory: string;
   readonly configuration: string;
   readonly ports: Readonly<Record<NodePort, number>>;
@@ -109,7 +110,7 @@ function nodeAt(
       running = child;
       child.exited.then(
         (exit) => running === child && fail(new Problem(describeExit(child, exit))),
-        () => undefined, // the wait below says why
+        () => undefined, // the wait below reports the error
       );
       const wait = { timeoutMs: readyWithinMs, child };
       await until(`The frontend of ${name}`, () => expectServing(address), wait);
@@ -129,5 +130,5 @@ async function expectServing(address: string): Promise<void> {
 }
 
 function expectSome(shards: number): void {
-  if (shards === 0) throw new Error(`it has none of ${historyShards} shards`);
+  if (shards === 0) throw new Error(`the node owns none of ${historyShards} shards`);
 }

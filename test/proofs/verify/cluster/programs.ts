@@ -1,4 +1,4 @@
-/** Temporal's server and its tool for schemas, of the version that deploy/compose.yaml has: on the PATH, else from their Go module. */
+/** Finds the server of Temporal and its schema tool, in the version of deploy/compose.yaml: on the PATH, or built from their Go module. */
 import { locate } from '../../../../dev/components.ts';
 import type { Component } from '../../../../dev/components/catalogue.ts';
 import { goInstall } from '../../../../dev/components/go.ts';
@@ -11,7 +11,7 @@ interface Program {
   readonly title: string;
   readonly executable: string;
   readonly variable: string;
-  /** In the module. */
+  /** The folder in the module. */
   readonly folder: string;
   readonly duration: string;
 }
@@ -23,12 +23,12 @@ const componentOf = ({ title, executable, variable, folder, duration }: Program)
   variable,
   sources: [goInstall({ module: `go.temporal.io/server/${folder}@v${serverVersion}`, executable, duration })],
   advice: [
-    'install Go 1.26.4 or newer (https://go.dev/dl) and try again: it is then built from source',
+    'install Go 1.26.4 or newer (https://go.dev/dl) and try again; the program is then built from source',
     `download it: https://github.com/temporalio/temporal/releases/tag/v${serverVersion}`,
   ],
   async flawOf(file) {
-    const said = await versionOf(file).catch(messageOf);
-    return said === serverVersion ? undefined : `says ${said}; ${serverVersion} is wanted`;
+    const foundVersion = await versionOf(file).catch(messageOf);
+    return foundVersion === serverVersion ? undefined : `says ${foundVersion}; ${serverVersion} is wanted`;
   },
   check: async (file) => void (await versionOf(file)),
 });
@@ -53,7 +53,7 @@ interface Programs {
   readonly sqlTool: string;
 }
 
-/** @returns their paths @throws Problem where one is not there, and cannot be built */
+/** @returns the paths of the programs @throws Problem when a program is missing and cannot be built */
 export async function findPrograms(): Promise<Programs> {
   const report = progress;
   return { server: await locate(server, { report }), sqlTool: await locate(sqlTool, { report }) };

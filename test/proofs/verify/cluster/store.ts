@@ -1,4 +1,4 @@
-/** Where the cluster keeps its runs and what it finds them by: two databases in Postgres, made as deploy/compose.yaml makes them. */
+/** Creates the store of the cluster, with runs and visibility: two databases in Postgres, as deploy/compose.yaml creates them. */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { runCommand } from '../../../../dev/stack/commands.ts';
@@ -7,8 +7,8 @@ import { databases, type ClusterStore } from './configuration.ts';
 const user = 'temporal';
 
 /**
- * A role of its own, because that of the service has time limits.
- * @param url of a superuser @param sqlTool the path of `temporal-sql-tool`
+ * Creates a separate role, because the role of the service has time limits.
+ * @param url the URL of a superuser @param sqlTool the path of `temporal-sql-tool`
  */
 export async function makeStore(url: string, sqlTool: string): Promise<ClusterStore> {
   const password = randomUUID();
@@ -30,12 +30,12 @@ export async function makeStore(url: string, sqlTool: string): Promise<ClusterSt
   return { address: `${hostname}:${port}`, user, password };
 }
 
-/** @param owner the address of a history service @returns how many shards it has, by what Postgres holds */
+/** @param owner the address of a history service @returns the number of its shards in Postgres */
 export async function shardsOf({ address, password }: ClusterStore, owner: string): Promise<number> {
   const client = new pg.Client(`postgres://${user}:${password}@${address}/${databases.temporal}`);
   await client.connect();
   try {
-    // A column of bytes has the message, and that the owner: its address, a number and an id.
+    // A column of bytes contains the message with the owner, which is an address, a number and an id.
     const { rows } = await client.query<{ count: number }>(
       'SELECT count(*)::int AS count FROM shards WHERE position($1::bytea IN data) > 0',
       [Buffer.from(`${owner}-`)],

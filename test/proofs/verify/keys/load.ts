@@ -1,4 +1,4 @@
-/** Work that depends on the keys, without a pause: signed webhooks, rotations, proven notices, ways out of mails, suppressions. */
+/** Makes a load that depends on the keys: signed webhooks, rotations, notices with proofs, unsubscribe links, and suppressions. */
 import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
@@ -22,21 +22,21 @@ const endsWithinMs = 240_000;
 const noticeSecret = 'the secret of the shop';
 
 interface Load {
-  /** Follows ways out of mails that were written before the change. @throws Problem for another answer */
+  /** Follows unsubscribe links from before the change. @throws Problem for another status */
   expectLinks(status: number): Promise<void>;
-  /** Ends the load. @throws Problem for anything that was lost or refused */
+  /** Ends the load. @throws Problem when something was lost or refused */
   finish(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param before the vault of before the change @param apiUrls of the API processes that are up */
+/** @param before the vault from before the change @param apiUrls returns the URLs of the running API processes */
 export async function beginLoad(
   ground: Ground,
   db: Database,
   before: Vault,
   apiUrls: () => readonly string[],
 ): Promise<Load> {
-  /** The secrets of each endpoint, as clubs know them. */
+  /** The secrets of each endpoint, as the clubs have them. */
   const secrets = new Map<Id, string[]>();
   const received = { valid: new Set<string>(), invalid: 0 };
   const receiver = await startReceiver({
@@ -64,15 +64,15 @@ export async function beginLoad(
   const link = `classroom/mail/unsubscribe/${unsubscribeToken(before, { kind: 'campaigns', studentId: subject.studentId })}`;
   const api = apiCaller(apiUrls);
   const author = factsAbout(subjects, { db, apiUrl: ground.urls.API, everyMs: 0 });
-  const suppressed: string[] = [];
+  const suppressions: string[] = [];
   const clubs = [...new Map(subjects.map((one) => [one.clubId, one])).values()];
   let rotations = 0;
   let notices = 0;
-  let goesOn = true;
+  let isRunning = true;
   let failure: unknown;
 
-  const repeat = async (pauseMs: number, act: (turn: number) => Promise<boolean | void>) => {
-    for (let turn = 0; goesOn; turn++) {
+  const repeat = async (pauseMs: number, act: (round: number) => Promise<boolean | void>) => {
+    for (let turn = 0; isRunning; turn++) {
       try {
         if ((await act(turn)) === false) return;
       } catch (error) {
@@ -97,11 +97,11 @@ export async function beginLoad(
       const [endpointId] = [...secrets.keys()].slice(turn);
       const owner = subjects.find(({ endpoints }) => endpoints.some((id) => id === endpointId));
       if (endpointId === undefined || !owner) return false;
-      // A secret that is lost with an answer would sign what nobody can verify: the one before still does, for a day.
+      // If the answer with a new secret is lost, the club can still verify by the previous secret for a day.
       const answer = await api('POST', `/v1/clubs/${owner.clubId}/webhook-endpoints/${endpointId}/rotate-secret`, {
         body: '{}',
         token: owner.ownerToken,
-        maySay: 409,
+        acceptedStatus: 409,
       });
       const { secret } = answer.data as { secret?: string };
       if (secret !== undefined) secrets.get(endpointId)?.push(secret);
@@ -111,7 +111,7 @@ export async function beginLoad(
       const { clubId, ownerToken: token } = clubs[turn % clubs.length] ?? subject;
       const email = `${newId()}@example.com`;
       await api('POST', `/v1/clubs/${clubId}/mail/suppressions`, { body: JSON.stringify({ email }), token });
-      suppressed.push(`${clubId} ${email} ${token}`);
+      suppressions.push(`${clubId} ${email} ${token}`);
     }),
   ];
 
@@ -123,34 +123,38 @@ export async function beginLoad(
           headers: { accept: 'application/json' },
         });
         await answer.arrayBuffer();
-        if (answer.status !== status) throw new Problem(`A way out of a mail answers ${answer.status}, not ${status}.`);
+        if (answer.status !== status) throw new Problem(`An unsubscribe link answered ${answer.status}, not ${status}`);
       }
       progress(
         `${author.committed} facts, ${received.valid.size} webhooks, ${notices} notices, ${rotations} rotations; links answer ${status}`,
       );
     },
     async finish() {
-      goesOn = false;
+      isRunning = false;
       await Promise.all(work);
       if (failure !== undefined) throw failure;
       await untilEnded(db);
-      const told = subjects.slice(0, author.committed);
+      const committedSubjects = subjects.slice(0, author.committed);
       const receipts = { has: (endpointId: Id, eventId: Id) => received.valid.has(`${endpointId} ${eventId}`) };
-      const { lost } = await tallyDeliveries(db.source, told, receipts);
+      const { lostFacts } = await tallyDeliveries(db.source, committedSubjects, receipts);
       const refused = await db.rows<{ code: string | null }>(
         sql`SELECT error_code AS code FROM sales_notices WHERE connection_id = ${connection.id} AND status <> 'ignored'`,
       );
-      const found = await Promise.all(suppressed.map((one) => isSuppressed(one)));
-      const missing = found.filter((isThere) => !isThere).length;
-      const counts = `facts ${told.length}, lost ${lost.length}, webhooks with a wrong signature ${received.invalid}, notices ${notices}, refused ${refused.length}, suppressions ${suppressed.length}, missing ${missing}`;
+      const checks = await Promise.all(suppressions.map((one) => isSuppressed(one)));
+      const missing = checks.filter((isFound) => !isFound).length;
+      const counts = `facts ${committedSubjects.length}, lost ${lostFacts.length}, webhooks with a wrong signature ${received.invalid}, notices ${notices}, refused ${refused.length}, suppressions ${suppressions.length}, missing ${missing}`;
       progress(counts);
-      if (lost.length + received.invalid + refused.length + missing > 0 || told.length === 0 || notices === 0)
+      if (
+        lostFacts.length + received.invalid + refused.length + missing > 0 ||
+        committedSubjects.length === 0 ||
+        notices === 0
+      )
         throw new Problem(
-          `${counts}\n${[...lost, ...refused.map(({ code }) => code ?? 'pending')].slice(0, 20).join('\n')}`,
+          `${counts}\n${[...lostFacts, ...refused.map(({ code }) => code ?? 'pending')].slice(0, 20).join('\n')}`,
         );
     },
     async stop() {
-      goesOn = false;
+      isRunning = false;
       await receiver.stop();
     },
   };
@@ -177,20 +181,20 @@ interface Call {
   body?: string;
   token?: string;
   headers?: Record<string, string>;
-  /** A status beside 2xx that is an answer, too. */
-  maySay?: number;
+  /** A status besides 2xx that is also accepted. */
+  acceptedStatus?: number;
 }
 
-/** Calls one API process after the other, again where one is just being replaced. @throws Problem for any refusal */
+/** Calls one API process after the other, and repeats a call that a restart interrupts. @throws Problem when a call is refused */
 function apiCaller(urls: () => readonly string[]) {
-  let turn = 0;
+  let callCount = 0;
   return async (
     method: string,
     place: string,
-    { body, token, headers = {}, maySay }: Call,
+    { body, token, headers = {}, acceptedStatus: maySay }: Call,
   ): Promise<{ data: unknown }> => {
     for (;;) {
-      const url = urls()[turn++ % urls().length] ?? '';
+      const url = urls()[callCount++ % urls().length] ?? '';
       const answer = await fetch(url + place, {
         method,
         headers: {
@@ -202,10 +206,10 @@ function apiCaller(urls: () => readonly string[]) {
         ...(body !== undefined && { body }),
       }).catch(() => undefined);
       if (answer?.ok) return { data: {}, ...((await answer.json().catch(() => ({}))) as object) };
-      const said = await answer?.text().catch(() => undefined);
+      const bodyText = await answer?.text().catch(() => undefined);
       if (answer?.status === maySay && answer) return { data: {} };
       if (answer && answer.status < 500 && answer.status !== 429)
-        throw new Problem(`${method} ${place.split('?')[0]} answers ${answer.status}: ${said}`);
+        throw new Problem(`${method} ${place.split('?')[0]} answers ${answer.status}: ${bodyText}`);
       await sleep(250);
     }
   };

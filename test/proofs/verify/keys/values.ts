@@ -1,4 +1,4 @@
-/** Sealed values by the thousand, and what is under which key: read from Postgres, past the code that is to be proven. */
+/** Writes thousands of sealed values, and reads their keys from Postgres, without the code under test. */
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../../../platform/core/ids.ts';
 import { sealedColumns } from '../../../../platform/infra/keys/sealed-columns.ts';
@@ -9,7 +9,7 @@ import { progress } from '../../faults/progress.ts';
 
 const batch = 5_000;
 
-/** Writes endpoints and notices that have ended, as a release before did: their values name no key. */
+/** Writes endpoints and closed notices as an earlier release did, with values that name no key. */
 export async function fillUnder(
   db: Database,
   vault: Vault,
@@ -22,8 +22,8 @@ export async function fillUnder(
   );
   await db.run(sql`INSERT INTO sales_connections (id, club_id, platform, name, token_hash, created_at, rotated_at)
     VALUES (${connectionId}, ${clubId}, 'generic', 'Shop', ${randomBytes(32)}, ${now}, ${now})`);
-  for (let done = 0; done < most.notices; done += batch) {
-    const ids = Array.from({ length: Math.min(batch, most.notices - done) }, newId);
+  for (let count = 0; count < most.notices; count += batch) {
+    const ids = Array.from({ length: Math.min(batch, most.notices - count) }, newId);
     await db.run(sql`INSERT INTO sales_notices (id, club_id, connection_id, platform, body, proof, status, received_at, processed_at, next_attempt_at)
       SELECT id, ${clubId}, ${connectionId}, 'generic', '{}', proof, 'ignored', ${now}, ${now}, ${now}
         FROM unnest(${ids}::uuid[], ${ids.map((id) => vault.seal(`proof ${id}`, id))}::bytea[]) AS notice (id, proof)`);
@@ -35,7 +35,7 @@ export async function fillUnder(
         AS endpoint (id, secret, previous)`);
 }
 
-/** @returns how many values do not say that they are under this key */
+/** @returns the number of values that do not name this key */
 export async function valuesNotUnder(db: Database, keyId: Buffer): Promise<number> {
   let count = 0;
   for (const { table, column } of sealedColumns) {
@@ -46,7 +46,7 @@ export async function valuesNotUnder(db: Database, keyId: Buffer): Promise<numbe
   return count;
 }
 
-/** Opens every value, and holds those that were filled in against what they said. @returns how many do not open, or say something else */
+/** Opens every value, and compares the written values with their expected text. @returns the number of unreadable or wrong values */
 export async function readAll(db: Database, vault: Vault): Promise<number> {
   let unreadable = 0;
   for (const { name, table, id, column } of sealedColumns) {
@@ -54,7 +54,7 @@ export async function readAll(db: Database, vault: Vault): Promise<number> {
       sql`SELECT ${id} AS id, ${column} AS sealed FROM ${table} WHERE ${column} IS NOT NULL`,
     );
     const wrong = rows.filter((row) => !isRight(vault, row)).length;
-    if (wrong > 0) progress(`${name}: ${wrong} of ${rows.length} do not open, or say something else`);
+    if (wrong > 0) progress(`${name}: ${wrong} of ${rows.length} are unreadable or wrong`);
     unreadable += wrong;
   }
   return unreadable;

@@ -1,24 +1,24 @@
 import { expect } from 'chai';
 import { needlesOf, requireClean } from './needles.ts';
 
-describe('the search for names and secrets in logs and labels', () => {
-  it('finds each kind, and says in which text', () => {
+describe('requireClean and needlesOf', () => {
+  it('finds each kind of secret, and names the text that contains it', () => {
     const needles = ['Mary Smith', 'https://receiver.example.com/hooks'];
     const clean = { 'the log': '{"request_id":"cls_short","route":"/v1/clubs"}' };
     expect(() => requireClean(clean, needles)).not.to.throw();
-    for (const found of [
+    for (const secret of [
       'of Mary Smith',
       'to https://receiver.example.com/hooks',
       `cls_${'a'.repeat(43)}`,
       `whsec_${'a'.repeat(44)}`,
       'authorization: Bearer abcdefgh',
     ])
-      expect(() => requireClean({ ...clean, 'the labels': `{"label":"${found}"}` }, needles)).to.throw(
-        'In the labels stands what must not be there',
+      expect(() => requireClean({ ...clean, 'the labels': `{"label":"${secret}"}` }, needles)).to.throw(
+        'the labels contain private data',
       );
   });
 
-  it('leaves out what could be part of any word', async () => {
+  it('skips names that could be part of any word', async () => {
     const rows = ['Ada', 'Mary Smith', 'mary@example.com'].map((needle) => ({ needle }));
     expect(await needlesOf({ query: async () => ({ rows }) })).to.deep.equal(['Mary Smith', 'mary@example.com']);
   });

@@ -1,17 +1,19 @@
-/** What must be in no log line and no label of a metric: names, e-mail addresses, addresses of receivers, tokens and secrets. */
+/**
+ * Private data that no log line and no label of a metric may contain: names, e-mail addresses, addresses of receivers, tokens and secrets.
+ */
 import { Problem } from '../../../../dev/problem.ts';
 
 interface Rows {
   query(text: string): Promise<{ rows: { needle: string }[] }>;
 }
 
-/** A shorter one can be part of any word. */
+/** A shorter text could be part of any word. */
 const shortest = 5;
 
-/** Tokens and webhook secrets, by how they begin. */
+/** Patterns of tokens and webhook secrets. */
 const secrets = [/\bcls_[\w-]{20,}/, /\bwhsec_[\w+/=-]{20,}/, /\bBearer \S{8,}/];
 
-/** @returns of everybody and every endpoint of the service */
+/** @returns the private data of all people and endpoints of the service */
 export async function needlesOf(database: Rows): Promise<string[]> {
   const { rows } = await database.query(`
     SELECT name AS needle FROM students UNION SELECT email FROM students WHERE email IS NOT NULL
@@ -22,16 +24,16 @@ export async function needlesOf(database: Rows): Promise<string[]> {
 }
 
 /**
- * @param texts by what they are, such as "the log of the API"
- * @throws Problem naming the text, and the kind of what is in it
+ * @param texts the texts by their names, such as "the log of the API"
+ * @throws Problem with the name of the text and the private data in it
  */
 export function requireClean(texts: Readonly<Record<string, string>>, needles: readonly string[]): void {
-  for (const [what, text] of Object.entries(texts)) {
-    const found = [
+  for (const [name, text] of Object.entries(texts)) {
+    const privateData = [
       ...needles.filter((needle) => text.includes(needle)),
       ...secrets.filter((secret) => secret.test(text)).map(String),
     ];
-    if (found.length > 0)
-      throw new Problem(`In ${what} stands what must not be there: ${found.slice(0, 5).join(', ')}`);
+    if (privateData.length > 0)
+      throw new Problem(`${name} contain private data: ${privateData.slice(0, 5).join(', ')}`);
   }
 }

@@ -1,4 +1,4 @@
-/** A Prometheus of the proof's own: it scrapes API and worker every second, and its rules wait for nothing. */
+/** Runs a Prometheus for the proof. It scrapes API and worker every second, and its rules have no waiting times. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readFileSync } from 'node:fs';
@@ -11,15 +11,15 @@ import type { Site } from '../site.ts';
 import { rulesPath } from './rule-tests.ts';
 
 interface Prometheus {
-  /** The names of the alerts that fire now. */
-  firing(): Promise<Set<string>>;
-  /** Every series with its labels, as text. */
+  /** Returns the names of the alerts that fire now. */
+  firingAlerts(): Promise<Set<string>>;
+  /** Returns every series with its labels, as text. */
   series(): Promise<string>;
-  /** @throws Problem where one of them does not fire in time */
+  /** @throws Problem when an alert does not fire in time */
   untilFiring(names: readonly string[], withinMs: number): Promise<void>;
 }
 
-/** @param ports of `/metrics` of an API and of a worker */
+/** @param ports the ports of `/metrics` of an API and of a worker */
 export async function startPrometheus(site: Site, ports: { api: number; worker: number }): Promise<Prometheus> {
   const directory = path.join(site.directory, 'prometheus');
   await mkdir(directory);
@@ -59,7 +59,7 @@ export async function startPrometheus(site: Site, ports: { api: number; worker: 
     return new Set(alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname));
   };
   return {
-    firing,
+    firingAlerts: firing,
     series: async () => JSON.stringify(await ask(`series?match[]=${encodeURIComponent('{__name__=~".+"}')}`)),
     async untilFiring(names, withinMs) {
       const deadline = performance.now() + withinMs;
@@ -67,12 +67,12 @@ export async function startPrometheus(site: Site, ports: { api: number; worker: 
         const now = await firing();
         const missing = names.filter((name) => !now.has(name));
         if (missing.length === 0) return;
-        if (performance.now() > deadline) throw new Problem(`These alerts do not fire: ${missing.join(', ')}`);
+        if (performance.now() > deadline) throw new Problem(`Alerts did not fire in time: ${missing.join(', ')}`);
         await sleep(500);
       }
     },
   };
 }
 
-/** How long a condition must last is a matter of the rule tests. */
+/** Removes the waiting times of the rules, which the tests of the rules cover. */
 const withoutWaits = (rules: string) => rules.replace(/^( +for:) \w+$/gm, '$1 0s');

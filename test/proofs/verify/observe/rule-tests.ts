@@ -1,4 +1,4 @@
-/** The rules in promtool's own time: each alert in the world where what it watches is broken, and all of them in normal life. */
+/** Tests the rules in the time of promtool: each alert with its object broken, and all alerts in normal operation. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { breaks, lifeMinutes, normalLife, type SeriesValues } from './worlds.ts'
 export const rulesPath = path.join(projectDirectory, 'deploy', 'prometheus', 'rules.yaml');
 const pages = 'https://pages.example.com';
 
-/** An alert is expected to fire with these labels at a time, or, without labels, not to fire. */
+/** An alert that must fire with these labels at a minute. Without labels it must not fire. */
 interface Expected {
   name: AlertName;
   minute: number;
@@ -20,15 +20,15 @@ interface Expected {
 }
 
 interface RuleTests {
-  /** Alerts that fired where what they watch was broken. */
+  /** Alerts that fired when their object was broken. */
   fired: AlertName[];
-  /** Alerts that fired in normal life. */
+  /** Alerts that fired in normal operation. */
   false: AlertName[];
 }
 
 /**
- * @param directory for promtool's files
- * @throws Problem where the rules cannot be read
+ * @param directory the directory for the files of promtool
+ * @throws Problem when promtool cannot read the rules
  */
 export async function runRuleTests(directory: string): Promise<RuleTests> {
   await runCommand('promtool', ['check', 'rules', rulesPath]);
@@ -40,30 +40,33 @@ export async function runRuleTests(directory: string): Promise<RuleTests> {
     const { series, fires, at = 90 } = breaks[name];
     return testOf({ ...normalLife, ...series }, [{ name, minute: at, fires }]);
   });
-  const [silentOnes, loud] = await Promise.all([
+  const [silentAlerts, falseAlerts] = await Promise.all([
     unexpectedIn(path.join(directory, 'broken.json'), broken),
     unexpectedIn(path.join(directory, 'normal-life.json'), [testOf(normalLife, silent)]),
   ]);
-  return { fired: names.filter((name) => !silentOnes.has(name)), false: names.filter((name) => loud.has(name)) };
+  return {
+    fired: names.filter((name) => !silentAlerts.has(name)),
+    false: names.filter((name) => falseAlerts.has(name)),
+  };
 }
 
-/** @returns the alerts that are not as the tests expect; promtool's words about them go to stderr */
+/** @returns the alerts that differ from the expectations of the tests; the output of promtool goes to stderr */
 async function unexpectedIn(file: string, tests: readonly object[]): Promise<Set<string>> {
   const document = { rule_files: [rulesCopy], evaluation_interval: '1m', tests };
   await writeFile(file, JSON.stringify(document)); // JSON is YAML
   const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
-  const said = `${stdout}${stderr}`;
-  const unexpected = new Set([...said.matchAll(/^ +alertname: (\w+), time:/gm)].map(([, name = '']) => name));
-  if (status !== 0 && unexpected.size === 0) throw new Problem(`promtool cannot test the rules: ${said}`);
-  if (unexpected.size > 0) process.stderr.write(`${said}\n`);
+  const output = `${stdout}${stderr}`;
+  const unexpected = new Set([...output.matchAll(/^ +alertname: (\w+), time:/gm)].map(([, name = '']) => name));
+  if (status !== 0 && unexpected.size === 0) throw new Problem(`promtool cannot test the rules: ${output}`);
+  if (unexpected.size > 0) process.stderr.write(`${output}\n`);
   return unexpected;
 }
 
-/** promtool compares whole annotations, and summaries have values in them. */
+/** The copy without summaries, because promtool compares whole annotations, and summaries contain values. */
 const rulesCopy = 'rules.yaml';
 const withoutSummaries = (rules: string) => rules.replace(/^ +summary: .*\n/gm, '');
 
-/** @returns a test as promtool reads it */
+/** @returns a test in the format of promtool */
 function testOf(world: SeriesValues, expected: readonly Expected[]): object {
   return {
     interval: '1m',

@@ -1,6 +1,6 @@
 /**
- * The real service under a real Prometheus: silent while it plays the tour, loud about what is broken in it, in one trace from a sign-up
- * to the receiver, and without a name or a secret in its logs, labels and spans.
+ * Observes the real service with a real Prometheus. No alert may fire during the tour, and each break must fire its alert. One trace must
+ * connect a sign-up with the receiver. The logs, labels and spans must contain no name and no secret.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -26,18 +26,18 @@ import { startPrometheus } from './prometheus.ts';
 import { requireTraceOfASignUp, startSpanReceiver } from './spans.ts';
 
 const readyWithinMs = 120_000;
-/** Longer than any gauge takes to be read anew: the clocks and the sweeper's rounds are looked at every 30 s. */
+/** Longer than the refresh of any gauge: the clocks and the rounds of the sweeper are read every 30 s. */
 const firesWithinMs = 60_000;
 const calmMs = 15_000;
 
-interface Seen {
+interface Observation {
   fired: AlertName[];
-  /** Alerts that fired although nothing was broken. */
+  /** Alerts that fired although no part was broken. */
   false: string[];
 }
 
-/** @throws Problem where a series of a rule is not served, or an alert stays silent whose object is broken */
-export async function watchService(site: Site): Promise<Seen> {
+/** @throws Problem when the service lacks a series of a rule, or when a broken part fires no alert */
+export async function watchService(site: Site): Promise<Observation> {
   const stack = await startStackOn(site);
   const ports = await freePorts(['api', 'metrics', 'files', 'worker']);
   const model = await startFakeModel({ delayMs: 1 });
@@ -65,24 +65,24 @@ export async function watchService(site: Site): Promise<Seen> {
   await start(site, 'api', ports.api, env);
   const worker = await start(site, 'worker', ports.worker, env);
   const prometheus = await startPrometheus(site, { api: ports.metrics, worker: ports.worker });
-  progress('API, worker and Prometheus are up');
+  progress('API, worker and Prometheus run');
 
   const tour = await runTour({ environment: env, authority: stack.authority, say() {} });
   await tour.stop();
-  progress('the tour is over');
+  progress('the tour has ended');
   await sleep(calmMs);
-  const seen: Seen = { fired: [], false: [...(await prometheus.firing())] };
+  const observation: Observation = { fired: [], false: [...(await prometheus.firingAlerts())] };
   const pages = [ports.metrics, ports.worker].map(async (port) =>
     (await fetch(`http://${host}:${port}/metrics`)).text(),
   );
   requireServed(await Promise.all(pages));
   const needles = await askPostgres(stack, needlesOf);
-  progress(`${needles.length} names, addresses and URLs are looked for in logs, labels and spans`);
-  progress(`one trace leads from a sign-up to the receiver, with ${requireTraceOfASignUp(spanReceiver.spans())} spans`);
+  progress(`searching ${needles.length} names, addresses and URLs in logs, labels and spans`);
+  progress(`one trace connects a sign-up with the receiver, with ${requireTraceOfASignUp(spanReceiver.spans())} spans`);
   requireClean({ 'the labels of metrics': await prometheus.series(), spans: spanReceiver.text() }, needles);
   const fire = async (names: readonly AlertName[]) => {
     await prometheus.untilFiring(names, firesWithinMs);
-    seen.fired.push(...names);
+    observation.fired.push(...names);
     progress(`fired: ${names.join(', ')}`);
   };
 
@@ -104,7 +104,7 @@ export async function watchService(site: Site): Promise<Seen> {
     .globSync('logs/*', { cwd: site.directory })
     .map((file) => [`the log ${file}`, fs.readFileSync(path.join(site.directory, file), 'utf8')]);
   requireClean(Object.fromEntries(logs), needles);
-  return seen;
+  return observation;
 }
 
 async function start(
@@ -128,32 +128,34 @@ async function start(
 }
 
 async function kill({ pid, exited }: Child): Promise<void> {
-  if (pid === undefined) throw new Problem('The worker has no process.');
+  if (pid === undefined) throw new Problem('The worker has no process id');
   process.kill(pid, 'SIGKILL');
   await exited;
 }
 
 /**
- * @param pages what `/metrics` of both says: it has the type of a metric before it has the first series of a counter with labels
- * @throws Problem naming the metrics that a rule asks for and neither has
+ * @param pages `/metrics` of both processes. They name the type of a counter with labels before its first series.
+ * @throws Problem with the metrics that a rule needs and no page has
  */
 function requireServed(pages: readonly string[]): void {
   const typed = new Set(pages.flatMap((page) => [...page.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name)));
-  const asked = Object.values(alerts).flatMap(({ expr }) => seriesIn(expr).map(({ name }) => name));
-  const missing = asked.filter(
+  const ruleMetrics = Object.values(alerts).flatMap(({ expr }) => seriesIn(expr).map(({ name }) => name));
+  const missing = ruleMetrics.filter(
     (name) => name !== 'up' && !typed.has(name) && !typed.has(name.replace(/_(bucket|count|sum)$/, '')),
   );
-  if (missing.length > 0) throw new Problem(`Neither process serves ${[...new Set(missing)].join(', ')}.`);
-  progress(`${new Set(asked).size} metrics that rules ask for are served`);
+  if (missing.length > 0) throw new Problem(`Neither process serves ${[...new Set(missing)].join(', ')}`);
+  progress(`${new Set(ruleMetrics).size} metrics that rules ask for are served`);
 }
 
-/** A fact that no relay takes before tomorrow, a step that fails, a delivery without a partition, a round of the sweeper long ago. */
+/**
+ * Breaks rows: a fact that the relay takes only tomorrow, a failed step, a delivery without a partition, and an old round of the sweeper.
+ */
 async function breakRows(client: pg.Client): Promise<void> {
   await client.query(
     `INSERT INTO facts (id, club_id, type, student_id, occurred_at, recorded_at, due_at, attempt_count)
      SELECT gen_random_uuid(), gen_random_uuid(), 'student.created', gen_random_uuid(), now(), now() - interval '1 h', now() + interval '1 d', 3`,
   );
-  // Of the tour's deliveries one whose time no partition reaches.
+  // A copy of a delivery of the tour with a time outside all partitions.
   await client.query(
     `INSERT INTO webhook_deliveries
      SELECT moved.* FROM (SELECT * FROM webhook_deliveries LIMIT 1) one,
@@ -163,7 +165,7 @@ async function breakRows(client: pg.Client): Promise<void> {
     `INSERT INTO failing_steps (workflow_id, workflow_type, fault_count, error_code, failing_since, retry_at)
      VALUES ('webhook-delivery/2', 'webhookDelivery', 9, 'Error', now() - interval '20 min', now() + interval '10 min')`,
   );
-  // The schedule goes on, and its rounds are recorded as old ones.
+  // The schedule continues, but its rounds are recorded with an old time.
   await client.query(
     `CREATE FUNCTION long_ago() RETURNS trigger LANGUAGE plpgsql AS
      $$ BEGIN NEW.completed_at := now() - interval '20 min'; RETURN NEW; END $$`,
@@ -184,7 +186,7 @@ async function askPostgres<T>({ environment }: Stack, work: (client: pg.Client) 
   }
 }
 
-/** A route of credentials, which is refused while nobody counts its calls. */
+/** Calls a route that checks credentials, which is refused while the rate limit cannot count. */
 async function askInVain(port: number): Promise<void> {
   await fetch(`http://${host}:${port}/v1/auth/sign-in`, {
     method: 'POST',

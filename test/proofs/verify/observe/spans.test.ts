@@ -10,17 +10,17 @@ const names = [
   'attemptDelivery',
   'POST',
 ];
-/** One below the other: the first three of the API, the others of the worker. */
-const trace: readonly SentSpan[] = names.map((name, place) => ({
-  service: place < 3 ? 'club-learning-api' : 'club-learning-worker',
+/** Each span is the parent of the next. The first three spans are from the API, the others from the worker. */
+const trace: readonly SentSpan[] = names.map((name, position) => ({
+  service: position < 3 ? 'club-learning-api' : 'club-learning-worker',
   traceId: 'aa',
-  spanId: `0${place + 1}`,
-  parentId: place === 0 ? '' : `0${place}`,
+  spanId: `0${position + 1}`,
+  parentId: position === 0 ? '' : `0${position}`,
   name,
 }));
 
-describe('the receiver of spans', () => {
-  it('reads who made each, its place and its name, and keeps the text', async () => {
+describe('startSpanReceiver', () => {
+  it('reads the service, the parent and the name of each span, and stores the text', async () => {
     const field = (number: number, ...parts: (Buffer | string)[]) => {
       const bytes = Buffer.concat(parts.map((part) => Buffer.from(part as string)));
       return Buffer.concat([Buffer.from([number * 8 + 2, bytes.length]), bytes]);
@@ -52,16 +52,16 @@ describe('the receiver of spans', () => {
   });
 });
 
-describe('the trace of a sign-up', () => {
-  it('leads from the request through both processes to the receiver', () => {
+describe('requireTraceOfASignUp', () => {
+  it('finds the trace from the request through both processes to the receiver', () => {
     expect(requireTraceOfASignUp(trace)).to.equal(7);
   });
 
-  it('is missed where a span, or a process, is not in it', () => {
+  it('throws if a span or a process is missing in the trace', () => {
     const without = (name: string) => trace.filter((span) => span.name !== name);
     for (const name of ['POST', 'attemptDelivery', 'signUpStudent', names[0] ?? ''])
-      expect(() => requireTraceOfASignUp(without(name))).to.throw('No trace leads from a sign-up to the receiver');
+      expect(() => requireTraceOfASignUp(without(name))).to.throw('No trace connects a sign-up with the receiver');
     const ofOne = trace.map((span) => ({ ...span, service: 'club-learning-worker' }));
-    expect(() => requireTraceOfASignUp(ofOne)).to.throw('not one trace of API and worker');
+    expect(() => requireTraceOfASignUp(ofOne)).to.throw('not in one trace of API and worker');
   });
 });

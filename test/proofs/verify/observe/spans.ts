@@ -1,24 +1,24 @@
-/** A receiver of OTLP over HTTP, and the trace of a sign-up in what it got. */
+/** A receiver of OTLP over HTTP, and the search for the trace of a sign-up in its spans. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { host } from '../../../../dev/stack/ports.ts';
 import { Problem } from '../../../../dev/problem.ts';
 
 export interface SentSpan {
-  /** Of the process that made it. */
+  /** The service that made the span. */
   service: string;
   traceId: string;
   spanId: string;
-  /** Empty for the first of a trace. */
+  /** Empty for the first span of a trace. */
   parentId: string;
   name: string;
 }
 
 interface SpanReceiver {
-  /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+  /** The URL for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly url: string;
   spans(): SentSpan[];
-  /** All that was sent, as text: the names and values in it are UTF-8. */
+  /** Returns all requests as text: the names and values in them are UTF-8. */
   text(): string;
   stop(): Promise<void>;
 }
@@ -46,8 +46,8 @@ export async function startSpanReceiver(): Promise<SpanReceiver> {
   };
 }
 
-/** From the operation's span to the request to the receiver; between the first two lie the layers of Koa. */
-const wayOfASignUp = [
+/** The names of the spans from the operation to the request to the receiver. The spans of the Koa middleware are left out. */
+const expectedNames = [
   'POST /v1/clubs/{clubId}/classroom/sign-up',
   'signUpStudent',
   'fact student.created',
@@ -57,34 +57,34 @@ const wayOfASignUp = [
 ];
 
 /**
- * @returns how many spans the trace has
- * @throws Problem where no trace leads from a sign-up, through API and worker, to the receiver
+ * @returns the number of spans in the trace
+ * @throws Problem when no trace connects a sign-up, through API and worker, with the receiver
  */
 export function requireTraceOfASignUp(spans: readonly SentSpan[]): number {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
-  const ways = spans
+  const paths = spans
     .filter(({ name, service }) => name === 'POST' && service === 'club-learning-worker')
     .map((last) => {
-      const way: SentSpan[] = [];
-      for (let one: SentSpan | undefined = last; one; one = byId.get(one.parentId)) way.unshift(one);
-      return way;
+      const spansOfPath: SentSpan[] = [];
+      for (let one: SentSpan | undefined = last; one; one = byId.get(one.parentId)) spansOfPath.unshift(one);
+      return spansOfPath;
     });
-  const found = ways.find((way) => {
+  const path = paths.find((way) => {
     const names = way.map(({ name }) => name).filter((name) => !name.startsWith('middleware '));
-    return names.join(' > ') === wayOfASignUp.join(' > ');
+    return names.join(' > ') === expectedNames.join(' > ');
   });
-  if (!found) {
-    const texts = [...new Set(ways.map((way) => way.map(({ name }) => name).join(' > ')))];
-    throw new Problem(`No trace leads from a sign-up to the receiver. These lead to it:\n${texts.join('\n')}`);
+  if (!path) {
+    const texts = [...new Set(paths.map((way) => way.map(({ name }) => name).join(' > ')))];
+    throw new Problem(`No trace connects a sign-up with the receiver. These traces end there:\n${texts.join('\n')}`);
   }
-  const services = new Set(found.map(({ service }) => service));
-  const traces = new Set(found.map(({ traceId }) => traceId));
+  const services = new Set(path.map(({ service }) => service));
+  const traces = new Set(path.map(({ traceId }) => traceId));
   if (services.size !== 2 || traces.size !== 1)
-    throw new Problem('The way of a sign-up is not one trace of API and worker.');
+    throw new Problem('The spans of a sign-up are not in one trace of API and worker');
   return spans.filter(({ traceId }) => traces.has(traceId)).length;
 }
 
-/** The fields of ExportTraceServiceRequest (opentelemetry-proto) that are read, by their numbers. */
+/** Reads some fields of ExportTraceServiceRequest (opentelemetry-proto) by their numbers. */
 function spansIn(body: Buffer): SentSpan[] {
   return messages(body, 1).flatMap((resourceSpans) => {
     const attributes = messages(resourceSpans, 1).flatMap((resource) => messages(resource, 1));
@@ -105,9 +105,9 @@ function spansIn(body: Buffer): SentSpan[] {
 const textOf = (message: Buffer, field: number) => messages(message, field)[0]?.toString('utf8') ?? '';
 const hexOf = (message: Buffer, field: number) => messages(message, field)[0]?.toString('hex') ?? '';
 
-/** @returns the values of a field whose wire type is a length and bytes: messages, texts and ids */
+/** @returns the values of a field with the wire type of a length and bytes: messages, texts and ids */
 function messages(message: Buffer, field: number): Buffer[] {
-  const found: Buffer[] = [];
+  const values: Buffer[] = [];
   let at = 0;
   const varint = () => {
     let value = 0;
@@ -125,9 +125,9 @@ function messages(message: Buffer, field: number): Buffer[] {
     else if (wireType === 5) at += 4;
     else if (wireType === 2) {
       const length = varint();
-      if (Math.floor(tag / 8) === field) found.push(message.subarray(at, at + length));
+      if (Math.floor(tag / 8) === field) values.push(message.subarray(at, at + length));
       at += length;
-    } else throw new Problem(`Wire type ${wireType} is none of OTLP.`);
+    } else throw new Problem(`OTLP has no wire type ${wireType}`);
   }
-  return found;
+  return values;
 }

@@ -1,19 +1,19 @@
-/** Series in the notation of promtool, a value a minute: what a service tells that works, and what each alert is for. */
+/** Series in the notation of promtool, with a value for each minute: for normal operation, and for each alert. */
 import type { AlertName } from '../../../../dev/alerts/rules-file.ts';
 
-/** Values by series. */
+/** The values of series, by the series. */
 export type SeriesValues = Readonly<Record<string, string>>;
 
 interface Break {
-  /** Instead of the series of {@link normalLife}. */
+  /** Replaces series of {@link normalLife}. */
   readonly series: SeriesValues;
-  /** Labels of each alert that fires, beside its severity. */
+  /** The labels of each alert that fires, without its severity. */
   readonly fires: readonly Readonly<Record<string, string>>[];
-  /** When it must fire, in minutes. */
+  /** The minute at which the alert must fire. */
   readonly at?: number;
 }
 
-/** Minutes that normal life lasts. */
+/** The minutes of normal operation. */
 export const lifeMinutes = 360;
 
 const api = 'job="club-learning-api", instance="api-1"';
@@ -21,22 +21,24 @@ const workers = ['w1', 'w2'].map((instance) => `job="club-learning-worker", inst
 const steady = (value: number) => `${value}x${lifeMinutes}`;
 const growing = (perMinute: number, from = 0) => `${from}+${perMinute}x${lifeMinutes}`;
 
-/** @param name with labels of its own: `mails_total{outcome="sent"}` @returns the series of a process */
+/** @param name may contain labels: `mails_total{outcome="sent"}` @returns the series of a process */
 function at(name: string, process: string): string {
   const [, metric = name, labels = ''] = /^(\w+)\{(.*)\}$/.exec(name) ?? [];
   return `${metric}{${labels === '' ? '' : `${labels}, `}${process}}`;
 }
 
-/** Two workers tell the same of Postgres. */
+/** Two workers export the same values from Postgres. */
 const inWorkers = (name: string, values: string): SeriesValues =>
   Object.fromEntries(workers.map((worker) => [at(name, worker), values]));
 const inOne = (name: string, values: string): SeriesValues => ({ [at(name, workers[0] ?? '')]: values });
 const inApi = (name: string, values: string): SeriesValues => ({ [at(name, api)]: values });
 
-/** An import of an hour's length, whose wakes wait for their turn. */
+/** An import that takes an hour, and whose wakes wait. */
 const anImport = `0x59 5000-80x60 0x${lifeMinutes - 120}`;
 
-/** Clubs import, pause automations and receive from dead endpoints; a step fails once; at 2 h a worker makes way for a new one. */
+/**
+ * Normal operation: clubs import, pause automations and have dead endpoints, a step fails once, and at 2 h a new worker replaces another.
+ */
 export const normalLife: SeriesValues = {
   ...inWorkers('up', steady(1)),
   ...inApi('up', steady(1)),
@@ -110,7 +112,7 @@ const both = (name: string, values: string, ...fires: Break['fires']): Break => 
   fires,
 });
 
-/** What each alert watches, broken: it fires within 90 minutes. */
+/** For each alert, series with its object broken. The alert must fire within 90 minutes. */
 export const breaks: Readonly<Record<AlertName, Break>> = {
   ProcessAway: {
     series: { ...inOne('up', '1x10 0x100'), ...inApi('up', '1x10 stale') },

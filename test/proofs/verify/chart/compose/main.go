@@ -1,4 +1,4 @@
-// Prints what a compose file says, as JSON, after it was held against the specification: go run . FILE [PROFILE...]
+// Checks a Compose file against the specification and prints it as JSON: go run . FILE [PROFILE...]
 package main
 
 import (

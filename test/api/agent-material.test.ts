@@ -35,7 +35,7 @@ describe('agent material', () => {
   const indexed = async () => (await indexedSourcesOf(club.id)).map(({ itemId }) => itemId);
 
   describe('PUT /v1/clubs/{clubId}/agents/{agentId}/material', () => {
-    it('200: reads back what was named in its order, makes each a source and wakes its indexing', async () => {
+    it('stores the items in their order, creates a source for each and wakes the indexing', async () => {
       const [one, two, three] = lessonIds();
       const given = { ...none, lesson_ids: [three, one, two], media_ids: [file.id] };
       let answer = await put(none);
@@ -48,7 +48,7 @@ describe('agent material', () => {
       expect(woken).to.deep.equal(sorted(index.map(({ id }) => workflowIdOf('sourceIndex', id))));
     });
 
-    it('200: replaces the whole: dropped items leave the index, kept ones are not indexed again (ANS-7)', async () => {
+    it('replaces all material: drops removed items from the index and indexes only added items (ANS-7)', async () => {
       await put({ course_ids: [course.id], media_ids: [file.id] });
       const before = await indexedSourcesOf(club.id);
       const [kept] = lessonIds();
@@ -60,7 +60,7 @@ describe('agent material', () => {
       expect(await indexed()).to.deep.equal([]);
     });
 
-    it('200: indexes a lesson that is named several times once, until no agent in use names it', async () => {
+    it('indexes a repeated lesson once, and removes it when no active agent names it', async () => {
       const other = await buildAgent(club.id, { status: 'draft' });
       const [lesson] = lessonIds();
       await put({ course_ids: [course.id], lesson_ids: [lesson] });
@@ -74,7 +74,7 @@ describe('agent material', () => {
       expect(await indexed()).to.deep.equal([lesson]);
     });
 
-    it('200: accepts what students do not see yet, and indexes lessons once they are published', async () => {
+    it('accepts unpublished lessons, and indexes them once they are published', async () => {
       const draft = await buildCourse(club.id, { modules: 1, lessons: 1, status: 'draft' });
       const arriving = await buildMedia(club.id, { status: 'processing' });
       const [lesson] = lessonIds();
@@ -87,7 +87,7 @@ describe('agent material', () => {
       expect(await indexed()).to.deep.equal(sorted([lesson ?? '', draft.lessons[0]?.id ?? '']));
     });
 
-    it('200: a new order of lessons changes nothing; a removed lesson leaves index and material', async () => {
+    it('does not index lessons again if their order changes, and drops a removed lesson', async () => {
       const [first, second, third] = lessonIds();
       await put({ lesson_ids: lessonIds() });
       const before = await indexedSourcesOf(club.id);
@@ -100,7 +100,7 @@ describe('agent material', () => {
       expect((await put(await material())).status).to.equal(200);
     });
 
-    it('404: names the field and the position of unknown items, and changes nothing', async () => {
+    it('returns 404 with the field and the position of unknown items, and changes nothing', async () => {
       const elsewhere = await buildClub();
       const foreign = await buildCourse(elsewhere.id, { modules: 1, lessons: 1 });
       const foreignFile = await buildMedia(elsewhere.id);
@@ -131,7 +131,7 @@ describe('agent material', () => {
       expect([await rowCounts(), await material(), await indexedSourcesOf(club.id)]).to.deep.equal(before);
     });
 
-    it('200 and 422: at most 100 ids of a kind, all valid, none twice; another spelling counts once', async () => {
+    it('accepts 100 valid ids of a kind, and returns 422 for more ids, invalid ids and repeated ids', async () => {
       const many = await buildCourse(club.id, { modules: 1, lessons: 101 });
       const ids = many.lessons.map(({ id }) => id);
       expect((await put({ lesson_ids: ids.slice(0, 100) })).status).to.equal(200);
@@ -145,7 +145,7 @@ describe('agent material', () => {
       expect(spelled.body.data).to.deep.equal({ ...none, course_ids: [course.id] });
     });
 
-    it('400: a missing field and an unknown one', async () => {
+    it('returns 400 for a missing field and an unknown field', async () => {
       const at = `/agents/${agent.id}/material`;
       await eachCase(['course_ids', 'lesson_ids', 'media_ids'] as const, async (field) => {
         const { [field]: _, ...rest } = none;
@@ -156,7 +156,7 @@ describe('agent material', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/agents/{agentId}/sources', () => {
-    it('200: lists this agent’s sources, newest first, by pages and status, with their indexing', async () => {
+    it('lists this agent’s sources with their indexing, newest first, by status, in pages', async () => {
       const other = await buildAgent(club.id);
       await put({ course_ids: [course.id] }, other.id);
       const [lesson] = lessonIds();
@@ -196,7 +196,7 @@ describe('agent material', () => {
       expect(await sources('?status=indexing')).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('200: what could not be read of each, and those with a warning alone', async () => {
+    it('lists the unreadable parts of each source, and filters sources with warnings', async () => {
       await put({ lesson_ids: lessonIds(), media_ids: [file.id] });
       const source = await testDatabase();
       const warnings = [{ code: 'page_is_a_picture', count: 2, pages: [3, 4] }];
@@ -218,7 +218,7 @@ describe('agent material', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/agents/{agentId}/sources/{sourceId}/reindex', () => {
-    it('202: asks for indexing again and wakes it; indexed passages stay', async () => {
+    it('returns 202, wakes the indexing, and keeps the indexed passages', async () => {
       await put({ media_ids: [file.id] });
       const [{ id }] = (await sources()).data;
       const source = await testDatabase();
@@ -243,7 +243,7 @@ describe('agent material', () => {
       expect(row).to.deep.equal({ wanted_version: 2, indexed_version: 1, attempts: 0, due: true });
     });
 
-    it('404: an unknown source, one of another agent and one of another club; wakes nothing', async () => {
+    it('returns 404 for an unknown source and for one of another agent or club, and wakes nothing', async () => {
       const other = await buildAgent(club.id);
       await put({ media_ids: [file.id] }, other.id);
       const [{ id }] = (await sources('', other.id)).data;

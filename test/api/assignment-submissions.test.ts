@@ -1,4 +1,4 @@
-/** Students' submissions for assignments: files, sending, taking back, reviews and their queue. */
+/** Tests students' submissions for assignments: files, submitting, withdrawing, reviews and the review queue. */
 import { expect } from 'chai';
 import { newId, type Id } from '../../platform/core/ids.ts';
 import { eachCase } from '../toolkit/assert/each-case.ts';
@@ -36,7 +36,7 @@ describe('assignment submissions', () => {
   const assign = async (options: AssignmentOptions = {}): Promise<Id> => (await buildAssignment(lesson(), options)).id;
   const file = () => buildAssignmentFile(club.id, learner.id);
   const idOf = ({ body }: Answer): Id => body.data.id;
-  /** Sent once, which must succeed. @returns the id of the submission */
+  /** Submits once. The request must succeed. @returns the id of the submission */
   const sent = async (assignment: Id, body?: object): Promise<Id> => {
     const answer = await student.send(assignment, body);
     expect(answer.status, answer.text).to.equal(201);
@@ -52,7 +52,7 @@ describe('assignment submissions', () => {
   describe('POST /v1/clubs/{clubId}/classroom/assignment-files', () => {
     const picture = { file_name: 'My knot.png', mime: 'image/png' };
 
-    it('201: reserves a file whose size was not announced; complete finds it ready (ASG-4)', async () => {
+    it('reserves a file without a declared size, and finds it ready on completion (ASG-4)', async () => {
       const reserved = await student.reserve(picture);
       expect(reserved.status).to.equal(201);
       const { data, upload } = reserved.body;
@@ -60,7 +60,7 @@ describe('assignment submissions', () => {
       expect(upload.method).to.equal('put');
       expect(Object.keys(upload.headers)).to.deep.equal(['authorization', 'content-type']);
       expect(await put(upload, png(64, 48))).to.equal(200);
-      expect(await put(upload, png(64, 48)), 'the address takes one file').to.equal(412);
+      expect(await put(upload, png(64, 48)), 'the address accepts one file').to.equal(412);
       const { status, body } = await completing({ club, student: learner }, data.id);
       expect(status).to.equal(200);
       expect(body.data).to.include({ status: 'ready', width: 64, height: 48 });
@@ -68,7 +68,7 @@ describe('assignment submissions', () => {
       expect(keptMs / hour).to.be.within(7 * 24 - 1, 7 * 24);
     });
 
-    it('422: other types and names with paths; 400: a size, which it does not take', async () => {
+    it('returns 422 for other types and for names with paths, and 400 for a size', async () => {
       const before = await rowCounts();
       await eachCase(
         [{ mime: 'application/x-msdownload' }, { mime: 'png' }, { file_name: '../knot.png' }, { file_name: '' }],
@@ -80,7 +80,7 @@ describe('assignment submissions', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('409 too_many_files: beyond 20 unsent, also simultaneously; sending makes room, images count apart', async () => {
+    it('returns 409 too_many_files above 20 unsubmitted files, also for simultaneous requests', async () => {
       const assignment = await assign({ maxFiles: 1 });
       const kept = await Promise.all(Array.from({ length: 18 }, file));
       const answers = await Promise.all(Array.from({ length: 5 }, () => student.reserve(picture)));
@@ -103,7 +103,7 @@ describe('assignment submissions', () => {
       return [body.data.map(({ id }: { id: Id }) => id), body.total];
     };
 
-    it('200: the files that count towards the 20, newest first: none sent, failed, removed or of agents', async () => {
+    it('lists the files that count towards the limit of 20, newest first', async () => {
       const [first, taken, back] = [await file(), await file(), await file()];
       const id = await sent(await assign({ maxFiles: 2 }), { file_ids: [taken, back] });
       await alter('media', await file(), { status: 'failed', error: 'too_large', erases_at: null });
@@ -120,7 +120,7 @@ describe('assignment submissions', () => {
       expect(await listed()).to.deep.equal([[uploading, working, back, taken, first], 5]);
     });
 
-    it('204: erases the file, whether it has arrived or not, and makes room for another one', async () => {
+    it('erases the file before or after its upload, and frees its slot', async () => {
       const uploader = { club, student: learner };
       const arrived = await student.reserve({ file_name: 'knot.png', mime: 'image/png' });
       await put(arrived.body.upload, png(4, 4));
@@ -138,7 +138,7 @@ describe('assignment submissions', () => {
       expectError(await student.drop(idOf(next)), 'not_found');
     });
 
-    it('409 in_use: a file that is sent; 404: of another person, of agents and unknown; nothing changes', async () => {
+    it('returns 409 in_use for a submitted file and 404 for a foreign or unknown file', async () => {
       const taken = await file();
       const id = await sent(await assign({ maxFiles: 1 }), { file_ids: [taken] });
       const others = await buildAssignmentFile(club.id, (await buildStudent(club.id)).id);
@@ -160,7 +160,7 @@ describe('assignment submissions', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/classroom/assignments/{assignmentId}/submissions', () => {
-    it('201: sends text and files in their order; they are kept from then on', async () => {
+    it('submits a text and files in their order, and keeps the files', async () => {
       const assignment = await assign({ maxFiles: 2, label: 'Your bowline', dueAt: inHours(1) });
       const files = [await file(), await file()].toReversed();
       const { status, body } = await student.send(assignment, { text: ' The bowline\nholds. ', file_ids: files });
@@ -188,7 +188,7 @@ describe('assignment submissions', () => {
       expect((await student.read(id)).body.data).to.include({ id, status: 'submitted' });
     });
 
-    it('422: what the assignment does not take, and nothing at all; writes nothing', async () => {
+    it('returns 422 for an empty submission and for parts that the assignment does not accept', async () => {
       const [texts, files] = [await assign(), await assign({ takesText: false, maxFiles: 1 })];
       const ready = [await file(), await file()];
       const before = await rowCounts();
@@ -207,7 +207,7 @@ describe('assignment submissions', () => {
       expect(await rowCounts()).to.deep.equal(before);
     });
 
-    it('422 invalid_file: not own, not ready, for agents, sent already, named twice, unknown; writes nothing', async () => {
+    it('returns 422 invalid_file for foreign, unready, submitted, repeated and unknown files', async () => {
       const assignment = await assign({ maxFiles: 2 });
       const taken = await file();
       await sent(await assign({ maxFiles: 1 }), { file_ids: [taken] });
@@ -221,10 +221,10 @@ describe('assignment submissions', () => {
         async (ids) => expectError(await student.send(assignment, { file_ids: ids }), 'invalid_file'),
       );
       expect(await rowCounts()).to.deep.equal(before);
-      expect(await unsentUntil(mine), 'a refusal leaves it unsent').not.to.equal(null);
+      expect(await unsentUntil(mine), 'the refusal must leave the file unsubmitted').not.to.equal(null);
     });
 
-    it('409 assignment_closed: from the closing on (ASG-6); an extension opens it for one student', async () => {
+    it('returns 409 assignment_closed after the closing (ASG-6), except for a student with an extension', async () => {
       const assignment = await assign({ dueAt: inHours(1), closesAt: inHours(2) });
       clock.advance(2 * hour + 60_000);
       expectError(await student.send(assignment), 'assignment_closed');
@@ -234,7 +234,7 @@ describe('assignment submissions', () => {
       expectError(await other.send(assignment), 'assignment_closed');
     });
 
-    it('409 submission_state: while it waits for its review, and once it is approved', async () => {
+    it('returns 409 submission_state while the review is pending and after the approval', async () => {
       const assignment = await assign();
       const id = await sent(assignment);
       expectError(await student.send(assignment), 'submission_state');
@@ -242,7 +242,7 @@ describe('assignment submissions', () => {
       expectError(await student.send(assignment), 'submission_state');
     });
 
-    it('404: without access, unpublished, deleted and unknown, byte for byte alike', async () => {
+    it('returns equal 404 answers without access and for unpublished, deleted and unknown assignments', async () => {
       const [assignment, deleted] = [await assign(), await assign()];
       await callsOf(club)('DELETE', `/assignments/${deleted}`);
       const outsider = handingInOf(course, await buildStudent(club.id));
@@ -256,7 +256,7 @@ describe('assignment submissions', () => {
   });
 
   describe('POST …/assignment-submissions/{submissionId}/withdraw', () => {
-    it('200: the first attempt takes the submission with it; its files can be sent again for seven days', async () => {
+    it('deletes a submission with its only attempt, and keeps its files reusable for seven days', async () => {
       const assignment = await assign({ maxFiles: 1 });
       const one = await file();
       const id = await sent(assignment, { file_ids: [one] });
@@ -267,7 +267,7 @@ describe('assignment submissions', () => {
       expect(await sent(assignment, { file_ids: [one] })).not.to.equal(id);
     });
 
-    it('200: of a redo the earlier changes_requested returns, with its files, and no number is given twice', async () => {
+    it('returns a withdrawn second attempt to changes_requested, and never reuses its number', async () => {
       const assignment = await assign({ maxFiles: 2 });
       const [first, redo] = [[await file(), await file()], [await file()]];
       const id = await sent(assignment, { file_ids: first });
@@ -284,7 +284,7 @@ describe('assignment submissions', () => {
       expectError(await reviewer.approve(id, 2), 'submission_changed');
     });
 
-    it('409 submission_changed: a reviewed attempt, an earlier and a later number; 404: of another person', async () => {
+    it('returns 409 submission_changed for a reviewed attempt or a wrong number, and 404 to another student', async () => {
       const assignment = await assign();
       const id = await sent(assignment);
       expectError(await student.withdraw(id, 2), 'submission_changed');
@@ -298,7 +298,7 @@ describe('assignment submissions', () => {
   });
 
   describe('POST /v1/clubs/{clubId}/assignment-submissions/{submissionId}/reviews', () => {
-    it('201: returns the work with a comment and mails the student, then approves it for good', async () => {
+    it('returns the work with a comment and a mail to the student, and then approves it finally', async () => {
       const assignment = await assign();
       const id = await sent(assignment);
       const returned = await reviewer.review(id, { attempt: 1, outcome: 'changes_requested', comment: 'It slips.' });
@@ -321,7 +321,7 @@ describe('assignment submissions', () => {
       );
     });
 
-    it('201: gives files of the library with it, which the student reads; a removal ends their use (MED-14)', async () => {
+    it('attaches library files to the review, which the student reads until they are removed (MED-14)', async () => {
       const id = await sent(await assign());
       const { id: given } = await buildMedia(club.id, { bytes: 'See page 3.' });
       const review = { attempt: 1, outcome: 'approved', media_ids: [given] };
@@ -339,7 +339,7 @@ describe('assignment submissions', () => {
       expect(await usage()).to.deep.equal([]);
     });
 
-    it('409 submission_changed: an attempt that is not the last, is withdrawn or reviewed; no one is mailed', async () => {
+    it('returns 409 submission_changed for an attempt that is not the last or not pending, and sends no mail', async () => {
       const assignment = await assign();
       const id = await sent(assignment);
       const before = await rowCounts();
@@ -355,7 +355,7 @@ describe('assignment submissions', () => {
       expectError(await reviewer.approve(gone), 'not_found');
     });
 
-    it('422: changes without a comment; 403: support, who reads all the same', async () => {
+    it('returns 422 for requested changes without a comment, and 403 to support, which can read', async () => {
       const id = await sent(await assign());
       expectError(await reviewer.review(id, { attempt: 1, outcome: 'changes_requested' }), 'invalid_request');
       const support = reviewingOf(club, (await buildMember(club.id, 'support')).token);
@@ -366,7 +366,7 @@ describe('assignment submissions', () => {
   });
 
   describe('GET /v1/clubs/{clubId}/assignment-submissions', () => {
-    it('200: oldest first, by pages; counts ignore the status filter, not the student’s (ASG-1 to ASG-3)', async () => {
+    it('lists the oldest first, in pages, with counts that ignore only the status filter (ASG-1 to ASG-3)', async () => {
       const [one, two] = [await assign({ label: 'One', maxFiles: 1 }), await assign()];
       const other = await buildLearner(course);
       const first = await sent(one, { file_ids: [await file()] });
@@ -377,7 +377,7 @@ describe('assignment submissions', () => {
       await reviewer.approve(second);
       await reviewer.return(first);
       clock.advance(1_000);
-      await sent(one, { text: 'Once more.' }); // its last attempt is now the newest, without files
+      await sent(one, { text: 'Once more.' }); // The last attempt is now the newest, and has no files.
       const listed = async (query: string) => {
         const { body } = await reviewer.queue(query);
         return [body.data.map(({ id }: { id: Id }) => id), body.total, body.counts];
@@ -410,8 +410,8 @@ describe('assignment submissions', () => {
     });
   });
 
-  describe('the student’s own', () => {
-    it('stay readable after access to the lesson has ended and the assignment is deleted (ASG-11)', async () => {
+  describe('the student’s own submissions', () => {
+    it('stay readable after access to the lesson ends and after the assignment is deleted (ASG-11)', async () => {
       const assignment = await assign();
       const id = await sent(assignment);
       await revokeEnrollment(course, learner);
@@ -425,7 +425,7 @@ describe('assignment submissions', () => {
   });
 
   describe('the removal of a student', () => {
-    it('takes submissions, texts, reviews, extensions and files, and the queue counts them no more (ASG-14)', async () => {
+    it('erases submissions, texts, reviews, extensions and files, and removes them from the queue (ASG-14)', async () => {
       const assignment = await assign({ maxFiles: 1, dueAt: inHours(1) });
       const trace = `trace-${newId()}`;
       const one = await file();

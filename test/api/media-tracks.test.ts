@@ -45,7 +45,7 @@ describe('subtitles of videos and sounds', () => {
     return rows.map(({ key }) => key);
   };
 
-  it('200: are stored as WebVTT, stand in the record in their order, and are fetched by a signed address', async () => {
+  it('are stored as WebVTT, listed in the record in their order, and read by a signed address', async () => {
     const srt = {
       content: '1\n00:00:01,000 --> 00:00:04,500\nDê um nó & puxe.\n',
       label: 'Legendas',
@@ -65,7 +65,7 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal([]);
   });
 
-  it('200: take the place of those before, whose file is left to be erased', async () => {
+  it('replace the previous subtitles, whose file is erased', async () => {
     await put('en', spoken('One.'));
     const before = await keyOf('en');
     const answer = await put('en', spoken('Two.'));
@@ -74,7 +74,7 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal([before]);
   });
 
-  it('204: are removed alone, or with their file', async () => {
+  it('are removed alone, or with their file', async () => {
     await put('en', spoken('One.'));
     await put('de', spoken('Eins.'));
     const keys = [(await keyOf('en')) ?? '', (await keyOf('de')) ?? ''];
@@ -85,7 +85,7 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal(keys.toSorted());
   });
 
-  it('422: what is no subtitles is refused with its line, and leaves nothing', async () => {
+  it('are refused with 422 and the line of the fault, and leave nothing', async () => {
     const cases: [string, string, string][] = [
       ['en', 'Hello', 'content, line 1: a time is expected here, such as `00:01.000 --> 00:02.500`.'],
       [
@@ -104,14 +104,14 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal([]);
   });
 
-  it('422: a cue beyond the end of the video', async () => {
+  it('are refused with 422 if a cue is after the end of the video', async () => {
     await (await testDatabase()).query(`UPDATE media SET duration_ms = 3000 WHERE id = $1`, [video.id]);
     const answer = await put('en', spoken('Late.'));
     expectError(answer, 'invalid_request');
     expect(answer.body.error.message).to.equal('content, line 3: the cue ends after the video or sound.');
   });
 
-  it('422 and 404: a document, a reference, a file that is not ready, and one of another club', async () => {
+  it('are refused with 422 or 404 for documents, references, unready files and foreign files', async () => {
     const document = await buildMedia(club.id, { bytes: 'a' });
     const arriving = await buildMedia(club.id, { video: true, bytes: 'a', mime: 'video/mp4', status: 'processing' });
     const foreign = await buildMedia((await buildClub()).id, { video: true, bytes: 'a', mime: 'video/mp4' });
@@ -123,7 +123,7 @@ describe('subtitles of videos and sounds', () => {
     expect(await leftKeys()).to.deep.equal([]);
   });
 
-  it('409: more than twenty languages', async () => {
+  it('are refused with 409 beyond twenty languages', async () => {
     const languages = [
       'af',
       'ar',
@@ -152,11 +152,11 @@ describe('subtitles of videos and sounds', () => {
     expect((await put('id', spoken('b'))).status).to.equal(200);
   });
 
-  it('are read by agents with their times, in the language of the club if there are such', async () => {
+  it('are read by agents with their times, in the language of the club if available', async () => {
     const agent = await buildAgent(club.id);
     await call('PUT', `/agents/${agent.id}/material`, { course_ids: [], lesson_ids: [], media_ids: [video.id] });
     const [source] = await indexedSourcesOf(club.id);
-    if (!source) throw new Error('The video is no source');
+    if (!source) throw new Error('The video has no source');
     await stepSource(source);
     expect(await sourceRow(source)).to.include({ status: 'failed', errorCode: 'unsupported_type' });
     await put('ja', spoken('結び方。'));

@@ -1,4 +1,4 @@
-/** The archive of a repository as a browser downloads it, over a line that is cut in the middle (REPO-7). */
+/** Tests the archive of a repository that a browser downloads over a connection that is cut in the middle (REPO-7). */
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
@@ -18,10 +18,10 @@ describe('the archive of a repository in Chromium', function () {
   const openPage = useBrowser();
   let line: http.Server;
   let origin = '';
-  /** `Range` and `If-Range` of each request. */
+  /** `Range` and `If-Range` of each request, and the status of its answer. */
   let asked: { range: string | undefined; ifRange: string | undefined; status: number }[] = [];
 
-  /** Passes requests on. Of the first answer a part comes through; then the line is cut. */
+  /** Forwards requests. Cuts the connection after a part of the first answer. */
   async function passOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { range, 'if-range': ifRange } = request.headers;
     const answer = await new Promise<IncomingMessage>((resolve, reject) =>
@@ -40,9 +40,9 @@ describe('the archive of a repository in Chromium', function () {
     else response.end();
   }
 
-  if (whyNoPython !== undefined) it.skip(`is not shown to Python: ${whyNoPython}`);
+  if (whyNoPython !== undefined) it.skip(`needs Python to check the archive: ${whyNoPython}`);
 
-  before('a line that is cut', async () => {
+  before('start a proxy that cuts the first answer', async () => {
     line = http.createServer((request, response) => void passOn(request, response));
     await once(line.listen(0, '127.0.0.1'), 'listening');
   });
@@ -69,7 +69,7 @@ describe('the archive of a repository in Chromium', function () {
 
     const page = await openPage(widths.laptop);
     const begun = page.waitForEvent('download');
-    // The page does not change, which Chromium reports as a failure.
+    // Chromium reports a failure because the navigation becomes a download.
     const cutUrl = url.replace(origin, `http://127.0.0.1:${(line.address() as AddressInfo).port}`);
     await page.goto(cutUrl).catch(() => undefined);
     const download = await begun;

@@ -22,7 +22,7 @@ describe('student progress', () => {
   const progressOf = async (id: Id, query = '') => (await write('GET', `/students/${id}/progress${query}`)).body;
 
   describe('GET /v1/clubs/{clubId}/students/{studentId}/progress', () => {
-    it('200: a row for each course that is open or has a completed lesson, newest course first', async () => {
+    it('lists each course that is open or has a completed lesson, newest course first', async () => {
       const learner = await buildLearner(course);
       const classroom = classroomOf(course, learner);
       const row = {
@@ -55,7 +55,7 @@ describe('student progress', () => {
       expect(await progressOf(learner.id, '?page_size=1&page=2')).to.deep.equal({ data: [data[1]], total: 2 });
     });
 
-    it('200: keeps the row of a course whose only completed lesson was undone', async () => {
+    it('keeps the row of a course whose only completion was undone', async () => {
       const learner = await buildLearner(course);
       const classroom = classroomOf(course, learner);
       await classroom.complete(course.lessons[0]?.publicId ?? '');
@@ -64,12 +64,12 @@ describe('student progress', () => {
       expect((await progressOf(learner.id)).data[0]).to.include({ has_access: false, completed_lesson_count: 0 });
     });
 
-    it('200: an empty list for a student without courses', async () => {
+    it('returns an empty list for a student without courses', async () => {
       const student = await buildStudent(club.id);
       expect(await progressOf(student.id)).to.deep.equal({ data: [], total: 0 });
     });
 
-    it('404: an unknown student, one of another club, a removed one', async () => {
+    it('returns 404 for an unknown, foreign or removed student', async () => {
       const foreign = await buildStudent((await buildClub()).id);
       const removed = await buildStudent(club.id);
       await write('DELETE', `/students/${removed.id}`);
@@ -80,7 +80,7 @@ describe('student progress', () => {
   });
 
   describe('the removal of a student', () => {
-    it('erases comments and progress: no table holds name, e-mail or comment', async () => {
+    it('erases comments and progress, so that no table contains name, e-mail or comment', async () => {
       const tag = newId().slice(-12);
       const student = await buildStudent(club.id, { name: `Removable ${tag}`, email: `learner.${tag}@example.com` });
       const [classroom, bystander] = [

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createDownloadPlaces, type DownloadPlaces } from '../../../api/files/download-places.ts';
 import type { DomainError } from '../../../platform/core/errors.ts';
 
-describe('permits of downloads (REPO-8)', () => {
+describe('download permits (REPO-8)', () => {
   let places: DownloadPlaces;
   let students = 0;
   beforeEach(() => {
@@ -23,7 +23,7 @@ describe('permits of downloads (REPO-8)', () => {
     Array.from({ length: count }, () => taking(clubId, studentId));
   const taken = (count: number) => Array<string>(count).fill('taken');
 
-  it('a student has 3, a club half of the free permits; the next is refused with a time to retry', () => {
+  it('gives 3 permits to a student and half of the free permits to a club, and then refuses with a time', () => {
     expect(times(4, 'one', 'student')).to.deep.equal([...taken(3), 'busy 30']);
     expect(times(48, 'one')).to.deep.equal([...taken(47), 'busy 30']);
     expect(times(26, 'two')).to.deep.equal([...taken(25), 'busy 30']);
@@ -38,11 +38,11 @@ describe('permits of downloads (REPO-8)', () => {
       expect(times(count + 1, club)).to.deep.equal([...taken(count), 'busy 30']);
   });
 
-  it('a student of two clubs has 3 in each', () => {
+  it('gives 3 permits in each club to a student of two clubs', () => {
     expect([...times(3, 'one', 'student'), ...times(3, 'two', 'student')]).to.deep.equal(taken(6));
   });
 
-  it('a returned permit goes to the next download, once', () => {
+  it('gives a returned permit once to the next download', () => {
     const release = places.take({ clubId: 'one', studentId: 'student' });
     times(2, 'one', 'student');
     release();
